@@ -1,4 +1,4 @@
-"""What do the parts of Adam do: bias correction, epsilon, the second moment and what it remembers?"""
+"""What do the parts of Adam do: bias correction, epsilon, the second moment and its memory?"""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Publish
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid
 
-# Constant, so that what a run recovers from is not what its schedule does; no decay, which would move weights on its own.
+# A constant LR, so that recovery is not an effect of the schedule; no decay, which would move weights itself.
 CONSTANT = {"schedule": "constant", "warmup_fraction": 0.05, "steps": 800}
-# Half-way, at the best LR or an octave beside it, wherever that turns out to be.
+# The outlier comes halfway, at the best LR or an octave beside it.
 NEAR_LR, STEADY_LR = lr_grid(-8, -6), lr_grid(-9, -5)
 LONG, LONG_LR = {**CONSTANT, "steps": 1500}, lr_grid(-9, -3)
 SHORT, SHORT_LR = {"steps": 400, "schedule": "cosine"}, lr_grid(-11, -5)
-# Declared LRs, with either β2 about 8 and 16 times the best one of a pilot, and how sentences spell them. (At multiples of each
-# arm's own best LR the interval was that of choosing between neighbours of an octave.)
+# Declared LRs, about 8 and 16 times a pilot's best for both β2, and their spelling. (Multiples of each arm's own best LR made
+# the interval that of choosing between neighbouring octaves.)
 HIGH = {"2^-4": (2.0**-4, "1/16"), "2^-3": (2.0**-3, "1/8")}
 
 
@@ -47,24 +47,24 @@ def by_panel(outlier: Any, beta2: Any, correction: Any) -> dict[str, Any]:
 
 
 def outlier_adds(arm: str, reference: str = "steady", first: float = 0.5, last: float = 1.0) -> LossGap:
-    """How much higher the training loss of the same batches is in a part of the run: from the outlier on, if not told."""
+    """How much higher the training loss on the same batches is in a part of the run, by default after the outlier."""
     window = {"tuned_for": "steady", "first": first, "last": last}
     return loss_gap(arm, reference, Curve, best_of=("steady",), of="train_loss", **window)
 
 
 def beta2_adds(lr: float, first: float = 0.5, last: float = 1.0) -> LossGap:
-    """How much higher the training loss at an LR is with a β2 of 0.999 than with 0.95: in the second half, if not told."""
+    """How much higher the training loss is with a β2 of 0.999 than with 0.95, by default in the second half."""
     window = {"value": lr, "first": first, "last": last}
     return loss_gap("beta2_0.999", "beta2_0.95", Curve, best_of=("beta2_0.95",), of="train_loss", **window)
 
 
 def late_spikes(beta2: str, lr: float) -> Observed:
-    """Of 1,000 steps in the second half of a run."""
+    """Spikes per 1,000 steps in the second half of a run."""
     return Curve(arm=f"beta2_{beta2}", of="train_loss_spikes", value=lr, first=0.5) * 1000
 
 
 def time_constant(moment: str, steps: float, says: str) -> Criterion:
-    """So many steps, to a factor of two; what is beyond a factor of four refutes."""
+    """`steps` to within a factor of two; a factor of four refutes."""
     return Criterion(
         name=f"time constant of the uncorrected {moment} moment, steps",
         observe=computed("adam.uncorrected", f"{moment}_moment_steps"),
@@ -75,8 +75,8 @@ def time_constant(moment: str, steps: float, says: str) -> Criterion:
 
 BIAS = judgement(
     "adam.bias",
-    time_constant("first", 10, "Without correction the first moment is too small for {estimate}"),
-    time_constant("second", 1000, "The second moment is too small for {estimate}"),
+    time_constant("first", 10, "Without bias correction, the first moment is too small for {estimate}"),
+    time_constant("second", 1000, "Without it, the second moment is too small for {estimate}"),
     Criterion(
         name="first step without correction over the first with it",
         observe=computed("adam.uncorrected", "first_step"),
@@ -86,22 +86,22 @@ BIAS = judgement(
     right={"supported": "1,000 steps", "refuted": "thousands"},
     reported={
         "largest step over the one with correction": (computed("adam.uncorrected", "largest_step"), "x"),
-        "the step at which that is": computed("adam.uncorrected", "largest_at"),
-        "last step that is wrong by more than 10%": computed("adam.uncorrected", "wrong_until"),
-        "tuned loss without correction, less that with it, no warmup, of the fall": (
+        "the step at which it occurs": computed("adam.uncorrected", "largest_at"),
+        "last step with an error above 10%": computed("adam.uncorrected", "wrong_until"),
+        "tuned loss without correction minus with it, no warmup, of the loss reduction": (
             loss_gap("uncorrected", "corrected"),
             "relative",
         ),
         "the same with 20% warmup": (loss_gap("uncorrected_warmup", "corrected_warmup"), "relative"),
     },
     note=(
-        "A time constant is the number of steps until a moment has come to 1 - 1/e of a constant gradient. The first moment"
-        " alone would make steps too small; the second, whose root divides, makes them too large, and wins: by more than 10%"
-        " until step 1,750, so that 1,000 and a few thousand are both fair, and what parts the sides is the sign."
+        "A time constant is the number of steps until a moment reaches 1 - 1/e of a constant gradient. The first moment alone"
+        " would make steps too small; the second, by whose root Adam divides, makes them too large and dominates: by more than"
+        " 10% until step 1,750. So 1,000 and a few thousand steps are both right, and the sides differ in the sign."
     ),
     if_supported="Keep the bias correction; without it the first steps are several times too large.",
     if_partly="Keep the bias correction.",
-    if_refuted="Work out the first steps of your own betas before you drop the correction.",
+    if_refuted="Compute the first steps for your betas before you drop the correction.",
 )
 
 EPSILON = judgement(
@@ -110,19 +110,16 @@ EPSILON = judgement(
         name="largest error of LR x gradient / epsilon as the step, far below epsilon",
         observe=computed("adam.small_gradients", "error"),
         **below(0.02, refuted=0.1, unit="share"),
-        says="A hundred times below epsilon and further, LR x gradient / epsilon is Adam's step to {estimate}",
+        says="For gradients at least 100 times below epsilon, Adam's step is LR x gradient / epsilon to within {estimate}",
     ),
     Criterion(
         name="largest step over gradient, over LR / epsilon",
         observe=computed("adam.small_gradients", "cap"),
         **below(1.001, refuted=1.1, unit="x"),
-        says="At constant gradients the step is nowhere more than {estimate} LR x gradient / epsilon",
+        says="At constant gradients, the largest step is {estimate} LR x gradient / epsilon",
     ),
     reported={"step over LR at gradients of 1e-12": computed("adam.small_gradients", "tiny_step")},
-    note=(
-        "That weights with tiny gradients still get sensible updates is the other way round: below epsilon a step vanishes with"
-        " its gradient."
-    ),
+    note="The claim that weights with tiny gradients still get sensible updates is wrong: below epsilon steps vanish.",
     if_supported="Compare epsilon with the root of the second moment: weights far below it hardly move.",
     if_refuted="Measure the effective LR of weights with small gradients.",
 )
@@ -133,7 +130,7 @@ HALF_LIFE = judgement(
         name="half-life of an outlier in the second moment at β2 0.999, steps",
         observe=computed("adam.outlier", "half_life"),
         **inside(630.0, 770.0, refuted=(350.0, 1400.0), unit="steps"),
-        says="At a β2 of 0.999 an outlier's weight in the second moment halves every {estimate}",
+        says="With a β2 of 0.999, an outlier's weight in the second moment halves every {estimate}",
     ),
     reported={
         "steps until Adam's step is within 10% again, after a gradient 1000 times too large": (
@@ -141,9 +138,9 @@ HALF_LIFE = judgement(
             "steps",
         )
     },
-    note="The step divides by the root, which forgets at half the speed. A smaller outlier is forgotten sooner: the table.",
-    if_supported="After a gradient 100 times too large or more expect small steps, for thousands of steps at a β2 of 0.999.",
-    if_refuted="Work out the half-life of your own β2.",
+    note="Adam divides by the root, which forgets at half the speed. Smaller outliers are forgotten sooner.",
+    if_supported="After a gradient 100 times too large, expect thousands of small steps at a β2 of 0.999.",
+    if_refuted="Compute the half-life of your own β2.",
 )
 
 BETA2_SPIKES = judgement(
@@ -152,14 +149,14 @@ BETA2_SPIKES = judgement(
         exceeds(
             f"late training loss at an LR of {lr}, β2 0.999 less 0.95, of the fall",
             beta2_adds(value),
-            f"At an LR of {spelled} a β2 of 0.999 leaves the late loss {{higher}} than 0.95, of the fall",
+            f"Late in training at an LR of {spelled}, a β2 of 0.999 {{costs}} of the loss reduction compared with 0.95",
             by=0.02,
             panel=f"LR {lr}",
         )
         for lr, (value, spelled) in HIGH.items()
     ),
     reported={
-        "tuned loss, β2 0.999 less 0.95, of the fall": (
+        "tuned loss, β2 0.999 minus 0.95, of the loss reduction": (
             loss_gap("beta2_0.999", "beta2_0.95", best_of=("beta2_0.95",)),
             "relative",
         ),
@@ -174,13 +171,12 @@ BETA2_SPIKES = judgement(
         },
     },
     note=(
-        "A spike is a step whose loss lies six robust deviations above the median of the 50 before: a pilot had next to none at"
-        " this size, so that what is judged is how well a run bears a high LR, late. The second tenth says whether the harm is"
-        " older."
+        "A pilot had almost no spikes at this size (a loss six robust deviations above the median of the 50 before), so the"
+        " late loss at a high LR is judged instead. The second tenth of the run shows whether the harm comes earlier."
     ),
-    if_supported="If a run has to bear an LR well above its best, try a β2 of 0.95.",
-    if_partly="If a run has to bear an LR well above its best, try a β2 of 0.95; it is no cure at all of them.",
-    if_refuted="Look elsewhere than at β2 if a run is unstable.",
+    if_supported="If a run must use an LR well above its best, try a β2 of 0.95.",
+    if_partly="If a run must use an LR well above its best, try a β2 of 0.95; it does not help at every LR.",
+    if_refuted="If a run is unstable, look for causes other than β2.",
 )
 
 RMSPROP = judgement(
@@ -189,11 +185,11 @@ RMSPROP = judgement(
         name="distance after 200 steps, of the way",
         observe=computed("adam.beside_rmsprop", "distance"),
         **below(1e-6, refuted=1e-3),
-        says="Adam without momentum and correction ends {estimate} of the way from RMSProp after 200 steps",
+        says="After 200 steps, Adam without momentum and correction matches RMSProp to a relative distance of {estimate}",
     ),
-    note="Both are the engine's own, which tests hold against torch.optim's; epsilon stands outside the root in both.",
+    note="Both are the engine's, tested against torch.optim's; epsilon is outside the root in both.",
     if_supported="Read results on RMSProp as results on Adam without momentum.",
-    if_refuted="Tell the two apart in what you read.",
+    if_refuted="Distinguish the two in what you read.",
 )
 
 OUTLIER = judgement(
@@ -201,7 +197,7 @@ OUTLIER = judgement(
     exceeds(
         "training loss that an outlier's memory adds in the tenth of the run after it, of the fall",
         outlier_adds("memory", last=0.6),
-        "An outlier's memory alone leaves the loss after it {higher}, of the fall",
+        "In the tenth of the run after an outlier, its memory in the second moment alone {costs} of the loss reduction",
         by=0.01,
         alternatives={
             "in the whole half after it": outlier_adds("memory"),
@@ -211,31 +207,30 @@ OUTLIER = judgement(
     exceeds(
         "what its memory adds in the last tenth if its own step has thrown the weights off, of the fall",
         outlier_adds("whole", "kick", first=0.9),
-        "After the outlier's own step its memory leaves the loss {higher}, of the fall",
+        "After the outlier's own step, its memory {costs} of the loss reduction",
         by=0.01,
     ),
     right={"supported": "memory", "refuted": "kick"},
     reported={
-        "training loss that its own step adds, of the fall": (outlier_adds("kick"), "relative"),
-        "training loss that all of it adds, of the fall": (outlier_adds("whole"), "relative"),
-        "how far an outlier moves its weight at β2 0.999, once v has settled": (computed("adam.outlier", "kick"), "LRs"),
-        "how far an outlier moves its weight at β2 0.95, once v has settled": (computed("adam.outlier", "kick_095"), "LRs"),
+        "training loss added by its own step, of the loss reduction": (outlier_adds("kick"), "relative"),
+        "training loss added by all of it, of the loss reduction": (outlier_adds("whole"), "relative"),
+        "distance an outlier moves its weight at β2 0.999, with v settled": (computed("adam.outlier", "kick"), "LRs"),
+        "distance an outlier moves its weight at β2 0.95, with v settled": (computed("adam.outlier", "kick_095"), "LRs"),
     },
     note=(
-        "The memory makes later steps smaller, and nothing else. That is next to harmless by itself; after the outlier's own"
-        " step, which throws the weights off, it makes them come back more slowly. Runs that are lost count with the loss they"
-        " began with."
+        "The memory only makes later steps smaller. That is almost harmless by itself; after the outlier's own step, which"
+        " displaces the weights, it slows recovery. Diverged runs count with their initial loss."
     ),
     if_supported="After an outlier, reset Adam's second moment.",
     if_partly="Keep outliers out by clipping; if one got through, resetting Adam's second moment speeds recovery.",
-    if_refuted="Keep outliers out by clipping: their own step is what harms.",
+    if_refuted="Keep outliers out by clipping: their own step does the harm.",
 )
 
 STUDY = Study(
     name="adam_internals",
     version=1,
     title="Inside Adam",
-    question="What do the parts of Adam do: bias correction, epsilon, the second moment and what it remembers?",
+    question="What do the parts of Adam do: bias correction, epsilon, the second moment and its memory?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(optimizer="adamw", batch_size=16, weight_decay=0.0, warmup_fraction=0.0, beta2=0.999),
     measurement=Measurement(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
@@ -249,8 +244,8 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about three minutes of training",
-            "About 7,000 parameters, 1,500 steps at most: 'long' runs are 1.5 time constants of a β2 of 0.999.",
-            "The outlier is a whole batch's gradient, 1000 times too large in every weight at once.",
+            "About 7,000 parameters, at most 1,500 steps, 1.5 time constants of a β2 of 0.999.",
+            "The outlier is a whole batch's gradient, 1,000 times too large in every weight.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
@@ -272,18 +267,20 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
-        "The exact claims are worked out with the optimizers that studies train with, at gradients that are given.",
-        "The outlier is put into Adam's moments before its step: past any clipping, which is there to keep it out.",
-        "'Its own step alone': 50 steps after it, when it has moved the weights, the second moment forgets it.",
+        "The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
+        "The exact claims are computed with the engine's optimizers at given gradients.",
+        "The outlier enters Adam's moments before its step, bypassing clipping.",
+        "'Its own step alone': the second moment forgets the outlier 50 steps after it.",
     ),
     answer=("adam.bias", "adam.outlier", "adam.half_life", "adam.beta2_spikes"),
     judgements=(BIAS, EPSILON, HALF_LIFE, BETA2_SPIKES, RMSPROP, OUTLIER),
     published=(
         Published(
             claim="adam.beta2_spikes",
-            finding="Loss spikes in vision transformers follow an out-of-date second moment; a lower β2 or clipping the update"
-            " removes them.",
+            finding=(
+                "Loss spikes in vision transformers follow an out-of-date second moment; a lower β2 or clipping the update"
+                " removes them."
+            ),
             source="Wortsman et al. 2023",
             link="https://arxiv.org/abs/2304.13013",
         ),

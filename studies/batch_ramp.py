@@ -1,4 +1,4 @@
-"""Does raising the batch during training do what lowering the LR does, in fewer updates?"""
+"""Does raising the batch size during training have the effect of lowering the LR, in fewer updates?"""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study,
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted
 
-# When the LR is lowered or the batch raised, as shares of the run's examples.
+# When the LR is lowered or the batch size raised, as shares of the run's examples.
 CHANGES = (0.5, 0.75)
 STEPS, LARGE_STEPS, SMOKE_STEPS = 4096, 512, 64
 CONSTANT = {"schedule": "constant"}
@@ -16,14 +16,14 @@ HALVED = {**LOWERED, "step_factor": 0.5}
 ADAMW = {"optimizer": "adamw"}
 LARGE_BATCH = {"batch_size": 32, "steps": LARGE_STEPS}
 SGD_LRS, LARGE_LRS, ADAMW_LRS = lr_grid(-10, -6), lr_grid(-7, -3), lr_grid(-12, -8)
-# Trained alone for their step time.
+# Trained solo for their step time.
 SOLO = {"steps": 48, "probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 8, "solo": True, **CONSTANT}
-# Arm -> by what its batch is raised, twice.
+# Arm -> the factor that raises its batch size, twice.
 RAISED = {"ramp": 4.0, "adamw_ramp": 4.0, "large_ramp": 4.0, "both": 2.0, "half_ramp": 2.0}
 
 
 def ramped_steps(arm: str, steps: int) -> int:
-    """In how many steps an arm whose batch is raised sees the same examples as others do in `steps`."""
+    """Steps in which an arm with a raised batch size sees as many examples as others in `steps`."""
     factor = RAISED[arm]
     return round(steps * (0.5 + 0.25 / factor + 0.25 / factor**2))
 
@@ -33,13 +33,13 @@ def ramp(arm: str, steps: int = STEPS) -> dict[str, Any]:
 
 
 def over_lowered(arm: str, lowered: str = "decay", times: float = 1.0, **of: Any) -> LossGap:
-    """How much higher an arm ends than the one whose LR is lowered, both at the LR tuned for that, or at a multiple of it."""
+    """How much higher an arm ends than the one whose LR is lowered, both at that one's tuned LR or a multiple."""
     right = TunedLoss(arm=lowered, **of) if times == 1.0 else LossAt(arm=lowered, tuned_for=lowered, times=times, **of)
     return LossGap(left=LossAt(arm=arm, tuned_for=lowered, times=times, **of), right=right, best_of=(lowered,))
 
 
 def same_loss(name: str, says: str, times: float, spread: float, **options: Any) -> Criterion:
-    """The raised batch ends where the lowered LR does, at a multiple of the LR."""
+    """The raised batch size ends like the lowered LR, at a multiple of the LR."""
     return Criterion(
         name=name,
         observe=over_lowered("ramp", times=times),
@@ -54,19 +54,19 @@ def trajectory_gap(arm: str) -> MeanGap:
     return MeanGap(arm=arm, tuned_for="decay", after=0.5, absolute=True)
 
 
-# Seconds of a run whose batch is ramped up over those of one whose batch stays, from the step times of its three batch sizes:
-# half of the steps at 1 time, a sixteenth at the time of four times the batch, a 64th at that of sixteen times.
+# Time with a raised over that with a constant batch size, from the step times of the three sizes: relative to the steps at a
+# constant size there are half at the first, a sixteenth at four times and a 64th at sixteen times that size.
 SHARES = {1: 1 / 2, 4: 1 / 16, 16: 1 / 64}
 TIMES = tuple(SpeedUp(arm="solo_1", reference=f"solo_{times}") * share for times, share in SHARES.items())
 TIME = Mean(parts=TIMES) * len(TIMES)
 
-# Arms are compared at the LR that is tuned for the run whose LR is lowered, `decay`.
+# Arms are compared at the LR tuned for `decay`, whose LR is lowered.
 EQUIVALENT = judgement(
     "ramp.equivalent",
     exceeds(
         "test loss with neither, over that of the lowered LR",
         over_lowered("constant"),
-        "Lowering the LR matters here: without it {estimate} of the fall are lost",
+        "Without lowering the LR, {estimate} of the loss reduction is lost",
         by=0.02,
         margin=None,
         precondition=True,
@@ -74,14 +74,14 @@ EQUIVALENT = judgement(
     ),
     same_loss(
         "test loss with the raised batch, over that of the lowered LR",
-        "Raising the batch instead of lowering the LR changes the test loss by {estimate} of the fall",
+        "Raising the batch size instead of lowering the LR {costs} of the loss reduction",
         times=1.0,
         spread=0.0105,
         alternatives={"at half the LR": over_lowered("ramp", times=0.5)},
     ),
     same_loss(
         "the same at twice the LR, where noise does more",
-        "At twice the LR it changes it by {estimate}",
+        "At twice the LR, raising the batch size {costs} of it",
         times=2.0,
         spread=0.009,
     ),
@@ -89,23 +89,26 @@ EQUIVALENT = judgement(
         name="time of the run whose batch is raised, over that of the other",
         observe=TIME,
         **below(0.9, refuted=1.0, null=1.0, unit="x"),
-        says="It takes {estimate} the time",
+        says="With a raised batch size, a run takes {estimate} the time",
     ),
     reported={
-        "updates with the raised batch over those without": computed("ramp.updates", "ratio"),
-        "test loss of half the LR and twice the batch, twice, over that of the lowered LR": (over_lowered("both"), "relative"),
-        "the same of a batch that is raised too little, x 2 twice": (over_lowered("half_ramp"), "relative"),
-        "the same of a batch that is raised too little, at twice the LR": (over_lowered("half_ramp", times=2.0), "relative"),
+        "updates with the raised batch size over those without": computed("ramp.updates", "ratio"),
+        "test loss with half the LR and twice the batch size, twice, over that with the lowered LR": (
+            over_lowered("both"),
+            "relative",
+        ),
+        "the same with a batch size raised too little, x 2 twice": (over_lowered("half_ramp"), "relative"),
+        "the same with a batch size raised too little, at twice the LR": (over_lowered("half_ramp", times=2.0), "relative"),
         "mean gap of the two trajectories over examples, after the first change": (trajectory_gap("ramp"), "relative"),
         "mean gap of the trajectories with neither and with the lowered LR, after the first change": (
             trajectory_gap("constant"),
             "relative",
         ),
-        "test error of the raised batch less that of the lowered LR": (
+        "test error with the raised batch size minus that with the lowered LR": (
             LossAt(arm="ramp", tuned_for="decay", of="test_error") - TunedLoss(arm="decay", of="test_error"),
             "share",
         ),
-        "loss on training examples of the raised batch less that of the lowered LR": (
+        "loss on training examples with the raised batch size minus that with the lowered LR": (
             over_lowered("ramp", of="final_training_loss"),
             "relative",
         ),
@@ -114,32 +117,31 @@ EQUIVALENT = judgement(
             "relative",
         ),
         "noise scale in examples, at batch 4": NoiseScale(arm="decay", first=0.25),
-        "AdamW: batch x 4 in place of LR / 2, the rule of the root, of the fall": (
+        "AdamW: batch x 4 instead of LR / 2 (square-root rule), of the loss reduction": (
             over_lowered("adamw_ramp", "adamw_decay"),
             "relative",
         ),
-        "AdamW: neither, of the fall": (over_lowered("adamw_constant", "adamw_decay"), "relative"),
+        "AdamW: neither, of the loss reduction": (over_lowered("adamw_constant", "adamw_decay"), "relative"),
     },
     note=(
-        "All runs of a seed see the same examples in the same order and are one run until half of them are seen. 1% of the fall"
-        " is our bar for equal, 3% for different. Where neither change does anything, all arms are equal and nothing is shown:"
-        " then the claim is out of regime. A batch raised by half as many octaves shows how sharply the rule is tested: near"
-        " the best LR hardly, at twice it well, which a pilot showed and a criterion was added for. Better use of the hardware"
-        " is read as less time for the same examples: it follows from the step times of the three batch sizes, trained alone;"
-        " in proportion to the batch they would make it 1."
+        "All runs of a seed see the same examples in the same order and are identical for the first half. The bar is 1% of the"
+        " loss reduction for equal, 3% for different. If lowering the LR has no effect, the claim is out of regime. A batch"
+        " size raised by half as many octaves shows how sharp the test is: near the best LR hardly, at twice that LR well,"
+        " which a pilot showed and a criterion was added for. Better use of the hardware means less time for the same examples,"
+        " from the step times of the three batch sizes; if these were proportional to the batch size, the ratio would be 1."
     ),
     if_supported=(
-        "Below the noise scale raise the batch where you would lower the LR, by the same factor, if larger batches run faster"
-        " on your hardware."
+        "Below the noise scale, raise the batch size instead of lowering the LR, by the same factor, if larger batches run"
+        " faster on your hardware."
     ),
-    if_refuted="Lower the LR: a larger batch does not do the same.",
+    if_refuted="Lower the LR: a larger batch does not have the same effect.",
 )
 
 STUDY = Study(
     name="batch_ramp",
     version=1,
-    title="Raising the batch in place of lowering the LR",
-    question="Does raising the batch during training do what lowering the LR does, in fewer updates?",
+    title="Raising the batch size instead of lowering the LR",
+    question="Does raising the batch size during training have the effect of lowering the LR, in fewer updates?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.6),
     training=Training(
         optimizer="sgd", momentum=0.9, weight_decay=0.0, warmup_fraction=0.0, batch_size=4, steps=STEPS, step_factor=0.25
@@ -202,7 +204,7 @@ STUDY = Study(
             },
         ),
         "laptop": scales.laptop(
-            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits, of which 60% have a random label."
+            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits, 60% of them with random labels."
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: a CNN of 64 channels", workload={"model": "cnn", "width": 64}, seeds=15
@@ -213,16 +215,16 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Batches of 4, 16 and 64, far below the number of examples; the last one is near the noise scale, which is reported.",
-        "Momentum stays at 0.9, and with it the number of updates, not of examples, that it remembers.",
-        "The LR changes in two drops. With a smooth schedule the batch would have to follow every step.",
+        "Batches of 4, 16 and 64, far below the number of examples; the last is near the noise scale, which is reported.",
+        "Momentum stays at 0.9: its memory is constant in updates, not in examples.",
+        "The LR changes in two drops. With a smooth schedule the batch size would have to change at every step.",
     ),
     answer=("ramp.equivalent",),
     judgements=(EQUIVALENT,),
     published=(
         Published(
             claim="ramp.equivalent",
-            finding="With SGD, momentum and Adam raising the batch reaches the accuracy of decaying the LR, in fewer updates.",
+            finding="With SGD, momentum and Adam, raising the batch size reaches the accuracy of LR decay in fewer updates.",
             source="Smith et al. 2018, section 5.1",
             link="https://arxiv.org/abs/1711.00489",
         ),

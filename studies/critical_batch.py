@@ -1,4 +1,4 @@
-"""How many steps does a larger batch save, and does the gradient's noise foretell it?"""
+"""How many steps does a larger batch save, and does the gradient noise scale predict it?"""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -26,7 +26,7 @@ LARGE_SCALES = ("gpu", "cluster")
 
 
 class Probe(NamedTuple):
-    """A run at one LR, to about twice the steps that the target takes, whose only purpose is its probes."""
+    """A run at one LR for its probes, about twice as long as the target takes."""
 
     batch_size: int
     steps: int
@@ -35,13 +35,13 @@ class Probe(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A workload trained with one batch size after another, until its validation loss is at a target.
+    """A workload trained at several batch sizes to a target validation loss.
 
-    panel, spoken: what criteria call the workload, and what sentences do where that differs. examples: what its batches hold.
+    panel, spoken: the workload's name in criteria, and in sentences if that differs. examples: what its batches hold.
     plot, label: where its arms are drawn, and as what. reference: whether its anchor is the plot's reference.
     steps, lowest_log2_lr, highest_log2_lr: by batch size; LRs between them are half an octave apart. scales: if not all.
-    anchor, share: the target is the validation loss at which the run with this batch size has made this share of its fall.
-    doubling: the batch size that is doubled in a comparison named beforehand.
+    anchor, share: the target is the validation loss at which the run with this batch size reaches this share of its loss
+    reduction. doubling: the batch size that is doubled in a comparison fixed beforehand.
     """
 
     panel: str
@@ -62,12 +62,12 @@ class Sweep:
     doubling: int = 64
 
     def arm(self, batch: int | Literal["noise"]) -> str:
-        """The name of an arm: by its batch size, or the one that is probed."""
+        """The name of the arm of a batch size, or of the probed arm."""
         return f"{self.prefix}_{batch}"
 
     @property
     def arms(self) -> dict[str, Arm]:
-        """An arm for each batch size, then the one that is probed."""
+        """An arm per batch size, then the probed one."""
         tuned = {self.arm(batch_size): self._tuned(batch_size) for batch_size in self.steps}
         return {**tuned, self.arm("noise"): self._probed()}
 
@@ -92,7 +92,7 @@ class Sweep:
 
     @property
     def curve(self) -> dict[str, Any]:
-        """What observables fit: the steps to the target over the batch size."""
+        """What metrics fit: the steps to the target over the batch size."""
         points = tuple((batch_size, self.arm(batch_size)) for batch_size in self.steps)
         return {"points": points, "anchor": self.arm(self.anchor), "share": self.share}
 
@@ -112,11 +112,11 @@ class Sweep:
         return self.steps_to_target(small) / self.steps_to_target(large)
 
     def noise_scale(self, first: float = 0.0, last: float = 0.5, pieces: int | None = None) -> NoiseScale:
-        """The noise scale in a part of the probed run, by default on the way to the target."""
+        """The noise scale in a part of the probed run, by default up to the target."""
         return NoiseScale(arm=self.arm("noise"), first=first, last=last, pieces=pieces)
 
     def criterion(self, name: str, observe: Any, says: str, regions: Any, readings: Any = None, **options: Any) -> Criterion:
-        """A criterion of this workload, which ends its name and begins its sentence. readings: its alternatives, by name."""
+        """A criterion of this workload. readings: its alternatives, by name."""
         return Criterion(
             **{"unit": "x", **regions, **options},
             name=f"{name}, {self.panel}",
@@ -145,15 +145,15 @@ NOISY = Sweep(
     spoken="MLP with SGD and noisy labels",
     prefix="noisy",
     plot="MLP, 60% label noise, SGD",
-    # Labels drawn at random raise the noise of the gradient and change neither the model nor the images.
+    # Random labels raise the gradient noise and leave model and images as they are.
     settings={**PERCEPTRON, "label_noise": 0.6},
     steps={8: 900, 16: 600, 32: 200, 64: 300, 128: 100, 256: 80, 512: 60, 1024: 60, 2048: 60},
     lowest_log2_lr={8: -7, 16: -6, 32: -5, 64: -5, 128: -4, 256: -4, 512: -4, 1024: -3, 2048: -3},
     highest_log2_lr={8: -1, 16: 0, 32: 1, 64: 1, 128: 2, 256: 2, 512: 2, 1024: 3, 2048: 3},
     probe=Probe(batch_size=512, steps=80, log2_lr=-1),
     anchor=64,
-    # With noisy labels the last of the fall is noise: seeds differ in ln S by 0.3 at 95% and by 0.2 at 90%. What compares noisy
-    # labels with clean ones takes 95% of both.
+    # With noisy labels the last part of the loss reduction is noise: seeds differ in ln S by 0.3 at 95% and by 0.2 at 90%.
+    # Comparisons of noisy with clean labels take 95% of both.
     share=0.9,
     doubling=256,
 )
@@ -220,14 +220,14 @@ ADAM_NOISY = replace(
 )
 SWEEPS = (MLP, NOISY, CNN, GPT)
 LATE_SWEEPS = (MLP, NOISY_LATE, CNN, GPT)
-# The same model with clean and with noisy labels, and labels at each level of noise.
+# The same model with clean and with noisy labels, and each level of label noise.
 CLEAN_AND_NOISY = ((MLP, NOISY_LATE), (ADAM, ADAM_NOISY))
 LABELS = (("clean labels", MLP), ("30% label noise", LESS_NOISY), ("60% label noise", NOISY_LATE))
 ARMS = {name: arm for sweep in (*SWEEPS, ADAM, ADAM_NOISY, LESS_NOISY) for name, arm in sweep.arms.items()}
 
 
 class Overrides(NamedTuple):
-    """What a larger scale trains instead, by arm."""
+    """Overrides of a larger scale, by arm."""
 
     settings: dict[str, dict[str, Any]]
     factors: dict[str, dict[str, tuple[float, ...]]]
@@ -244,7 +244,7 @@ def enlarged(sweep: Sweep, model: dict[str, Any], steps: dict[int, int], log2_lr
 
 
 def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
-    """A scale of wider perceptrons and CNNs, with a GPT of its own."""
+    """A scale of wider MLPs and CNNs, with its own GPT."""
     mlps = {name: {"width": 256, "depth": 2} for name, arm in ARMS.items() if arm.settings["model"] == "mlp"}
     cnn = enlarged(
         CNN,
@@ -262,15 +262,15 @@ def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
     )
 
 
-# A fit that misses by more defines no critical batch size: over eight octaves it would miss a sharp elbow by 0.18, and powers
-# of B by 0.19 to 0.22. Fits to published tables miss by 0.038 to 0.055.
+# A worse fit defines no critical batch size: over eight octaves it would miss a sharp elbow by 0.18, and powers of B by 0.19 to
+# 0.22. Fits to published tables miss by 0.038 to 0.055.
 FITS = below(0.15)
 LESS_THAN_HALF = below(1.7, refuted=1.9, null=2.0)
 NOTHING = below(1.02, refuted=1.05)
 AGREES = inside(1 / 3, 3.0)
-# The documents give no factor; less than a quarter more would matter to nobody.
+# The documents give no factor; less than a quarter more does not matter.
 GROWS = above(1.25, refuted=1.0, null=1.0, margin=1.25)
-# Twice: another batch size on anyone's grid. The documents' own range, a thousandfold, is not to be had at this size.
+# Twice: a step of a common grid of batch sizes. The documents' range, a thousandfold, is out of reach at this size.
 DEPENDS = above(2.0, refuted=1.25, null=1.0, unit="x")
 IN_RANGE = inside(1000.0, 4e6, unit="tokens")
 # A doubled batch needs at most two thirds of the steps. Theory: 1.67x at a quarter of the critical size, 2x far below it.
@@ -280,19 +280,19 @@ LESS_TO_GAIN = below(0.95, refuted=1.05, null=1.0)
 
 
 def in_theory(value: float, source: str = "S = S_min (1 + B_crit / B), McCandlish et al. 2018", *, spread: float) -> Expected:
-    """What theory predicts at laptop scale. spread: between seeds, as a pilot had it."""
+    """Theory's prediction at laptop scale. spread: between a pilot's seeds."""
     return predicted(value, source, spread=spread, scales=("laptop",))
 
 
 def gain_past_critical(sweep: Sweep, regions: dict[str, Any], other_readings: dict[str, Any]) -> Criterion:
-    """What a doubled batch saves past the critical size B_crit, which two claims expect in different regions.
+    """What doubling saves past the critical size B_crit; two claims expect it in different regions.
 
-    With b = B / B_crit theory has it gain (1 + b) / (1/2 + b): 4/3 at B_crit, 6/5 at twice that, 10/9 at four times.
+    With b = B / B_crit theory predicts a gain of (1 + b) / (1/2 + b): 4/3 at B_crit, 6/5 at twice that, 10/9 at four times.
     """
     return sweep.criterion(
         "steps at B over steps at 2B, B from 1 to 6 times critical",
         sweep.doubling_gain(above=1.0, below=6.0),
-        "a batch past the critical one needs {estimate} the steps of a doubled one",
+        "a batch past the critical size takes {estimate} the steps of a batch twice as large",
         regions,
         readings={"from 1.5 times critical on": sweep.doubling_gain(above=1.5, below=6.0), **other_readings},
         expected=in_theory(1.2, spread=0.15),
@@ -300,13 +300,13 @@ def gain_past_critical(sweep: Sweep, regions: dict[str, Any], other_readings: di
 
 
 def one_doubling(sweep: Sweep) -> dict[str, Observed]:
-    """A reading, by name, that needs no fitted curve."""
+    """An alternative, by name, that needs no fitted curve."""
     once, doubled = sweep.doubling, 2 * sweep.doubling
     return {f"one doubling, {once} to {doubled}, whatever the fit says": sweep.speedup(once, doubled)}
 
 
 def critical_tokens(scale: str, context: int, workload: str, model: str = "the GPT") -> Criterion:
-    """Whether a GPT's critical batch size lies where the documents have it."""
+    """Whether a GPT's critical batch size lies in the documents' range."""
     return Criterion(
         name=f"critical batch size in tokens, {workload}",
         observe=GPT.critical_batch * context,
@@ -324,7 +324,7 @@ HYPERBOLA = judgement(
         sweep.criterion(
             "error of ln S of the fitted curve",
             HyperbolaError(**sweep.curve, raw=True),
-            "the curve 1 + B_crit/B fits the log of the steps to within {estimate}",
+            "the curve 1 + B_crit/B fits the log of the steps with an error of {estimate}",
             FITS,
             unit="",
             precondition=True,
@@ -333,18 +333,17 @@ HYPERBOLA = judgement(
     ),
     *(gain_past_critical(sweep, LESS_THAN_HALF, one_doubling(sweep)) for sweep in SWEEPS),
     note=(
-        "The claim is judged by the gain; the curve's fit only shows that there is a critical batch size to speak of. A fitted"
-        " curve bends at its critical size, so the last alternative takes one doubling that was named beforehand. Steps that"
-        " fell in proportion up to the largest batch would have no critical size on the grid. Whether anything is gained at all"
-        " is judged with the ceiling."
+        "The claim is judged by the gain; the fit only shows that there is a critical batch size. A fitted curve bends at its"
+        " critical size by construction, so the last alternative is one doubling fixed beforehand. Whether anything is gained"
+        " at all is judged in crit.ceiling."
     ),
     reported={f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
     if_supported=(
-        "Count on less than half the steps saved by a doubled batch past the critical size, and decide whether that is worth"
+        "Past the critical size, expect a doubled batch to save less than half the steps, and decide whether that is worth"
         " twice the examples."
     ),
-    if_partly="Count the steps at two batch sizes of your own before you double past the critical size.",
-    if_refuted="Measure what a doubled batch saves: what it saves past the critical size is not what the documents say.",
+    if_partly="Measure the steps at two batch sizes before you double past the critical size.",
+    if_refuted="Measure what a doubled batch saves past the critical size: the documents' figure does not hold.",
 )
 
 CEILING = judgement(
@@ -352,9 +351,9 @@ CEILING = judgement(
     *(gain_past_critical(sweep, NOTHING, other_readings={}) for sweep in SWEEPS),
     right={"supported": "nothing", "refuted": "less"},
     note=(
-        "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends there at"
-        " once would have shown as 1.0x. Who calls critical the size at which nothing more is gained is right by definition,"
-        " and finds it at several times ours."
+        "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends there"
+        " would show as 1.0x. If critical is defined as the size beyond which nothing is gained, the claim holds by definition,"
+        " and that size is several times ours."
     ),
     reported={
         f"the same from three times critical on, {sweep.panel}": (sweep.doubling_gain(above=3.0, below=12.0), "x")
@@ -362,10 +361,10 @@ CEILING = judgement(
     },
     if_supported="Do not go past the critical batch size: nothing is gained.",
     if_partly=(
-        "Count the steps at two batch sizes of your own: whether a batch past the critical one gains depends on the workload."
+        "Measure the steps at two batch sizes: whether a larger batch helps past the critical size depends on the workload."
     ),
     if_refuted=(
-        "Go past the critical batch size if time matters more than examples: steps are still saved, fewer at each doubling."
+        "Go past the critical batch size if time matters more than examples: each doubling still saves steps, but fewer."
     ),
 )
 
@@ -386,10 +385,9 @@ NOISE_SCALE = judgement(
         for sweep in LATE_SWEEPS
     ),
     note=(
-        "Both parts of the noise scale are averaged from the first step to the target and then divided, so that the large"
-        " gradients of the first steps weigh most. This was fixed before any pilot, and is our choice. A mean over steps of"
-        " their ratio, the first alternative, gives those no more weight than others; where it disagrees, the agreement rests"
-        " on how the noise scale is averaged."
+        "Numerator and denominator of the noise scale are each averaged from the first step to the target, so that the large"
+        " early gradients weigh most: our choice, fixed before any pilot. The first alternative averages their ratio over steps"
+        " instead; where it disagrees, the agreement depends on the averaging."
     ),
     reported={
         **{f"noise scale in {sweep.examples}, {sweep.panel}": sweep.noise_scale() for sweep in SWEEPS},
@@ -400,8 +398,8 @@ NOISE_SCALE = judgement(
         **{f"critical batch size in {sweep.examples}, {sweep.panel}": sweep.critical_batch for sweep in LATE_SWEEPS},
     },
     if_supported="Measure the noise scale to find the critical batch size within a factor of three.",
-    if_partly="Begin at the noise scale, and count the steps to a loss at two batch sizes.",
-    if_refuted="Do not choose the batch size by the noise scale: count the steps at two batch sizes.",
+    if_partly="Start at the noise scale, and measure the steps to a target loss at two batch sizes.",
+    if_refuted="Do not choose the batch size by the noise scale: measure the steps at two batch sizes.",
 )
 
 GROWS_CLAIM = judgement(
@@ -410,7 +408,7 @@ GROWS_CLAIM = judgement(
         sweep.criterion(
             "noise scale past the target over that of the first 5%",
             sweep.noise_scale(0.5, 1.0) / sweep.noise_scale(last=0.05),
-            "the second half of training has {estimate} the noise scale of the first 5%",
+            "the noise scale in the second half of training is {estimate} that in the first 5%",
             GROWS,
             readings={
                 "against the first tenth": sweep.noise_scale(0.5, 1.0) / sweep.noise_scale(last=0.1),
@@ -421,8 +419,8 @@ GROWS_CLAIM = judgement(
         for sweep in SWEEPS
     ),
     note=(
-        "The documents name no exception, so every workload counts. Three of the four train on 1,079 images, several times"
-        " over, and fitting them can raise the noise scale by itself. The GPT sees each window about once."
+        "The documents name no exception, so every workload counts. Three of the four see 1,079 images many times, and fitting"
+        " these can itself raise the noise scale. The GPT sees each window about once."
     ),
     reported={
         f"plateau: last quarter over the quarter before, {sweep.panel}": (
@@ -431,10 +429,10 @@ GROWS_CLAIM = judgement(
         )
         for sweep in SWEEPS
     },
-    if_supported="Measure the noise scale late in training, or raise the batch size on the way.",
-    if_partly="Measure the noise scale more than once: do not take its early value for the whole run.",
+    if_supported="Measure the noise scale late in training, or raise the batch size during training.",
+    if_partly="Measure the noise scale more than once: its early value does not hold for the whole run.",
     if_refuted="Do not count on a growing noise scale: measure it again before you raise the batch size.",
-    if_opposite="Do not raise the batch size on the way because of the noise scale: it falls.",
+    if_opposite="Do not raise the batch size during training because of the noise scale: it falls.",
 )
 
 RANGE = judgement(
@@ -442,23 +440,20 @@ RANGE = judgement(
     Criterion(
         name="critical batch size with noisy labels over that with clean ones, MLP with SGD",
         observe=NOISY_LATE.critical_batch / MLP.critical_batch,
-        says=(
-            "The same model on the same images has {estimate} the critical batch size if 60% of the labels are drawn at random"
-        ),
+        says=("With 60% random labels, the critical batch size of the same model on the same images is {estimate} as large"),
         **DEPENDS,
     ),
     critical_tokens("laptop", 16, "GPT with AdamW, 16 tokens of context", model="a GPT of 7,000 parameters"),
     critical_tokens("gpu", 64, "GPT with AdamW"),
     critical_tokens("cluster", 256, "GPT with AdamW, web text"),
     note=(
-        "The claim has two parts: that the critical batch size depends on the task, shown by the same model and images with"
-        " other labels, and that it lies between 1,000 and millions of tokens, of which a GPT can say whether it lies there. A"
-        " range that ends at millions needs large models."
+        "The claim has two parts: the critical batch size depends on the task (same model and images, other labels), and it"
+        " lies between 1,000 and millions of tokens, which a GPT can show. The upper end needs large models."
     ),
     reported={f"critical batch size, {sweep.panel}, {sweep.examples}": sweep.critical_batch for sweep in LATE_SWEEPS},
-    if_supported="Do not carry a batch size from one task to another: find the critical one for yours.",
-    if_partly="Find the critical batch size of your own task: neither another's nor the documents' range stands for it.",
-    if_refuted="Begin at the critical batch size of a similar task.",
+    if_supported="Do not carry a batch size over from another task: measure the critical one of yours.",
+    if_partly="Measure the critical batch size of your own task; neither another task's nor the documents' range applies.",
+    if_refuted="Start at the critical batch size of a similar task.",
 )
 
 SMALL_BATCH_SLOW = judgement(
@@ -467,7 +462,7 @@ SMALL_BATCH_SLOW = judgement(
         sweep.criterion(
             "steps at B over steps at 2B, B up to a quarter of critical",
             sweep.doubling_gain(below=0.25),
-            "batches up to a quarter of the critical size need {estimate} the steps of doubled ones",
+            "a batch up to a quarter of the critical size takes {estimate} the steps of a batch twice as large",
             HELPS,
             readings={"up to 0.15 of critical": sweep.doubling_gain(below=0.15)} if sweep in (MLP, NOISY) else None,
             expected=in_theory(1.75, spread=0.18),
@@ -475,15 +470,13 @@ SMALL_BATCH_SLOW = judgement(
         for sweep in SWEEPS
     ),
     note=(
-        "This is the half of the claim that speaks of the batch, at LRs tuned for each. What too low an LR does is a claim of"
-        " its own."
+        "This judges the half of the claim about the batch, with the LR tuned at every size; lr.too_low judges the other half."
     ),
     if_supported=(
-        "Raise the batch while it lies below a quarter of the critical size: a doubled batch saves at least a third of the"
-        " steps."
+        "Raise the batch while it is below a quarter of the critical size: each doubling saves at least a third of the steps."
     ),
-    if_partly="Raise a small batch, but do not count on a third of the steps saved.",
-    if_refuted="Do not raise a small batch to save steps: look at the LR first.",
+    if_partly="Raise a small batch, but do not count on saving a third of the steps.",
+    if_refuted="Do not raise a small batch to save steps: check the LR first.",
     if_opposite="Do not raise a small batch to save steps: it saves none.",
 )
 
@@ -503,7 +496,7 @@ ADVICE = judgement(
         clean.criterion(
             "steps at B 16 over steps at B 128: noisy labels over clean ones",
             noisy.speedup(16, 128) / clean.speedup(16, 128),
-            "eight times the batch divides the steps by {estimate} as much if the noise scale is large",
+            "the speed-up from eight times the batch is {larger} if the noise scale is large",
             LESS_TO_GAIN,
             expected=in_theory(1.6, "S = S_min (1 + B_crit / B), with critical sizes of 35 and 110", spread=0.45),
         )
@@ -511,16 +504,16 @@ ADVICE = judgement(
     ),
     right={"supported": "small batch", "refuted": "large batch"},
     note=(
-        "Model, images and both batch sizes stay the same; only the share of labels drawn at random changes. The claim has a"
-        " larger batch help where the noise scale is small, so that the ratio would lie below one."
+        "Model, images and both batch sizes stay the same; only the fraction of random labels changes. If the claim holds, a"
+        " larger batch helps more when the noise scale is small, and the ratio is below one."
     ),
     reported={
         **{f"steps at B 16 over steps at B 128, {labels}, SGD": (sweep.speedup(16, 128), "x") for labels, sweep in LABELS},
         **{f"noise scale in images, {labels}, SGD": sweep.noise_scale() for labels, sweep in LABELS},
     },
     if_supported="Keep a small batch if the noise scale is large.",
-    if_partly="Count the steps at two batch sizes: what a larger one saves depends on more than the noise scale.",
-    if_refuted="Raise the batch if the noise scale is large: that is where a larger one saves most.",
+    if_partly="Measure the steps at two batch sizes: the saving depends on more than the noise scale.",
+    if_refuted="Raise the batch if the noise scale is large: then it saves most.",
 )
 
 DEFINITION = judgement(
@@ -530,23 +523,23 @@ DEFINITION = judgement(
         observe=computed("constants.noise_scale", "doubled"),
         **inside(3.9, 4.1, refuted=AtMost(value=1.0), null=1.0, unit="x"),
         expected=predicted(4.0, "McCandlish et al. 2018, equation 2.9: the variance is on top"),
-        says="Doubling the noise of the gradients makes the noise scale {larger}",
+        says="Doubling the gradient noise makes the noise scale {larger}",
     ),
     right={"supported": "variance above", "refuted": "mean above"},
     if_supported="Compute the noise scale as the gradient's variance over its squared mean.",
-    if_refuted="Look for an error in how the noise scale is computed.",
+    if_refuted="Look for an error in the computation of the noise scale.",
 )
 
 STUDY = Study(
     name="critical_batch",
     # Version 4 asked whether each doubling gains exactly 2x, which theory puts on the edge of its region, and had no batch
-    # beyond twice the critical size on two workloads. Version 5 asks what is gained past it, and dials the noise; three of
-    # its runs ended short of their targets, which left crit.hyperbola open. Version 6 trains those four arms for longer.
+    # beyond twice the critical size on two workloads. In version 5, which asks what is gained past it and varies the noise,
+    # three runs ended short of their targets. Version 6 trains those four arms for longer.
     version=6,
     title="Critical batch size and gradient noise",
-    question="How many steps does a larger batch save, and does the gradient's noise foretell it?",
+    question="How many steps does a larger batch save, and does the gradient noise scale predict it?",
     workload=Workload(heads=2),
-    # A constant LR: steps to a target are then free of any horizon.
+    # A constant LR, so that steps to a target do not depend on a horizon.
     training=Training(optimizer="adamw", schedule="constant", warmup_fraction=0.0, weight_decay=0.0, beta2=0.95),
     measurement=Measurement(probes=2, evaluations=60, evaluation_examples=180, final_examples=180),
     arms=ARMS,
@@ -559,11 +552,11 @@ STUDY = Study(
             arm_settings={name: {"steps": 10} for name, arm in ARMS.items() if arm.scales in (None, SMALL_SCALES)},
             seeds=1,
         ),
-        "laptop": scales.laptop("some six minutes of training: four workloads at six to nine batch sizes, each LR tuned"),
+        "laptop": scales.laptop("six minutes of training: four workloads at six to nine batch sizes, LR tuned at each"),
         "gpu": large_scale(
-            "one GPU, minutes: a GPT of 0.65 million parameters, wider perceptrons and CNNs",
-            "The GPT has 0.65 million parameters on the source text of Python's library; its anchor trains on 4 million"
-            " tokens, 6 a parameter.",
+            "one GPU, minutes: a GPT of 0.65 million parameters, wider MLPs and CNNs",
+            "The GPT has 0.65 million parameters on Python's standard library; its anchor trains on 4 million tokens, 6 per"
+            " parameter.",
             gpt=enlarged(
                 GPT,
                 model={"dataset": "python-source", "width": 128, "depth": 3, "heads": 4, "context": 64},
@@ -574,7 +567,7 @@ STUDY = Study(
         ),
         "cluster": large_scale(
             "many GPUs, hours: a GPT of 5 million parameters on web text",
-            "The GPT has 5 million parameters on web text; its anchor trains on 82 million tokens, 17 a parameter.",
+            "The GPT has 5 million parameters on web text; its anchor trains on 82 million tokens, 17 per parameter.",
             gpt=enlarged(
                 GPT,
                 model={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
@@ -585,35 +578,37 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Small workloads: a perceptron of 2,400 parameters and a residual CNN on the 1,079 training images of scikit-learn's"
-        " digits, a GPT of 7,000 parameters on Python's documentation, whose target lies at about 15 tokens a parameter.",
-        "Batches are drawn with replacement, so that a batch of 2,048 of 1,079 images has the noise that theory gives it. But"
-        " the noise scale of so few images becomes unlimited as they are fitted.",
-        "A constant LR without warmup. Each seed's LR is the one that needs fewest steps on the other seeds, so that it is not"
-        " chosen on the runs it is judged on.",
-        "The target is the loss at which the anchor has made 90% of its fall, or 95% (MLP with clean labels, and noisy ones"
-        " where both are compared or probed): early training. Another target has another critical batch size: others found it"
-        " to grow as the loss falls.",
-        "The noise scale is measured along one run of a large batch, at one LR that a pilot chose.",
+        "Small workloads: an MLP of 2,400 parameters and a residual CNN on the 1,079 training images of scikit-learn's digits,"
+        " a GPT of 7,000 parameters on Python's documentation, which reaches its target at about 15 tokens per parameter.",
+        "Batches are drawn with replacement, so that 2,048 of 1,079 images have the noise that theory predicts. But the noise"
+        " scale of so few images grows without limit as they are fitted.",
+        "A constant LR without warmup. Each seed's LR is the one that needs the fewest steps on the other seeds, so that it is"
+        " not tuned on the runs it is judged on.",
+        "The target is 90% of the anchor's loss reduction, or 95% (MLP with clean labels, and noisy ones where both are"
+        " compared or probed): early training. Another target has another critical batch size, which is reported to grow as the"
+        " loss falls.",
+        "The noise scale is measured along one run with a large batch, at one LR that a pilot chose.",
     ),
     answer=("crit.ceiling", "crit.noise_scale", "crit.advice", "crit.small_batch_slow"),
     judgements=(HYPERBOLA, CEILING, NOISE_SCALE, GROWS_CLAIM, RANGE, SMALL_BATCH_SLOW, ADVICE, DEFINITION),
     published=(
         Published(
             claim="crit.hyperbola",
-            finding="Five language models, 85M to 1.2B: the hyperbola fits ln S to 0.038 to 0.055 (root mean square).",
+            finding="Five language models, 85M to 1.2B: the hyperbola fits ln S with an RMS error of 0.038 to 0.055.",
             **ZHANG,
             how="computed from read data",
         ),
         Published(
             claim="crit.ceiling",
-            finding="85M parameters, knee of 2191 sequences: 2528, 1917, 1600 steps at 2048, 4096, 8192: 1.26x a doubling.",
+            finding="85M parameters, knee of 2191 sequences: 2528, 1917, 1600 steps at 2048, 4096, 8192: 1.26x per doubling.",
             value=1.26,
             criterion="steps at B over steps at 2B, B from 1 to 6 times critical, GPT with AdamW",
             **ZHANG,
             how="computed from read data",
-            if_different="Theory has 4/3 at the critical size and 10/9 at four times that, so that the gain depends on where"
-            " the batch sizes happen to lie past it.",
+            if_different=(
+                "Theory predicts 4/3 at the critical size and 10/9 at four times that, so the gain depends on how far past it"
+                " the batch sizes lie."
+            ),
         ),
         Published(
             claim="crit.noise_scale",
@@ -629,8 +624,10 @@ STUDY = Study(
             link="https://arxiv.org/abs/1812.06162",
             value=10.0,
             criterion="noise scale past the target over that of the first 5%, GPT with AdamW",
-            if_different="These runs end at twice the steps to an early target, and the first 5% of them are several steps;"
-            " the plateau reported beside it tells whether a longer run would rise further.",
+            if_different=(
+                "These runs end at twice the steps to an early target, and their first 5% are several steps; the reported"
+                " plateau shows whether a longer run would rise further."
+            ),
         ),
         Published(
             claim="crit.range",

@@ -20,12 +20,12 @@ from folklore.studies.shorthand import (
     relative_loss_gap,
 )
 
-# Runs of 80 tokens a parameter take more than a GPU's four minutes; the plumbing is tried with every arm.
+# Runs of 80 tokens per parameter take more than four minutes on a GPU; smoke trains every arm.
 LONGEST, NOT_GPU = ("laptop", "cluster"), ("smoke", "laptop", "cluster")
 
 
 class Shape(NamedTuple):
-    """A schedule, and what sentences call it."""
+    """A schedule, and its name in sentences."""
 
     label: str
     settings: dict[str, Any] = {}
@@ -51,20 +51,25 @@ def length(tokens: int) -> str:
     return f"{tokens} tokens a parameter"
 
 
+def at(tokens: int) -> str:
+    """The beginning of a sentence."""
+    return f"At {tokens} tokens per parameter,"
+
+
 def steps_of(tokens: int) -> int:
-    """In which 6992 parameters have seen so many tokens each, at 256 tokens a step."""
+    """Steps of 256 tokens for so many tokens per parameter, of 6992 parameters."""
     return round(tokens * 6992 / 256)
 
 
 def arm_of(shape: str, tokens: int) -> str:
-    """The arm of a shape at a length. At 20 tokens, the usual length, most have the bare name of their shape."""
+    """The arm of a shape at a length. At 20 tokens, the usual length, most are named after their shape alone."""
     if tokens == 20 and shape not in ("zero", "linear_zero"):
         return shape
     return f"{'tenth' if shape == 'cosine' else shape}_{tokens}"
 
 
 def decay_arm(shape: str, tokens: int, low: float, high: float) -> Arm:
-    """Runs with a shape, for so many tokens a parameter, at peak LRs from 2^low to 2^high."""
+    """Runs with a shape at `tokens` per parameter and peak LRs from 2^low to 2^high."""
     return Arm(
         label=SHAPES[shape].label,
         panel=length(tokens),
@@ -75,8 +80,8 @@ def decay_arm(shape: str, tokens: int, low: float, high: float) -> Arm:
     )
 
 
-# Tokens a parameter, shapes, and log2 of the lowest and the highest peak LR: half octaves of one lattice. A pilot on seeds from
-# 90_000 showed that every optimum lies inside its window.
+# Tokens per parameter, shapes, and log2 of the lowest and the highest peak LR: half octaves of one lattice. A pilot on seeds
+# from 90_000 showed that every optimum lies inside its window.
 WINDOWS = (
     (20, ("cosine", "linear", "zero", "linear_zero", "step"), -7.5, -4.5),
     (20, ("late_step", "trapezoid"), -8.0, -5.0),
@@ -91,7 +96,7 @@ WINDOWS = (
     (80, ("trapezoid",), -7.5, -5.5),
     (80, ("constant",), -8.5, -6.5),
 )
-# Arm -> tokens a parameter.
+# Arm -> tokens per parameter.
 LENGTHS = {arm_of(shape, tokens): tokens for tokens, shapes, _, _ in WINDOWS for shape in shapes}
 DECAYS = {
     arm_of(shape, tokens): decay_arm(shape, tokens, low, high) for tokens, shapes, low, high in WINDOWS for shape in shapes
@@ -100,7 +105,7 @@ GPU_LENGTHS = {arm: tokens for arm, tokens in LENGTHS.items() if DECAYS[arm].sca
 SEARCHED = Arm(
     label="cosine to 10%, LR by search", panel=length(20), settings={"steps": steps_of(20)}, searched=True, scales=NOT_GPU
 )
-# A quarter of the batch, so that gradient noise weighs more, for as many tokens.
+# A quarter of the batch at equal tokens, so that gradient noise weighs more.
 SMALL_BATCH = Arm(
     label="cosine to 10%",
     panel="20 tokens a parameter, batches of 64 tokens",
@@ -108,7 +113,7 @@ SMALL_BATCH = Arm(
     factors=lr_grid(-9, -5.5, per_octave=2),
     scales=NOT_GPU,
 )
-# 116M parameters beside the embeddings, and 20 tokens for each.
+# 116M parameters without embeddings, and 20 tokens for each.
 LARGE = {"width": 896, "depth": 12, "heads": 14, "context": 512, "batch_size": 512, "micro_batches": 8, "steps": 8900}
 
 
@@ -118,18 +123,18 @@ def large_arm(shape: str) -> Arm:
     return Arm(label=label, panel=panel, settings={**LARGE, **settings}, factors=grid, scales=("cluster",))
 
 
-# Plateaus. The switch comes after two thirds of the run; equal seeds take equal steps up to it, so that what differs after it
-# are continuations of one run. An evaluation falls on 60% of the run and one on the last steps before the switch.
+# Plateaus. The switch comes after two thirds of the run; equal seeds take equal steps up to it, so that the arms are
+# continuations of one run. One evaluation falls on 60% of the run and one on the last steps before the switch.
 PLATEAU = {"schedule": "step", "step_drops": (2 / 3,), "warmup_fraction": 0.02, "steps": 1500, "evaluations": 30}
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "optimizer": "sgd", "batch_size": 32, "weight_decay": 0.0}
-# By how much the switch multiplies the LR.
+# What the switch multiplies the LR by.
 SWITCHES = {"stay": 1.0, "tenth": 0.1, "twice": 2.0, "ten_times": 10.0}
 
 
 class Plateau(NamedTuple):
     """Continuations of one run; arms are named after the run and the switch.
 
-    words: what sentences call it. best: the arm whose tuned loss ends the fall.
+    words: its name in sentences. best: the arm whose tuned loss ends the loss reduction.
     """
 
     run: str
@@ -153,23 +158,23 @@ class Plateau(NamedTuple):
         }
 
     def gap(self, switch: str, other: str = "stay") -> LossGap:
-        """How much higher it ends than after another switch."""
+        """How much higher the run ends than after another switch."""
         left, right = FinalLoss(arm=f"{self.run}_{switch}"), FinalLoss(arm=f"{self.run}_{other}")
         return LossGap(left=left, right=right, best_of=(self.best,))
 
     def last_fall(self) -> LossGap:
-        """Of the loss, over the last tenth of the steps before the switch."""
+        """The fall of the loss over the last tenth of the steps before the switch."""
         stay = f"{self.run}_stay"
         return LossGap(left=LossAfter(arm=stay, share=0.6), right=LossAfter(arm=stay, share=2 / 3), best_of=(self.best,))
 
 
-# A 32nd of the best constant LR of such a run, the best, and 16 times it.
+# A 32nd of the best constant LR of such a run, the best, and 16 times the best.
 LOW = Plateau("low", "GPT, AdamW, LR a 32nd of the best", "with an LR a 32nd of the best", 2.0**-12)
 RIGHT = Plateau("right", "GPT, AdamW, best LR", "at the best LR", 2.0**-7)
 HIGH = Plateau("high", "GPT, AdamW, LR 16 times the best", "with an LR 16 times the best", 2.0**-3)
 PLATEAUS = (LOW, RIGHT, HIGH)
 PLATEAU_ARMS = {name: arm for plateau in PLATEAUS for name, arm in plateau.arms().items()}
-# An LR so low that the loss stays where it starts, for the MLP and SGD.
+# An LR so low that the loss of the MLP with SGD stays at its start.
 MLP_LOW = Plateau(
     "mlp",
     "MLP, SGD, an LR too low to leave the start",
@@ -185,7 +190,7 @@ MLP_ARMS = {**MLP_LOW.arms(), MLP_LOW.best: MLP_TUNED}
 
 
 def decay_lrs(arms: Iterable[str], low: int, high: int) -> dict[str, dict[str, tuple[float, ...]]]:
-    """At a larger scale: LRs an octave apart from 2^low to 2^high, and an octave lower where no schedule brings the LR down."""
+    """At a larger scale: LRs an octave apart from 2^low to 2^high, and an octave lower for arms whose LR does not decay."""
     lower = {arm: arm in ("constant", "constant_80", "on_plateau") for arm in arms}
     return {arm: lr_grid(low - octaves, high - octaves) for arm, octaves in lower.items()}
 
@@ -203,7 +208,7 @@ def shape_gap(tokens: int, shape: str, reference: str = "cosine") -> LossGap:
 
 
 def against_cosine(shape: str, tokens: int, spread: float, readings: Any, source: str = SAME_AS_COSINE) -> dict[str, Any]:
-    """Fields of a criterion: a shape ends as cosine decay to 10% does, as the source has it. readings: others, by name."""
+    """Fields of a criterion: a shape ends like cosine decay to 10%, as the source says. readings: alternatives, by name."""
     arm, cosine = arm_of(shape, tokens), arm_of("cosine", tokens)
     return {
         "observe": loss_gap(arm, cosine),
@@ -214,12 +219,12 @@ def against_cosine(shape: str, tokens: int, spread: float, readings: Any, source
     }
 
 
-# A difference of 0.5% of the fall does not matter between shapes; being better never refutes.
+# A difference of 0.5% of the loss reduction does not matter between shapes; being better never refutes.
 def linear_no_worse(tokens: int, spread: float) -> Criterion:
     both_to_zero = {"both to zero": shape_gap(tokens, "linear_zero", "zero")}
     return no_worse(
         f"linear against cosine, both to 10%, {length(tokens)}",
-        says=f"At {length(tokens)} linear decay to 10% ends {{higher}}, as a share of the fall, than cosine decay",
+        says=f"{at(tokens)} linear decay to 10% {{costs}} of the loss reduction compared with cosine decay",
         **against_cosine("linear", tokens, spread, both_to_zero),
     )
 
@@ -228,20 +233,18 @@ def trapezoid_no_worse(tokens: int, spread: float, underpowered: str = "") -> Cr
     against_linear = {"against linear decay": shape_gap(tokens, "trapezoid", "linear")}
     return no_worse(
         f"warmup-stable-decay against cosine, {length(tokens)}",
-        says=f"At {length(tokens)} warmup, a constant stretch and a final decay end {{higher}}, as a share of the fall, than"
-        " cosine decay",
+        says=f"{at(tokens)} warmup-stable-decay {{costs}} of the loss reduction compared with cosine decay",
         underpowered=underpowered,
         **against_cosine("trapezoid", tokens, spread, against_linear),
     )
 
 
 def zero_above_tenth(tokens: int, spread: float, underpowered: str = "") -> Criterion:
-    # A floor of the LR costs nothing, so that small differences matter, too. Shapes and floors differ by 0.1 to 0.8% of the
-    # loss in publications (reported), and two runs of one setting by 0.2% (GPT-2 124M, standard error 0.004 of 2.853 each,
-    # reported): what lies below that no single run would show.
+    # A floor costs nothing, so small differences matter, too. Shapes and floors differ by 0.1 to 0.8% of the loss in
+    # publications (reported), and two runs of one setting by 0.2% (GPT-2 124M, standard error 0.004 of 2.853 each, reported).
     return exceeds(
         f"cosine to zero against to 10%, {length(tokens)}",
-        says=f"At {length(tokens)} cosine decay to zero ends {{higher}}, as a share of the fall, than to 10% of the peak",
+        says=f"{at(tokens)} cosine decay to zero {{costs}} of the loss reduction compared with decay to 10%",
         by=0.002,
         underpowered=underpowered,
         **against_cosine("zero", tokens, spread, readings={}, source=BERGSMA),
@@ -254,7 +257,7 @@ def step_above_cosine(shape: str, large: bool) -> Criterion:
     return exceeds(
         f"{SHAPES[shape].words} against cosine{where}",
         loss_gap(f"{shape}{size}", f"cosine{size}"),
-        f"{step}, ends {{higher}}, as a share of the fall, than cosine decay{where}",
+        f"{step}, {{costs}} of the loss reduction compared with cosine decay{where}",
         scales=("cluster",) if large else ("laptop", "gpu"),
     )
 
@@ -264,31 +267,31 @@ def constant_above(shape: str, tokens: int) -> Criterion:
     return exceeds(
         f"constant against {decay}, {length(tokens)}",
         shape_gap(tokens, "constant", shape),
-        f"At {length(tokens)} a constant LR ends {{higher}}, as a share of the fall, than {decay}",
+        f"{at(tokens)} a constant LR {{costs}} of the loss reduction compared with {decay}",
         panel=f"{decay.replace(' decay', '')}, {length(tokens)}",
         scales=LONGEST if tokens == 80 else None,
     )
 
 
 def flat(plateau: Plateau, panel: str | None = None) -> Criterion:
-    """Over the last tenth of the steps before the switch the loss falls by no more than what raising has to gain."""
+    """In the last tenth of the steps before the switch the loss falls by no more than raising has to gain."""
     return Criterion(
         name=f"the fall in the last tenth before the switch, {plateau.words}",
         panel=panel,
         observe=plateau.last_fall(),
         **below(0.02, unit="relative", precondition=True),
-        says="Over the last tenth of the steps before the switch the loss falls by {estimate} of the fall",
+        says="In the last tenth of the steps before the switch, the loss falls by {estimate} of the loss reduction",
     )
 
 
 def no_gain(raising: str, plateau: Plateau, panel: str | None = None) -> Criterion:
-    """Raising lowers nothing that matters; it is refuted by a gain of 2% of the fall."""
+    """Raising gains nothing that matters; a gain of 2% of the loss reduction refutes."""
     return Criterion(
         name=f"{raising} against staying, {plateau.words}",
         panel=panel,
         observe=plateau.gap("ten_times"),
         **above(-0.005, refuted=-0.02, unit="relative"),
-        says=f"From a plateau {plateau.words}, ten times the LR ends {{higher}}, as a share of the fall, than staying",
+        says=f"On a plateau {plateau.words}, raising the LR tenfold {{costs}} of the loss reduction compared with keeping it",
     )
 
 
@@ -296,14 +299,14 @@ def lower_and_never_raise(plateau: Plateau) -> tuple[Criterion, ...]:
     lower = exceeds(
         f"staying against x0.1, {plateau.words}",
         plateau.gap("stay", "tenth"),
-        f"From a plateau {plateau.words}, staying ends {{higher}}, as a share of the fall, than a tenth of the LR",
+        f"On a plateau {plateau.words}, keeping the LR {{costs}} of the loss reduction compared with a tenth of it",
         panel=plateau.panel,
     )
     return flat(plateau, plateau.panel), lower, no_gain("x10", plateau, plateau.panel)
 
 
 def raised(plateau: Plateau, *switches: str) -> dict[str, Any]:
-    """What is reported of switches to a higher LR, by name."""
+    """Switches to a higher LR, to report, by name."""
     return {
         f"{switch.replace('_', ' ')} the LR against staying, {plateau.words}": (plateau.gap(switch), "relative")
         for switch in switches
@@ -311,7 +314,7 @@ def raised(plateau: Plateau, *switches: str) -> dict[str, Any]:
 
 
 def first_half(arm: str, start: float = 0.05) -> Share:
-    """Of the fall from a start to the end of the run, what comes before half time. Warmup ends at 5%."""
+    """The share of the loss reduction from `start` to the end that comes in the first half. Warmup ends at 5%."""
     at_start, half_way, at_end = (LossAfter(arm=arm, share=share) for share in (start, 0.5, 1.0))
     return Share(part=at_start - half_way, whole=at_start - at_end, whole_at_least=0.1)
 
@@ -323,7 +326,8 @@ def most_in_first_half(arm: str, panel: str, where: str, scales: tuple[str, ...]
         panel=panel,
         observe=first_half(arm),
         **above(0.5, null=0.5, unit="share"),
-        says=f"Under cosine decay {where}, the first half of the steps makes {{estimate}} of the fall after warmup",
+        says=f"With cosine decay {where.replace('a param', 'per param')}, {{estimate}} of the loss reduction after warmup comes"
+        " in the first half of the steps",
         alternatives={f"counted from {start:.0%} of the run": first_half(arm, start) for start in (0.1, 0.2)},
         scales=scales,
     )
@@ -331,8 +335,8 @@ def most_in_first_half(arm: str, panel: str, where: str, scales: tuple[str, ...]
 
 # Of the larger scales.
 UNTRIED_LRS = (
-    "That the LRs of the plateaus are a 32nd, one and 16 times the best was not tried at this size; a panel whose loss is not"
-    " flat before the switch does not count."
+    "Whether the LRs of the plateaus are a 32nd, one and 16 times the best was not checked at this size; a panel whose loss is"
+    " not flat before the switch does not count."
 )
 
 COSINE_VS_LINEAR = judgement(
@@ -340,19 +344,19 @@ COSINE_VS_LINEAR = judgement(
     linear_no_worse(20, spread=0.005),
     linear_no_worse(80, spread=0.002),
     reported={"cosine, LR by search against LR by grid": (loss_gap("cosine_searched", "cosine"), "relative")},
-    note="Non-inferiority: a linear decay that is better does not speak against it.",
-    if_supported="Choose linear or cosine decay as you like: linear costs no measurable loss here.",
-    if_partly="Choose linear or cosine decay by the length of your own run.",
+    note="Non-inferiority: a better linear decay is no evidence against it.",
+    if_supported="Use linear or cosine decay: linear has no measurable cost here.",
+    if_partly="Choose between linear and cosine decay by the length of your run.",
     if_refuted="Prefer cosine decay to linear decay.",
 )
 
 COSINE_VS_STEP = judgement(
     "decay.cosine_vs_step",
     *(step_above_cosine(shape, large) for large in (False, True) for shape in ("step", "late_step")),
-    note="Two step schedules, each at its own best LR: one that drops early and far, one that keeps the peak to 80%.",
+    note="Two step schedules, each at its own best LR: one drops early and far, one keeps the peak until 80%.",
     if_supported="Prefer cosine decay to a step schedule.",
-    if_partly="If you step, step late: drops at 80% and 90% of the run, not at half of it.",
-    if_refuted="Use step decay if it is at hand: cosine decay lowers no loss.",
+    if_partly="If you use steps, step late: at 80% and 90% of the run, not at half of it.",
+    if_refuted="Use step decay if convenient: cosine decay does not lower the loss.",
     if_opposite="Prefer step decay to cosine decay.",
 )
 
@@ -361,22 +365,20 @@ BEATS_CONSTANT = judgement(
     *(constant_above(shape, 20) for shape in ("cosine", "linear", "trapezoid", "late_step", "step")),
     *(constant_above(shape, 80) for shape in ("cosine", "linear", "trapezoid")),
     note=(
-        "Both at their best LRs: an LR that is kept has to be lower, and that is part of the comparison. A shape at a length"
-        " counts as a workload, and most of them have to beat a constant LR; a step that drops at half time is among them."
+        "Both at their best LRs: the best constant LR is lower, which is part of the comparison. Each shape at each length"
+        " counts as a workload, and most of them must beat a constant LR, a step at half time among them."
     ),
     if_supported="Decay the LR even if its peak is tuned.",
-    if_partly="Decay the LR, and late: keep the peak through most of the run, and do not drop it at half.",
+    if_partly="Decay the LR late: keep the peak through most of the run.",
     if_refuted="If the LR is tuned, do not expect decay to lower the loss.",
-    if_opposite="If the LR is tuned, keep it constant in a run as short as these.",
+    if_opposite="If the LR is tuned, keep it constant in runs as short as these.",
 )
 
 FINAL_POSITIVE = judgement(
     "decay.final_positive",
     zero_above_tenth(20, spread=0.0017),
     zero_above_tenth(
-        40,
-        spread=0.002,
-        underpowered="no difference would be shown in 77% of cases, and in more than 90% at the other two lengths",
+        40, spread=0.002, underpowered="equality would be shown in 77% of cases, and in more than 90% at the other two lengths"
     ),
     zero_above_tenth(80, spread=0.0015),
     right={"supported": "10%", "refuted": "zero"},
@@ -390,13 +392,13 @@ FINAL_POSITIVE = judgement(
         },
     },
     note=(
-        "Judged at 20 tokens a parameter and more, as models are trained; shorter runs stand beside it and show the trend."
-        " Bergsma et al. compare linear decay to zero with cosine decay to 10%, which changes shape and floor at once: that"
-        " comparison stands beside it too, and tells the shape's part from the floor's."
+        "Judged at 20 tokens per parameter and more, as models are trained; shorter runs are reported and show the trend."
+        " Bergsma et al. compare linear decay to zero with cosine decay to 10%, which changes shape and floor at once; that"
+        " comparison is reported, too."
     ),
-    if_supported="End the decay at about 10% of the peak, not at zero, up to 80 tokens a parameter.",
-    if_partly="Compare a floor of zero with one of 10% at the length of your own runs.",
-    if_refuted="Decay to zero if you like: it costs no measurable loss here.",
+    if_supported="End the decay at about 10% of the peak, not at zero, up to 80 tokens per parameter.",
+    if_partly="Compare a floor of zero with one of 10% at the length of your runs.",
+    if_refuted="Decay to zero or to 10%: zero has no measurable cost here.",
     if_opposite="Decay to zero rather than to 10% of the peak.",
 )
 
@@ -406,11 +408,11 @@ HALF_WAY = judgement(
         name="LR of the cosine schedule half-way, over the peak",
         observe=computed("constants.cosine", "half_way"),
         **inside(0.4999, 0.5001, unit="share"),
-        says="Half-way through a cosine decay to zero, the learning rate is {estimate} of its peak",
+        says="Halfway through a cosine decay to zero, the learning rate is {estimate} of its peak",
     ),
-    note="Of a decay to zero without warmup. A decay to 10% stands at 55% half-way.",
-    if_supported="Expect half of the peak half-way through a decay to zero, and 55% with a floor of 10%.",
-    if_refuted="Look at the schedule that your code computes before you compare runs half-way.",
+    note="For decay to zero without warmup. A decay to 10% is at 55% halfway.",
+    if_supported="Expect half of the peak halfway through a decay to zero, and 55% with a floor of 10%.",
+    if_refuted="Check the schedule that your code computes before you compare runs halfway.",
 )
 
 TRAPEZOID = judgement(
@@ -418,13 +420,15 @@ TRAPEZOID = judgement(
     trapezoid_no_worse(
         20,
         spread=0.0075,
-        underpowered="equal losses would be shown in two cases of three only: optima an octave apart differ by 0.75% from seed"
-        " to seed in the pilot; a trapezoid better by 0.2% or more is seen to be no worse in nine of ten",
+        underpowered=(
+            "equality would be shown in only two cases of three: in the pilot, optima an octave apart differ by 0.75% between"
+            " seeds; a trapezoid better by 0.2% or more is shown to be no worse in nine cases of ten"
+        ),
     ),
     trapezoid_no_worse(80, spread=0.002),
-    note="Non-inferiority: a trapezoid that is better does not speak against it. It decays over the last fifth.",
-    if_supported="If the length of the run is not known, keep the peak and decay at the end: no loss is seen from it.",
-    if_partly="Compare warmup-stable-decay with cosine decay at the length of your own run.",
+    note="Non-inferiority: a better trapezoid is no evidence against it. It decays over the last fifth.",
+    if_supported="If the length of the run is unknown, keep the peak and decay at the end: it has no measurable cost.",
+    if_partly="Compare warmup-stable-decay with cosine decay at the length of your run.",
     if_refuted="If the length of the run is known, prefer cosine decay to warmup-stable-decay.",
 )
 
@@ -437,11 +441,11 @@ PLATEAU_RULE = judgement(
         for rival, arm in {"constant": "constant", "cosine": "cosine", "warmup-stable-decay": "trapezoid"}.items()
     },
     note=(
-        "All continuations of one run from two thirds of it on, at a tenth and at ten times the LR. No document says which"
-        " rival reduce-on-plateau has in runs of unknown length: it stands beside three and decides nothing."
+        "Continuations of one run after two thirds of its steps, at a tenth and at ten times the LR. No document says what to"
+        " compare reduce-on-plateau with in runs of unknown length: three comparisons are reported and decide nothing."
     ),
     if_supported="On a plateau, lower the LR and do not raise it.",
-    if_partly="Before you lower the LR on a plateau, branch the run: try a tenth and ten times the LR, and keep what helps.",
+    if_partly="On a plateau, try a tenth and ten times the LR on branches of the run, and keep what helps.",
     if_refuted="Do not lower the LR only because the loss is flat.",
 )
 
@@ -459,15 +463,14 @@ RAISE_LR = judgement(
         **raised(HIGH, "twice", "ten_times"),
     },
     note=(
-        "Never is said of every plateau, and the documents disagree on one kind: a loss that hardly falls because the LR is too"
-        " low. That kind decides. At the best LR and above it nobody says that raising helps: those outcomes stand beside it."
-        " The GPT's loss falls slowly, by at most 2% of its fall in a tenth of the run. The MLP's is flatter, near its start,"
-        " where a higher LR can hardly fail: it stands beside it, too."
+        "'Never' covers every plateau, and the documents disagree on one kind, which decides: a loss that hardly falls because"
+        " the LR is too low. No document says that raising helps at the best LR and above; those outcomes are reported. So is"
+        " the MLP, whose loss is flat near its start, where a higher LR can hardly fail."
     ),
     if_supported="Do not raise the LR on a plateau.",
-    if_partly="On a plateau try ten times the LR on a branch of the run before you lower it: it may be too low.",
+    if_partly="On a plateau, try ten times the LR on a branch of the run before you lower it: it may be too low.",
     if_refuted=(
-        "On a plateau find out first whether the LR is too low: try ten times the LR on a branch of the run. At the best LR it"
+        "On a plateau, first check whether the LR is too low: try ten times the LR on a branch of the run. At the best LR this"
         " does harm."
     ),
 )
@@ -481,18 +484,18 @@ FIRST_HALF = judgement(
         f"{SHAPES[shape].words}, {length(20)}": (first_half(shape), "share") for shape in ("linear", "trapezoid", "constant")
     },
     note=(
-        "From the end of warmup, at 5% of the run, to its end. Any curve that flattens falls more in its first half, with or"
-        " without decay: the constant LR stands beside it. Counting from later leaves out the steep start."
+        "From the end of warmup, at 5% of the run, to its end. Any curve that flattens falls more in its first half, also at a"
+        " constant LR (reported). Later starts leave out the steep beginning."
     ),
-    if_supported="Expect most of the fall in the first half, and judge a schedule by its end all the same.",
-    if_partly="Do not judge a run of cosine decay at half time.",
-    if_refuted="Do not judge a run of cosine decay at half time: most of the fall is still to come.",
+    if_supported="Expect most of the loss reduction in the first half, but judge a schedule by its end.",
+    if_partly="Do not judge a run with cosine decay at half time.",
+    if_refuted="Do not judge a run with cosine decay at half time: most of the loss reduction comes later.",
 )
 
 STUDY = Study(
     name="decay",
-    # Version 2: comparisons by shares of the fall on one grid of LRs, lengths as panels, and plateaus of too low, right and too
-    # high an LR; version 1 compared arms whose LRs a short search had missed by up to an octave.
+    # Version 1 compared arms whose LRs a short search had missed by up to an octave; version 2 has one grid of LRs, lengths as
+    # panels, and plateaus at three LRs.
     version=2,
     title="Learning-rate decay",
     question="Which shape of decay, and how far down?",
@@ -506,7 +509,7 @@ STUDY = Study(
         "cosine_searched": SEARCHED,
         **{name: arm for name, arm in DECAYS.items() if LENGTHS[name] != 20},
         "small_batch": SMALL_BATCH,
-        # Three runs of 116M parameters: the claim on step decay speaks of large scale.
+        # 116M parameters: the claim about step decay is about large scale.
         **{f"{shape}_large": large_arm(shape) for shape in ("cosine", "step", "late_step")},
         **PLATEAU_ARMS,
         **MLP_ARMS,
@@ -527,14 +530,11 @@ STUDY = Study(
             search={"rounds": 2, "proposals": 2, "seeds": 1},
             seeds=1,
         ),
-        "laptop": scales.laptop(
-            "seven minutes of training: the length of a run is what the question turns on, and two fifths of the time go to"
-            " runs of 80 tokens a parameter"
-        ),
+        "laptop": scales.laptop("seven minutes of training, two fifths of them for runs of 80 tokens per parameter"),
         "gpu": scales.gpu(
             "one GPU, about four minutes: a 0.49M-parameter GPT on the source text of Python's standard library",
-            "0.49M parameters: 20 tokens a parameter are a little more than one pass over the text, 40 are two and a half. LRs"
-            " stand an octave apart. Runs of 80 tokens a parameter are left to the other scales.",
+            "0.49M parameters: 20 tokens per parameter are a little more than one pass over the text, 40 two and a half. LRs"
+            " are an octave apart. Runs of 80 tokens per parameter are left to the other scales.",
             UNTRIED_LRS,
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 128},
             training={"batch_size": 64, "precision": "bf16"},
@@ -552,7 +552,7 @@ STUDY = Study(
             seeds=5,
         ),
         "cluster": scales.gpu(
-            "many GPUs, hours: a 25M-parameter GPT on web text at 2 to 80 tokens a parameter, step decay at 116M",
+            "many GPUs, hours: a 25M-parameter GPT on web text at 2 to 80 tokens per parameter, step decay at 116M",
             "25M parameters, and 116M for step decay, at five LRs an octave apart.",
             UNTRIED_LRS,
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 512},
@@ -570,17 +570,17 @@ STUDY = Study(
         ),
     },
     departures=(
-        "At laptop scale a GPT of 6992 parameters, embeddings included, on one text of 0.5 MB: 80 tokens a parameter are about"
-        " one pass. Every comparison states its tokens a parameter.",
-        "Differences are shares of the fall: of the loss at initialization less the lowest tuned loss of the two arms. What"
-        " does not matter is 0.5% of it between shapes and 0.2% between floors: a floor costs nothing, and 0.2% of the loss is"
-        " about what two runs of GPT-2 differ by from seed to seed (reported).",
-        "Every arm is trained at LRs of one half-octave lattice and judged at its best, by validation loss. One arm's LR is"
-        " searched by Optuna's TPE instead, on seeds of its own, to show what twelve proposals on three seeds are worth.",
-        "A plateau is a loss that falls by at most 2% of the fall over the last tenth of the steps before the switch. A GPT"
-        " with too low an LR falls slowly, far above the best loss: the loss that hardly moves of GL Q37. It does not stop, as"
-        " the plateau of CP Q3 does; in pilots no LR below the best made it stop, neither AdamW's nor SGD's.",
-        "The MLP at its best LR fits its data and does not underfit, so that it has no panel among the plateaus.",
+        "At laptop scale a GPT of 6,992 parameters, embeddings included, on one text of 0.5 MB: 80 tokens per parameter are"
+        " about one pass.",
+        "The loss reduction is the loss at initialization minus the lowest tuned loss of the two arms. Differences below 0.5%"
+        " of it do not matter between shapes, and below 0.2% between floors: a floor costs nothing, and two runs of GPT-2"
+        " differ by about 0.2% of the loss between seeds (reported).",
+        "Every arm is trained on one half-octave grid of LRs and judged at its best, by validation loss. One arm's LR is"
+        " searched by Optuna's TPE instead, with twelve proposals on three seeds of its own.",
+        "On a plateau the loss falls by at most 2% of the loss reduction over the last tenth of the steps before the switch."
+        " With too low an LR the GPT's loss falls slowly, far above the best (the loss that hardly moves of GL Q37), but does"
+        " not stop, as in CP Q3; no LR below the best made it stop in pilots, neither AdamW's nor SGD's.",
+        "The MLP at its best LR fits its data, so it has no plateau at the best LR.",
     ),
     answer=("decay.final_positive", "decay.beats_constant", "decay.trapezoid", "decay.raise_lr"),
     judgements=(
@@ -597,8 +597,10 @@ STUDY = Study(
     published=(
         Published(
             claim="decay.final_positive",
-            finding="610M parameters, 20 tokens a parameter: linear to zero beats cosine to 10% by 0.77%; at 2 tokens it is"
-            " worse, with a crossover near 4.",
+            finding=(
+                "610M parameters, 20 tokens per parameter: linear to zero beats cosine to 10% by 0.77%; at 2 tokens it is"
+                " worse, with a crossover near 4."
+            ),
             source="Bergsma et al. 2025",
             link="https://arxiv.org/abs/2502.15938",
         ),
@@ -610,7 +612,7 @@ STUDY = Study(
         ),
         Published(
             claim="decay.trapezoid",
-            finding="Shapes of cooldown differ by 0.02 to 0.05 in perplexity, 1 - sqrt(t) ahead of linear, cosine and square.",
+            finding="Cooldown shapes differ by 0.02 to 0.05 in perplexity; 1 - sqrt(t) beats linear, cosine and square.",
             source="comparison of cooldown shapes, secondary summary",
         ),
     ),

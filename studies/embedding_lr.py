@@ -1,4 +1,4 @@
-"""Does Adam move the embedding rows of rare tokens too much, and those of common tokens too little?"""
+"""Does Adam move the embedding rows of rare tokens too far, and those of common tokens not far enough?"""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap
 
 EMBEDDING = "embedding.token.weight"
-# What is said to help where rare rows move too much, each alone.
+# What is said to help if rare rows move too far, one at a time.
 REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "epsilon": ("epsilon 1e-4", {"epsilon": 1e-4}),
     "slow": ("embedding LR x0.3", {"scaled_parameter": EMBEDDING, "scaled_lr": 0.3}),
@@ -16,28 +16,28 @@ REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 LABELS = {arm: label for arm, (label, _) in REMEDIES.items()}
 FAST = "embedding LR x3"
-# What is asked of slopes.
+# The regions of slopes.
 FALLING = below(-0.25, refuted=-0.05, null=0.0, margin=0.05)
 EXPECTED_SLOPE = predicted(-0.7, "arithmetic: -0.5 for tokens of some batches, -1 for those of every batch", spread=0.02)
 
 
 def probed(arm: str, curve: Any, **options: Any) -> Curve:
-    """The last probe, which looks back over the last four fifths of the run."""
+    """The last probe, which covers the last four fifths of the run."""
     return Curve(arm=arm, of=f"probe_token_{curve}", first=0.96, **options)
 
 
 def slope(arm: str, **options: Any) -> Curve:
-    """The exponent of a row's movement per occurrence, over the row's norm, on its token's frequency."""
+    """The exponent, on a token's frequency, of its row's movement per occurrence, relative to the row's norm."""
     return probed(arm, "slope", **options)
 
 
 def length_slope(arm: str) -> Curve:
-    """The same of the movement itself, which no norm divides: what Adam's own division adds to it."""
+    """The same for the absolute movement, which shows the effect of Adam's division."""
     return probed(arm, "length_slope")
 
 
 def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
-    """How much higher the loss on some tokens ends than plain Adam's, by the last evaluation."""
+    """How much higher the final loss on some tokens is than plain Adam's."""
     loss: dict[str, Any] = {"of": f"token_loss_{tokens}", "first": 0.9}
     return RelativeGap(left=Curve(arm=arm, **loss, **options), right=Curve(arm="plain", **loss))
 
@@ -47,7 +47,7 @@ def lone_gradients(number: str) -> Computed:
 
 
 def lowers_loss(arm: str, tokens: str, name: str, remedy: str, says: str) -> Criterion:
-    """An arm, tuned anew, ends lower on some tokens than plain Adam."""
+    """An arm with its own tuned LR ends lower on some tokens than plain Adam."""
     return Criterion(
         name=name,
         panel=remedy,
@@ -62,7 +62,7 @@ def lowers_loss(arm: str, tokens: str, name: str, remedy: str, says: str) -> Cri
 
 
 def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
-    """Adam moves rare rows too much, and this remedy helps."""
+    """Adam moves rare rows too far, and this remedy helps."""
     other_lrs = {
         f"at {times} the LR": slope("plain", tuned_for="plain", times=factor)
         for times, factor in (("half", 0.5), ("twice", 2.0))
@@ -73,7 +73,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             panel=remedy,
             observe=slope("plain"),
             expected=EXPECTED_SLOPE,
-            says="Over its norm a row moves per occurrence as the power {estimate} of its token's frequency",
+            says="A row's relative movement per occurrence scales as (token frequency)^{estimate}",
             alternatives=other_lrs,
             **FALLING,
         ),
@@ -81,7 +81,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             name=f"slope of a row's movement per occurrence, Adam's less SGD's ({remedy})",
             panel=remedy,
             observe=length_slope("plain") - length_slope("sgd"),
-            says="Adam's slope of the movement itself is {lower} than SGD's",
+            says="The exponent of the absolute movement is {lower} for Adam than for SGD",
             alternatives={"over the row's norm": slope("plain") - slope("sgd")},
             **FALLING,
         ),
@@ -90,14 +90,14 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             "rare",
             f"loss on rare tokens, {remedy}, over plain Adam's",
             remedy,
-            f"With {remedy}, tuned anew, the loss on rare tokens is {{lower}}",
+            f"With {remedy} and a tuned LR, the loss on rare tokens is {{lower}}",
         ),
         lowers_loss(
             "fast",
             "common",
             f"loss on common tokens, {FAST}, over plain Adam's ({remedy})",
             remedy,
-            "With three times the LR for the embedding, tuned anew, the loss on common tokens is {lower}",
+            "With three times the embedding LR and a tuned LR, the loss on common tokens is {lower}",
         ),
     )
 
@@ -109,18 +109,18 @@ RARE_TOKENS = judgement(
         observe=lone_gradients("at_0999"),
         precondition=True,
         **inside(25.4, 38.1, refuted=(15.9, 63.5), unit="LRs"),
-        says="One gradient that comes alone moves its row by {estimate} in all, whatever its size",
+        says="A single gradient moves its row by {estimate} in total, whatever its size",
     ),
     *(criterion for arm, label in LABELS.items() for criterion in cured(arm, label)),
     reported={
-        "movement per occurrence, rarest quarter of tokens over commonest": (
+        "movement per occurrence, rarest quarter of tokens over most common": (
             probed("plain", "update_rare") / probed("plain", "update_common"),
             "x",
         ),
         "slope of a row's movement per step": probed("plain", "step_slope"),
         "slope per occurrence with SGD": slope("sgd"),
-        "slope of the movement itself, plain Adam": length_slope("plain"),
-        "slope of the movement itself, SGD": length_slope("sgd"),
+        "slope of the absolute movement, plain Adam": length_slope("plain"),
+        "slope of the absolute movement, SGD": length_slope("sgd"),
         **{f"slope per occurrence, {label}": slope(arm) for arm, label in LABELS.items()},
         **{
             f"loss on all tokens, {label}, over plain Adam's": (relative_loss_gap(arm, "plain"), "relative")
@@ -131,32 +131,32 @@ RARE_TOKENS = judgement(
             for arm, label in LABELS.items()
         },
         f"loss on rare tokens, {FAST}, over plain Adam's": (token_loss_gap("fast", "rare"), "relative"),
-        "a lone gradient's movement at a β2 of 0.99, LRs": lone_gradients("at_099"),
+        "movement by a single gradient at a β2 of 0.99, LRs": lone_gradients("at_099"),
         "at a β2 of 0.95, LRs": lone_gradients("at_095"),
-        "the farthest over the least far, gradients of 1e-4 to 1e4": lone_gradients("spread"),
-        "movement per gradient of one at every step, LRs": lone_gradients("steady"),
+        "largest over smallest movement, gradients of 1e-4 to 1e4": lone_gradients("spread"),
+        "movement per gradient with one at every step, LRs": lone_gradients("steady"),
     },
     note=(
-        "Adam moves a row on after its token has gone. So its movement is that of all steps after the first fifth of the run,"
-        " over all occurrences of its token in them. Rare tokens are the rarest that together make up at most a quarter of the"
-        " text, common ones the commonest that make up at least one. Each remedy is tuned anew by the loss on all tokens, so"
-        " that a better LR for everything is none. One remedy that helps is enough."
+        "Adam keeps moving a row after its token is gone. So movement is counted over all steps after the first fifth of the"
+        " run, per occurrence of the token in them. Rare tokens are the rarest that together make up at most a quarter of the"
+        " text, common ones the most common that make up at least a quarter. Each remedy has its own LR, tuned by the loss on"
+        " all tokens, so that a better global LR does not count as a remedy. One remedy that helps suffices."
     ),
-    if_supported="Give embeddings their own LR, or take the remedy that lowered the loss on rare tokens here.",
+    if_supported="Give embeddings their own LR, or use the remedy that lowered the loss on rare tokens here.",
     if_partly=(
-        "Adam does move rare rows much further for each occurrence; look at the loss on rare tokens before you treat it, for"
-        " here not every remedy lowered it, or none did."
+        "Adam moves rare rows much further per occurrence; check the loss on rare tokens before you treat this: not every"
+        " remedy lowered it here, or none did."
     ),
-    if_refuted="Leave embeddings to Adam's one LR.",
+    if_refuted="Use one LR for embeddings and all other weights.",
 )
 
 STUDY = Study(
     name="embedding_lr",
     version=1,
     title="Embeddings of rare tokens",
-    question="Does Adam move the embedding rows of rare tokens too much, and those of common tokens too little?",
+    question="Does Adam move the embedding rows of rare tokens too far, and those of common tokens not far enough?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
-    # No decay: what moves a row is Adam alone. As long as a time constant of its second moment.
+    # No decay, so that only Adam moves a row. One time constant of its second moment long.
     training=Training(optimizer="adamw", weight_decay=0.0, schedule="cosine", batch_size=16, steps=1000),
     measurement=Measurement(
         probes=20, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20, token_rows=True
@@ -176,7 +176,7 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "GPTs of 7,000 parameters, 1,000 steps of 256 characters: a token is one of 107 characters.",
+            "GPTs of 7,000 parameters, 1,000 steps of 256 tokens, which are 107 characters.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
@@ -198,21 +198,20 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Computed numbers have no seeds: their region was written when they were known, from a design of before.",
-        "Tokens are characters or bytes: the rarest that count come once in some hundred steps, words of a vocabulary once in"
-        " thousands.",
-        "No weight decay, which would move rows whose tokens are not there.",
-        "A pilot had the slope over the norm as steep with SGD as with Adam, so that it does not speak of Adam: the movement"
-        " itself is set against SGD's by the same regions, written before that number was seen.",
-        "The commonest quarter are a space and an e: the loss on them differs by 3% between runs, and 1% is hard to see.",
-        "'Too much' is read as harm: a remedy, tuned by itself, lowers the loss on rare tokens by 1% (ours).",
+        "The region of the computed number was written when the number was known, from an earlier design.",
+        "Tokens are characters or bytes: the rarest come once in hundreds of steps, words of a vocabulary once in thousands.",
+        "No weight decay, which would move rows without their tokens.",
+        "In a pilot the slope relative to the norm was as steep with SGD as with Adam. So the absolute movement is compared"
+        " with SGD's, by the same regions, written before that number was known.",
+        "The most common quarter are a space and an e: the loss on them differs by 3% between runs, which hides 1%.",
+        "'Too much' means harm: a remedy with its own LR lowers the loss on rare tokens by 1% (our threshold).",
     ),
     answer=("emb.rare_tokens",),
     judgements=(RARE_TOKENS,),
     published=(
         Published(
             claim="emb.rare_tokens",
-            finding="A variant of Adam for sparse gradients updates only the moments and weights that a gradient is of.",
+            finding="A variant of Adam for sparse gradients updates only the moments and weights that have a gradient.",
             source="torch.optim.SparseAdam, documentation",
             link="https://docs.pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html",
         ),

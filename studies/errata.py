@@ -1,4 +1,4 @@
-"""Published verdicts that are withdrawn, newest last: their questions were wrong, by their own or their documents' words.
+"""Published verdicts that are withdrawn, newest last: by their own or their documents' words, their questions were wrong.
 
 An erratum says what is wrong in two sentences, with numbers of the published trials or of the study's own file. It speaks of
 one version of a study: the next one asks again and is judged as usual. Entries stay, for the list of all that ever changed.
@@ -13,9 +13,9 @@ ERRATA = (
         version=1,
         date="2026-11-25",
         reason=(
-            "The claim speaks of minima, and every run is read where its training loss first falls to 0.8 nats: half"
-            " of the runs are there after a third of their steps, with the LR still at three quarters of its peak."
-            " Read at their end, the same runs have a rank correlation of +0.48 (0.38 to 0.59), the other sign."
+            "The claim is about minima, and every run is read when its training loss first reaches 0.8 nats: half"
+            " of the runs get there after a third of their steps, with the LR still at three quarters of its peak."
+            " At their end, the same runs have a rank correlation of +0.48 (0.38 to 0.59), the opposite sign."
         ),
         scale="laptop",
         verdict="refuted",
@@ -29,8 +29,8 @@ ERRATA = (
         date="2026-11-25",
         reason=(
             "The register supports the claim only if a longer warmup alone saves under 30% of the diverged runs, and"
-            " no criterion judges that: a warmup of 60% saves 16 of the 17, clipping all 17. The document speaks of"
-            " large transformers, and this one has 3,300 parameters beside its embeddings."
+            " no criterion judges that: 60% warmup saves 16 of the 17, clipping all 17. The document is about large"
+            " transformers, and this one has 3,300 parameters without embeddings."
         ),
         scale="laptop",
         verdict="supported",
@@ -42,10 +42,9 @@ ERRATA = (
         version=1,
         date="2026-11-25",
         reason=(
-            "GL Q46 speaks of training large language models, and this GPT has 3,300 parameters beside its embeddings:"
-            " on the same one gen.adam_transformer is out of regime. Sophia's factor of the curvature (gamma, which"
-            " decides how much is clipped) was left at 0.05, and its curvature came from 128 or 1,024 tokens at a"
-            " time."
+            "GL Q46 is about training large language models, and this GPT has 3,300 parameters without embeddings: on"
+            " the same one gen.adam_transformer is out of regime. Sophia's gamma, which decides how much is clipped,"
+            " was left at 0.05, and its curvature came from 128 or 1,024 tokens at a time."
         ),
         scale="laptop",
         verdict="refuted",
@@ -58,10 +57,10 @@ ERRATA = (
         version=1,
         date="2026-11-25",
         reason=(
-            "“Linear in the batch size” stands twice in TB 3 and was read in two ways: noise.step_cost leaves out what"
-            " does not grow with the batch (an exponent of 1; with it 0.896, which its own rule refutes), and here"
-            " weights, gradients and Adam's state are kept (0.66; activations alone have 1). SG's “4x less” does fail,"
-            " and is judged with the same number under mem.levers."
+            "“Linear in the batch size” occurs twice in TB 3 and was read in two ways: noise.step_cost leaves out what"
+            " does not grow with the batch (exponent 1; with it 0.896, which its own rule refutes), and here weights,"
+            " gradients and Adam's state are included (0.66; activations alone have 1). SG's “4x less” does fail, and"
+            " is judged with the same number in mem.levers."
         ),
         scale="laptop",
         verdict="refuted",
@@ -74,9 +73,9 @@ ERRATA = (
         version=2,
         date="2026-11-25",
         reason=(
-            "CP Q3 speaks of a loss that has stopped decreasing, and there is no such plateau: if the LR stays, the"
-            " validation loss falls on from 2.757 nats at the switch to 2.628. The study says so itself (“it does not"
-            " stop, as the plateau of CP Q3 does”), and what it shows is that an LR of a 32nd of the best is too low."
+            "CP Q3 is about a loss that has stopped decreasing, and there is no such plateau: at a constant LR the"
+            " validation loss falls from 2.757 nats at the switch to 2.628, as the study itself says. It shows only"
+            " that an LR of a 32nd of the best is too low."
         ),
         scale="laptop",
         verdict="refuted",
@@ -89,10 +88,10 @@ ERRATA = (
         version=4,
         date="2026-11-25",
         reason=(
-            "Version 2 refuted the claim for 5% and 0.5% of warmup, at a margin of 0.5% of the loss; since version 3"
-            " the margin is 1% of the loss reduction, and 0.5% of warmup is no longer judged at this scale. The test"
-            " hardly tells 5% of warmup from none: against 20% they cost 0.66% (0.40 to 0.91, 90%) and 0.79% (0.37 to"
-            " 1.21)."
+            "Version 2 refuted the claim for 5% and 0.5% warmup, at a margin of 0.5% of the loss; since version 3 the"
+            " margin is 1% of the loss reduction, and 0.5% warmup is no longer judged at this scale. The test hardly"
+            " distinguishes 5% warmup from none: against 20% they cost 0.66% (90% CI 0.40–0.91%) and 0.79% (95% CI"
+            " 0.37–1.21%)."
         ),
         scale="laptop",
         verdict="supported",

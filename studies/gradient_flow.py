@@ -1,4 +1,4 @@
-"""How are gradients spread over a network's layers, and what do those say that are near zero?"""
+"""How do gradients vary across layers, and what does a gradient near zero mean?"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ from folklore.studies.shorthand import below, judgement, predicted
 
 Settings = dict[str, Any]
 
-# No weight decay: it moves weights that no gradient moves.
+# No weight decay: it would move weights that no gradient moves.
 SGD: Settings = {"optimizer": "sgd"}
 ADAM: Settings = {"optimizer": "adamw"}
 OPTIMIZERS = {"sgd": SGD, "adam": ADAM}
@@ -40,9 +40,9 @@ HEALTHY: dict[str, Settings] = {
     "relu": {**SGD, "depth": 8},
 }
 NAMES = {"gpt": "GPT", "cnn": "CNN", "residual": "MLP with residuals and norms, depth 8", "relu": "MLP of ReLUs, depth 8"}
-# LRs by a pilot on other seeds: those with the lowest loss.
+# The best LRs of a pilot on other seeds.
 BEST = {"gpt": 2.0**-7, "cnn": 2.0**-4.5, "residual": 2.0**-5, "relu": 2.0**-6, "twin": 2.0**-6}
-# What is drawn against the depth, at the start alone.
+# Depths of the networks that are read at the start only.
 DEPTHS = (2, 4, 8, 16, 32)
 KINDS: dict[str, Settings] = {
     "sigmoid": SIGMOID,
@@ -53,9 +53,9 @@ KINDS: dict[str, Settings] = {
 KIND_WORDS = {"sigmoid": "sigmoids", "tanh": "tanh, gain 1", "relu": "ReLUs", "residual": "ReLUs, residuals and norms"}
 # Depth -> the first half of the layers.
 FIRST_HALF = {5: "hidden.[01].*", 10: "hidden.[0-4].*"}
-# Of ReLU networks: the LR that pilots found best, and up to where nothing is learnt any more.
+# For ReLU networks: from the best LR of pilots up to where nothing is learnt.
 DEAD_LRS = {"sgd": log2_grid(-7, -2, per_octave=1), "adam": log2_grid(-8, -3, per_octave=1)}
-# Where a pilot had two fifths of the units dead, and a loss that still fell.
+# Where two fifths of a pilot's units were dead and the loss still fell.
 DEAD_AT = {"sgd": 2.0**-3, "adam": 2.0**-4}
 FLAT: dict[str, Settings] = {"sigmoids": SIGMOID, "small weights": {"init_gain": 0.5}}
 FLAT_ARMS = {"sigmoids": "flat_sigmoid", "small weights": "flat_small"}
@@ -63,7 +63,7 @@ FLAT_ARMS = {"sigmoids": "flat_sigmoid", "small weights": "flat_small"}
 
 @dataclass(frozen=True)
 class Deep:
-    """A deep network of sigmoids, and its twin with residuals and norms, with the best LR of both."""
+    """A deep network of sigmoids, and its twin with residuals and norms, each with its best LR."""
 
     depth: int
     optimizer: str
@@ -73,6 +73,10 @@ class Deep:
     @property
     def panel(self) -> str:
         return f"{self.depth} layers of sigmoids, {SPELLED[self.optimizer]}"
+
+    @property
+    def words(self) -> str:
+        return self.panel.replace(",", " and")
 
     @property
     def arm(self) -> str:
@@ -116,7 +120,7 @@ def dead(optimizer: str) -> Arm:
 
 
 def flat(label: str, panel: str, settings: Settings) -> Arm:
-    """The LR falls to zero: what else is left of the gradient is how far the readout's bias was thrown last."""
+    """The LR falls to zero; else the gradient left would be that of the last jump of the readout's bias."""
     return trained(label, panel, BEST["twin"], **settings, depth=16, final_fraction=0.0)
 
 
@@ -133,7 +137,7 @@ ARMS = {
     "twin": flat("residuals and norms", "16 layers", RESIDUAL),
 }
 
-# Where the curves of a run are read: at its first step, whose weights are those of the start, after a quarter, at the end.
+# Where curves are read: at the first step (initial weights), after a quarter of the run, at the end.
 START, QUARTER, END = {"first": 0.0, "last": 0.004}, {"first": 0.2, "last": 0.3}, {"first": 0.9, "last": 1.0}
 TIMES = {"at the start": START, "after a quarter of the run": QUARTER, "at the end": END}
 NORMS = {"of": "probe_flow_most", "divided_by": "probe_flow_least"}
@@ -151,17 +155,17 @@ def first_over_last(arm: str, **window: Any) -> Curve:
 
 
 def moved(arm: str) -> Curve:
-    """How far the first layer moves, over how far the last one does."""
+    """How far the first layer moves over how far the last one does."""
     return Curve(arm=arm, of="probe_flow_first_moved", divided_by="probe_flow_last_moved", **END)
 
 
 def lost(arm: str, healthy: str) -> LossGap:
-    """Share of a healthy network's fall."""
+    """As a share of a healthy network's loss reduction."""
     return LossGap(left=FinalLoss(arm=arm), right=FinalLoss(arm=healthy), best_of=(healthy,))
 
 
 def gained(arm: str, *best_of: str) -> LossGap:
-    """By training the first half of the layers."""
+    """What training the first half of the layers gains."""
     return LossGap(left=FinalLoss(arm=f"{arm}_frozen"), right=FinalLoss(arm=arm), best_of=best_of)
 
 
@@ -174,7 +178,7 @@ def similar(arm: str, when: str) -> Criterion:
         NAMES[arm],
         f"largest gradient norm of a weight matrix over the smallest {when}",
         spread(NORMS),
-        f"In the {NAMES[arm]} a matrix's largest gradient norm is {{estimate}} the smallest {when}",
+        f"In the {NAMES[arm]}, the largest gradient norm of a matrix is {{estimate}} the smallest {when}",
         **below(10.0, refuted=10.0, unit="x"),
         alternatives={name: spread(curves) for name, curves in others.items()},
     )
@@ -198,14 +202,14 @@ SIMILAR = judgement(
         ),
     },
     note=(
-        "Of similar size is within 10x, of all weight matrices, at three times of the run, in all four networks. Ratios below"
-        " that do not speak against documents by which layers may differ."
+        "Similar means within 10x: all weight matrices, three times in the run, all four networks. Smaller ratios do not refute"
+        " documents that say layers may differ."
     ),
-    if_supported="Log gradient norms by layer; look into a network in which they lie more than 10x apart.",
+    if_supported="Log gradient norms by layer; investigate a network in which they differ by more than 10x.",
     if_partly=(
-        "Compare a layer's gradient norm with its own earlier one: in some healthy models layers lie more than 10x apart."
+        "Compare a layer's gradient norm with its own earlier one: in some healthy models layers differ by more than 10x."
     ),
-    if_refuted="Layers whose gradient norms differ by 10x are no sign of trouble.",
+    if_refuted="Gradient norms that differ by 10x between layers are no sign of trouble.",
 )
 
 
@@ -222,14 +226,14 @@ def vanishes(deep: Deep) -> tuple[Criterion, ...]:
             deep.panel,
             "gradient of the first layer over that of the last at the start",
             first_over_last(deep.arm, **START),
-            f"In {deep.panel}, the first layer's gradient is {{estimate}} the last one's",
+            f"With {deep.words}, the first layer's gradient is {{estimate}} the last one's",
             **below(0.01, refuted=0.1, unit="x", precondition=True),
         ),
         criterion(
             deep.panel,
             "how far the first layer moves, over how far the last one does",
             moved(deep.arm),
-            f"In {deep.panel}, the first layer moves {{estimate}} as far as the last one",
+            f"With {deep.words}, the first layer moves {{estimate}} as far as the last one",
             **below(0.1, refuted=0.5, unit="x"),
             alternatives={"over how far that of a network with residuals and norms moves": (far / twin_far)},
         ),
@@ -244,7 +248,7 @@ def gains_little(deep: Deep) -> Criterion:
         deep.panel,
         f"share of the fall that {GAINS}",
         gained(deep.arm, deep.arm, deep.twin),
-        f"In {deep.panel}, training the first half of them gains {{value}} of a healthy network's fall",
+        f"With {deep.words}, training the first half of the layers gains {{estimate}} of a healthy network's loss reduction",
         **below(0.05, refuted=0.2, unit="share"),
     )
 
@@ -254,7 +258,7 @@ VANISHING = judgement(
     Criterion(
         name="factor of each further layer of sigmoids on the first layer's gradient over the last one's",
         observe=growth("sigmoid"),
-        says="Each further layer of sigmoids multiplies the first layer's gradient by {estimate}",
+        says="Each additional sigmoid layer multiplies the first layer's gradient by {estimate}",
         expected=predicted(0.233, "mean field, Schoenholz et al. 2017, equations 3 and 5"),
         **below(0.5, refuted=0.9, unit="x", precondition=True),
     ),
@@ -263,13 +267,13 @@ VANISHING = judgement(
     *(part for deep in DEEP_ADAM for part in (*vanishes(deep), gains_little(deep))),
     reported={
         **{
-            f"what each further layer multiplies it by, {words}": (growth(kind), "x")
+            f"factor of each additional layer, {words}": (growth(kind), "x")
             for kind, words in KIND_WORDS.items()
             if kind != "sigmoid"
         },
-        **{f"share of the fall that is lost, {deep.panel}": (lost(deep.arm, deep.twin), "share") for deep in DEEP},
+        **{f"share of the loss reduction that is lost, {deep.panel}": (lost(deep.arm, deep.twin), "share") for deep in DEEP},
         **{
-            f"how far the first layer moves, over how far the last one does, {words}": (moved(arm), "x")
+            f"how far the first layer moves over how far the last one does, {words}": (moved(arm), "x")
             for sgd, adam in zip(DEEP_SGD, DEEP_ADAM, strict=True)
             for arm, words in (
                 (f"{sgd.arm}_large", f"{sgd.panel}, an LR of 1"),
@@ -278,11 +282,11 @@ VANISHING = judgement(
             )
         },
         **{
-            f"share of the fall that {GAINS}, {deep.panel}": (gained(deep.arm, deep.arm, deep.twin), "share")
+            f"share of the loss reduction that {GAINS}, {deep.panel}": (gained(deep.arm, deep.arm, deep.twin), "share")
             for deep in DEEP_SGD
         },
         **{
-            f"share of the fall that is lost at an LR of 1, depth {deep.depth}, SGD": (
+            f"share of the loss reduction that is lost at an LR of 1, depth {deep.depth}, SGD": (
                 lost(f"{deep.arm}_large", deep.twin),
                 "share",
             )
@@ -301,23 +305,22 @@ VANISHING = judgement(
         },
     },
     note=(
-        "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one of the"
-        " same network, relative to the size of their weights, and if the loss is as good without training the first half of"
-        " the layers. That is asked with AdamW alone: with SGD these networks learn nothing, whichever layers are trained. A"
-        " pilot on other seeds had held the movement against that of a healthy network, which depends on two LRs: it is an"
-        " alternative reading now."
+        "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one, relative"
+        " to the size of their weights, and if the loss is as good without training the first half of the layers. The second"
+        " part is judged with AdamW only: with SGD these networks learn nothing, whichever layers are trained. The movement"
+        " relative to a healthy network's, which depends on two LRs, is an alternative."
     ),
-    if_supported="Compare the gradient norms of first and last layers; use norms and residuals.",
+    if_supported="Compare the gradient norms of the first and last layers; use norms and residuals.",
     if_partly=(
-        "Compare the gradient norms of first and last layers, and how far their weights move: Adam moves layers whose gradients"
-        " vanish."
+        "Compare the gradient norms of the first and last layers, and how far their weights move: Adam also moves layers whose"
+        " gradients vanish."
     ),
-    if_refuted="Do not conclude from small gradients that early layers do not learn: see how far they move.",
+    if_refuted="Do not conclude from small gradients that early layers do not learn: measure how far they move.",
 )
 
 
 def at_the_end(optimizer: str, curve: str, lr: float | None = None) -> Curve:
-    """Of the ReLUs of a network in which many die."""
+    """A curve of the ReLUs of a network in which many die."""
     return Curve(arm=f"dead_{optimizer}", of=f"probe_{curve}", value=lr or DEAD_AT[optimizer], **END)
 
 
@@ -328,36 +331,36 @@ def dies(optimizer: str) -> tuple[Criterion, ...]:
             name,
             "largest gradient of a dead ReLU's weights and bias",
             Curve(arm=arm, of="probe_dead_gradient", value=lr),
-            f"With {name} the largest gradient of a dead ReLU is {{estimate}}",
-            # Zero is at the end of what can be observed, and no region ends there.
+            f"With {name}, the largest gradient of a dead ReLU is {{estimate}}",
+            # Zero is the end of the axis, and no region ends there.
             **below(1e-30, refuted=1e-12, precondition=True),
         ),
         criterion(
             name,
             "share of the fall that is lost at that LR",
             LossGap(left=LossAt(arm=arm, value=lr), right=FinalLoss(arm="residual"), best_of=("residual",)),
-            f"With {name} so many dead ReLUs lose {{value}} of the fall",
+            f"With {name}, the network with dead ReLUs loses {{estimate}} of the loss reduction",
             **below(0.5, refuted=0.9, unit="share", precondition=True),
         ),
         criterion(
             name,
             "share of dead ReLUs that some held-out example wakes",
             at_the_end(optimizer, "awake_units"),
-            f"With {name}, held-out examples wake {{value}} of the ReLUs that training ones do not",
+            f"With {name}, held-out examples activate {{estimate}} of the ReLUs that are dead on training examples",
             **below(0.05, refuted=0.2, unit="share"),
         ),
         criterion(
             name,
             "share of ReLUs above the first layer, dead half-way, that are alive at the end",
             at_the_end(optimizer, "revived_units_deeper"),
-            f"With {name}, {{value}} of the deeper ReLUs that are dead half-way are alive at the end",
+            f"With {name}, {{estimate}} of the deeper ReLUs that are dead halfway are active at the end",
             **below(0.05, refuted=0.2, unit="share"),
         ),
     )
 
 
 def by_lr(optimizer: str) -> tuple[tuple[float, Curve], ...]:
-    """LR, and the share of ReLUs that are dead at the end."""
+    """LRs, and the share of dead ReLUs at the end."""
     return tuple((lr, at_the_end(optimizer, "dead_units", lr)) for lr in DEAD_LRS[optimizer])
 
 
@@ -371,8 +374,8 @@ DEAD_RELU = judgement(
             for words, curve in (
                 ("share of dead ReLUs", "dead_units"),
                 ("share of dead ReLUs in the first layer", "dead_units_first"),
-                ("share of all that revive", "revived_units"),
-                ("share of the first layer's that revive", "revived_units_first"),
+                ("share of all ReLUs that recover", "revived_units"),
+                ("share of the first layer's ReLUs that recover", "revived_units_first"),
             )
         },
         **{
@@ -386,16 +389,17 @@ DEAD_RELU = judgement(
         },
     },
     note=(
-        "A ReLU is dead if it is zero on all 1,079 training examples, and then its gradient is none: that is checked, and"
-        " decides nothing. At an LR that a pilot found to kill many, in a network that still learns. The first layer's cannot"
-        " come back, for their inputs stay; those above it can. That a high LR kills more is in no document: it is reported,"
-        " and not judged."
+        "A ReLU is dead if it is zero on all 1,079 training examples; its gradient is then zero, which is checked as a"
+        " precondition. The LR is one at which many died in a pilot but the network still learnt. The inputs of the first layer"
+        " are fixed, so its dead ReLUs cannot recover; deeper ones can. No document says that a high LR kills more: that is"
+        " reported, not judged."
     ),
-    if_supported="Log the share of units that are zero on all of a large sample: they do not come back.",
+    if_supported="Log the share of units that are zero on a whole large sample: they do not recover.",
     if_partly=(
-        "Log the share of units that are zero on all of a large sample. Some come back: layers below them move their inputs."
+        "Log the share of units that are zero on a whole large sample. Some recover, because the layers below change their"
+        " inputs."
     ),
-    if_refuted="Do not take a unit that is zero on a sample for lost: some come back, or answer to other examples.",
+    if_refuted="A unit that is zero on a sample is not lost: some recover, or respond to other examples.",
 )
 
 
@@ -415,14 +419,14 @@ def zero_and_not_converged(words: str, arm: str) -> tuple[Criterion, ...]:
             words,
             "gradient norm at the end over that of a healthy network at its start",
             norm_left(arm),
-            f"With {words} the gradient norm ends at {{estimate}} that of a healthy network's start",
+            f"With {words}, the gradient norm ends at {{estimate}} the initial norm of a healthy network",
             **below(0.01, refuted=0.1, null=1.0, unit="x"),
         ),
         criterion(
             words,
             "share of a healthy network's fall that is lost",
             lost(arm, "twin"),
-            f"With {words}, {{value}} of the fall is lost",
+            f"With {words}, {{estimate}} of the loss reduction is lost",
             null=0.0,
             claimed=AtLeast(value=0.9),
             refuted=AtMost(value=0.5),
@@ -438,15 +442,18 @@ ZERO_IS_NOT_CONVERGED = judgement(
         "sigmoids",
         "gradient of the first layer over that of the last at the end",
         first_over_last(FLAT_ARMS["sigmoids"], **END),
-        "Through 16 layers of sigmoids the first layer's gradient is {estimate} the last one's",
+        "With 16 layers of sigmoids, the first layer's gradient is {estimate} the last one's",
         **below(0.01, refuted=0.1, unit="x", precondition=True),
     ),
     *(part for words, arm in FLAT_ARMS.items() for part in zero_and_not_converged(words, arm)),
     right={"supported": "possibly"},
     reported={
-        "the same norm of the healthy network, which has converged": (norm_left("twin"), "x"),
+        "the same norm for the healthy network, which converges": (norm_left("twin"), "x"),
         **{
-            f"the same as a monitor has it, of batches, {words}": (over_twin_start(arm, "probe_gradient_norm"), "x")
+            f"the same for the norm of a batch, as a monitor shows it, {words}": (
+                over_twin_start(arm, "probe_gradient_norm"),
+                ("x"),
+            )
             for words, arm in WITH_TWIN.items()
         },
         **{
@@ -455,14 +462,14 @@ ZERO_IS_NOT_CONVERGED = judgement(
         },
     },
     note=(
-        "Near zero is a hundredth of what a healthy network of the same depth begins with, without batch noise; not converged"
-        " is 90% of its fall lost. One of the two ways to vanish has to show both: sigmoids, which pass less to each earlier"
-        " layer, and ReLUs of half the usual gain, through which little passes either way. Both are trained at the healthy"
-        " network's LR, which falls to zero."
+        "Near zero is a hundredth of a healthy network's initial norm, without batch noise; not converged is 90% of its loss"
+        " reduction lost. One of two networks must show both: sigmoids, which pass less to each earlier layer, and ReLUs with"
+        " half the usual gain, which pass little either way. Both are trained at the healthy network's LR, which decays to"
+        " zero."
     ),
-    if_supported="Before you take a small gradient norm for convergence, look at the loss, and layer by layer.",
-    if_partly="Look at the loss before you take a small gradient norm for convergence.",
-    if_refuted="These two networks give no reason to doubt that a norm near zero means convergence.",
+    if_supported="Before you take a small gradient norm for convergence, check the loss, and the norm of every layer.",
+    if_partly="Check the loss before you take a small gradient norm for convergence.",
+    if_refuted="In these two networks a gradient norm near zero does mean convergence.",
 )
 
 
@@ -470,7 +477,7 @@ STUDY = Study(
     name="gradient_flow",
     version=1,
     title="Gradients from layer to layer",
-    question="How are gradients spread over a network's layers, and what do those say that are near zero?",
+    question="How do gradients vary across layers, and what does a gradient near zero mean?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=8),
     training=Training(optimizer="sgd", weight_decay=0.0, schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=600),
     measurement=Measurement(
@@ -513,18 +520,18 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Gradients are those of the loss of all training digits, or of 64 fixed sequences of the text: without a batch's"
-        " noise, that a monitor has in it.",
-        "Norms are of weight matrices; gains and biases are left out. How far apart norms may lie to be similar, 10x, is ours.",
-        "LRs are those that a pilot found best; at gpu and cluster scale they are the laptop's, and not tuned anew.",
-        "Networks whose gradients vanish are deep MLPs of sigmoids on digits.",
+        "Gradients are of the loss on all training digits, or on 64 fixed text sequences: without the batch noise that a"
+        " monitor sees.",
+        "Norms are of weight matrices only, without gains and biases. The bound of 10x for similar norms is ours.",
+        "LRs are a pilot's best; gpu and cluster scale use the laptop's.",
+        "The networks with vanishing gradients are deep sigmoid MLPs on digits.",
     ),
     answer=("flow.vanishing", "flow.zero_is_not_converged", "flow.dead_relu", "flow.healthy"),
     judgements=(SIMILAR, VANISHING, DEAD_RELU, ZERO_IS_NOT_CONVERGED),
     published=(
         Published(
             claim="flow.vanishing",
-            finding="Deep networks of sigmoids saturate from a random start, and their lower layers learn slowly.",
+            finding="Deep sigmoid networks saturate from random initialization, and their lower layers learn slowly.",
             source="Glorot and Bengio 2010, section 3.1",
             link="https://proceedings.mlr.press/v9/glorot10a.html",
         ),

@@ -1,4 +1,4 @@
-"""What does the batch size do to a step's noise, its cost and its memory, and what does its noise do to where training ends?"""
+"""How do a step's noise, cost and memory depend on the batch size, and how does the noise affect the final weights?"""
 
 from typing import Any
 
@@ -7,25 +7,25 @@ from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study,
 from folklore.studies import scales
 from folklore.studies.shorthand import above, computed, inside, judgement, peak_lrs
 
-# Batch size -> logarithms of the LRs, to base 2. Every run moves for as long as any other, LR x steps = 2^8: without noise all
-# would end at the same weights. At equal epochs runs of one LR over batch do so anyway, whatever noise does.
+# Batch size -> log2 of the LRs. All runs have LR x steps = 2^8, so that without noise they would end at the same weights. At
+# equal epochs runs of equal LR over batch would do so anyway.
 CELLS = {4: (-9, -8, -7, -6, -5), 16: (-7, -6, -5), 64: (-7, -6, -5, -4, -3)}
 TIME = 8
-# What is kept along a line -> batch size -> logarithm of the LR on the middle one of three lines, an octave of the LR apart.
+# What a line keeps constant -> batch size -> log2 of the LR on the middle of three lines, an octave of the LR apart.
 LINES = {
     "LR over batch": {4: -8, 16: -6, 64: -4},
     "LR over the root of the batch": {4: -7, 16: -6, 64: -5},
     "LR": {4: -6, 16: -6, 64: -6},
 }
 MIDDLE = LINES["LR over batch"]
-# How names of arms begin -> panel, and what their labels add.
+# Prefix of arms -> panel, and suffix of labels.
 KINDS = {"": ("MLP", ""), "epochs_": ("MLP, equal epochs", ", 243 epochs"), "half_": ("MLP, half the training", ", half")}
-# Kind, batch size, and logarithms of the LR and of the steps.
+# Kind, batch size, log2 of the LR and of the steps.
 RUNS = (
     *(("", batch, power, TIME - power) for batch, powers in CELLS.items() for power in powers),
-    # As many epochs on all lines of LR over batch as the middle one has.
+    # All lines of LR over batch at the epochs of the middle one.
     *(("epochs_", batch, power + octave, TIME - power) for batch, power in MIDDLE.items() for octave in (-1, 1)),
-    # The same lines after half of the training, which the first of those above already are.
+    # The same lines after half of the training; the lowest is already above.
     *(("half_", batch, power + octave, TIME - 1 - power - octave) for batch, power in MIDDLE.items() for octave in (0, 1)),
 )
 
@@ -44,7 +44,7 @@ TRAINED = {cell(kind, batch, power): trained(kind, batch, power, steps) for kind
 
 
 def line(octave: int, kind: str = "", kept: str = "LR over batch") -> tuple[str, ...]:
-    """The arms of one line, so many octaves of the LR above the middle one."""
+    """The arms of the line `octave` octaves of the LR above the middle one."""
     return tuple(cell(kind, batch, power + octave) for batch, power in LINES[kept].items())
 
 
@@ -65,7 +65,7 @@ def explained(lines: str, of: Any) -> BetweenLines:
 
 # All digits that are not trained on.
 HELD_OUT: dict[str, Any] = {"evaluation_examples": 359, "final_examples": 359}
-# Trained for their step time alone.
+# Trained only for their step time.
 SOLO = {"steps": 24, "evaluation_examples": 8, "final_examples": 8, "sharpness": "off", "label_noise": 0.0, "solo": True}
 SOLO_MODELS = {
     "mlp": {**SOLO, "width": 512},
@@ -99,28 +99,28 @@ VARIANCE = judgement(
             panel=words,
             observe=computed(f"noise.{model}_gradient_variance", "exponent"),
             **inside(-1.1, -0.9, refuted=(-1.25, -0.75)),
-            says=f"The variance of the gradient of the {words} goes as the power {{estimate}} of the batch size",
+            says=f"The gradient variance of the {words} scales as B^{{estimate}} in the batch size B",
         )
         for model, words in MODELS.items()
     ),
     reported={
-        "exponent without replacement, as epochs draw, MLP": computed("noise.mlp_gradient_variance", "epochs_exponent"),
+        "exponent without replacement, as in epochs, MLP": computed("noise.mlp_gradient_variance", "epochs_exponent"),
         "mean deviation of the variance from one over the batch size, with replacement": (
             computed("noise.mlp_gradient_variance", "replacement_error"),
             "share",
         ),
-        "mean deviation of the variance from (N - B)/(N - 1) over the batch size, as epochs draw": (
+        "mean deviation of the variance from (N - B)/(N - 1) over the batch size, without replacement": (
             computed("noise.mlp_gradient_variance", "epochs_error"),
             "share",
         ),
     },
     note=(
-        "Batches of 2 to 256 of the engine's own samplings, at weights that stand still: at the start, after 10% and at the end"
-        " of a run; the mean of the three. Independent draws have to give -1, by arithmetic. Epochs draw without replacement:"
-        " from 1,079 examples a batch of 1,024 has a twentieth of the variance of independent draws, as predicted."
+        "Batches of 2 to 256 at fixed weights, averaged over the start, 10% and the end of a run. Independent draws must give"
+        " -1, by arithmetic. Epochs draw without replacement: a batch of 1,024 of 1,079 examples has a twentieth of the"
+        " variance of independent draws, as predicted."
     ),
-    if_supported="Count on half the gradient variance at twice the batch, on less if a batch is much of an epoch.",
-    if_refuted="Measure how gradient variance falls with your batch: your examples are not independent.",
+    if_supported="Expect half the gradient variance at twice the batch size, less if a batch is a large part of an epoch.",
+    if_refuted="Measure how the gradient variance falls with batch size: your examples are not independent.",
 )
 
 STEP_COST = judgement(
@@ -129,16 +129,16 @@ STEP_COST = judgement(
         name="exponent of a step's operations on the batch size, GPT of 6.7 billion parameters",
         observe=computed("noise.operations", "large"),
         **inside(0.99, 1.01, refuted=(0.9, 1.1)),
-        says="The matrix products of a step of a 7B GPT go as the power {estimate} of the batch size",
+        says="The matrix-product operations per step of a 7B GPT scale as B^{estimate} in the batch size B",
     ),
     Criterion(
         name="exponent of a step's operations on the batch size, small MLP",
         observe=computed("noise.operations", "small"),
         **inside(0.99, 1.01, refuted=(0.9, 1.1)),
-        says="Those of the engine's own step of a small MLP go as the power {estimate}",
+        says="Those of a small MLP, in the engine's step, scale as B^{estimate}",
     ),
     reported={
-        "the same of the small MLP with all that is no product, the update among it, batches of 2 to 1,024": computed(
+        "the same for the small MLP with all other operations, such as the update, batches of 2 to 1,024": computed(
             "noise.operations", "small_all"
         ),
         **{
@@ -156,12 +156,11 @@ STEP_COST = judgement(
         },
     },
     note=(
-        "Compute is what the document speaks of: operations, of matrix products as torch counts them. Time is our question: it"
-        " grades nobody. An update costs the same at every batch size, and so does what a step spends on anything but"
-        " arithmetic."
+        "The document's claim is about compute: the operations of matrix products, as torch counts them. Time is our question"
+        " and grades no document. The update and a step's overhead cost the same at every batch size."
     ),
-    if_supported="Budget compute by examples, not by steps; time a step at two batch sizes before you take time for compute.",
-    if_refuted="Count the operations of your own step at two batch sizes.",
+    if_supported="Budget compute by examples, not by steps; to budget time, time a step at two batch sizes.",
+    if_refuted="Count the operations of your step at two batch sizes.",
 )
 
 MEMORY = judgement(
@@ -170,31 +169,31 @@ MEMORY = judgement(
         name="memory at batch 32 over 8",
         observe=computed("memory.levers", "batch"),
         **inside(3.6, 4.4, unit="x"),
-        says="A batch of 8 takes {estimate} less memory than one of 32, of a 7B GPT",
+        says="At batch 32, a 7B GPT takes {estimate} the memory of batch 8",
     ),
     Criterion(
         name="exponent of all memory on the batch size, 1 to 256",
         observe=computed("noise.memory", "exponent"),
         **inside(0.9, 1.1),
-        says="From a batch of 1 to one of 256 all its memory goes as the power {estimate}",
+        says="From batch size B = 1 to 256, the memory of a 7B GPT scales as B^{estimate}",
     ),
     right={"supported": "linear", "refuted": "not always"},
     reported={
         "exponent of activations on the batch size": computed("noise.memory", "activations_exponent"),
-        "what batch 8 takes less than 32": (computed("noise.memory", "saved_gb"), "GB"),
+        "memory that batch 8 saves over batch 32": (computed("noise.memory", "saved_gb"), "GB"),
         "all memory at a batch of 1 over the document's GPU of 24 GB": (computed("noise.memory", "smallest_over_gpu"), "x"),
     },
     note=(
-        "A GPT of 6.7 billion parameters with Adam, sequences of 2048 tokens, FP32, counted. Activations are linear in the"
-        " batch; weights, gradients and Adam's state do not know it, and alone fill the document's GPU several times: there no"
-        " batch is small enough. Of the document's own parts, activations are 2 GB, from which no 6 GB can be saved. 'Linear'"
-        " and '4x' are read as within a tenth."
+        "Counted for a GPT of 6.7 billion parameters with Adam, sequences of 2,048 tokens, FP32. Activations are linear in the"
+        " batch size; weights, gradients and Adam's state do not depend on it and exceed the document's GPU several times, so"
+        " no batch fits. Of the document's parts, activations are 2 GB, from which 6 GB cannot be saved. 'Linear' and '4x' mean"
+        " within a tenth."
     ),
-    if_supported="Divide memory by what you divide the batch by.",
-    if_partly="Divide activations by what you divide the batch by: weights, gradients and state stay.",
+    if_supported="Expect memory to fall in proportion to the batch size.",
+    if_partly="Expect only activations to fall with the batch size: weights, gradients and state stay.",
     if_refuted=(
-        "Divide only activations by what you divide the batch by. If weights, gradients and state do not fit, a smaller batch"
-        " is no cure."
+        "Expect only activations to fall with the batch size. If weights, gradients and state do not fit, a smaller batch does"
+        " not help."
     ),
 )
 
@@ -204,9 +203,9 @@ TEMPERATURE = judgement(
         Criterion(
             name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
             observe=explained("LR over batch", of),
-            # Of three lines of three arms that mean nothing: two degrees of freedom of eight.
+            # Null: three meaningless lines of three arms have two of eight degrees of freedom.
             **above(0.75, refuted=0.25, null=0.25, unit="share"),
-            says=f"Of the differences in {words}, LR over batch explains {{estimate}}",
+            says=f"LR over batch size explains {{estimate}} of the variance in {words}",
             alternatives={"after half of the training": explained("half", of)},
         )
         for of, words in WORDS.items()
@@ -219,31 +218,31 @@ TEMPERATURE = judgement(
             for of, words in WORDS.items()
         },
         **{
-            f"LR over batch less LR over the root of the batch, {words}": explained("LR over batch", of)
+            f"LR over batch minus LR over the root of the batch, {words}": explained("LR over batch", of)
             - explained("LR over the root of the batch", of)
             for of, words in WORDS.items()
         },
         **{f"at equal epochs, {words}": (explained("epochs", of), "share") for of, words in WORDS.items()},
     },
     note=(
-        "Lines are an octave of the LR apart, and batch sizes on a line two octaves. In logarithms that add, LR over batch"
-        " would explain 20% if only the LR mattered, 50% if LR over the root of the batch did, and nothing if only the batch"
-        " did; no kind of line is favoured. All runs have the same LR x steps, so that noise alone tells them apart. At equal"
-        " epochs, as it is mostly tested, runs of one line also move for equally long, and end alike without any noise."
+        "Lines are an octave of the LR apart, batch sizes on a line two octaves. LR over batch would explain 20% if only the LR"
+        " mattered, 50% if LR over the root of the batch did, and nothing if only the batch size did. All runs have the same LR"
+        " x steps, so they differ by noise alone. At equal epochs, the usual test, runs of one line also have the same LR x"
+        " steps and would end alike without noise."
     ),
-    if_supported="With plain SGD, change the LR in proportion to the batch to keep what its noise does.",
+    if_supported="With plain SGD, change the LR in proportion to the batch size to keep the effect of its noise.",
     if_partly=(
-        "With plain SGD, changing the LR in proportion to the batch keeps most of what its noise does to sharpness, while LR x"
-        " sharpness is well below 2."
+        "With plain SGD, changing the LR in proportion to the batch size keeps most of the effect of noise on sharpness, as"
+        " long as LR x sharpness is well below 2."
     ),
-    if_refuted="Do not expect a rule of LR and batch to keep what noise does.",
+    if_refuted="Do not expect a rule for LR and batch size to keep the effect of noise.",
 )
 
 STUDY = Study(
     name="gradient_noise",
     version=1,
     title="Batch size and gradient noise",
-    question="What does the batch size do to a step's noise, cost and memory, and what does noise do to where training ends?",
+    question="How do a step's noise, cost and memory depend on the batch size, and how does noise affect the final weights?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
     training=Training(optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant", warmup_fraction=0.0),
     measurement=Measurement(probes=2, evaluations=1, curve_points=20, sharpness="end", sharpness_examples=1079, **HELD_OUT),
@@ -254,7 +253,7 @@ STUDY = Study(
     scales={
         "smoke": scales.smoke(measurement={"sharpness_examples": 64}, arm_settings={arm: {"steps": 16} for arm in TRAINED}),
         "laptop": scales.laptop(
-            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits; times are of a CPU."
+            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits; times are measured on a CPU."
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: an MLP of 0.3M parameters, step times at widths 1024 and 4096",
@@ -270,11 +269,10 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Counted numbers have no seeds. Those of gradients are of 16 batches of each size at least, for every seed.",
-        "With replacement one over the batch size is a theorem: what is tested is that gradients here are means over"
-        " independent draws.",
-        "LR over batch is tested on one small MLP with 20% of its training labels drawn at random, by SGD without momentum, at"
-        " LRs that pilots placed where LR x sharpness stays below 1 or little above: near 2 the LR itself limits sharpness.",
+        "Counted numbers have no seeds. Gradient variances are from at least 16 batches of each size, for every seed.",
+        "With replacement the variance is a theorem: the test is whether gradients here are means over independent draws.",
+        "LR over batch is tested on one small MLP with 20% random training labels and SGD without momentum, at LRs at which LR"
+        " x sharpness is below 1 or little above (pilots): near 2 the LR itself limits sharpness.",
     ),
     answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
     judgements=(VARIANCE, STEP_COST, MEMORY, TEMPERATURE),

@@ -17,17 +17,17 @@ CNN: Settings = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "
 GPT: Settings = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}
 SGD: Settings = {"optimizer": "sgd", "weight_decay": 0.0}
 ADAM: Settings = {"optimizer": "adamw"}
-# The range test: 1e-6 to 100 by equal factors, every step's loss kept.
+# The range test: 1e-6 to 100 by equal factors; every step's loss is kept.
 EVERY_LOSS = {"probes": 2, "evaluations": 1, "evaluation_examples": 64, "final_examples": 64, "curve_points": 1000}
 RANGE: Settings = {"schedule": "exponential", "ramp_start": 1e-8, "warmup_fraction": 0.0, **EVERY_LOSS}
 TOP: LRs = {"peak_lr": (100.0,)}
-# Steps of the ramps; in 193 the LR grows by a tenth a step.
+# Steps of the ramps; in 193 the LR grows by a tenth per step.
 RAMPS = (100, 193, 300, 1000)
 
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """A model with an optimizer: whole runs at `lrs`, after which its range tests are named."""
+    """A model with an optimizer: whole runs at `lrs`, and range tests."""
 
     name: str
     panel: str
@@ -39,7 +39,7 @@ class Setup:
         return self.panel
 
     def trained(self, label: str, kind: str, lrs: LRs, **settings: Any) -> Arm:
-        """kind: how the panel's name begins."""
+        """kind: the beginning of the panel's name."""
         return Arm(label=label, panel=f"{kind}{self.panel}", settings={**self.settings, **settings}, factors=lrs)
 
     @property
@@ -54,25 +54,25 @@ class Setup:
         return self.trained(f"{steps} steps", "range tests: ", TOP, **RANGE, steps=steps)
 
     def ramp(self, steps: int) -> str:
-        """The name of the arm of a range test."""
+        """The arm of a range test."""
         return f"{self.name}_{steps}"
 
     @property
     def short_ramps(self) -> tuple[int, int]:
-        """Two that one of 1000 steps is compared with. In 100 steps the CNN's loss does not clearly fall."""
+        """Those that 1000 steps are compared with. In 100 steps the CNN's loss does not clearly fall."""
         return (300, 193) if self.settings["model"] == "cnn" else (100, 300)
 
     @property
     def long(self) -> str:
-        """The name of the arm of longer runs."""
+        """The arm of longer runs."""
         return f"{self.name}_long"
 
     def pick(self, reading: Settings, ramp: int = 300, **changes: Any) -> FinderPick:
-        """changes: of the reading, for another one."""
+        """changes: of the reading."""
         return FinderPick(arm=self.ramp(ramp), **(reading | changes))
 
     def regret(self, reading: Settings, ramp: int = 300, **changes: Any) -> FinderRegret:
-        """What a whole run loses, of the fall in loss, at the LR that is read off a range test."""
+        """The share of the loss reduction that a whole run loses at the LR read off a range test."""
         return FinderRegret(arm=self.name, range_test=self.ramp(ramp), of="fall", **(reading | changes))
 
     @property
@@ -96,11 +96,11 @@ def powers(*exponents: int) -> tuple[float, ...]:
 
 
 def around(low: int, high: int, far: Iterable[int]) -> LRs:
-    """Half octaves around the best LR; far: octaves and more, where a loss is only read to say how bad a pick is."""
+    """Half octaves around the best LR; far: octaves and more, which only show how bad a pick is."""
     return {"peak_lr": tuple(sorted((*log2_grid(low, high), *powers(*far))))}
 
 
-# Whole runs at every LR that a pick can have.
+# Whole runs at every LR that a range test may pick.
 FAR_BELOW = (-19, -16, -14, -12)
 MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(*FAR_BELOW, *range(-11, -6), -1, 0, 2, 5)))
 MLP_ADAM = Setup(
@@ -113,7 +113,7 @@ GPT_ADAM_LRS = around(-8, -4, far=(*FAR_BELOW, *range(-11, -8), *range(-3, 2), 5
 GPT_ADAM = Setup("gpt_adam", "GPT with AdamW", GPT | ADAM | {"beta2": 0.95}, 400, GPT_ADAM_LRS)
 MLPS, CNNS, GPTS = (MLP_SGD, MLP_ADAM), (CNN_SGD, CNN_ADAM), (GPT_SGD, GPT_ADAM)
 SETUPS = (*MLPS, *CNNS, *GPTS)
-# Those that also have longer runs.
+# Setups with longer runs.
 LONG = (MLP_SGD, MLP_ADAM, CNN_ADAM, GPT_SGD, GPT_ADAM)
 SHORT_GPT = "gpt_adam_short"
 OTHER_LENGTHS = {
@@ -137,7 +137,7 @@ SMOKE_GRID = {"peak_lr": powers(-8, -6, -4)}
 
 
 def enlarged(cnn: Settings, gpt: Settings, steps: dict[str, int], other_lengths: dict[str, tuple[int, LRs]]) -> dict[str, Any]:
-    """What a scale of larger models changes: settings and LRs of the arms of CNNs and GPTs. Range tests keep their steps.
+    """Settings and LRs of the arms of larger CNNs and GPTs. Range tests keep their steps.
 
     steps: of whole runs, by model. other_lengths: steps and LRs by arm.
     """
@@ -151,34 +151,33 @@ def enlarged(cnn: Settings, gpt: Settings, steps: dict[str, int], other_lengths:
     }
 
 
-# The documents say good and give no number. The bar is ours: a good pick costs at most 2% of the fall in loss, one that surely
-# costs more is not good.
+# The documents say good and give no number. The bar is ours: a good pick costs at most 2% of the loss reduction.
 GOOD = below(0.02, unit="share")
 WINS = above(0.0, unit="relative", null=0.0)
-# Two octaves in all: what half a decade of documents' "about" leaves room for.
+# Two octaves in all, about half a decade.
 STABLE = inside(0.5, 2.0, unit="x")
 # Half a decade to either side of a thousandth.
 THOUSANDTH = inside(3e-4, 3e-3)
-# Divergence: the smoothed loss has risen half-way back from its lowest value to its first, read where the loss itself did.
+# Divergence: the smoothed loss has risen halfway back from its lowest value to its first, corrected for the filter's lag.
 HALFWAY = {"rule": "rises_halfway", "smoothing": 0.9, "delag": True}
 TENTH = {**HALFWAY, "rule": "tenth_of_halfway"}
 STEEPEST = {"rule": "steepest_centred"}
-# Another reading of the steepest point.
+# An alternative reading of the steepest point.
 FASTAI = {"rule": "steepest_log", "smoothing": 0.98}
 
 # Why a pick should not depend on the ramp.
 ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it"
-# Why some steepest points would need more seeds to be shown to be good.
-FEW_SEEDS = "sixteen seeds show it at laptop scale; with the five or six of larger scales only what is clear is decided"
-SCATTERED = "seeds differ by an octave or more in their steepest point; only a pick that is clearly good or bad is decided"
-# Spreads of a pilot between seeds.
+# Why some criteria have few seeds.
+FEW_SEEDS = "sixteen seeds suffice at laptop scale; the five or six of larger scales decide clear cases only"
+SCATTERED = "the steepest point differs by an octave or more between seeds; only clearly good or bad picks are decided"
+# Spreads between a pilot's seeds.
 TENTH_SPREADS = {MLP_SGD: 0.004, MLP_ADAM: 0.003, GPT_SGD: 0.005, GPT_ADAM: 0.015}
 STEEPEST_SPREADS = {MLP_SGD: 0.016, MLP_ADAM: 0.006, CNN_SGD: 0.023, CNN_ADAM: 0.063, GPT_SGD: 0.25, GPT_ADAM: 0.125}
 RAMP_SPREADS = {"divergence": {MLP_SGD: 0.3, GPT_SGD: 0.3, GPT_ADAM: 0.3}, "steepest point": {MLP_SGD: 0.5, MLP_ADAM: 0.45}}
 
 
 def prediction(value: float, source: str, spread: float | None, underpowered: str = FEW_SEEDS) -> dict[str, Any]:
-    """No value is declared as expected where no spread of a pilot is known."""
+    """An expected value, if a pilot's spread is known."""
     if spread is None:
         return {"underpowered": underpowered}
     source = f"{source}; the spread is that of a pilot"
@@ -196,7 +195,7 @@ def good_at_a_tenth(setup: Setup) -> Criterion:
     return setup.criterion(
         "loss at a tenth of divergence",
         setup.regret(TENTH),
-        "a tenth of the LR of divergence loses {estimate} of the fall in loss",
+        "a tenth of the LR of divergence loses {estimate} of the loss reduction",
         readings,
         **prediction(0.005, "TB section 2, GL Q9: the pick is usable", TENTH_SPREADS.get(setup)),
         **GOOD,
@@ -213,7 +212,7 @@ def good_at_the_steepest(setup: Setup) -> Criterion:
     return setup.criterion(
         "loss at the steepest point",
         setup.regret(STEEPEST),
-        "the steepest point of the range test loses {estimate} of the fall in loss",
+        "the steepest point of the range test loses {estimate} of the loss reduction",
         readings,
         **prediction(0.005, "TD, Learning Rate Finder: the pick is good", STEEPEST_SPREADS[setup], underpowered),
         **GOOD,
@@ -222,7 +221,7 @@ def good_at_the_steepest(setup: Setup) -> Criterion:
 
 def tenth_beats_steepest(setup: Setup) -> Criterion:
     def lost(steepest: Settings = STEEPEST, ramp: int = 300, **changes: Any) -> Observed:
-        """changes: of a tenth of divergence."""
+        """changes: of the reading of divergence."""
         return setup.regret(steepest, ramp) - setup.regret(TENTH, ramp, **changes)
 
     readings = {
@@ -233,14 +232,14 @@ def tenth_beats_steepest(setup: Setup) -> Criterion:
     return setup.criterion(
         "loss at the steepest point less that at a tenth of divergence",
         lost(),
-        "the steepest point loses {more} of the fall than a tenth of divergence",
+        "the steepest point {costs} of the loss reduction compared with a tenth of the LR of divergence",
         readings,
         **WINS,
     )
 
 
 def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
-    """name, what: the pick in the criterion's name and in its sentence."""
+    """name, what: the pick's name in the criterion and in its sentence."""
     short, other = setup.short_ramps
 
     def moved(ramp: int = short, **changes: Any) -> Observed:
@@ -250,7 +249,7 @@ def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
     return setup.criterion(
         f"{name}, 1000 steps over {short}",
         moved(),
-        f"1000 steps put the {what} at {{estimate}} what {short} do",
+        f"the {what} of a ramp of 1000 steps is {{estimate}} that of {short} steps",
         {
             f"{other} steps for the short ramp": moved(other),
             **{words: moved(smoothing=weight) for words, weight in smoothings.items()},
@@ -284,7 +283,7 @@ def a_thousandth(setup: Setup) -> Criterion:
         observe=update_ratio(arm),
         **prediction(1e-3, "CP Q5: about a thousandth", 0.6 if setup is MLP_SGD else 0.3),
         alternatives=readings,
-        says=f"On the {setup}, the updates of the median matrix are {{estimate}} of its weights in {steps} steps",
+        says=f"On the {setup}, the median matrix has an update-to-weight ratio of {{estimate}} in runs of {steps} steps",
         **THOUSANDTH,
     )
 
@@ -307,7 +306,7 @@ def steepest_in_place(setup: Setup) -> dict[str, Any]:
 
 
 def at_steepest(setup: Setup) -> dict[str, Any]:
-    """In most of the CNN's ramps of 100 steps nothing can be read."""
+    """Most of the CNN's ramps of 100 steps cannot be read."""
     ramps = (1000,) if setup in CNNS else (100, 1000)
     return {f"loss at the steepest point, {setup}, {steps} steps": setup.regret(STEEPEST, steps) for steps in ramps}
 
@@ -323,30 +322,30 @@ def quartiles(setup: Setup) -> dict[str, Any]:
 
 
 def on_all(setups: Iterable[Setup], numbers: Callable[[Setup], dict[str, Any]], unit: str = "") -> dict[str, Any]:
-    """numbers: what is reported of a setup, by name."""
+    """numbers: the reported numbers of a setup, by name."""
     return {name: (number, unit) for setup in setups for name, number in numbers(setup).items()}
 
 
 def readable(pick: str, reading: Settings, ramp: int = 300) -> dict[str, Any]:
-    """How many of the CNNs' range tests a pick can be read off."""
+    """The share of the CNNs' range tests from which a pick can be read."""
     return {f"{pick} can be read, {setup}": (SuggestionRate(arm=setup.ramp(ramp), **reading), "share") for setup in CNNS}
 
 
 MARGIN = judgement(
     "finder.margin",
     *map(good_at_a_tenth, SETUPS),
-    reported={**on_all(SETUPS, divergence_in_place, "x"), **readable("range tests off which divergence", HALFWAY)},
+    reported={**on_all(SETUPS, divergence_in_place, "x"), **readable("range tests from which divergence", HALFWAY)},
     note=(
-        "Judged by what the pick loses, on a ramp of 300 steps; the documents say good and give no number, and the bar of 2% is"
-        " ours. How far the best LR lies below divergence stands beside it: where that is 5x to 20x, the documents' 10x is"
-        " right. A CNN's range test off which nothing can be read does not count; how many can be read stands beside it, too."
+        "Judged by the loss at the pick, on a ramp of 300 steps. The documents say good without a number; the bar of 2% is"
+        " ours. The ratio of divergence to the best LR is reported: between 5x and 20x the documents' 10x is right. CNN range"
+        " tests that cannot be read do not count; the share of readable ones is reported."
     ),
-    if_supported="Begin at a tenth of the LR at which the range test diverges.",
+    if_supported="Start at a tenth of the LR at which the range test diverges.",
     if_partly=(
-        "Take a tenth of the LR at which the range test diverges as a first guess and check it by whole runs at others: whether"
-        " it is good depends on the workload."
+        "Take a tenth of the LR at which the range test diverges as a first guess, and compare it with other LRs in whole runs:"
+        " whether it is good depends on the workload."
     ),
-    if_refuted="Do not rely on a tenth of where a range test diverges: try some learning rates in whole runs.",
+    if_refuted="Do not rely on a tenth of the LR of divergence: try several learning rates in whole runs.",
 )
 
 STEEPEST_CLAIM = judgement(
@@ -355,28 +354,27 @@ STEEPEST_CLAIM = judgement(
     reported={
         **on_all(SETUPS, steepest_in_place, "x"),
         **on_all(SETUPS, at_steepest, "share"),
-        **readable("range tests off which the steepest point", STEEPEST),
+        **readable("range tests from which the steepest point", STEEPEST),
         **on_all((GPT_ADAM, MLP_SGD), at_other_picks, "share"),
     },
     note=(
-        "Judged on a ramp of 300 steps, as a tenth of divergence is; 100 and 1000 steps stand beside it. The documents say good"
-        " and give no number, and the bar of 2% is ours. They place the point just before divergence: the distance stands"
-        " beside it."
+        "Judged like a tenth of divergence, on a ramp of 300 steps; 100 and 1000 steps are reported. The documents place the"
+        " steepest point just before divergence: the distance is reported."
     ),
-    if_supported="Begin at the steepest point of the range test.",
+    if_supported="Start at the steepest point of the range test.",
     if_partly=(
-        "Take the steepest point of a range test as a first guess and check it by whole runs at others: whether it is good"
-        " depends on the workload."
+        "Take the steepest point of a range test as a first guess, and compare it with other LRs in whole runs: whether it is"
+        " good depends on the workload."
     ),
-    if_refuted="Do not begin at the steepest point of a range test: use it as one end of a search by whole runs.",
+    if_refuted="Do not start at the steepest point of a range test: use it as one end of a search with whole runs.",
 )
 
 HEAD_TO_HEAD = judgement(
     "finder.head_to_head",
     *map(tenth_beats_steepest, SETUPS),
     note=(
-        "Supported: a tenth of the divergence LR (TB) loses less; refuted: the steepest point (TD, CP) does. Partly: it depends"
-        " on the workload, and each line says which wins there. All on ramps of 300 steps."
+        "Supported: a tenth of the divergence LR (TB) loses less; refuted: the steepest point (TD, CP) does; partly: it depends"
+        " on the workload. On ramps of 300 steps."
     ),
     if_supported="Prefer a tenth of the divergence LR to the steepest point.",
     if_partly="Read both off the range test and try both in whole runs: which is better depends on the workload.",
@@ -388,16 +386,15 @@ RAMP = judgement(
     *(criterion for setup in SETUPS for criterion in independent_of_the_ramp(setup)),
     reported={
         **on_all(SETUPS, divergence_of_193_steps, "x"),
-        **readable("range tests of 100 steps off which divergence", HALFWAY, 100),
+        **readable("range tests of 100 steps from which divergence", HALFWAY, 100),
     },
     note=(
-        "Ten times the steps. In a ramp of 100 steps, 12 to a decade of the LR, the CNN's loss does not clearly fall in most"
-        " seeds and nothing can be read off it: there 1000 steps are compared with 300. On each workload both picks have to"
-        " stay within 2x."
+        "On each workload both picks must stay within 2x if the ramp has ten times the steps. In a ramp of 100 steps the CNN's"
+        " loss does not clearly fall in most seeds: there 1000 steps are compared with 300."
     ),
-    if_supported="Make the ramp as short as you like, down to 100 steps.",
-    if_partly="Keep to one length of ramp: on some workloads, or for one of the two picks, the length matters.",
-    if_refuted="Compare picks of ramps of one length only, and do not trust a pick that another length moves.",
+    if_supported="A ramp of 100 steps is long enough.",
+    if_partly="Keep one length of ramp: on some workloads, or for one of the two picks, the length matters.",
+    if_refuted="Compare picks of ramps of equal length only, and do not trust a pick that changes with the length.",
 )
 
 RATIO = judgement(
@@ -412,19 +409,19 @@ RATIO = judgement(
         },
     },
     note=(
-        "The median over the weight matrices at each probed step, then over the steps after warmup, of a run at the LR that is"
-        " best for its length. The MLPs' 600 steps are 18 epochs of their images: longer runs would show updates of images"
-        " known by heart. The quartiles over the matrices stand beside it, and shorter runs, whose best LR is higher."
+        "The median over the weight matrices at each probed step, then over the steps after warmup, at the best LR for the"
+        " length of the run. The MLPs' 600 steps are 18 epochs; longer runs would show updates on memorized images. Reported"
+        " are the quartiles over the matrices, and shorter runs, whose best LR is higher."
     ),
-    if_supported="If updates are far from a thousandth of the weights, look at the learning rate.",
-    if_partly="Take a thousandth of the weights as a rough guide to the size of updates, and no more.",
+    if_supported="If updates are far from a thousandth of the weights, check the learning rate.",
+    if_partly="Take a thousandth of the weights only as a rough guide to the size of updates.",
     if_refuted="Do not tune the learning rate to updates of a thousandth of the weights.",
 )
 
 STUDY = Study(
     name="lr_finder",
-    # Version 1 (seeds 300 to 309) smoothed with 0.98 and measured the lag of that filter: 22x in the LR on a 300-step ramp. Its
-    # steepest point was a largest slope of noisy steps, its regrets were shares of losses near zero (reports/log).
+    # Version 1 (seeds 300 to 309) smoothed with 0.98 and measured that filter's lag: 22x in the LR on a 300-step ramp. Its
+    # steepest point was the largest slope of noisy steps, its regrets were shares of losses near zero (reports/log).
     version=2,
     title="The learning-rate range test",
     question="Does a learning-rate range test find a good learning rate?",
@@ -442,12 +439,10 @@ STUDY = Study(
             arm_factors={arm: SMOKE_GRID for arm in ARMS if arm not in RANGE_TESTS},
             seeds=1,
         ),
-        "laptop": scales.laptop(
-            "five minutes of training, seven on slow ones: what a range test finds depends on the workload, and there are six"
-        ),
+        "laptop": scales.laptop("five to seven minutes of training on six workloads"),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
-            "GPTs see 5 tokens a parameter in 600 steps and 10 in 1200, on batches of 4096 tokens.",
+            "GPTs see 5 tokens per parameter in 600 steps and 10 in 1,200, in batches of 4,096 tokens.",
             **enlarged(
                 cnn={"width": 48},
                 gpt={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64, "batch_size": 64},
@@ -463,7 +458,7 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: GPTs of 25 million parameters on web text",
-            "GPTs see 5 tokens a parameter in 8000 steps and 10 in 16000, on batches of 16,384 tokens.",
+            "GPTs see 5 tokens per parameter in 8,000 steps and 10 in 16,000, in batches of 16,384 tokens.",
             **enlarged(
                 cnn={"width": 128},
                 gpt={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64},
@@ -479,16 +474,15 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Small workloads: a CNN on 1079 images is judged after 200 steps (3 epochs), far from converged; a GPT of 7,000"
-        " parameters sees 15 tokens a parameter in 400 steps, 73 in the longest runs.",
-        "The best LR is that of whole runs with a cosine decay: it depends on the horizon and the schedule, which a range test"
-        " never sees.",
-        "Every range test runs from 1e-6 to 100. A ramp of 300 steps is nine epochs of the MLP's images and a fifth of an"
-        " epoch of the GPT's text; in one of 193 steps the LR grows by a tenth a step.",
-        "Divergence: the loss, smoothed by 0.9, has risen half-way back from its lowest value to its first; the LR is that at"
-        " which the raw losses did. A loss that has passed its first value, or four times its lowest, stands among the other"
-        " readings.",
-        "The steepest point: the middle of the decade of LRs over which a straight line through the raw losses falls fastest.",
+        "Small workloads: the CNN on 1,079 images is judged after 200 steps (3 epochs), far from converged; the GPT of 7,000"
+        " parameters sees 15 tokens per parameter in 400 steps, 73 in the longest runs.",
+        "The best LR is that of whole runs with cosine decay: it depends on horizon and schedule, which a range test does not"
+        " see.",
+        "Every range test runs from 1e-6 to 100. A ramp of 300 steps is nine epochs of the MLP's images and a fifth of an epoch"
+        " of the GPT's text.",
+        "Divergence: the loss, smoothed by 0.9, has risen halfway back from its lowest value to its first, corrected for the"
+        " filter's lag. Passing the first value, or four times the lowest, are alternatives.",
+        "The steepest point: the middle of the decade of LRs in which a straight line through the raw losses falls fastest.",
     ),
     answer=("finder.steepest", "finder.margin", "finder.head_to_head", "finder.ratio"),
     judgements=(MARGIN, STEEPEST_CLAIM, HEAD_TO_HEAD, RAMP, RATIO),
@@ -496,8 +490,8 @@ STUDY = Study(
         Published(
             claim="finder.steepest",
             finding=(
-                "Tools that say steepest differ: fastai takes the slope against the log of the LR, Lightning against the LR"
-                " itself, which favours small LRs."
+                "Tools define steepest differently: fastai takes the slope against the log of the LR, Lightning against the LR,"
+                " which favours small LRs."
             ),
             source="released code of fastai and Lightning",
             how="read",

@@ -1,4 +1,4 @@
-"""What do learning rates that are too low, right and too high look like, and is it the LR that matters most?"""
+"""How do you see that an LR is too low, right or too high, and is the LR the most important hyper-parameter?"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16, "steps": 400}
 GPU_GPT = {"dataset": "python-source", "width": 64, "depth": 2, "heads": 2, "context": 64}
 CLUSTER_GPT = {"dataset": "web-text", "width": 256, "depth": 4, "heads": 4, "context": 128}
-# Decay as common as it is with each: decoupled it is multiplied by the LR, in SGD's gradient by SGD's much larger one.
+# The usual decay of each: AdamW's is multiplied by the LR, SGD's L2 by SGD's much larger LR.
 SGD = {"optimizer": "sgd", "weight_decay": 5e-4}
 ADAM = {"optimizer": "adamw", "weight_decay": 0.1}
 WARMUP = 0.05
@@ -48,9 +48,9 @@ WARMUP = 0.05
 class Setup:
     """A model with an optimizer: the panel of its arms, whose names begin with its own.
 
-    best, too_high: by a pilot, whose seeds are none of the study's, the best LR, and the first at which a tenth of the fall is
-    lost. Curves are read at declared LRs: the best of a flat basin jumps between neighbours from one resample to the next, and
-    beside a cliff a multiple of it is another world.
+    best, too_high: from a pilot on other seeds, the best LR and the first that loses a tenth of the loss reduction. Curves are
+    read at declared LRs: the best of a flat basin jumps between neighbours from one resample to the next, and next to a cliff a
+    multiple of it behaves differently.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Setup:
         return f"{self.name}_{variant}" if variant else self.name
 
     def variant(self, label: str, *lrs: float, factors: Any = None, reference: bool = False, **settings: Any) -> Arm:
-        """An arm with something changed, at the best LR if it is not told others."""
+        """An arm with something changed, at the best LR by default."""
         varied = {"peak_lr": lrs or (self.best,), **(factors or {})}
         settings = {**self.settings, **settings}
         return Arm(label=label, panel=self.panel, settings=settings, factors=varied, reference=reference)
@@ -81,7 +81,7 @@ class Setup:
     def criterion(
         self, name: str, observe: Any, says: str, kind: Callable[..., Criterion] = Criterion, **options: Any
     ) -> Criterion:
-        """On its panel. kind: what writes it: Criterion, no_worse or exceeds."""
+        """On its panel. kind: Criterion, no_worse or exceeds."""
         options = {"panel": self.panel, "unit": "share", **options}
         return kind(name=f"{name}, {self.panel}", observe=observe, says=says, **options)
 
@@ -91,7 +91,7 @@ class Setup:
 
 MLP_SGD = Setup("mlp_sgd", "MLP with SGD", {**MLP, **SGD}, log2_grid(-12, 1), best=2.0**-4.5, too_high=2.0**-2)
 MLP_ADAM = Setup("mlp_adam", "MLP with AdamW", {**MLP, **ADAM}, log2_grid(-13, 0), best=2.0**-6, too_high=2.0**-2)
-# Its cliff falls between two of them.
+# Finer around its cliff.
 GPT_SGD_GRID = (*log2_grid(-9, -1), 2.0**-0.5, 2.0**-0.25, *log2_grid(0, 2))
 GPT_SGD = Setup("gpt_sgd", "GPT with SGD", {**GPT, **SGD}, GPT_SGD_GRID, best=2.0**-2, too_high=2.0**0)
 GPT_ADAM_GRID = (*log2_grid(-13, -2), *log2_grid(-1, 5, 1))
@@ -99,17 +99,17 @@ GPT_ADAM = Setup("gpt_adam", "GPT with AdamW", {**GPT, **ADAM}, GPT_ADAM_GRID, b
 
 SETUPS = (MLP_SGD, MLP_ADAM, GPT_SGD, GPT_ADAM)
 MLPS, SGDS = (MLP_SGD, MLP_ADAM), (MLP_SGD, GPT_SGD)
-# All but the GPT with SGD, which diverges at every LR from there on.
+# All but the GPT with SGD, which diverges at every LR that is too high.
 THAT_TRAIN = (MLP_SGD, MLP_ADAM, GPT_ADAM)
 
 
 def changed(value: float) -> tuple[float, ...]:
-    """By factors of ten and two, down and up."""
+    """Divided and multiplied by two and by ten."""
     return (value / 10, value / 2, 2 * value, 10 * value)
 
 
 def changes(setup: Setup) -> dict[str, tuple[float, ...]]:
-    """Hyper-parameter -> its values when it is changed; of all but the LR and momentum."""
+    """Hyper-parameter -> its changed values; without LR and momentum."""
     values: dict[str, tuple[float, ...]] = {
         "weight_decay": changed(setup.settings["weight_decay"]),
         "batch_size": tuple(round(size) for size in changed(setup.settings["batch_size"])),
@@ -117,13 +117,12 @@ def changes(setup: Setup) -> dict[str, tuple[float, ...]]:
         "clip_norm": changed(1.0),
     }
     if setup.settings["optimizer"] == "adamw":
-        # Of beta2 it is the share that is new: 0.999 is 0.001, and 0.99 ten times that.
+        # Of beta2 it is 1 - beta2 that changes: 0.99 is ten times 0.999.
         values["beta2"] = (0.99, 0.998, 0.9995, 0.9999)
     return values
 
 
-# So it is of momentum: 0.9 is 0.1. Its LR is changed along: LR / (1 - momentum) is what a gradient comes to, and momentum would
-# else be one more LR.
+# Likewise of momentum. Its LR changes along, so that LR / (1 - momentum) stays: momentum would else act as one more LR.
 MOMENTA = (0.0, 0.8, 0.95, 0.99)
 SPELLED = {
     "weight_decay": "weight decay",
@@ -140,8 +139,8 @@ def scaled(setup: Setup, how: str, scaled_lr: float) -> Arm:
 
 
 def slow(setup: Setup) -> Arm:
-    label = "constant LR, a tenth of it for ten times the steps"
-    # As many steps of warmup.
+    label = "a tenth of the constant LR, ten times the steps"
+    # The same number of warmup steps.
     longer = {"steps": 10 * setup.settings["steps"], "warmup_fraction": WARMUP / 10, "evaluations": 1000}
     return setup.variant(label, setup.best / 10, schedule="constant", **longer)
 
@@ -158,7 +157,7 @@ ARMS = {
     **{setup.arm("stuck"): scaled(setup, "a hundredth of", 0.01) for setup in SETUPS},
     **{setup.arm("wild"): scaled(setup, "thirty times", 30.0) for setup in SETUPS},
     **{setup.arm("tiny"): setup.variant("a thousandth of the LR", setup.best / 1000) for setup in MLPS},
-    **{setup.arm("deep"): setup.variant("ten layers of sigmoids", depth=10, activation="sigmoid") for setup in MLPS},
+    **{setup.arm("deep"): setup.variant("ten sigmoid layers", depth=10, activation="sigmoid") for setup in MLPS},
     **{setup.arm("lr"): setup.variant("LR changed", *sorted((setup.best, *changed(setup.best)))) for setup in SETUPS},
     **{
         setup.arm(factor): setup.variant(f"{SPELLED[factor]} changed", factors={factor: values})
@@ -186,13 +185,13 @@ def edge(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "LR that loses half of the fall over the last within 5% of it",
             half / good,
-            f"The {setup.panel} loses half of the fall at {{estimate}} its last good LR",
+            f"The {setup.panel} loses half of the loss reduction at {{estimate}} its last good LR",
             **below(3.0, refuted=3.0, unit="x"),
         ),
         setup.criterion(
             "share of the fall lost at three times the best LR",
             LossGap(left=at_three_times, right=TunedLoss(arm=setup.name)),
-            f"At three times its best LR the {setup.panel} loses {{value}} of the fall",
+            f"At three times its best LR, the {setup.panel} loses {{estimate}} of the loss reduction",
             **above(0.25, refuted=0.05, null=0.0, margin=0.05),
         ),
     )
@@ -204,23 +203,23 @@ SHARP = judgement(
     quantifier="most",
     reported=numbers(SETUPS, "share of runs that diverge at four times the best LR", diverging, 4.0),
     note=(
-        "'Often' is read as: on most of the four. Among the best is within 5% of the fall; a run that has lost half of it, or"
-        " diverged, is not. The claim can be read in two ways, and both are parts: somewhere above the best LR a step of 3x"
-        " leads from the one to the other; and it does so from the best LR itself."
+        "'Often' means: on most of the four workloads. Good is within 5% of the best loss reduction; bad is a run that loses"
+        " half of it, or diverges. The claim can be read in two ways, and both are parts: somewhere above the best LR 3x leads"
+        " from good to bad, or it does so from the best LR itself."
     ),
     if_supported="Search the LR in steps of less than 2x, and stay a step below the edge.",
-    if_partly="Find the LR at which your model falls off, and stay two or three times below it; the best is flat.",
-    if_refuted="Search the LR in steps of 2x to 3x; finer ones are wasted.",
+    if_partly="Find the LR at which your model fails, and stay two or three times below it; the optimum is flat.",
+    if_refuted="Search the LR in steps of 2x to 3x; finer steps are wasted.",
 )
 
 
 def lost_below(setup: Setup, times: float) -> LossGap:
-    """Share of the fall that is lost so many times below the best LR in as many steps."""
+    """Share of the loss reduction lost at the best LR divided by `times`, at equal steps."""
     return LossGap(left=setup.loss_at(setup.best / times), right=setup.loss_at(setup.best))
 
 
 def slower(setup: Setup, share: float) -> Observed:
-    """Steps to a share of the fall at a tenth of the LR over those at it."""
+    """Steps to a share of the loss reduction at a tenth of the LR over those at the LR."""
     constant = setup.arm("constant")
     many, few = (StepsToTarget(arm=arm, anchor=constant, share=share) for arm in (setup.arm("slow"), constant))
     return many / few
@@ -231,14 +230,14 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "steps to 80% of the fall at a tenth of the LR over those at it",
             slower(setup, 0.8),
-            f"At a tenth of its best LR the {setup.panel} needs {{estimate}} the steps",
+            f"At a tenth of its best LR, the {setup.panel} needs {{estimate}} the steps",
             **above(3.0, refuted=1.5, null=1.0, margin=1.5, unit="x"),
             alternatives={"to half of the fall": slower(setup, 0.5)},
         ),
         setup.criterion(
             "share of the fall lost at a tenth of the LR in as many steps",
             lost_below(setup, 10),
-            f"At a tenth of its best LR, in as many steps, the {setup.panel} loses {{value}} of the fall",
+            f"At a tenth of its best LR and equal steps, the {setup.panel} loses {{estimate}} of the loss reduction",
             **above(0.05, refuted=0.01, null=0.0, margin=0.01),
         ),
     )
@@ -247,14 +246,14 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
 TOO_LOW = judgement(
     "lr.too_low",
     *(part for setup in SETUPS for part in slowness(setup)),
-    reported=numbers(SETUPS, "share of the fall lost at a hundredth of the LR in as many steps", lost_below, 100),
+    reported=numbers(SETUPS, "share of the loss reduction lost at a hundredth of the LR, equal steps", lost_below, 100),
     note=(
-        "A constant LR with as many steps of warmup, ten times the steps at a tenth of it. Within a flat basin the LR that is"
-        " read as best may be a half or one octave below the best one, which makes a tenth of it look better."
+        "A constant LR after the same number of warmup steps; a tenth of it for ten times the steps. In a flat basin the"
+        " measured best LR may lie half an octave or an octave low, which favours a tenth of it."
     ),
     if_supported="If a loss falls steadily and slowly, raise the LR before you add steps.",
     if_partly="Before you add steps, try a larger LR.",
-    if_refuted="Too low an LR by ten is no reason for a slow run; look elsewhere.",
+    if_refuted="An LR ten times too low does not explain a slow run; look elsewhere.",
 )
 
 # While the LR is near its peak.
@@ -263,7 +262,7 @@ OVER_BEST = "too high an LR over the best"
 
 
 def rises(setup: Setup, lr: float) -> Curve:
-    """By 1% of the fall: what is left of a loss that has come down swings by less."""
+    """Rises by 1% of the loss reduction: a loss that has come down fluctuates by less."""
     return Curve(arm=setup.name, of="evaluation_loss", statistic="rises", value=lr, by=0.025, **EARLY)
 
 
@@ -282,7 +281,7 @@ TOO_HIGH = judgement(
         setup.criterion(
             "share of evaluations at which the loss rises, too high an LR less the best",
             rises(setup, setup.too_high) - rises(setup, setup.best),
-            f"Too high an LR adds {{value}} to the share of evaluations at which the loss of the {setup.panel} rises",
+            f"Too high an LR adds {{estimate}} to the fraction of evaluations at which the loss of the {setup.panel} rises",
             **above(0.1, refuted=0.0, null=0.0, margin=0.05, unit=""),
         )
         for setup in THAT_TRAIN
@@ -291,7 +290,7 @@ TOO_HIGH = judgement(
         setup.criterion(
             f"gradient norm, {OVER_BEST}",
             too_high_over_best(setup, "probe_gradient_norm"),
-            f"The gradient norm of the {setup.panel} is {{value}} what it is at the best LR",
+            f"At too high an LR, the gradient norm of the {setup.panel} is {{estimate}} that at the best LR",
             **above(2.0, refuted=1.0, null=1.0, margin=1.2, unit="x"),
             alternatives={"over what it is at the first step": over_first_step(setup)},
         )
@@ -299,18 +298,19 @@ TOO_HIGH = judgement(
     ),
     reported=(
         *numbers(SETUPS, "share of runs that diverge at sixteen times the best LR", diverging, 16.0),
-        *numbers(THAT_TRAIN, f"swings of the batches' loss, {OVER_BEST}", too_high_over_best, "train_loss_swing", unit="x"),
+        *numbers(
+            THAT_TRAIN, f"batch-to-batch swings of the loss, {OVER_BEST}", too_high_over_best, "train_loss_swing", unit="x"
+        ),
     ),
     note=(
-        "Too high is the first LR of the grid, half octaves apart, at which a pilot lost a tenth of the fall. A loss bounces if"
-        " it rises between evaluations on one sample, a twentieth of the run apart, and not that of batches, which differ. Both"
-        " are looked at between 10% and 60% of the run, while the LR is near its peak; rises are those by 1% of the fall, and a"
-        " run that diverges counts as bouncing. The GPT with SGD is not looked at: it diverges at every such LR, and a panel"
-        " that has to come out as it does tells nothing. That a run possibly diverges is no criterion either."
+        "Too high is the first LR of a half-octave grid at which a pilot lost a tenth of the loss reduction. A loss bounces if"
+        " it rises by 1% of the loss reduction between evaluations on one fixed sample, a twentieth of the run apart. Loss and"
+        " norm are read between 10% and 60% of the run, while the LR is near its peak; a diverged run counts as bouncing. The"
+        " GPT with SGD is left out because it diverges at every such LR. 'Possibly diverges' is not testable."
     ),
     if_supported="Lower the LR if the loss bounces and the gradient norm is large.",
-    if_partly="Take a bouncing loss or a large gradient norm as a hint of too high an LR, and try half of it.",
-    if_refuted="Do not wait for a bouncing loss to find an LR too high; compare runs.",
+    if_partly="Take a bouncing loss or a large gradient norm as a hint that the LR is too high, and try half of it.",
+    if_refuted="A bouncing loss does not tell whether the LR is too high: compare runs.",
 )
 
 
@@ -324,7 +324,7 @@ NORM_FALLS = judgement(
         setup.criterion(
             "exponent of the gradient norm on the step at the best LR",
             norm_exponent(setup),
-            f"The gradient norm of the {setup.panel} goes as the power {{estimate}} of the step",
+            f"The gradient norm of the {setup.panel} scales as step^{{estimate}}",
             **below(-0.1, refuted=0.0, null=0.0, margin=0.1, unit=""),
             alternatives={"at a constant LR": norm_exponent(setup, "constant")},
         )
@@ -332,8 +332,8 @@ NORM_FALLS = judgement(
     ),
     reported=numbers(SETUPS, "the same at a constant LR", norm_exponent, "constant", unit=""),
     note="After the first tenth of the run. Whether the loss falls smoothly is judged in lr.smooth.",
-    if_supported="Look again at the LR if the gradient norm does not fall.",
-    if_partly="Expect a falling gradient norm where the loss goes to zero, and not in language models.",
+    if_supported="Check the LR if the gradient norm does not fall.",
+    if_partly="Expect a falling gradient norm if the loss approaches zero, not in language models.",
     if_refuted="A gradient norm that does not fall is no sign of a wrong LR.",
 )
 
@@ -349,7 +349,7 @@ def looks_good(setup: Setup, variant: str, what: str) -> Criterion:
     return setup.criterion(
         f"share of the fall lost with {what}",
         setup.share_of_fall(FinalLoss(arm=setup.arm(variant)), setup.loss_at(setup.best)),
-        f"With {what} the {setup.panel} loses {{value}} of the fall",
+        f"With {what}, the {setup.panel} loses {{estimate}} of the loss reduction",
         kind=no_worse,
         margin=0.05,
     )
@@ -362,7 +362,7 @@ def layers_differ(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "spread of the matrices' update ratios with one stuck over that without",
             apart(setup, "stuck") / apart(setup),
-            "A stuck matrix makes the spread of update over weight {estimate} as wide",
+            f"On the {setup.panel}, a stuck matrix makes the spread of update ratios {{estimate}} as wide",
             **above(10.0, refuted=3.0, unit="x", precondition=True),
         ),
     )
@@ -376,13 +376,13 @@ LAYERS_DIFFER = judgement(
         *numbers(SETUPS, "the same with one matrix at thirty times the LR", apart, "wild", unit="x"),
     ),
     note=(
-        "One of the MLP's two hidden matrices, or the GPT's that makes queries, keys and values, hardly moves, or is thrown"
-        " about. A good-looking loss is one that loses at most 5% of the fall. How far the matrices of a healthy run lie apart"
-        " is reported: below 3x they are similar, as one document has it, above 10x they differ."
+        "One of the MLP's two hidden matrices, or the GPT's query-key-value matrix, has a far too small or too large LR. A"
+        " good-looking loss loses at most 5% of the loss reduction. The spread of a healthy run's update ratios is reported:"
+        " below 3x they are similar, as one document says, above 10x they differ."
     ),
-    if_supported="Watch update over weight matrix by matrix: the loss does not tell.",
-    if_partly="Watch update over weight matrix by matrix; the loss tells of a stuck one in some models only.",
-    if_refuted="A good loss is enough: no matrix is stuck behind it.",
+    if_supported="Monitor the update ratio of every matrix: the loss does not show a stuck one.",
+    if_partly="Monitor the update ratio of every matrix: the loss shows a stuck one in some models only.",
+    if_refuted="A good loss suffices: it rules out a stuck matrix.",
 )
 
 
@@ -392,12 +392,12 @@ def train_loss(setup: Setup, first: float, variant: str = "") -> Curve:
 
 
 def bend(setup: Setup, shares: tuple[float, ...], variant: str = "") -> LossGap:
-    """How far the loss lies below the mean of its neighbours: half of what it falls more before than after."""
+    """How far the loss lies below the mean of its neighbours: half the difference between its falls before and after."""
     before, there, after = (train_loss(setup, share, variant) for share in shares)
     return setup.share_of_fall(Mean(parts=(before, after)), there)
 
 
-# At the end of warmup, and at equal distances from there to the end.
+# The end of warmup, then equal distances to the end.
 THIRDS = (0.05, 0.325, 0.6, 0.875)
 
 
@@ -405,7 +405,7 @@ def bends(setup: Setup, one: str, other: str, shares: tuple[float, ...], by: flo
     return setup.criterion(
         f"bend of the training loss from the {one} third after warmup to the {other}",
         bend(setup, shares),
-        f"Half of what the {setup.panel} falls more in the {one} third of the rest than in the {other} is {{value}}",
+        f"After warmup, the loss of the {setup.panel} flattens from the {one} third to the {other} by {{estimate}}",
         kind=exceeds,
         by=by,
         alternatives={"at a constant LR": bend(setup, shares, "constant")},
@@ -418,7 +418,7 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "share of the fall that is left a tenth of the run after warmup",
             setup.share_of_fall(train_loss(setup, 0.15), train_loss(setup, THIRDS[-1])),
-            f"A tenth of the run after warmup {{value}} of the {setup.panel}'s fall is left",
+            f"A tenth of the run after warmup, {{estimate}} of the loss reduction of the {setup.panel} is left",
             **below(0.5, refuted=0.7),
         ),
         bends(setup, "first", "second", THIRDS[:3], by=0.01),
@@ -426,7 +426,7 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "validation loss above training loss half way",
             setup.share_of_fall(half_way, setup.mean("train_loss", setup.best, "constant", first=0.45, last=0.55)),
-            f"Half way the validation loss of the {setup.panel} lies {{value}} of the fall above its training loss",
+            f"Halfway, the validation loss of the {setup.panel} is {{estimate}} of the loss reduction above its training loss",
             kind=no_worse,
             margin=0.1,
         ),
@@ -437,12 +437,13 @@ PHASES = judgement(
     "lr.phases",
     *(part for setup in SETUPS for part in phases(setup)),
     note=(
-        "Cosine decay after 5% of warmup, at the best LR; validation against training loss at a constant one. The numbers are"
-        " ours. A curve that falls late, as one does that sits on a plateau first, would refute."
+        "Cosine decay after 5% warmup, at the best LR; validation against training loss at a constant LR. The thresholds are"
+        " ours. A curve that falls late, after a plateau, would refute. A bend is half the difference between the falls of two"
+        " thirds."
     ),
-    if_supported="Look into a run whose loss falls in any other order.",
+    if_supported="Investigate a run whose loss falls in another order.",
     if_partly="Expect the fast fall first; whether the rest flattens depends on the workload.",
-    if_refuted="Draw no conclusions from the order of the phases of a loss.",
+    if_refuted="Draw no conclusions from the order of the phases.",
 )
 
 CAUSES = {"vanishing": "whose gradients vanish", "too_small": "whose LR is too small", "too_large": "whose LR is too large"}
@@ -463,23 +464,25 @@ GRAD_NOT_LOSS = judgement(
         setup.criterion(
             "balanced accuracy of what the gradient norm tells of flat losses",
             diagnosis(setup, CAUSES),
-            f"Of the causes of a flat loss of the {setup.panel} the gradient norm tells {{value}}",
+            f"The gradient norm identifies the cause of a flat loss in {{estimate}} of the runs of the {setup.panel}",
             **above(0.9, refuted=0.6),
         )
         for setup in MLPS
     ),
     right={"supported": "vanishing"},
     reported=tuple(
-        setup.number(f"told of those {words}", diagnosis(setup, [cause])) for setup in MLPS for cause, words in CAUSES.items()
+        setup.number(f"identified, of runs {words}", diagnosis(setup, [cause]))
+        for setup in MLPS
+        for cause, words in CAUSES.items()
     ),
     note=(
-        "Three causes: ten layers of sigmoids, a thousandth of the best LR, and the LRs from the one on that loses a tenth of"
-        " the fall. The norm of the second half, without the noise of its batches, is near zero below a hundredth of a healthy"
-        " run's first, and huge above three times it. Without a rule a third would be told."
+        "Three causes: ten sigmoid layers, a thousandth of the best LR, and LRs that lose a tenth of the loss reduction or"
+        " more. The norm of the second half, with batch noise removed, counts as near zero below a hundredth of a healthy run's"
+        " initial norm, and as huge above three times it. Balanced over the causes; guessing identifies a third."
     ),
     if_supported="If the loss is flat, look at the gradient norm first.",
-    if_partly="If the loss is flat, try another LR, too: the gradient norm tells the cause in some runs.",
-    if_refuted="If the loss is flat, try LRs far above and below: the gradient norm does not tell.",
+    if_partly="If the loss is flat, also try another LR: the gradient norm shows the cause in some runs only.",
+    if_refuted="If the loss is flat, try LRs far above and below: the gradient norm does not show the cause.",
 )
 
 SMOOTH = judgement(
@@ -488,7 +491,7 @@ SMOOTH = judgement(
         setup.criterion(
             "share of rises at the best LR less that at a quarter of it",
             rises(setup, setup.best) - rises(setup, setup.best / 4),
-            f"The best LR adds {{estimate}} to the share of evaluations at which the loss of the {setup.panel} rises",
+            f"The best LR adds {{estimate}} to the fraction of evaluations at which the loss of the {setup.panel} rises",
             kind=no_worse,
             margin=0.1,
             unit="",
@@ -499,25 +502,24 @@ SMOOTH = judgement(
     reported=(
         *(setup.number("share of rises at the best LR", rises(setup, setup.best)) for setup in SETUPS),
         *(
-            setup.number(f"spikes a step at {words}the best LR", setup.mean("train_loss_spikes", lr, first=0.2))
+            setup.number(f"spikes per step at {words}the best LR", setup.mean("train_loss_spikes", lr, first=0.2))
             for setup in SETUPS
             for words, lr in (("a quarter of ", setup.best / 4), ("", setup.best))
         ),
     ),
     note=(
-        "A rise is one by 1% of the fall, on one sample, between evaluations a twentieth of the run apart, and between 10% and"
-        " 60% of it; against a quarter of the LR. That the loss rises more often where the LR is too high is judged in"
-        " lr.too_high. Spikes, losses of single batches six robust deviations above the median of the fifty before, are"
-        " reported and not judged: next to a loss of zero a single hard example is one."
+        "Rises as in lr.too_high, which judges whether too high an LR has more of them; here the best LR is compared with a"
+        " quarter of it. Spikes, losses of single batches six robust deviations above the median of the fifty before, are"
+        " reported and not judged: at a loss near zero a single hard example is one."
     ),
     if_supported="Lower the LR if the loss spikes or swings.",
-    if_partly="Take rises of the validation loss, and not spikes of single batches, as a sign of too high an LR.",
+    if_partly="Take rises of the validation loss, not spikes of single batches, as a sign of too high an LR.",
     if_refuted="Do not lower the LR only because the loss spikes now and then.",
 )
 
 
 def moved(setup: Setup, losses: Iterable[Any]) -> MeanDistance:
-    """How far changes move the loss from that without one, up or down."""
+    """The mean distance, up or down, of losses from that without a change."""
     return MeanDistance(parts=tuple(losses), origin=setup.loss_at(setup.best, "lr"))
 
 
@@ -545,13 +547,13 @@ MOST_IMPORTANT = judgement(
     ),
     quantifier="most",
     note=(
-        "Each is divided and multiplied by two and by ten, the others stay, at an equal number of steps; the mean distance of"
-        " the four losses from that without a change, up or down. Of β2 and momentum it is the distance from one that is"
-        " changed, and the LR goes with that of momentum. The LR has to do more than each of the others."
+        "Each hyper-parameter is divided and multiplied by two and by ten at equal steps; the number is the mean distance, up"
+        " or down, of the four losses from the unchanged one. Of β2 and momentum, one minus the value is changed, and the LR"
+        " along with momentum. The LR must matter more than each of the others."
     ),
-    if_supported="Tune the LR first, and with the budget that you have.",
-    if_partly="Tune the LR first, and beside it what does as much harm here.",
-    if_refuted="Do not spend a budget on the LR alone.",
+    if_supported="Tune the LR first, with the budget you have.",
+    if_partly="Tune the LR first, then the hyper-parameters that matter as much here.",
+    if_refuted="Do not spend the whole budget on the LR.",
 )
 
 # With SGD, with AdamW.
@@ -569,20 +571,20 @@ LR_TOLERANCE = judgement(
             name=f"octaves within 5% of the fall, AdamW over SGD, {model}",
             panel=model,
             observe=basin(adam) / basin(sgd),
-            says=f"On the {model} AdamW's basin of good LRs is {{value}} as wide, in octaves, as SGD's",
+            says=f"On the {model}, AdamW's basin of good LRs is {{estimate}} as wide as SGD's, in octaves",
             **above(2.0, refuted=1.0, null=1.0, margin=1.1, unit="x"),
         )
         for model, (sgd, adam) in PAIRS.items()
     ),
     reported=(
-        *numbers(SETUPS, "octaves within 5% of the fall", basin, unit="octaves"),
+        *numbers(SETUPS, "octaves within 5% of the loss reduction", basin, unit="octaves"),
         *(
-            setup.number("octaves within 5% of the fall to the lower loss of both", basin(setup, *pair), "octaves")
+            setup.number("octaves within 5% of the loss reduction to the lower loss of both", basin(setup, *pair), "octaves")
             for pair in PAIRS.values()
             for setup in pair
         ),
     ),
-    note="To remove most of the sensitivity is to double the width, as the document says of more than half.",
+    note="To remove most of the sensitivity means to double the width of the basin at least.",
     if_supported="Use Adam where the LR cannot be searched.",
     if_partly="Search Adam's LR as you would SGD's, in somewhat wider steps.",
     if_refuted="Search Adam's LR as finely as SGD's.",
@@ -591,12 +593,11 @@ LR_TOLERANCE = judgement(
 
 STUDY = Study(
     name="lr_regimes",
-    # In version 1 lr.too_high had a fourth panel, the GPT with SGD, all of whose runs diverge at an LR that is too high: what
-    # diverges counted as bouncing, there was no gradient norm to look at, and so it alone made the claim hold. And
-    # lr.grad_not_loss counted runs, most of them at too large an LR, and not causes.
+    # In version 1 lr.too_high had a fourth panel, the GPT with SGD, which diverges at every LR that is too high: it counted as
+    # bouncing, had no gradient norm, and so made the claim hold. And lr.grad_not_loss counted runs, not causes.
     version=2,
     title="Learning rates too low, right and too high",
-    question="What does a run show of an LR that is too low, right or too high, and is it the LR that matters most?",
+    question="How do you see that an LR is too low, right or too high, and is the LR the most important hyper-parameter?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(schedule="cosine", warmup_fraction=WARMUP, steps=400),
     measurement=Measurement(probes=40, evaluations=20, evaluation_examples=64, final_examples=256, curve_points=40),
@@ -626,14 +627,13 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Curves are read at LRs that a pilot found best, or too high; at gpu and cluster scale these are the laptop's, and not"
-        " tuned anew.",
-        "A gradient norm is that of a training batch, as a monitor shows it, with the noise of the batch in it.",
-        "That too low an LR may not leave saddles and shallow minima is not looked at.",
-        "Hyper-parameters are changed one at a time, at an equal number of steps and, but for momentum, an LR that stays;"
-        " initialization is not among them.",
-        "What is measured was chosen after pilots on other seeds: that swings of batches show their noise, that clipping takes"
-        " the harm out of the LR, and that lr.sharp has two readings was seen in them.",
+        "Curves are read at LRs that a pilot found best or too high; gpu and cluster scale use the laptop's.",
+        "Gradient norms are those of a training batch, as a monitor shows them, with batch noise.",
+        "Whether too low an LR gets stuck at saddles and shallow minima is not tested.",
+        "Hyper-parameters are changed one at a time, at equal steps and, except for momentum, at the same LR; initialization is"
+        " not among them.",
+        "The metrics were chosen after pilots on other seeds, which showed that swings of batch losses are noise, that clipping"
+        " removes the harm of a high LR, and that lr.sharp has two readings.",
     ),
     answer=("lr.sharp", "lr.most_important", "adam.lr_tolerance"),
     judgements=(

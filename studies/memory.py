@@ -1,4 +1,4 @@
-"""What does training hold in memory, and what do accumulation and recomputation change about it?"""
+"""What takes memory in training, and how do accumulation and recomputation change it?"""
 
 from typing import Any
 
@@ -7,17 +7,17 @@ from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, 
 from folklore.studies import scales
 from folklore.studies.shorthand import below, computed, inside, judgement
 
-# Trained for its step time alone: what is learned does not matter, and one LR serves.
+# Trained only for the step time: one LR suffices.
 LR, MLP_LR = {"peak_lr": (2.0**-9,)}, {"peak_lr": (2.0**-13,)}
-# An MLP's matrices are so large that compute, and not Python, takes a step's time.
+# Matrices so large that compute, not Python, dominates the step time.
 MLP = {"model": "mlp", "dataset": "digits", "width": 1024, "depth": 9, "batch_size": 256}
-# A checkpoint at every block, as is common, and as many as the root of the blocks.
+# A checkpoint at every block, as is common, and the root of the number of blocks.
 EVERY_BLOCK, ROOT = {"recompute_segments": 9}, {"recompute_segments": 3}
 PARTS = 4
 
 
 def gpt(label: str, **settings: Any) -> Arm:
-    """Without settings of its own it is what others are compared with."""
+    """The reference has no settings of its own."""
     return Arm(panel="GPT", label=label, settings=settings, factors=LR, reference=not settings)
 
 
@@ -30,7 +30,7 @@ def both_mlps(**settings: int) -> dict[str, dict[str, int]]:
 
 
 def on_a_gpu(description: str, blocks: int, root: int, mlp_width: int, **workload: int) -> Scale:
-    """root: as many segments as about the root of the blocks."""
+    """root: segments, about the root of the number of blocks."""
     return scales.gpu(
         description,
         workload={"depth": blocks, "heads": 16, **workload},
@@ -45,12 +45,12 @@ def on_a_gpu(description: str, blocks: int, root: int, mlp_width: int, **workloa
 
 
 def time_over(arm: str, other: str) -> SpeedUp:
-    """Step time of an arm over that of another."""
+    """Step time of an arm over another's."""
     return SpeedUp(arm=other, reference=arm)
 
 
 def lever(name: str, number: str, says: str, times: float) -> Criterion:
-    """A lever's factor is the document's if it agrees to a tenth."""
+    """A lever's factor agrees with the document's to within a tenth."""
     return Criterion(
         name=name, observe=computed("memory.levers", number), says=says, **inside(0.9 * times, 1.1 * times, unit="x")
     )
@@ -67,18 +67,18 @@ def slower(panel: str, kept: str, recomputed: str) -> Criterion:
 
 
 def larger(panel: str, number: str, what: str) -> Criterion:
-    """what: the part of the sentence that is larger."""
+    """what: the subject of the sentence."""
     return Criterion(
         name=f"{panel}, with checkpoints over without",
         panel=panel,
         observe=computed("memory.with_checkpoints", number),
-        says=f"With checkpoints {what} is {{larger}}",
+        says=f"With checkpoints, {what} is {{estimate}} as large",
         **inside(2.0, 3.0, refuted=AtMost(value=1.5), null=1.0, unit="x"),
     )
 
 
 def deeper(batch: int) -> Criterion:
-    return larger(f"depth at a batch of {batch}", f"depth_at_{batch}", f"the deepest model at a batch of {batch}")
+    return larger(f"depth at a batch of {batch}", f"depth_at_{batch}", f"the largest model, by depth, at batch {batch}")
 
 
 ACCUMULATION = judgement(
@@ -86,24 +86,24 @@ ACCUMULATION = judgement(
     Criterion(
         name="distance of the gradient of equal micro-batches from the whole batch's",
         observe=computed("memory.accumulation", "error"),
-        says="Up to 16 equal micro-batches give the large batch's gradient to within {estimate} of its size",
+        says="Up to 16 equal micro-batches reproduce the large batch's gradient with a relative error of {estimate}",
         **below(1e-5, refuted=1e-3),
     ),
     reported={
-        "the same of unequal micro-batches whose mean losses count alike": (
+        "the same for unequal micro-batches with equally weighted mean losses": (
             computed("memory.accumulation", "unequal_error"),
             "share",
         ),
-        f"time of a step of {PARTS} micro-batches over that of one micro-batch": (time_over("accumulated", "micro"), "x"),
-        "time of a step of micro-batches over that of the whole batch": (time_over("accumulated", "plain"), "x"),
+        f"step time with {PARTS} micro-batches over that with one micro-batch": (time_over("accumulated", "micro"), "x"),
+        "step time with micro-batches over that with the whole batch": (time_over("accumulated", "plain"), "x"),
     },
     note=(
-        "In FP32. Micro-batches of unequal size are wrong if each counts alike: sum the loss over tokens, and divide by the"
-        " tokens of all. A step of k micro-batches takes k times as long as one micro-batch, which is the 8x of CP; against the"
-        " whole batch it is the same compute in smaller pieces."
+        "In FP32. Micro-batches of unequal size give a wrong gradient if weighted equally: sum the loss over tokens and divide"
+        " by all tokens. A step of k micro-batches takes k times as long as one micro-batch (the 8x of CP), but is the same"
+        " compute as the whole batch."
     ),
-    if_supported="Accumulate for a batch that does not fit; weight unequal micro-batches by their tokens.",
-    if_refuted="Do not accumulate before you have compared gradients on your own model.",
+    if_supported="Accumulate if a batch does not fit; weight unequal micro-batches by their tokens.",
+    if_refuted="Compare gradients on your own model before you accumulate.",
 )
 
 PEAK = judgement(
@@ -111,20 +111,20 @@ PEAK = judgement(
     Criterion(
         name="exponent of the peak on the number of micro-batches of one size",
         observe=computed("memory.accumulation_peak", "exponent"),
-        says="The peak of activations grows as the power {estimate} of the number of accumulated micro-batches",
+        says="With k accumulated micro-batches of one size, peak activation memory scales as k^{estimate}",
         **inside(-0.02, 0.02, refuted=AtLeast(value=0.5)),
     ),
     Criterion(
         name="exponent of the peak on the number of parts of one batch",
         observe=computed("memory.accumulation_peak", "parted_exponent"),
-        says="Parting one batch further makes it fall as the power {estimate} of the parts",
+        says="With one batch split into k parts, peak activation memory scales as k^{estimate}",
         **below(-0.9, refuted=-0.5),
     ),
     note=(
-        "Activations alone. The gradients that are summed up come on top while the next micro-batch is at its peak, as many"
-        " bytes as the weights, where a plain step has none yet; this engine holds them twice."
+        "Activations only. The accumulated gradients, as many bytes as the weights, add to the peak, where a plain step has"
+        " none yet; this engine holds them twice."
     ),
-    if_supported="Choose the micro-batch by what fits, and the number of them by the batch that you want.",
+    if_supported="Choose the micro-batch size that fits, and the number of micro-batches by the batch size you need.",
     if_refuted="Measure the peak at every number of micro-batches.",
 )
 
@@ -133,23 +133,23 @@ CHECKPOINTS = judgement(
     Criterion(
         name="exponent of the peak on depth, as many checkpoints as its root",
         observe=computed("memory.depth", "root"),
-        says="With √depth checkpoints the peak of activations grows as depth to the {estimate}",
+        says="With √depth checkpoints, peak activation memory scales as depth^{estimate}",
         **inside(0.45, 0.6, refuted=AtLeast(value=0.8)),
     ),
     Criterion(
         name="exponent of the peak on depth, all kept",
         observe=computed("memory.depth", "kept"),
-        says="If all is kept it grows as depth to the {estimate}",
+        says="Without checkpoints, peak activation memory scales as depth^{estimate}",
         **inside(0.95, 1.05, refuted=AtMost(value=0.75)),
     ),
     right={"supported": "square root"},
     reported={"exponent with a checkpoint at every block, 4 to 36 blocks": computed("memory.depth", "every_block")},
     note=(
-        "From 4 to 36 blocks. Logits do not grow with depth, so that both lie below 1/2 and 1. It grows as the root; a"
-        " checkpoint at every block keeps less in all at these depths, for a block's inner tensors outweigh its input."
+        "From 4 to 36 blocks. Logits do not grow with depth, so both exponents lie below 1/2 and 1. A checkpoint at every block"
+        " takes less memory at these depths, because a block's inner tensors outweigh its input."
     ),
-    if_supported="Place a checkpoint at every block, up to some dozens of them, if activations do not fit.",
-    if_refuted="Count the peak of your own model with and without checkpoints: folklore budget.",
+    if_supported="If activations do not fit, place a checkpoint at every block, up to dozens of blocks.",
+    if_refuted="Compute the peak of your model with and without checkpoints: folklore budget.",
 )
 
 COST = judgement(
@@ -157,18 +157,18 @@ COST = judgement(
     Criterion(
         name="operations that recomputing every block adds to a step",
         observe=computed("memory.recomputed_operations", "extra"),
-        says="Recomputing all of every block of a 7B GPT adds {estimate} operations to a step",
+        says="Recomputing every block of a 7B GPT completely adds {estimate} to the operations of a step",
         **inside(0.30, 0.36, refuted=(0.2, 0.5), unit="relative"),
     ),
     reported={
-        "as torch does it, which leaves out the last product of every block": (
+        "as in torch, which omits the last product of every block": (
             computed("memory.recomputed_operations", "extra_in_torch"),
             "relative",
         )
     },
-    note="A third of a step is its forward pass. The readout, which nobody recomputes, is what is missing to it.",
-    if_supported="Count on a third more compute at most if every block is recomputed; torch comes to a fifth.",
-    if_refuted="Count the operations of your own model before you recompute.",
+    note="The forward pass is a third of a step; the readout is not recomputed.",
+    if_supported="Expect at most a third more compute if every block is recomputed; in torch a fifth.",
+    if_refuted="Count the operations of your model before you recompute.",
 )
 
 TIME = judgement(
@@ -176,9 +176,9 @@ TIME = judgement(
     slower("GPT", "plain", "recomputed"),
     slower("MLP", "mlp_plain", "mlp_recomputed"),
     reported={"GPT, in 3 segments": (time_over("root", "plain"), "x")},
-    if_supported="Count on 20 to 30% more time if every block is recomputed.",
-    if_partly="Time a few steps before you recompute: what it costs depends on what else a step spends time on.",
-    if_refuted="Time a few steps before you recompute: it costs another share of a step.",
+    if_supported="Expect 20 to 30% more time if every block is recomputed.",
+    if_partly="Time a few steps before you recompute: the cost depends on what else takes time in a step.",
+    if_refuted="Time a few steps before you recompute: the cost is not 20 to 30%.",
 )
 
 BUDGET = judgement(
@@ -190,9 +190,9 @@ BUDGET = judgement(
         **inside(6.3, 7.7, refuted=AtLeast(value=14.0), unit="GB"),
     ),
     right={"supported": "7 GB", "refuted": "28 GB"},
-    note="The table is a right budget: of a GPT with 32 blocks of width 4096, 8 sequences of 2048 tokens a step.",
-    if_supported="Count one byte a parameter.",
-    if_refuted="Count 4 bytes a parameter for weights, 4 for gradients and 8 for Adam, before any activation.",
+    note="The page's table is a correct budget for a GPT with 32 blocks of width 4096, 8 sequences of 2,048 tokens per step.",
+    if_supported="Count one byte per parameter.",
+    if_refuted="Count 4 bytes per parameter for weights, 4 for gradients and 8 for Adam, without activations.",
 )
 
 ADAM_STATES = judgement(
@@ -204,50 +204,60 @@ ADAM_STATES = judgement(
         **inside(1.9, 2.1, refuted=(1.5, 2.5), unit="x"),
     ),
     reported={"over weights in BF16, the state in FP32": (computed("memory.adam_state", "over_bf16_weights"), "x")},
-    if_supported="Budget twice the weights for Adam's state, four times if the weights alone are in BF16.",
-    if_refuted="Count the state of your own optimizer.",
+    if_supported="Budget twice the weights for Adam's state, four times if only the weights are in BF16.",
+    if_refuted="Count the state of your optimizer.",
 )
 
 LEVERS = judgement(
     "mem.levers",
-    lever("memory at batch 32 over 8", "batch", "Batch 32 to 8 makes all memory of a 7B GPT {estimate} less", 4.0),
-    lever("memory at 2048 tokens over 1024", "sequence", "Half the sequence makes it {estimate} less", 2.0),
-    lever("memory in FP32 over mixed precision", "precision", "Mixed precision makes it {estimate} less", 2.0),
+    lever("memory at batch 32 over 8", "batch", "At batch 32, a 7B GPT takes {estimate} the memory of batch 8", 4.0),
+    lever(
+        "memory at 2048 tokens over 1024",
+        "sequence",
+        "At 2,048 tokens, a 7B GPT takes {estimate} the memory of 1,024 tokens",
+        2.0,
+    ),
+    lever(
+        "memory in FP32 over mixed precision",
+        "precision",
+        "In FP32, a 7B GPT takes {estimate} the memory of mixed precision",
+        2.0,
+    ),
     right={"supported": "as listed", "refuted": "only activations"},
     reported={
         "share of the activations that a checkpoint at every block saves": (computed("memory.levers", "checkpoints"), "share"),
-        "sum of the document's parts over the GPU beside which they stand": (
+        "sum of the document's parts over the stated GPU": (
             computed("memory.levers", "parts_over_stated"),
             "x",
         ),
     },
     note=(
-        "All memory of a GPT of 6.7 billion parameters with Adam, 8 sequences of 2048 tokens but for what is changed; between"
-        " 1x, where weights fill it, and the document's factor, where activations do. Mixed precision: weights, gradients and"
-        " state stay FP32, and a 16-bit copy of the weights comes on top; with all in 16 bits it is 2x. The document's GB are"
-        " of another size of model, and its factors do not follow from them."
+        "Total memory of a GPT of 6.7 billion parameters with Adam, 8 sequences of 2,048 tokens unless varied. Factors lie"
+        " between 1x, if weights dominate, and the document's, if activations do. In mixed precision weights, gradients and"
+        " state stay FP32 and a 16-bit copy of the weights is added; all in 16 bits gives 2x. The document's GB are for another"
+        " model size, and its factors do not follow from them."
     ),
-    if_supported="Use the list as it stands.",
-    if_partly="Divide only the activations by a lever's factor: weights, gradients and state stay.",
-    if_refuted="Divide only the activations by a lever's factor: weights, gradients and state stay.",
+    if_supported="Use the document's list.",
+    if_partly="Apply a lever's factor to activations only: weights, gradients and state stay.",
+    if_refuted="Apply a lever's factor to activations only: weights, gradients and state stay.",
 )
 
 SIZE = judgement(
     "mem.checkpoint_size",
     larger("batch", "batch", "the largest batch of a GPT-2 medium"),
     *map(deeper, (2, 8, 16)),
-    note="On a GPU of 24 GiB, FP32, Adam. What checkpoints allow depends on the share of activations in the memory.",
-    if_supported="Expect checkpoints to fit a model or a batch two to three times as large.",
-    if_partly="Count first, with folklore budget: checkpoints shrink activations, and nothing else.",
-    if_refuted="Count first, with folklore budget: checkpoints shrink activations, and nothing else.",
+    note="On a GPU of 24 GiB, FP32, Adam. The gain from checkpoints depends on the share of activations in memory.",
+    if_supported="Expect checkpoints to fit a model or batch two to three times as large.",
+    if_partly="Compute it first, with folklore budget: checkpoints shrink activations only.",
+    if_refuted="Compute it first, with folklore budget: checkpoints shrink activations only.",
 )
 
 STUDY = Study(
     name="memory",
-    # Version 1 had regions that were widened or narrowed after numbers of pilots had been seen (reports/log).
+    # Version 1 had regions that were changed after pilots (reports/log).
     version=2,
     title="Memory of training",
-    question="What does training hold in memory, and what do accumulation and recomputation change about it?",
+    question="What takes memory in training, and how do accumulation and recomputation change it?",
     workload=Workload(model="gpt", dataset="markov:26", width=128, depth=9, heads=4, context=64),
     training=Training(optimizer="adamw", batch_size=8, steps=16, schedule="constant", warmup_fraction=0.0),
     measurement=Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8, solo=True),
@@ -268,7 +278,7 @@ STUDY = Study(
             workload={"width": 16, "heads": 2, "context": 16}, arm_settings=both_mlps(width=32, batch_size=64)
         ),
         "laptop": scales.laptop(
-            "about two minutes of timed steps", "Times are of a CPU, of GPTs of width 128 and MLPs of width 1024."
+            "about two minutes of timed steps", "Times are measured on a CPU, with GPTs of width 128 and MLPs of width 1024."
         ),
         "gpu": on_a_gpu("one GPU, at most four minutes", blocks=16, root=4, mlp_width=4096, width=1024, context=512),
         "cluster": on_a_gpu(
@@ -281,17 +291,19 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
-        "Memory is counted as torch asks for it: an allocator's rounding and libraries' workspaces come on top.",
-        "Attention is torch's fused kernel, which writes no matrix of tokens by tokens.",
-        "What is recomputed are blocks; the readout is not. torch stops as soon as all that was kept is there again.",
+        "The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
+        "Memory is counted as requested by torch, without an allocator's rounding and libraries' workspaces.",
+        "Attention is torch's fused kernel, which stores no matrix of tokens by tokens.",
+        "Blocks are recomputed, the readout is not. torch stops recomputing once all kept tensors are restored.",
     ),
     answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
     judgements=(ACCUMULATION, PEAK, CHECKPOINTS, COST, TIME, BUDGET, ADAM_STATES, LEVERS, SIZE),
     published=(
         Published(
             claim="mem.checkpoint_memory",
-            finding="Memory of √n for n layers, for one more forward pass; a 1000-layer residual network from 48 GB to 7 GB.",
+            finding=(
+                "√n memory for n layers at the cost of one more forward pass; a 1,000-layer residual network from 48 to 7 GB."
+            ),
             source="Chen et al. 2016",
             link="https://arxiv.org/abs/1604.06174",
         ),

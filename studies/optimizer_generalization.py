@@ -1,4 +1,4 @@
-"""Does SGD generalize better than Adam on images, AdamW better than SGD on text, and do large batches cost a language model?"""
+"""Does SGD beat Adam on images, does AdamW beat SGD on text, and what do large batches cost a language model?"""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ IMAGE_OPTIMIZERS = {"sgd": ("SGD", SGD), "adam": ("Adam", ADAM), "adamw": ("Adam
 CNN = {"model": "cnn", "width": 8, "depth": 2, "batch_size": 16, "steps": 512, "augmentation": "shift"}
 MLP = {"model": "mlp", "width": 64, "depth": 2, "batch_size": 16, "steps": 1024}
 IMAGE_MODELS, IMAGE_SETTINGS = {"mlp": "MLP", "cnn": "CNN"}, {"mlp": MLP, "cnn": CNN}
-# On two cores no CNN comes far enough; photographs need a GPU anyway.
+# On two cores no CNN gets far enough.
 LARGER = ("gpu", "cluster")
 ONLY_AT = {"mlp": None, "cnn": LARGER}
-# What narrows the gap by the document: a last quarter of the run with SGD, twice the steps, dropout.
+# The document's remedies: SGD in the last quarter of the run, twice the steps, dropout.
 REMEDIES: dict[str, tuple[str, dict[str, float | int]]] = {
     "mlp_adam_sgd": ("Adam, the last quarter SGD", {"sgd_from": 0.75, "sgd_lr": 10.0}),
     "mlp_adam_long": ("Adam, twice the steps", {"steps": 2048}),
@@ -41,7 +41,7 @@ LM_LRS = {8: lr_grid(-9, -4), 64: lr_grid(-7, -1), 256: lr_grid(-7, 0)}
 
 
 def searched(label: str, panel: str, settings: Any, at: Any = None) -> Arm:
-    """An arm whose LR is proposed; of a panel's optimizers SGD is what others are compared with."""
+    """An arm whose LR is searched. SGD is the reference of its panel."""
     return Arm(label=label, panel=panel, settings=settings, scales=at, searched=True, reference=label == "SGD")
 
 
@@ -71,7 +71,7 @@ ARMS = {
 
 
 def by_model(**settings: Any) -> dict[str, Any]:
-    """Overrides of arms at a scale: those of their model."""
+    """Overrides of arms at a scale, by model."""
     return {name: settings[arm.settings["model"]] for name, arm in ARMS.items() if arm.settings["model"] in settings}
 
 
@@ -80,23 +80,22 @@ def error(arm: str) -> TunedLoss:
 
 
 def adam_generalizes_worse(name: str, model: str) -> tuple[Criterion, ...]:
-    """Than SGD by half a point at least, and than AdamW."""
+    """Than SGD, by at least half a point, and than AdamW."""
     panel: dict[str, Any] = {"panel": model, "unit": "share", "margin": None, "scales": ONLY_AT[name]}
     wilson = "Wilson et al. 2017, section 4: one to a few points of test error"
     return (
         exceeds(
             f"test error of Adam less that of SGD, {model}",
             error(f"{name}_adam") - error(f"{name}_sgd"),
-            f"Of the {model} Adam's test error is {{estimate}} above that of SGD",
-            # Spread as a pilot had it.
+            f"On the {model}, Adam's test error is {{higher}} than SGD's",
             expected=predicted(0.01, wilson, spread=0.0126, scales=("laptop",)),
-            underpowered="a point is seen to be half a point or more with 52 seeds; that SGD is the better one, with 20",
+            underpowered="52 seeds would show a difference of at least half a point; 20 show that SGD is better",
             **panel,
         ),
         exceeds(
             f"test error of Adam less that of AdamW, {model}",
             error(f"{name}_adam") - error(f"{name}_adamw"),
-            f"Of the {model} Adam's test error is {{estimate}} above that of AdamW",
+            f"On the {model}, Adam's test error is {{higher}} than AdamW's",
             by=0.0,
             **panel,
         ),
@@ -104,12 +103,12 @@ def adam_generalizes_worse(name: str, model: str) -> tuple[Criterion, ...]:
 
 
 def by_rule(batch: int, exponent: float = 1.0, of: Any = None) -> LossAt:
-    """A loss at the LR that is tuned for batch 8 and grows with a power of the batch: 1 is the linear rule."""
+    """A loss at the LR tuned for batch 8 times a power of the batch ratio: 1 is the linear rule."""
     return LossAt(arm=f"lm_{batch}", tuned_for="lm_8", times=(batch / BASE) ** exponent, of=of)
 
 
 def over_base(loss: Any) -> LossGap:
-    """How much higher than batch 8, tuned."""
+    """How much higher than with batch 8, tuned."""
     return LossGap(left=loss, right=TunedLoss(arm="lm_8"), best_of=("lm_8",))
 
 
@@ -122,7 +121,7 @@ def large_batch_works(batch: int) -> tuple[Criterion, ...]:
         no_worse(
             f"test less training loss, batch {batch} with linear LR less batch 8",
             generalization_gap(batch) - generalization_gap(BASE),
-            f"The gap of test to training loss at batch {batch} is {{estimate}} above that at batch 8",
+            f"The gap between test and training loss is {{higher}} at batch {batch} than at batch 8",
             margin=0.02,
             unit="nats",
             panel=f"batch {batch}",
@@ -132,7 +131,7 @@ def large_batch_works(batch: int) -> tuple[Criterion, ...]:
             panel=f"batch {batch}",
             observe=over_base(by_rule(batch)),
             **below(0.02, refuted=0.05, unit="relative"),
-            says=f"At equal tokens batch {batch} with a linear LR ends {{higher}} than batch 8, of the fall",
+            says=f"At equal tokens, batch {batch} with the linear rule {{costs}} of the loss reduction compared with batch 8",
         ),
     )
 
@@ -141,17 +140,20 @@ SGD_VS_ADAM = judgement(
     "gen.sgd_vs_adam",
     *(criterion for name, model in IMAGE_MODELS.items() for criterion in adam_generalizes_worse(name, model)),
     reported={
-        f"test loss of {label} less that of SGD, of the fall, {model}": (loss_gap(f"{name}_{arm}", f"{name}_sgd"), "relative")
+        f"test loss of {label} minus that of SGD, of the loss reduction, {model}": (
+            loss_gap(f"{name}_{arm}", f"{name}_sgd"),
+            ("relative"),
+        )
         for name, model in IMAGE_MODELS.items()
         for arm, label in (("adam", "Adam"), ("adamw", "AdamW"))
     },
     note=(
-        "Two parts: SGD is better than Adam by half a point at least, and AdamW better than Adam. 359 test images and 20 seeds"
-        " resolve about half a point: a smaller gap stays open here, as was known beforehand."
+        "Two parts: SGD beats Adam by at least half a point, and AdamW beats Adam. 359 test images and 20 seeds resolve about"
+        " half a point: a smaller gap stays open, as was known beforehand."
     ),
     if_supported="Train small image models with SGD and momentum if you can tune its LR; else with AdamW.",
-    if_partly="Use whichever of SGD and AdamW you have tuned.",
-    if_refuted="Do not expect SGD to generalize better than Adam for its own sake.",
+    if_partly="Use SGD or AdamW, whichever you have tuned.",
+    if_refuted="Do not expect SGD to generalize better than Adam.",
 )
 
 ADAM_TRAIN_LOSS = judgement(
@@ -159,7 +161,7 @@ ADAM_TRAIN_LOSS = judgement(
     exceeds(
         "test loss of Adam less that of SGD, of the fall",
         loss_gap("mlp_adam", "mlp_sgd"),
-        "Adam's test loss is {higher} than SGD's, of the fall",
+        "In test loss, Adam {costs} of the loss reduction compared with SGD",
         by=0.0,
         margin=None,
         precondition=True,
@@ -167,18 +169,18 @@ ADAM_TRAIN_LOSS = judgement(
     no_worse(
         "training loss of Adam less that of SGD, of the fall",
         loss_gap("mlp_adam", "mlp_sgd", best_of=("mlp_adam", "mlp_sgd"), of="final_training_loss"),
-        "Adam's training loss is {higher} than SGD's, of the fall",
+        "In training loss, Adam {costs} of the loss reduction compared with SGD",
     ),
     reported={
-        f"test loss less that of SGD, of the fall: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
+        f"test loss minus that of SGD, of the loss reduction: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
         for arm, (label, _) in REMEDIES.items()
     },
     note=(
-        "The claim is about tasks on which Adam validates worse: where it does not here, this says nothing. Both losses are at"
-        " the LR with the lowest validation loss; of training, all examples in eval mode, noisy labels included."
+        "The claim is about tasks on which Adam validates worse, which is a precondition. Both losses are at the LR with the"
+        " lowest validation loss; the training loss is that of all examples in eval mode, including noisy labels."
     ),
-    if_supported="Where Adam validates worse than SGD, regularize it or end with SGD: it fits well enough.",
-    if_refuted="Where Adam validates worse than SGD, look at its training loss first: it may not fit as well.",
+    if_supported="If Adam validates worse than SGD, regularize it or switch to SGD at the end: it fits well enough.",
+    if_refuted="If Adam validates worse than SGD, check its training loss first: it may not fit as well.",
 )
 
 ADAM_TRANSFORMER = judgement(
@@ -187,16 +189,16 @@ ADAM_TRANSFORMER = judgement(
         exceeds(
             f"test loss of SGD less that of AdamW, of the fall, batch {batch}",
             loss_gap(f"gpt_sgd_{batch}", f"gpt_adamw_{batch}"),
-            f"At batch {batch} SGD's tuned loss is {{higher}} than AdamW's, of the fall",
+            f"At batch {batch}, SGD {{costs}} of the loss reduction compared with AdamW",
             by=0.01,
             margin=None,
             panel=f"batch {batch}",
         )
         for batch in GPT_STEPS
     ),
-    note="SGD has momentum 0.9, a fifth of the run for warmup and clipping at 1, and so has AdamW.",
+    note="SGD has momentum 0.9; both have 20% warmup and clipping at 1.",
     if_supported="Train transformers with AdamW.",
-    if_partly="At small batches try SGD before you pay for Adam's state.",
+    if_partly="At small batch sizes try SGD before you pay for Adam's state.",
     if_refuted="Try SGD with clipping and a long warmup before you pay for Adam's state.",
 )
 
@@ -214,13 +216,12 @@ LM_LARGE_BATCH = judgement(
         },
     },
     note=(
-        "The document speaks of generalization: that is the gap of test to training loss. 'Work fine' is read as a loss within"
-        " 2% of the fall at equal tokens, which is a matter of optimization. One pass over the text, so that hardly any gap can"
-        " open."
+        "The document is about generalization, the gap between test and training loss. 'Work fine' means within 2% of the loss"
+        " reduction at equal tokens, which is a matter of optimization. One pass over the text, so hardly any gap can open."
     ),
-    if_supported="Scale the LR with the batch, and mind only the number of updates.",
-    if_partly="Large batches do not hurt generalization in one pass; their LR and their fewer updates do the loss.",
-    if_refuted="Tune the LR of a large batch anew: a linear rule loses more than a large batch gains.",
+    if_supported="Scale the LR with the batch size, and watch only the number of updates.",
+    if_partly="In one pass large batches do not hurt generalization, but their LR and fewer updates cost loss.",
+    if_refuted="Tune the LR again for a large batch: the linear rule loses more than the batch gains.",
 )
 
 STUDY = Study(
@@ -245,7 +246,7 @@ STUDY = Study(
             search={"rounds": 1, "proposals": 2, "seeds": 1},
         ),
         "laptop": scales.laptop(
-            "about five minutes of training", "MLPs of 9,000 and GPTs of 7,000 parameters; images are 1,079 digits."
+            "about five minutes of training", "MLPs of 9,000 and GPTs of 7,000 parameters; the images are 1,079 digits."
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
@@ -264,17 +265,17 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Each searched arm has 16 proposals of its LR by Optuna, on two seeds of its own; weight decay is as usual, untuned.",
-        "A fifth of the digits' training labels are drawn at random: clean digits leave no gap that could be seen.",
-        "On a laptop images are seen by an MLP; of CNNs the claim is judged on a GPU.",
-        "LRs are chosen by validation loss, and errors are read there.",
+        "Optuna searches the LR of an arm with 16 proposals on two separate seeds; weight decay has the usual value, untuned.",
+        "A fifth of the digits' training labels are random: clean digits leave no measurable gap.",
+        "On a laptop the image model is an MLP; the claim is judged for CNNs on a GPU.",
+        "LRs are chosen by validation loss, also for test errors.",
     ),
     answer=("gen.sgd_vs_adam", "gen.adam_train_loss", "gen.adam_transformer", "gen.lm_large_batch"),
     judgements=(SGD_VS_ADAM, ADAM_TRAIN_LOSS, ADAM_TRANSFORMER, LM_LARGE_BATCH),
     published=(
         Published(
             claim="gen.sgd_vs_adam",
-            finding="Adaptive methods find solutions that generalize worse than SGD's, by some points of accuracy on CIFAR-10.",
+            finding="Adaptive methods generalize worse than SGD, by a few points of accuracy on CIFAR-10.",
             source="Wilson et al. 2017, The Marginal Value of Adaptive Gradient Methods",
             link="https://arxiv.org/abs/1705.08292",
         ),
@@ -286,13 +287,13 @@ STUDY = Study(
         ),
         Published(
             claim="gen.adam_transformer",
-            finding="SGD closes most of its gap to Adam on small language models as the batch gets small.",
+            finding="On small language models SGD closes most of its gap to Adam at small batch sizes.",
             source="Marek et al. 2025, Small Batch Size Training for Language Models",
             link="https://arxiv.org/abs/2507.07101",
         ),
         Published(
             claim="gen.adam_train_loss",
-            finding="Switching from Adam to SGD closes the gap in generalization between them.",
+            finding="Switching from Adam to SGD closes the generalization gap between them.",
             source="Keskar and Socher 2017, Improving Generalization Performance by Switching from Adam to SGD",
             link="https://arxiv.org/abs/1712.07628",
         ),

@@ -1,16 +1,25 @@
-"""What do Lion, Sophia, LARS and LAMB buy over AdamW and SGD?"""
+"""What do Lion, Sophia, LARS and LAMB gain over AdamW and SGD?"""
 
 from typing import Any
 
 from folklore.harness.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs
+from folklore.studies.shorthand import (
+    below,
+    computed,
+    exceeds,
+    inside,
+    judgement,
+    loss_gap,
+    lr_grid,
+    no_worse,
+    peak_lrs,
+    reported_gap,
+)
 
 BATCHES = (8, 64)
-# As many as a laptop has time for.
 STEPS = {8: 1000, 64: 300}
-CLUSTER_STEPS, SMOKE_STEPS = 3000, 20
 NAMES = {"adamw": "AdamW", "lion": "Lion"}
 ADAMW = {"optimizer": "adamw", "beta2": 0.99}
 OPTIMIZERS = {
@@ -18,17 +27,17 @@ OPTIMIZERS = {
     "lion": {"optimizer": "lion", "beta2": 0.99},
     "sophia": {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12},
 }
-# About the best of a pilot for each optimizer: Lion's and Sophia's papers have more decay for them than for AdamW, too.
+# About the best of a pilot; Lion's and Sophia's papers also use more decay than AdamW.
 DECAY = {"adamw": {8: 0.125, 64: 0.5}, "lion": {8: 4.0, 64: 4.0}, "sophia": {8: 0.2, 64: 4.0}}
 LRS = {"adamw": lr_grid(-11, -2), "lion": lr_grid(-12, -3)}
 SOPHIA_LRS = {8: lr_grid(-12, -7), 64: lr_grid(-9, -4)}
-# Lengths of Sophia's runs over AdamW's, where a pilot had their losses meet, and what names call them.
+# Lengths of Sophia's runs over AdamW's, around the length of equal loss in a pilot, and the suffixes of their arms.
 LENGTHS = {0.7: "_short", 1.2: "", 2.0: "_long"}
 EXTRA_GRADIENTS = 1 + 1 / 10
-# Decay is varied at about the best LR of each, by a pilot, over equal ranges of LR x decay.
+# Decay is varied at about the best LR of a pilot, over equal ranges of LR x decay.
 DECAY_LRS = {"adamw": {8: 2.0**-7, 64: 2.0**-5}, "lion": {8: 2.0**-8, 64: 2.0**-7}}
 LR_TIMES_DECAY = lr_grid(-12, -3)["peak_lr"]
-# As many examples with either batch.
+# Equal examples with both batches.
 SMALL, LARGE = {"batch_size": 16, "steps": 1280}, {"batch_size": 256, "steps": 80}
 GROWTH = LARGE["batch_size"] / SMALL["batch_size"]
 LAYERWISE = {"weight_decay": 5e-4, "warmup_fraction": 0.1}
@@ -55,7 +64,7 @@ def sophia(batch: int, length: float = 1.2) -> str:
 
 
 def gpt_arm(optimizer: str, batch: int, label: str, factors: dict[str, tuple[float, ...]], length: float = 1.0) -> Arm:
-    """An arm at the decay of its optimizer. length: of its runs over AdamW's."""
+    """length: of its runs over AdamW's."""
     run = {"batch_size": batch, "steps": round(length * STEPS[batch]), "weight_decay": DECAY[optimizer][batch]}
     settings = {**OPTIMIZERS[optimizer], **run}
     return Arm(label=label, panel=f"batch {batch}", settings=settings, factors=factors, reference=optimizer == "adamw")
@@ -69,19 +78,20 @@ def decay_arm(optimizer: str, batch: int) -> Arm:
 
 
 def gpt_steps(steps: int) -> dict[str, dict[str, int]]:
-    """Overrides of a scale: AdamW's and Lion's runs take so many steps, Sophia's a multiple of them."""
+    """Overrides of a scale: the steps of AdamW and Lion; Sophia's are multiples."""
     return {
         **{sophia(batch, length): {"steps": round(length * steps)} for batch in BATCHES for length in LENGTHS},
         **{f"{name}_{batch}{what}": {"steps": steps} for name in NAMES for batch in BATCHES for what in ("", "_decay")},
     }
 
 
-def best_lr(arm: str) -> Optimum:
-    return Optimum(arm=arm, window_octaves=2.0)
+def lr_over(arm: str, other: str) -> Any:
+    """The best LR of an arm over another's."""
+    return Optimum(arm=arm, window_octaves=2.0) / Optimum(arm=other, window_octaves=2.0)
 
 
 def basin(of: str, optimizer: str, batch: int) -> BasinWidth:
-    """Octaves of the LR or of decay within 5% of the fall."""
+    """Octaves of the LR or of decay within 5% of the loss reduction."""
     if of == "LR":
         return BasinWidth(arm=f"{optimizer}_{batch}", of="fall")
     return BasinWidth(arm=f"{optimizer}_{batch}_decay", over="weight_decay", of="fall", open_below=True)
@@ -91,24 +101,23 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
     adamw, lion, panel = f"adamw_{batch}", f"lion_{batch}", f"batch {batch}"
     return (
         Criterion(
-            name=f"Lion's state over AdamW's, batch {batch}",
+            name=f"Lion's state over AdamW's, {panel}",
             panel=panel,
             observe=computed("optimizers.state", "lion_over_adam"),
             **inside(0.49, 0.51, refuted=(0.4, 0.6), null=1.0, unit="share"),
-            says="Lion keeps {estimate} of AdamW's state",
         ),
         Criterion(
-            name=f"AdamW's best LR over Lion's, batch {batch}",
+            name=f"AdamW's best LR over Lion's, {panel}",
             panel=panel,
-            observe=best_lr(adamw) / best_lr(lion),
+            observe=lr_over(adamw, lion),
             **inside(3.0, 10.0, refuted=(1.5, 20.0), null=1.0, unit="x"),
-            says=f"At batch {batch} AdamW's best LR is {{larger}} than Lion's",
+            says=f"At {panel}, AdamW's best LR is {{larger}} than Lion's",
             alternatives={"by a parabola through three points": Optimum(arm=adamw) / Optimum(arm=lion)},
         ),
         no_worse(
-            f"tuned loss of Lion, less AdamW's, of the fall, batch {batch}",
+            f"tuned loss of Lion, less AdamW's, of the fall, {panel}",
             loss_gap(lion, adamw),
-            f"At batch {batch} Lion's tuned loss is {{higher}} than AdamW's, of the fall",
+            f"At {panel}, Lion {{costs}} of the loss reduction compared with AdamW",
             panel=panel,
         ),
     )
@@ -116,107 +125,88 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
 
 def below_one(batch: int, name: str, observe: Any, says: str, at_most: float = 1.0) -> Criterion:
     """A ratio of Lion or Sophia over AdamW."""
-    return Criterion(
-        name=f"{name}, batch {batch}",
-        panel=f"batch {batch}",
-        observe=observe,
-        **below(at_most, refuted=1.0, null=1.0, unit="x"),
-        says=f"At batch {batch} {says}",
-    )
+    panel, regions = f"batch {batch}", below(at_most, refuted=1.0, null=1.0, unit="x")
+    return Criterion(name=f"{name}, {panel}", panel=panel, observe=observe, says=f"At {panel}, {says}", **regions)
 
 
-def sophia_steps(batch: int) -> LengthRatio:
-    return LengthRatio(anchor=f"adamw_{batch}", points=tuple((length, sophia(batch, length)) for length in LENGTHS))
+def sophia_saves(batch: int) -> tuple[Criterion, Criterion]:
+    """Sophia reaches AdamW's loss with fewer steps and gradients."""
+    steps = LengthRatio(anchor=f"adamw_{batch}", points=tuple((length, sophia(batch, length)) for length in LENGTHS))
 
+    def saves(what: str, observe: Any, at_most: float) -> Criterion:
+        says = f"Sophia needs {{estimate}} AdamW's {what} for the same loss"
+        return below_one(batch, f"{what} of Sophia over AdamW's for the same tuned loss", observe, says, at_most)
 
-def sophia_saves(batch: int, what: str, observe: Any, at_most: float) -> Criterion:
-    """Sophia comes to AdamW's loss with less: steps or gradients."""
-    name = f"{what} of Sophia over AdamW's for the same tuned loss"
-    return below_one(batch, name, observe, f"Sophia takes {{estimate}} AdamW's {what} to the same loss", at_most)
+    return saves("steps", steps, at_most=0.8), saves("gradients", steps * EXTRA_GRADIENTS, at_most=0.9)
 
 
 def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
-    """At the LR that the rule carries over from the small batch, the baseline ends above the layer-wise optimizer."""
+    """With the small batch's LR scaled by the rule, the baseline ends above the layer-wise optimizer."""
     large, tuned = f"{base}_large", f"{layerwise}_large"
     by_rule = LossAt(arm=large, tuned_for=f"{base}_small", times=RULES[base], window_octaves=2.0)
     return exceeds(
         f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
         LossGap(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
-        f"{panel}: at the LR of the rule the baseline ends {{higher}}, of the fall",
+        f"{panel}: with the LR of the scaling rule, the latter {{costs}} of the loss reduction",
         by=0.02,
         panel=panel,
     )
 
 
-def same_share(name: str, number: str, says: str) -> Criterion:
-    """The update-to-weight ratio is the same for all matrices at all steps."""
-    return Criterion(
-        name=name, observe=computed("optimizers.layerwise", number), says=says, **below(1.00001, refuted=1.5, unit="x")
+def lion_is_narrower(batch: int, of: str) -> Criterion:
+    name, says = (
+        f"octaves of {of} within 5% of the fall, Lion over AdamW",
+        f"Lion's range of good {of}s in octaves is {{larger}} than AdamW's",
     )
+    return below_one(batch, name, basin(of, "lion", batch) / basin(of, "adamw", batch), says)
+
+
+def same_share(name: str, number: str) -> Criterion:
+    """The update-to-weight ratio is the same for all matrices at all steps."""
+    return Criterion(name=name, observe=computed("optimizers.layerwise", number), **below(1.00001, refuted=1.5, unit="x"))
 
 
 LION = judgement(
     "opt.lion",
     *(criterion for batch in BATCHES for criterion in lion_replaces_adamw(batch)),
-    note="It holds if it does at one of the two batch sizes, in all three parts: the document says 'sometimes'.",
-    if_supported="Try Lion where the optimizer's state is what does not fit; begin at a fifth of AdamW's LR.",
-    if_partly="Tune Lion's LR on its own, from a fifth of AdamW's, and compare before you switch.",
+    note="The document says 'sometimes': it suffices that all three parts hold at one of the two batch sizes.",
+    if_supported="Try Lion if the optimizer state does not fit; start at a fifth of AdamW's LR.",
+    if_partly="Tune Lion's LR separately, starting at a fifth of AdamW's, and compare before you switch.",
     if_refuted="Keep AdamW unless its state does not fit.",
 )
 
 LION_SENSITIVE = judgement(
     "opt.lion_sensitive",
-    *(
-        below_one(
-            batch,
-            f"octaves of {what} within 5% of the fall, Lion over AdamW",
-            basin(what, "lion", batch) / basin(what, "adamw", batch),
-            f"Lion's basin of {what}s, in octaves, is {{larger}} than AdamW's",
-        )
-        for batch in BATCHES
-        for what in ("LR", "decay")
-    ),
+    *(lion_is_narrower(batch, of) for batch in BATCHES for of in ("LR", "decay")),
     reported={
-        f"octaves of {words} within 5% of the fall, {name}, batch {batch}": basin(what, optimizer, batch)
-        for what, words in (("LR", "LR"), ("decay", "LR x decay from 2^-12"))
+        f"octaves of {words} within 5% of the loss reduction, {name}, batch {batch}": basin(of, optimizer, batch)
+        for of, words in (("LR", "LR"), ("decay", "LR x decay from 2^-12"))
         for batch in BATCHES
         for optimizer, name in NAMES.items()
     },
     note=(
-        "If next to no decay is as good as the best, a basin counts from the low end of its grid, which is at the same LR x"
-        " decay for both. If one basin is open there and the other is not, how much wider it is depends on that end: read the"
-        " octaves themselves."
+        "If almost no decay is as good as the best, the range counts from the low end of its grid, at the same LR x decay for"
+        " both. If only one range is open there, read the octaves themselves."
     ),
     if_supported="Tune Lion's LR and decay on finer grids than AdamW's.",
-    if_partly="Tune that of Lion's two hyper-parameters finely whose basin is the narrower one.",
+    if_partly="Tune finely only that of Lion's two hyper-parameters whose range is narrower.",
     if_refuted="Tune Lion's LR and decay on grids as coarse as AdamW's.",
 )
 
 SOPHIA = judgement(
     "opt.sophia",
-    *(
-        criterion
-        for batch in BATCHES
-        for criterion in (
-            sophia_saves(batch, "steps", sophia_steps(batch), at_most=0.8),
-            sophia_saves(batch, "gradients", sophia_steps(batch) * EXTRA_GRADIENTS, at_most=0.9),
-        )
-    ),
+    *(criterion for batch in BATCHES for criterion in sophia_saves(batch)),
     reported={
-        f"tuned loss of Sophia in 1.2 times the steps, less AdamW's, of the fall, batch {batch}": (
-            loss_gap(sophia(batch), f"adamw_{batch}"),
-            "relative",
-        )
+        f"tuned loss, Sophia in 1.2 times the steps minus AdamW, batch {batch}": reported_gap(sophia(batch), f"adamw_{batch}")
         for batch in BATCHES
     },
     note=(
-        "Sophia's runs of 0.7, 1.2 and 2 times as many steps have schedules and LRs of their own, as its paper compares them."
-        " Thresholds are ours: a fifth of the steps, a tenth of the gradients. A gradient more every ten steps is counted, the"
-        " forward pass that samples its labels is not."
+        "Sophia's runs of 0.7, 1.2 and 2 times the steps have their own schedules and LRs, as in its paper. Thresholds are"
+        " ours. The extra gradient every ten steps counts, the forward pass that samples its labels does not."
     ),
-    if_supported="Try Sophia for language models, with its own LR, at the size that you train.",
-    if_partly="Expect less of Sophia than its paper has: compare at your own size, extra gradients counted.",
-    if_refuted="Keep AdamW: a tuned one is as soon there.",
+    if_supported="Try Sophia for language models, with its own LR, at your model size.",
+    if_partly="Expect less of Sophia than its paper reports: compare at your own size, counting extra gradients.",
+    if_refuted="Keep AdamW: tuned, it needs no more steps.",
 )
 
 LAYERWISE_CLAIM = judgement(
@@ -224,70 +214,48 @@ LAYERWISE_CLAIM = judgement(
     *(rule_loses(panel, *pair) for panel, pair in PAIRS.items()),
     reported={
         **{
-            f"tuned loss of the baseline, less that of the layer-wise optimizer, of the fall, {panel}": (
-                loss_gap(f"{base}_large", f"{layerwise}_large"),
-                "relative",
-            )
+            f"tuned loss, baseline minus layer-wise optimizer, {panel}": reported_gap(f"{base}_large", f"{layerwise}_large")
             for panel, (base, layerwise) in PAIRS.items()
         },
         **{
-            f"the baseline's best LR at the large batch over that at the small one, {panel}": (
-                best_lr(f"{base}_large") / best_lr(f"{base}_small"),
-                "x",
-            )
+            f"best LR of the baseline, large over small batch, {panel}": (lr_over(f"{base}_large", f"{base}_small"), "x")
             for panel, (base, _) in PAIRS.items()
         },
     },
     note=(
-        "The baseline's LR is the small batch's best one times 16 (SGD) or 4 (AdamW) at a batch 16 times as large; the"
-        " layer-wise optimizer is tuned. Both see as many examples. That they beat tuned baselines no document says: that is"
-        " reported."
+        "The baseline's LR at a 16 times larger batch is the small batch's best times 16 (SGD) or 4 (AdamW); the layer-wise"
+        " optimizer is tuned. Both see equal examples. Tuned baselines, which no document compares with, are reported."
     ),
-    if_supported="At very large batches use LARS or LAMB, or tune the LR anew: the rule does not carry so far.",
-    if_partly="At very large batches tune the LR anew first; what is left may be worth a layer-wise optimizer.",
-    if_refuted="Carry the LR over by the rule; nothing layer-wise is needed.",
+    if_supported="At very large batches use LARS or LAMB, or tune the LR again: the rule does not hold that far.",
+    if_partly="At very large batches tune the LR again first, then compare with a layer-wise optimizer.",
+    if_refuted="Scale the LR by the rule; no layer-wise optimizer is needed.",
 )
 
 LAYERWISE_RATIO = judgement(
     "opt.layerwise_ratio",
-    same_share(
-        "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay",
-        "lamb",
-        "LAMB's largest share of a matrix is {estimate} its smallest, over 60 steps",
-    ),
-    same_share("the same of LARS without momentum and decay", "lars", "LARS's is {estimate} without momentum and decay"),
-    same_share(
-        "the same of LARS with momentum 0.9 and decay 0.0005, as published",
-        "lars_with_momentum",
-        "With a momentum of 0.9 LARS's largest share is {estimate} its smallest",
-    ),
+    same_share("largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay", "lamb"),
+    same_share("the same of LARS without momentum and decay", "lars"),
+    same_share("the same of LARS with momentum 0.9 and decay 0.0005, as published", "lars_with_momentum"),
     reported={
         "the same of LARS without momentum, decay 0.1": (computed("optimizers.layerwise", "lars_with_decay"), "x"),
-        "distance of LAMB's steps from LR |w| u / |u|, u being Adam's update with decay": computed(
-            "optimizers.layerwise", "lamb_distance"
-        ),
-        "largest over smallest share if LAMB divided by the gradient's norm": (
-            computed("optimizers.layerwise", "lamb_by_gradient"),
-            "x",
-        ),
-        "smallest share, in LRs, if norms of weights count as 10 at most, GPT-2 medium's size at its start": computed(
-            "optimizers.clamped", "smallest_share"
-        ),
+        "distance of LAMB's steps from LR |w| u / |u|, u Adam's update": computed("optimizers.layerwise", "lamb_distance"),
+        "the same of LAMB divided by the gradient norm": (computed("optimizers.layerwise", "lamb_by_gradient"), "x"),
+        "smallest ratio in LRs, weight norms clamped at 10, GPT-2 medium": computed("optimizers.clamped", "smallest_share"),
     },
     note=(
-        "LARS divides by |g| + decay |w| before momentum adds up what it divided; LAMB divides by the norm of Adam's update,"
-        " decay included, so that its share is the LR exactly. Gains and biases are left alone by both."
+        "LARS divides by |g| + decay |w| before momentum accumulates; LAMB divides by the norm of Adam's update, decay"
+        " included, so its update-to-weight ratio is exactly the LR. Both leave gains and biases alone."
     ),
-    if_supported="Read the LR of LARS and LAMB as the share by which a matrix moves in a step.",
-    if_partly="Read LAMB's LR as the share by which a matrix moves in a step; LARS's only before momentum.",
-    if_refuted="Measure how far your layers move.",
+    if_supported="The LR of LARS and LAMB is the relative change of a matrix per step.",
+    if_partly="LAMB's LR is the relative change of a matrix per step; LARS's only without momentum.",
+    if_refuted="Measure the update-to-weight ratios of your layers.",
 )
 
 STUDY = Study(
     name="optimizers",
     version=1,
     title="Optimizers",
-    question="What do Lion, Sophia, LARS and LAMB buy over AdamW and SGD?",
+    question="What do Lion, Sophia, LARS and LAMB gain over AdamW and SGD?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(schedule="cosine", warmup_fraction=0.05),
     measurement=Measurement(probes=2, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20),
@@ -308,16 +276,16 @@ STUDY = Study(
     scales={
         "smoke": scales.smoke(
             training={"steps": 12},
-            arm_settings={**gpt_steps(SMOKE_STEPS), **{arm: {"steps": 12, "batch_size": 8} for arm in LARGE_BATCH_ARMS}},
+            arm_settings={**gpt_steps(20), **{arm: {"steps": 12, "batch_size": 8} for arm in LARGE_BATCH_ARMS}},
             measurement={"evaluation_examples": 8, "final_examples": 16},
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, of large batches 80.",
+            "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, 80 at large batches.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
-            "CNNs are those of the laptop, on digits.",
+            "The CNNs are the laptop's, on digits.",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"precision": "tf32"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -328,23 +296,22 @@ STUDY = Study(
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256},
             training={"precision": "bf16"},
             measurement={"evaluation_examples": 256, "final_examples": 1024},
-            arm_settings=gpt_steps(CLUSTER_STEPS),
+            arm_settings=gpt_steps(3000),
             seeds=5,
         ),
     },
     departures=(
-        "LRs are tuned on grids of octaves, not by proposals: where they are best is what the claims speak of.",
-        "Of computed numbers, what is claimed is the design's, what refutes was written when they were known.",
-        "Betas are those of the papers; each optimizer's decay is about the best of a pilot, and is not tuned again.",
-        "Sophia is Sophia-G, with all of every tenth batch for an estimate of the curvature, where its paper takes half of it.",
-        "LARS and LAMB are tuned, and the baselines that judge them take over the LR of a batch of a sixteenth, by the rule.",
+        "LRs are tuned on grids of octaves. Betas are the papers'; each optimizer's decay is about the best of a pilot.",
+        "Refuting regions of computed numbers were written when the numbers were known.",
+        "Sophia is Sophia-G, which estimates curvature from all of every tenth batch; its paper takes half of the batch.",
+        "LARS and LAMB are tuned; their baselines scale the LR of a batch 16 times smaller by the rule.",
     ),
     answer=("opt.lion", "opt.sophia", "opt.layerwise", "opt.lion_sensitive"),
     judgements=(LION, LION_SENSITIVE, SOPHIA, LAYERWISE_CLAIM, LAYERWISE_RATIO),
     published=(
         Published(
             claim="opt.sophia",
-            finding="GPT-2 models of 125M to 770M parameters reach AdamW's loss in half of the steps.",
+            finding="GPT-2 models of 125M to 770M parameters reach AdamW's loss in half the steps.",
             source="Liu et al. 2023",
             link="https://arxiv.org/abs/2305.14342",
             value=0.5,
@@ -353,13 +320,13 @@ STUDY = Study(
         ),
         Published(
             claim="opt.lion",
-            finding="A suitable LR for Lion is 3 to 10 times smaller than AdamW's, its decay as much larger.",
+            finding="A suitable LR for Lion is 3 to 10 times smaller than AdamW's, its decay 3 to 10 times larger.",
             source="Chen et al. 2023, section 5",
             link="https://arxiv.org/abs/2302.06675",
         ),
         Published(
             claim="opt.layerwise",
-            finding="With its LR and schedule tuned, Nesterov momentum and Adam match LARS and LAMB at their batch sizes.",
+            finding="With tuned LR and schedule, Nesterov momentum and Adam match LARS and LAMB at their batch sizes.",
             source="Nado et al. 2021",
             link="https://arxiv.org/abs/2102.06356",
         ),

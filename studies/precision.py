@@ -55,24 +55,24 @@ Format = tuple[str, Settings]
 FP16 = {"precision": "fp16"}
 # From 2^16, as in torch, the first updates of a short run overflow and are skipped.
 DYNAMIC = {**FP16, "loss_scaling": "dynamic"}
-# From within reach, 2^10 as in the document: no update is skipped. On pilot seeds the GPT of 2000 steps then ended within 0.03%
-# of the fall of FP32; from 2^16, 0.6% of it off either way, for want of its first updates.
+# From 2^10, as in the document, no update is skipped. On pilot seeds the GPT of 2000 steps then ended within 0.03% of the loss
+# reduction of FP32; from 2^16, which skips its first updates, within 0.6%.
 FROM_1024 = {**DYNAMIC, "loss_scale": 2.0**10}
 IN_FP32: Format = ("FP32", {})
-# A factor that is no power of two: the same FP32 run but for its last digits.
-IN_FP32_AGAIN: Format = ("FP32, rounded otherwise", {"loss_scaling": "static", "loss_scale": 3.0})
+# A factor that is no power of two: the same FP32 run, rounded differently.
+IN_FP32_AGAIN: Format = ("FP32, rounded differently", {"loss_scaling": "static", "loss_scale": 3.0})
 IN_BF16: Format = ("BF16", {"precision": "bf16"})
 IN_FP16: Format = ("FP16, no scaling", FP16)
 IN_FP16_SCALED: Format = ("FP16, dynamic scaling", DYNAMIC)
 
-# To where FP32 itself fails, which is at 2^5. Between 2^-2 and 2^0 nothing is read.
+# Up to where FP32 itself fails, at 2^5. Nothing is read between 2^-2 and 2^0.
 WIDE_LR = {"peak_lr": (*log2_grid(-8, -2, 1), *log2_grid(0, 6, 1))}
 NEAR_LR = lr_grid(-8, -4)
 GPU_WIDE_LR = {"peak_lr": (*log2_grid(-9, -5, 1), *log2_grid(0, 3, 1), 32.0)}
 
 # A pass sees few tokens; a large step sums the gradients of many passes, and its loss is a mean over all their tokens. So each
-# pass's loss is divided by their number before the backward pass, and its gradient multiplied by as much, as summing the others
-# would do. In FP32 nothing changes. At laptop scale a pass has 128 tokens: 2^14 of them are two million.
+# pass's loss is divided by their number before the backward pass, and its gradient multiplied by it, as the sum over passes
+# would. In FP32 nothing changes. At laptop scale a pass has 128 tokens: 2^14 of them are two million.
 STEP_TOKENS = {"fp32_passes": 2**24, "fp16_05m": 2**19, "fp16_2m": 2**21, "fp16_2m_scaled": 2**21, "fp8_2m_unscaled": 2**21}
 
 
@@ -106,17 +106,16 @@ GPT_ARMS = {
     ),
 }
 
-# Panels that are trained at one LR, the same for all formats, tuned beforehand in FP32 on other seeds: what is switched is the
-# format and nothing else, which is the check the documents describe.
+# Panels that are trained at one LR, the same for all formats, tuned beforehand in FP32 on other seeds: only the format differs,
+# which is the check the documents describe.
 LONG = {"steps": 2000, "probes": 20}
 MLP_RUN = {"optimizer": "sgd", "weight_decay": 0.0, "batch_size": 32, "steps": 500, "probes": 40}
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, **MLP_RUN}
-# Half the batch and 3.4 times the LR is near the CNN's best LR, where FP32 parts from itself if only its last digits change, on
-# pilot seeds by 0.5% of the fall and 3 to 10% in gradient norm: no format can be told from another there.
+# Half the batch and 3.4 times the LR is near the CNN's best LR. There two FP32 runs that round differently end 0.5% of the loss
+# reduction and 3 to 10% in gradient norm apart (pilot seeds), so that no format can be told from another.
 CNN = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "batch_size": 32, "steps": 300, "probes": 20}
 CHAOTIC = {**CNN, "batch_size": 16}
-# Features in units so small that their numbers are large, up to 30000: finite in FP16, but the first convolution's sums pass
-# 65504. The group norm after it undoes the scale.
+# Features up to 30000: finite in FP16, but the first convolution's sums pass 65504. The group norm after it undoes the scale.
 LARGE = {**CHAOTIC, "feature_scale": 2.0**14, "steps": 100, "weight_decay": 0.0, "probes": 10}
 # Networks whose formats are compared at one LR: panel, and name in a sentence.
 PANELS = {"long": "GPT, 2000 steps", "mlp": "MLP, SGD", "cnn": "CNN", "chaotic": "CNN, high LR", "large": "CNN, large features"}
@@ -186,7 +185,7 @@ def gpu_factors(near: int, fp16_05m: int, fp16_2m: int, long: int) -> dict[str, 
 
 
 def gpu_settings(pass_tokens: int, long_steps: int) -> dict[str, dict[str, Any]]:
-    """What the arms have otherwise where a pass of the larger GPT has so many tokens."""
+    """Settings of arms that depend on the tokens of a pass of the larger GPT."""
     return {
         **{arm: {"loss_scale": loss_scale(arm, pass_tokens)} for arm in STEP_TOKENS},
         **{arm: {"steps": long_steps} for arm in LONG_ARMS},
@@ -200,7 +199,7 @@ def at_least(name: str, observe: Any, says: str, threshold: float = 0.5, **optio
 
 
 def at_most(name: str, observe: Any, says: str, threshold: float = 0.5, **options: Any) -> Criterion:
-    """Likewise to stay within it; refuted above it."""
+    """A number claimed to stay within a threshold; refuted above it."""
     return Criterion(name=name, observe=observe, says=says, **{"unit": "share", **below(threshold), **options})
 
 
@@ -209,7 +208,7 @@ def final_gap(network: str, precision: str) -> LossGap:
 
 
 def gap_at_its_lr(arm: str, reference: str, times: float = 1.0, **options: Any) -> LossGap:
-    """How much higher the arm ends than the reference if both have the LR tuned for the reference, the arm so many times."""
+    """How much higher the arm ends than the reference at the LR tuned for the reference, the arm's multiplied by `times`."""
     return LossGap(left=LossAt(arm=arm, tuned_for=reference, times=times), right=TunedLoss(arm=reference), **options)
 
 
@@ -221,9 +220,9 @@ TRAINED_IN = {"bf16": "BF16", "fp16": "FP16 with dynamic scaling"}
 
 
 def as_good_as_fp32(precision: str, name: str, observe: LossGap, says: str, panel: str, spread: float = 0.003) -> Criterion:
-    """0.5% of the fall does not matter; being better never refutes."""
+    """0.5% of the loss reduction does not matter; being better never refutes."""
     expected = predicted(0.0, WHY_EQUAL[precision], spread=spread, scales=("laptop",))
-    return no_worse(name, observe, f"{says} ends {{higher}} in loss than FP32, of the fall", panel=panel, expected=expected)
+    return no_worse(name, observe, f"{says} {{costs}} of the loss reduction compared with FP32", panel=panel, expected=expected)
 
 
 def final_losses_as_good(precision: str, **spreads: float) -> tuple[Criterion, ...]:
@@ -264,26 +263,21 @@ FROM_ITSELF = norm_distance("cnn", "again")
 
 
 def norms_agree(network: str, model: str) -> tuple[Criterion, ...]:
-    says = {
-        "bf16": "gradient norms in BF16 lie {estimate} off those in FP32 at the median step",
-        "fp16": "those in FP16 with dynamic scaling lie {estimate} off",
-    }
     return tuple(
         at_most(
-            f"median distance of gradient norms, {TRAINED_IN[precision]} from FP32, {model}",
+            f"median distance of gradient norms, {runs} from FP32, {model}",
             norm_distance(network, precision),
-            f"{model}: {sentence}",
+            f"{model}: gradient norms in {runs} differ from FP32's by {{estimate}} at the median step",
             SAME_NORMS,
             panel=PANELS[network],
         )
-        for precision, sentence in says.items()
+        for precision, runs in TRAINED_IN.items()
     )
 
 
-# Inputs far from zero for their spread: what layer norm takes off first is a hundred times what it keeps, and is rounded.
-# Means of 512 inputs lie 512^-1/2 from 100. BF16, whose numbers lie 0.5 apart there, rounds them to 100: 11 unit roundoffs of
-# a spread of one. FP16, 2^-4 apart, rounds them by up to 2^-5, about uniformly: 37. Of a spread of 0.1 BF16 would keep hardly
-# an input.
+# Inputs far from zero for their spread: the mean that layer norm subtracts is a hundred times the spread, and is rounded. Means
+# of 512 inputs lie 512^-1/2 from 100. BF16, whose numbers lie 0.5 apart there, rounds them to 100: 11 unit roundoffs of a
+# spread of one. FP16, 2^-4 apart, rounds them by up to 2^-5, about uniformly: 37.
 FAR = {"offset": 100.0, "spread": 1.0}
 INPUTS: dict[str, tuple[str, Settings]] = {
     "far from zero": ("inputs of mean 100 and spread 1", FAR),
@@ -308,12 +302,10 @@ def error_of(operation: str, precision: str, **arguments: Any) -> Computed:
 
 def layer_norm_cancels(precision: str, where: str, **options: Any) -> Criterion:
     label, (inputs, arguments) = precision.upper(), INPUTS[where]
-    # FP16 follows BF16 on the page.
-    on = inputs if precision == "bf16" else "those"
     return at_least(
         f"layer norm in {label}, error in unit roundoffs, {inputs}",
         error_of("layer_norm", precision, **arguments),
-        f"On {on}, layer norm in {label} errs by {{estimate}} unit roundoffs",
+        f"On {inputs}, layer norm in {label} has an error of {{estimate}} unit roundoffs",
         CANCELLATION,
         panel=f"{label}, inputs {where}",
         unit="",
@@ -328,7 +320,7 @@ def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
         at_most(
             f"matrix product in {precision.upper()}, the same inputs",
             error_of("matmul", precision, **FAR),
-            "A matrix product errs by {estimate} there",
+            f"On the same inputs, a matrix product in {precision.upper()} has an error of {{estimate}} unit roundoffs",
             CANCELLATION,
             panel=f"{precision.upper()}, inputs far from zero",
             unit="",
@@ -337,7 +329,7 @@ def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
 
 
 def unscaled_fp8(times: float = 1.0, arm: str = "fp8_2m_unscaled") -> LossGap:
-    # What trains without scales has no best LR: the fall is that of the runs with them.
+    # Runs without scales have no best LR: the loss reduction is that of the runs with them.
     return gap_at_its_lr(arm, "fp8", times, best_of=("fp8",))
 
 
@@ -348,14 +340,14 @@ def nan_rate(arm: str, tuned_for: str = "fp32", times: float | None = None) -> F
     return FailureRate(arm=arm, tuned_for=tuned_for, times=times, of="not_finite")
 
 
-# Half of FP32's fall, for every format.
+# Half of FP32's loss reduction, for every format.
 HALF_WAY = 0.5
-# As near to the best as an LR must be to learn more than how frequent each character is.
+# Within this share an LR learns more than character frequencies.
 NEAR = 0.15
 
 
 def largest_lr(arm: str, within: float) -> Observed:
-    """The largest LR at which the arm ends within this share of FP32's fall, over FP32's."""
+    """The largest LR at which the arm ends within this share of FP32's loss reduction, over FP32's."""
     bar = {"within": within, "of": "fall", "best_of": ("fp32",)}
     return MaxTrainable(arm=arm, **bar) / MaxTrainable(arm="fp32", **bar)
 
@@ -366,8 +358,35 @@ def largest_lr_differs(arm: str, panel: str, which: str, says: str, other_bars: 
         panel=panel,
         observe=largest_lr(arm, HALF_WAY),
         **outside(0.8, 1.25, null=1.0, unit="x"),
-        says=f"{says} trains up to {{estimate}} FP32's largest LR",
+        says=f"{says} trains up to {{estimate}} the largest LR of FP32",
         alternatives={f"{bar:.0%} of the fall": largest_lr(arm, bar) for bar in other_bars},
+    )
+
+
+def fails_in_bf16(name: str, panel: str, **runs: Any) -> Criterion:
+    return at_most(name, FailureRate(**runs), "Of the runs that overflow in FP16, {estimate} fail in BF16", panel=panel)
+
+
+def cnn_norms_agree(precision: str, name: str) -> Criterion:
+    distance = norm_distance("cnn", precision)
+    return at_most(
+        name,
+        distance - FROM_ITSELF,
+        f"CNN: gradient norms in {TRAINED_IN[precision]} differ from FP32's by {{estimate}} more than a second FP32 run's",
+        SAME_NORMS,
+        panel=PANELS["cnn"],
+        alternatives={"distance from FP32 alone": distance},
+    )
+
+
+def reaches_nan(
+    panel: str, names: tuple[str, str], rates: tuple[FailureRate, FailureRate], where: str, **options: Any
+) -> tuple[Criterion, Criterion]:
+    """Unscaled FP16 runs reach NaN, and the same runs with a scaled loss do not. Of both: names and rates."""
+    (unscaled, scaled), (unscaled_rate, scaled_rate) = names, rates
+    return (
+        at_least(unscaled, unscaled_rate, f"{where}, {{estimate}} of the unscaled FP16 runs reach NaN", panel=panel, **options),
+        at_most(scaled, scaled_rate, f"{where}, {{estimate}} of the FP16 runs with loss scaling reach NaN", panel=panel),
     )
 
 
@@ -378,14 +397,13 @@ BF16_LOSS = judgement(
     ),
     *final_losses_as_good("bf16", long=0.0016, mlp=0.0006, cnn=0.003),
     reported={
-        "CNN: FP32 whose last digits differ, against FP32": (final_gap("cnn", "again"), "relative"),
+        "CNN: FP32 rounded differently, against FP32": (final_gap("cnn", "again"), "relative"),
         "CNN near its best LR: BF16 against FP32": (final_gap("chaotic", "bf16"), "relative"),
-        "CNN near its best LR: FP32 whose last digits differ, against FP32": (final_gap("chaotic", "again"), "relative"),
+        "CNN near its best LR: FP32 rounded differently, against FP32": (final_gap("chaotic", "again"), "relative"),
     },
     note=(
-        "No loss is scaled. Non-inferiority: BF16 that is better does not speak against it. The CNN is judged at an LR at which"
-        " FP32 agrees with itself; near its best LR FP32 runs part by the margin if only their last digits differ, and stand"
-        " below."
+        "No loss scaling. Non-inferiority: a better BF16 is no evidence against it. The CNN is judged at an LR at which two"
+        " FP32 runs agree; near its best LR rounding alone separates them by the margin (numbers below)."
     ),
     if_supported="Train in BF16 without loss scaling.",
     if_partly="Train in BF16 where this page shows it equal, and compare with FP32 elsewhere.",
@@ -397,19 +415,19 @@ FP16_UNDERFLOW = judgement(
     at_least(
         "share of hidden activations' non-zero gradients that FP16 flushes, 2M tokens a step",
         flushed("fp32_passes", "activation", IN_2M),
-        "With two million tokens a step, unscaled FP16 flushes {estimate} of gradients to zero",
+        "With 2M tokens per step, unscaled FP16 flushes {estimate} of the gradients to zero",
         0.01,
     ),
     exceeds(
         "tuned loss, unscaled FP16 of 2M tokens a step against FP32",
         loss_gap("fp16_2m", "fp32"),
-        "Even at its own best LR that ends {higher} in loss than FP32, of the fall",
+        "Unscaled FP16 at its own best LR {costs} of the loss reduction compared with FP32",
         refuted=AtMost(value=-0.005),
     ),
     at_least(
         "learning stops: what unscaled FP16 of 2M tokens a step loses of the fall at FP32's LR",
         gap_at_its_lr("fp16_2m", "fp32"),
-        "At the LR that is best in FP32 it loses {estimate} of the fall",
+        "Unscaled FP16 at FP32's best LR loses {estimate} of the loss reduction",
         0.9,
         alternatives={"at half FP32's LR": gap_at_its_lr("fp16_2m", "fp32", 0.5)},
     ),
@@ -418,21 +436,26 @@ FP16_UNDERFLOW = judgement(
         "tuned loss, unscaled FP16 of one pass a step against FP32": (loss_gap("fp16", "fp32"), "relative"),
         "tuned loss, unscaled FP16 of 0.5M tokens a step against FP32": (loss_gap("fp16_05m", "fp32"), "relative"),
         "at FP32's LR, the same": (gap_at_its_lr("fp16_05m", "fp32"), "relative"),
-        "gradients flushed: hidden activations, 17M tokens a step": (flushed("fp32_passes", "activation"), "share"),
-        "gradients flushed: hidden activations, loss scaled by 2^8 more": (flushed("fp32_passes", "activation", 8), "share"),
-        "gradients flushed: hidden activations, loss scaled by 2^16 more": (flushed("fp32_passes", "activation", 16), "share"),
-        "gradients flushed: hidden activations, one pass a step": (flushed("fp32", "activation"), "share"),
-        "gradients flushed: logits, one pass a step": (flushed("fp32", "logits"), "share"),
-        "gradients flushed: logits, 2M tokens a step": (flushed("fp32_passes", "logits", IN_2M), "share"),
-        "gradients flushed: weights, 2M tokens a step": (flushed("fp32_passes", "weight", IN_2M), "share"),
+        **{
+            f"gradients flushed: {which}": (flushed(*of), "share")
+            for which, of in {
+                "hidden activations, 17M tokens a step": ("fp32_passes", "activation"),
+                "hidden activations, loss scaled by 2^8 more": ("fp32_passes", "activation", 8),
+                "hidden activations, loss scaled by 2^16 more": ("fp32_passes", "activation", 16),
+                "hidden activations, one pass a step": ("fp32", "activation"),
+                "logits, one pass a step": ("fp32", "logits"),
+                "logits, 2M tokens a step": ("fp32_passes", "logits", IN_2M),
+                "weights, 2M tokens a step": ("fp32_passes", "weight", IN_2M),
+            }.items()
+        },
     },
     note=(
-        "Two things are claimed, that gradients underflow and that learning suffers, and they are judged apart. How many tokens"
-        " a step averages over decides: one pass of a small batch loses almost nothing."
+        "Underflow and its effect on learning are judged separately. The number of tokens per step decides: one pass of a small"
+        " batch loses almost nothing."
     ),
     if_supported="If you train in FP16, scale the loss, above all if a step averages over many tokens.",
     if_partly="If you train in FP16, scale the loss: gradients underflow, whether or not learning stops.",
-    if_refuted="If an FP16 run stalls, do not look for the cause in underflow first.",
+    if_refuted="If an FP16 run stalls, look for other causes before underflow.",
 )
 
 FP16_SCALED = judgement(
@@ -441,14 +464,14 @@ FP16_SCALED = judgement(
         "fp16",
         "tuned loss, FP16 of 2M tokens a step scaled by 2^16 against FP32",
         loss_gap("fp16_2m_scaled", "fp32"),
-        "GPT with two million tokens a step: FP16 scaled by 2^16",
+        "GPT with 2M tokens per step: FP16 scaled by 2^16",
         "GPT, 2M tokens a step",
     ),
     *final_losses_as_good("fp16", long=0.002, mlp=0.0006, cnn=0.003),
     note=(
-        "Non-inferiority: FP16 that is better does not speak against it. On MLP and CNN dynamic scaling starts at 2^16 as in"
-        " torch and skips updates whose gradients overflow. On the long GPT it starts at 2^10, a document's factor, and skips"
-        " none: each update skipped at the start moves the end of so short a run."
+        "Non-inferiority: a better FP16 is no evidence against it. On MLP and CNN dynamic scaling starts at 2^16, as in torch,"
+        " and skips the first updates, which overflow. On the long GPT it starts at 2^10, a document's factor, and skips none:"
+        " in so short a run each skipped update would change the final loss."
     ),
     if_supported="If BF16 is unavailable, train in FP16 with loss scaling.",
     if_partly="If BF16 is unavailable, compare a fixed with a dynamic loss scale in FP16.",
@@ -460,16 +483,11 @@ FP16_OVERFLOW = judgement(
     at_least(
         "runs that fail in FP16, activations past 65504 in the first forward pass",
         FailureRate(arm="large_fp16_dynamic", tuned_for="large_bf16"),
-        "If activations pass 65504, {estimate} of the FP16 runs fail",
+        "If activations exceed 65,504, {estimate} of the FP16 runs fail",
         panel=PANELS["large"],
         precondition=True,
     ),
-    at_most(
-        "runs that fail in BF16, the same",
-        FailureRate(arm="large_bf16", tuned_for="large_bf16"),
-        "Of the runs that FP16 loses so, {estimate} fail in BF16",
-        panel=PANELS["large"],
-    ),
+    fails_in_bf16("runs that fail in BF16, the same", PANELS["large"], arm="large_bf16", tuned_for="large_bf16"),
     at_least(
         "runs that fail in FP16 at 512 times the best LR",
         FailureRate(arm="fp16_dynamic", **HIGH_LR),
@@ -477,52 +495,33 @@ FP16_OVERFLOW = judgement(
         panel="GPT, high LR",
         precondition=True,
     ),
-    at_most(
-        "runs that fail in BF16 at 512 times the best LR",
-        FailureRate(arm="bf16", **HIGH_LR),
-        "Of the runs that FP16 loses so, {estimate} fail in BF16",
-        panel="GPT, high LR",
-    ),
+    fails_in_bf16("runs that fail in BF16 at 512 times the best LR", "GPT, high LR", arm="bf16", **HIGH_LR),
     reported={
         "loss of the CNN with large features, BF16 against FP32": (final_gap("large", "bf16"), "relative"),
         "runs that fail in FP32 at 512 times the best LR": (FailureRate(arm="fp32", **HIGH_LR), "share"),
     },
     note=(
-        "That FP16 fails is no part of the claim: it speaks of runs that overflow. Large features overflow in the first forward"
-        " pass, high LRs once weights have grown."
+        "The claim is about runs that overflow, so FP16 failing is a precondition. Large features overflow in the first forward"
+        " pass, high LRs once the weights have grown."
     ),
-    if_supported="If an FP16 run gives NaN, look for activations past 65504, and train in BF16.",
-    if_partly="If an FP16 run gives NaN, try it in BF16, and bring large features into smaller units.",
-    if_refuted="If an FP16 run gives NaN, do not count on BF16 to mend it.",
+    if_supported="If an FP16 run gives NaN, check for activations above 65,504, and train in BF16.",
+    if_partly="If an FP16 run gives NaN, try BF16, and rescale large features.",
+    if_refuted="If an FP16 run gives NaN, do not count on BF16 to fix it.",
 )
 
 GRAD_NORMS = judgement(
     "prec.grad_norms",
     *norms_agree("long", "GPT"),
     *norms_agree("mlp", "MLP with SGD"),
-    at_most(
-        "median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN",
-        norm_distance("cnn", "bf16") - FROM_ITSELF,
-        "CNN: gradient norms in BF16 lie {estimate} further off FP32's than a second FP32 run's",
-        SAME_NORMS,
-        panel=PANELS["cnn"],
-        alternatives={"distance from FP32 alone": norm_distance("cnn", "bf16")},
-    ),
-    at_most(
-        "the same, FP16 with dynamic scaling, CNN",
-        norm_distance("cnn", "fp16") - FROM_ITSELF,
-        "CNN: those in FP16 with dynamic scaling lie {estimate} further off",
-        SAME_NORMS,
-        panel=PANELS["cnn"],
-        alternatives={"distance from FP32 alone": norm_distance("cnn", "fp16")},
-    ),
+    cnn_norms_agree("bf16", "median distance of gradient norms, BF16 from FP32, beyond FP32's from itself, CNN"),
+    cnn_norms_agree("fp16", "the same, FP16 with dynamic scaling, CNN"),
     reported={
-        "median distance on the CNN of FP32 from itself with other last digits": (FROM_ITSELF, "share"),
+        "median distance on the CNN of FP32 from FP32 rounded differently": (FROM_ITSELF, "share"),
         "median distance on the CNN near its best LR, BF16 from FP32": (norm_distance("chaotic", "bf16"), "share"),
         "median distance on the CNN near its best LR, FP32 from itself": (norm_distance("chaotic", "again"), "share"),
         "median distance in BF16 of the GPT of 400 steps": (CurveDistance(arm="bf16", reference="fp32"), "share"),
         **{
-            f"level on the CNN: median norm in {precision.upper()} over that in FP32": (
+            f"median norm on the CNN in {precision.upper()} over that in FP32": (
                 median_norm(f"cnn_{precision}") / median_norm("cnn_fp32"),
                 "x",
             )
@@ -530,12 +529,12 @@ GRAD_NORMS = judgement(
         },
     },
     note=(
-        "Step by step, on the same batches. A run that magnifies small differences parts from itself, too: the CNN's distance"
-        " is counted from FP32's own with other last digits, at a calm LR. Near its best LR even norms of two FP32 runs differ"
-        " by several percent at the median step; those distances stand below and judge no format."
+        "Compared step by step on the same batches. A chaotic run diverges from itself, too: the CNN's distance is measured"
+        " beyond that of two FP32 runs that round differently, at a calm LR. Near its best LR even those differ by several"
+        " percent at the median step; these distances are reported below and judge no format."
     ),
     if_supported="If gradient norms in 16 bits differ from FP32's by much more than 5%, look for an error.",
-    if_partly="Compare norms with FP32's over many steps: single steps part where a run magnifies any difference.",
+    if_partly="Compare norms with FP32's over many steps: single steps differ where a run amplifies any difference.",
     if_refuted="Do not take a difference of gradient norms from FP32's for an error.",
 )
 
@@ -557,14 +556,11 @@ RANGE = judgement(
         name="octaves of BF16's normal range over FP32's",
         observe=computed("constants.number_formats", "bf16_exponent_bits"),
         **inside(0.99, 1.01, unit="share"),
-        says="BF16's normal range has {estimate} of FP32's octaves",
+        says="BF16's normal range covers {estimate} of FP32's octaves",
     ),
-    note=(
-        "The smallest number is 2^-24, 5.96e-8: the document's 5e-8 is rounded the wrong way. About 5e-8 is taken as 4.5e-8 to"
-        " 6.5e-8."
-    ),
-    if_supported="Expect FP16 to overflow past 65504 and to hold nothing below 6e-8; BF16 has FP32's range.",
-    if_refuted="Look at the number formats of your own hardware before you rely on their limits.",
+    note="The smallest number is 2^-24, 5.96e-8, which a document rounds to 5e-8: about 5e-8 is taken as 4.5e-8 to 6.5e-8.",
+    if_supported="Expect FP16 to overflow above 65,504 and to flush numbers below 6e-8; BF16 has FP32's range.",
+    if_refuted="Check the number formats of your own hardware before you rely on their limits.",
 )
 
 SENSITIVE_OPS = judgement(
@@ -583,9 +579,9 @@ SENSITIVE_OPS = judgement(
         "matrix product in BF16, mean 2 and spread 4, sums in BF16 too": error_of("matmul", "bf16", sums="same"),
     },
     note=(
-        "Some operations and not others: the matrix product stands for the others. Every intermediate result has 16 bits, every"
-        " sum FP32; inputs are rounded first, so what rounding them loses is not counted. Layer norm makes six rounded steps,"
-        " which explain an error of six unit roundoffs at most; eight is three bits lost to cancellation."
+        "The matrix product stands for the operations that are not sensitive. Every intermediate result has 16 bits, every sum"
+        " is FP32; inputs are rounded first, and that error is not counted. Layer norm takes six rounded steps, which explain"
+        " at most six unit roundoffs; eight means that cancellation lost three bits."
     ),
     if_supported="Keep layer norm in FP32; matrix products can stay in 16 bits.",
     if_partly="Keep layer norm in FP32 if its inputs can lie far from zero.",
@@ -603,11 +599,14 @@ SPEED = judgement(
         null=1.0,
     ),
     reported={
-        "BF16 over FP32, width 256": (SpeedUp(**over("bf16", "fp32", 256)), "x"),
-        "BF16 over FP32, width 1024": (SpeedUp(**over("bf16", "fp32", 1024)), "x"),
-        "FP16 over FP32, width 2048": (SpeedUp(**over("fp16", "fp32", 2048)), "x"),
-        "TF32 over FP32, width 2048": (SpeedUp(**over("tf32", "fp32", 2048)), "x"),
-        "BF16 over TF32, width 2048": (SpeedUp(**over("bf16", "tf32", 2048)), "x"),
+        f"{one.upper()} over {other.upper()}, width {width}": (SpeedUp(**over(one, other, width)), "x")
+        for one, other, width in (
+            ("bf16", "fp32", 256),
+            ("bf16", "fp32", 1024),
+            ("fp16", "fp32", 2048),
+            ("tf32", "fp32", 2048),
+            ("bf16", "tf32", 2048),
+        )
     },
     if_supported="Train in BF16 to save time on a model of this width.",
     if_refuted="Time a few steps before you switch: BF16 gains less than 1.5x at this width.",
@@ -636,71 +635,58 @@ FP8_CLAIM = judgement(
     no_worse(
         "tuned loss, FP8 scaled per tensor against FP32",
         loss_gap("fp8", "fp32"),
-        "Emulated FP8 with a scale for each tensor ends {higher} in loss than FP32, of the fall",
+        "Emulated FP8 with a scale per tensor {costs} of the loss reduction compared with FP32",
         margin=0.01,
     ),
     exceeds(
         "loss, FP8 unscaled of 2M tokens a step against scaled",
         unscaled_fp8(),
-        "With two million tokens a step and no scales it ends {higher} in loss than with them, of the fall",
+        "With 2M tokens per step, leaving out the scales {costs} of the loss reduction",
         refuted=AtMost(value=-0.005),
         alternatives={"at half that LR": unscaled_fp8(0.5), "at four times that LR": unscaled_fp8(4.0)},
     ),
     at_least(
         "what FP8 saves",
         Unmeasured(
-            reason="FP8 is emulated here and its numbers lie in FP32: what it saves shows on a Hopper or Blackwell GPU that"
-            " computes in it"
+            reason=(
+                "FP8 is emulated here and its numbers lie in FP32: what it saves shows on a Hopper or Blackwell GPU that"
+                " computes in it"
+            )
         ),
         "FP8 saves {estimate}",
         1.0,
         unit="x",
     ),
     reported={"loss, FP8 unscaled of one pass a step against scaled": (unscaled_fp8(arm="fp8_unscaled"), "relative")},
-    note="A scale for each tensor undoes the division by tokens, so scaled FP8 is the same at any number of them.",
-    if_supported="Train in FP8 with a scale for each tensor to save memory.",
-    if_partly="In FP8, give every tensor a scale of its own, and measure on your own GPU what it saves.",
+    note="A scale per tensor undoes the division by tokens, so scaled FP8 does not depend on their number.",
+    if_supported="Train in FP8 with a scale per tensor to save memory.",
+    if_partly="In FP8, scale every tensor separately, and measure on your own GPU what it saves.",
     if_refuted="Stay with BF16.",
 )
 
 FP16_NAN = judgement(
     "prec.fp16_nan",
-    at_least(
-        "unscaled FP16 runs of 2M tokens a step that reach NaN",
-        nan_rate("fp16_2m"),
-        "Where gradients underflow, {estimate} of the unscaled FP16 runs reach NaN",
-        panel="gradients underflow",
+    *reaches_nan(
+        "gradients underflow",
+        ("unscaled FP16 runs of 2M tokens a step that reach NaN", "the same runs scaled by 2^16 that reach NaN"),
+        (nan_rate("fp16_2m"), nan_rate("fp16_2m_scaled")),
+        "If gradients underflow",
         alternatives={"at a quarter of that LR": nan_rate("fp16_2m", times=0.25)},
     ),
-    at_most(
-        "the same runs scaled by 2^16 that reach NaN",
-        nan_rate("fp16_2m_scaled"),
-        "Of the same runs scaled, {estimate} do",
-        panel="gradients underflow",
+    *reaches_nan(
+        "high LR",
+        ("unscaled FP16 runs at 512 times the best LR that reach NaN", "the same runs with dynamic scaling that reach NaN"),
+        (nan_rate("fp16", **HIGH_LR), nan_rate("fp16_dynamic", **HIGH_LR)),
+        "At 512 times the best LR",
     ),
-    at_least(
-        "unscaled FP16 runs at 512 times the best LR that reach NaN",
-        nan_rate("fp16", **HIGH_LR),
-        "At 512 times the best LR, {estimate} of the unscaled FP16 runs reach NaN",
-        panel="high LR",
-    ),
-    at_most(
-        "the same runs with dynamic scaling that reach NaN",
-        nan_rate("fp16_dynamic", **HIGH_LR),
-        "Of the same runs with dynamic scaling, {estimate} do",
-        panel="high LR",
-    ),
-    at_least(
-        "unscaled FP16 runs with activations past 65504 that reach NaN",
-        nan_rate("large_fp16", tuned_for="large_fp32"),
-        "If activations pass 65504, {estimate} of the unscaled FP16 runs reach NaN",
-        panel="large features",
-    ),
-    at_most(
-        "the same runs with dynamic scaling, activations past 65504",
-        nan_rate("large_fp16_dynamic", tuned_for="large_fp32"),
-        "Of the same runs with dynamic scaling, {estimate} do",
-        panel="large features",
+    *reaches_nan(
+        "large features",
+        (
+            "unscaled FP16 runs with activations past 65504 that reach NaN",
+            "the same runs with dynamic scaling, activations past 65504",
+        ),
+        (nan_rate("large_fp16", tuned_for="large_fp32"), nan_rate("large_fp16_dynamic", tuned_for="large_fp32")),
+        "If activations exceed 65,504",
     ),
     right={"supported": "NaN", "refuted": "zeros"},
     reported={
@@ -708,15 +694,15 @@ FP16_NAN = judgement(
         "FP32 runs at 512 times the best LR that reach NaN": (nan_rate("fp32", **HIGH_LR), "share"),
     },
     note=(
-        "NaN that scaling does not cure is not for want of scaling: on some workload unscaled runs must reach NaN and scaled"
-        " ones must not."
+        "NaN that scaling does not cure is not caused by missing scaling: on some workload unscaled runs must reach NaN and"
+        " scaled ones must not."
     ),
-    if_supported="If an FP16 run gives NaN, look first whether its loss is scaled.",
+    if_supported="If an FP16 run gives NaN, check first whether its loss is scaled.",
     if_partly=(
-        "If an FP16 run gives NaN, look for overflow: a loss scale does not keep it away, and without one small gradients"
-        " become zero in silence."
+        "If an FP16 run gives NaN, look for overflow: a loss scale does not prevent it; without one, small gradients silently"
+        " become zero."
     ),
-    if_refuted="If an FP16 run gives NaN, look for activations past 65504: without scaling gradients become zero.",
+    if_refuted="If an FP16 run gives NaN, look for activations above 65,504: without scaling gradients become zero.",
 )
 
 MIXED_FORMATS = judgement(
@@ -724,7 +710,7 @@ MIXED_FORMATS = judgement(
     at_most(
         "share of the backward pass's matrix products that FP16 autocast computes in 16 bits",
         computed("constants.autocast", "backward"),
-        "Under FP16 autocast, {estimate} of the backward pass's matrix products are in 16 bits",
+        "Under FP16 autocast, {estimate} of the matrix products of the backward pass are in 16 bits",
         0.01,
         refuted=AtLeast(value=0.5),
     ),
@@ -736,44 +722,43 @@ MIXED_FORMATS = judgement(
         )
     },
     note=(
-        "Watched in torch itself, on the CPU and on a GPU if there is one: a transformer block's training step. The sides part"
-        " over the backward pass, and it decides. Its products are computed in the forward pass's format; the weights'"
-        " gradients are then handed over in FP32, because the weights are."
+        "Observed in torch, on the CPU and on a GPU if there is one: a training step of a transformer block. The documents"
+        " disagree about the backward pass, so it decides. Its products are computed in the forward pass's format; the weights'"
+        " gradients are then cast to FP32, because the weights are FP32."
     ),
-    if_supported="Count on FP32 gradients under autocast: overflow is to be feared in the forward pass alone.",
+    if_supported="Count on FP32 gradients under autocast: only the forward pass can overflow.",
     if_refuted="Scale the loss in FP16: matrix products of the backward pass are in 16 bits, too.",
 )
 
 LR_RANGE = judgement(
     "prec.lr_range",
     largest_lr_differs(
-        "fp16_2m",
-        "FP16, 2M tokens a step",
-        "unscaled FP16 of 2M tokens a step",
-        "With two million tokens a step, unscaled FP16",
+        "fp16_2m", "FP16, 2M tokens a step", "unscaled FP16 of 2M tokens a step", "With 2M tokens per step, unscaled FP16"
     ),
-    largest_lr_differs("fp16", "FP16, one pass a step", "FP16 of one pass", "With one small pass a step, FP16"),
+    largest_lr_differs("fp16", "FP16, one pass a step", "FP16 of one pass", "With one small pass per step, FP16"),
     largest_lr_differs("bf16", "BF16", "BF16", "BF16", other_bars=(NEAR,)),
     reported={
-        "largest LR within 15% of the fall, unscaled FP16 of 0.5M tokens a step over FP32": (largest_lr("fp16_05m", NEAR), "x")
+        "largest LR within 15% of the loss reduction, unscaled FP16 of 0.5M tokens a step over FP32": (
+            largest_lr("fp16_05m", NEAR),
+            "x",
+        )
     },
     note=(
-        "Trainable: the run ends half-way down FP32's fall or lower, one bar for all formats. The bar asks whether training is"
-        " stable, not how good an LR is: the highest LRs that pass it learn little more than how frequent each character is."
-        " Within 15% of the fall is the LR that is worth using."
+        "Trainable: the run reaches at least half of FP32's loss reduction, one bar for all formats. The bar tests stability,"
+        " not whether an LR is good: the highest LRs that pass learn little more than character frequencies. Useful LRs end"
+        " within 15% of the loss reduction."
     ),
-    if_supported="If you change the number format, look for the highest stable LR anew.",
-    if_partly="If you change the number format to FP16, look for the highest stable LR anew.",
+    if_supported="If you change the number format, find the highest stable LR again.",
+    if_partly="If you change the number format to FP16, find the highest stable LR again.",
     if_refuted="Keep the LR if you change the number format.",
 )
 
 STUDY = Study(
     name="precision",
-    # Version 1 (seeds 300 to 309) scaled features so far that FP16 held no input, counted the logits' gradients among the
-    # activations', and summed in BF16 for norm and softmax but in FP32 for the product; version 2 (500 to 509) probed every
-    # step of the runs that are timed; version 3 (600 to 609) judged runs of 150 steps on one workload, in shares of the loss,
-    # and put layer norm's threshold where it was seen to lie. Version 4 (2000 to 2011) measured FP8's fall by an arm that
-    # trains at no LR and so is best at an end of its grid (reports/log).
+    # Version 1 (seeds 300 to 309) scaled features beyond FP16 and summed in different formats; version 2 (500 to 509) probed
+    # every step of the timed runs; version 3 (600 to 609) judged runs of 150 steps on one workload and set layer norm's
+    # threshold after seeing it; version 4 (2000 to 2011) measured FP8's loss reduction by an arm that trains at no LR
+    # (reports/log).
     version=5,
     title="Numerical precision",
     question="What do 16-bit and 8-bit numbers do to training, and what fixes it?",
@@ -799,11 +784,11 @@ STUDY = Study(
             arm_settings={arm: {"steps": 5, "probes": 2} for arm in ONE_LR_ARMS},
             seeds=1,
         ),
-        "laptop": scales.laptop("three to six minutes of training, by whether they multiply BF16; numbers, no times"),
+        "laptop": scales.laptop("three minutes of training if they multiply BF16, else six; speed is not measured"),
         "gpu": scales.gpu(
             "one GPU, minutes: larger models, and times and memory of single runs",
-            "GPTs of 0.5M parameters on the source text of Python's standard library: 500 steps of 4096 tokens, 4 tokens a"
-            " parameter; the long runs 6. CNNs of 64 channels. Six seeds.",
+            "GPTs of 0.5M parameters on Python's standard library: 500 steps of 4096 tokens, 4 tokens per parameter; the long"
+            " runs 6. CNNs of 64 channels. Six seeds.",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 64, "steps": 500},
             seeds=6,
@@ -813,7 +798,7 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: a larger GPT on web text, and times and memory of single runs",
-            "A GPT of 5M parameters on web text: 2000 steps of 16384 tokens, 7 tokens a parameter; the long runs 20.",
+            "A GPT of 5M parameters on web text: 2,000 steps of 16,384 tokens, 7 tokens per parameter; the long runs 20.",
             workload={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
             training={"batch_size": 64, "steps": 2000},
             seeds=6,
@@ -823,19 +808,18 @@ STUDY = Study(
         ),
     },
     departures=(
-        "At laptop scale a GPT of 7000 parameters on Python's documentation: 400 steps of 128 tokens, 7 tokens a parameter,"
-        " early training; the long runs 2000 steps, 36. Weights and optimizer states are FP32 at every scale.",
-        "Large steps are stood in for by their loss: one pass whose loss is divided as a mean over two million tokens would"
-        " divide it. That the other passes would also average out noise is left out. It is one device that averages over them;"
-        " of many devices in parallel each averages over its own tokens, and underflow sets in by these.",
-        "The long runs and the MLP are trained at one LR, the same for all formats, tuned in FP32 on other seeds; the CNN at"
-        " one that is calm, about a third of its best, where it ends two thirds down; the CNN with large features at one at"
-        " which FP32 trains.",
-        "Activations overflow where features were left in units that make them large (up to 30000), and at 512 times the best"
-        " LR.",
-        "FP8 is emulated: operands of products are rounded to E4M3 forward and E5M2 backward, but for attention's two; sums"
-        " are FP32. Its loss is judged, its speed and memory are not.",
-        "The FP32 that BF16 is timed against does its products in FP32, not TF32; TF32 stands beside it.",
+        "At laptop scale a GPT of 7,000 parameters on Python's documentation: 400 steps of 128 tokens, 7 tokens per parameter,"
+        " early training; the long runs 2,000 steps, 36. Weights and optimizer states are FP32 at every scale.",
+        "Large steps are simulated by one pass whose loss is divided as in a mean over 2M tokens; the averaging of gradient"
+        " noise over the other passes is missing. With data parallelism each device averages over its own tokens only, and"
+        " these decide underflow.",
+        "The long runs and the MLP are trained at one LR, the same for all formats, tuned in FP32 on other seeds; the CNN at a"
+        " calm LR, about a third of its best, which reaches two thirds of the loss reduction; the CNN with large features at an"
+        " LR at which FP32 trains.",
+        "Activations overflow because features are large (up to 30,000) or the LR is 512 times the best.",
+        "FP8 is emulated: operands of products are rounded to E4M3 forward and E5M2 backward, except attention's two; sums are"
+        " FP32. Its loss is judged, its speed and memory are not.",
+        "BF16 is timed against true FP32 products, not TF32; TF32 is reported beside it.",
     ),
     answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_nan"),
     judgements=(

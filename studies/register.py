@@ -1,17 +1,18 @@
-"""The documents and every claim in them, also those no study judges yet, so that coverage can be shown.
+"""The documents and all their claims, including those that no study judges yet.
 
-Paraphrased, with the hedge of the document; a source names the document and its section or question ("advanced" is the second
-quiz of CP). `short` is the same for dense rows. `quantifier`: what is only recommended speaks of most workloads, one of
-several options or causes of some. `regime`: nothing if the document states none; models, optimizers and sizes are given only
-where a claim cannot be judged outside of them. `size` is a number of the document, never one of ours. `lost`: our copies lack
-it, so that it is inferred. `own`: no document claims it; its sources speak of the matter, and none is graded.
+Paraphrased, with the document's hedge; a source names the document and its section or question ("advanced" is the second quiz
+of CP). `short` is for dense rows. `quantifier`: a recommendation is about most workloads, one of several options or causes
+about some. `regime`: only if the document states one; models, optimizers and sizes only if a claim cannot be judged outside of
+them. `size` is a number of the document, never ours. `lost`: missing in our copies, and inferred. `own`: no document claims it;
+its sources discuss the matter, and none is graded.
 
-`sides`: what the documents say where they contradict each other or themselves, as "name: what it says [places]";
-the paraphrase states the first. Every place of a side stands among the sources too; a document that takes no side stands only
-there. A side without a source is right by arithmetic, and no document says it.
+`sides`: what the documents say if they contradict each other or themselves, as "name: what it says [places]"; the paraphrase
+states the first. Every place of a side is among the sources, too; a document that takes no side is only there. A side without a
+source is right by arithmetic.
 
-`measure` says what has to be measured and the rule; η* is the LR with the lowest final loss, CI the 95% interval over
-seeds. Thresholds were fixed before the first run; a change needs a written reason and a new version of the study.
+`measure`: what has to be measured, and the rule; η* is the LR with the lowest final loss, CI the 95% interval over seeds.
+"(ours)" marks thresholds of ours. Thresholds were fixed before the first run; a change needs a written reason and a new version
+of the study.
 """
 
 from typing import Any
@@ -30,11 +31,11 @@ DOCUMENTS = (
 )
 
 
+# Where a claim's prefix is not the name of its study.
 STUDY_OF_PREFIX = {
     "finder": "lr_finder",
     "scaling": "batch_scaling",
     "crit": "critical_batch",
-    "warmup": "warmup",
     "prec": "precision",
     "decay": "decay",
     "mup": "mup_transfer",
@@ -53,20 +54,34 @@ STUDY_OF_PREFIX = {
     "ramp": "batch_ramp",
     "emb": "embedding_lr",
 }
-# Of those that another study's trials judge.
+# Claims that another study judges.
 STUDY_OF_CLAIM = {
     "adam.lr_tolerance": "lr_regimes",
-    "gen.sgd_vs_adam": "optimizer_generalization",
-    "gen.adam_transformer": "optimizer_generalization",
-    "gen.lm_large_batch": "optimizer_generalization",
-    "gen.adam_train_loss": "optimizer_generalization",
+    **dict.fromkeys(
+        ("gen.sgd_vs_adam", "gen.adam_transformer", "gen.lm_large_batch", "gen.adam_train_loss"), "optimizer_generalization"
+    ),
 }
 
 
 def _claim(sides: tuple[str, ...] = (), kinds: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
-    """The fields of a claim. If no kinds are given it is empirical, and a disagreement where it has sides."""
+    """The fields of a claim. By default it is empirical, and a disagreement if it has sides."""
     return {"kinds": kinds or ("empirical", *["disagreement"] * bool(sides)), "sides": sides, **fields}
 
+
+# Sides of several claims.
+TENTH = "10x below: a pick about 10x below the LR of divergence is good [TB 2]"
+STEEPEST = "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]"
+SAME_PLACE = "same place: 10x below divergence the loss still falls steeply, so both rules pick about the same LR [GL Q9]"
+GAINS_LESS = "less: past the critical batch each doubling still gains, by less than 2x [TB 3; GL Q15]"
+GAINS_NOTHING = "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]"
+SMALL_BATCH_FINE = "small batch: a large noise scale means that a small batch is fine [GL Q34]"
+WARMUP_FIRST = "warmup first: the peak LR is too high, so warmup is added or made longer [GL Q39]"
+CLIP_FIRST = "clip first: the gradients explode: clip them [CP Q1]"
+ZEROS = "zeros: small gradients become zero, and learning stops (CP) [TB 7; TD Mixed Precision Training; CP advanced Q2]"
+NAN = "NaN: training without gradient scaling gives NaN [SG Common Failure Modes]"
+SMOOTH = "smooth: the loss falls smoothly at the right LR, and swings mean too high an LR [TB 1; TB 2]"
+SPIKES = "spikes: the loss spikes or bounces now and then at the best LR [GL Q11; GL Q12; GL Q42]"
+TOO_LOW = "too low: a plateau can mean that the LR is too low [GL Q37; TB 6]"
 
 _CLAIMS = {
     "finder.margin": _claim(
@@ -75,23 +90,16 @@ _CLAIMS = {
         sources="TB 2; GL Q9; TD Learning Rate Finder; CP advanced Q3",
         quantifier="most",
         size="about 10x",
-        sides=(
-            "10x below: a pick about 10x below the LR of divergence is good [TB 2; GL Q9]",
-            "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]",
-        ),
-        measure="regret at a tenth of the LR of divergence, 300-step ramp: CI ≤ 2% of the fall (our bar); refuted above",
+        sides=("10x below: a pick about 10x below the LR of divergence is good [TB 2; GL Q9]", STEEPEST),
+        measure="regret at a tenth of the LR of divergence, 300-step ramp: CI ≤ 2% of the loss reduction (ours); refuted above",
     ),
     "finder.steepest": _claim(
         paraphrase="the LR at which the range test's loss falls fastest, typically just before divergence, is a good pick",
         short="The LR of steepest descent in the range test is a good pick",
         sources="TD Learning Rate Finder; CP advanced Q3; TB 2; GL Q9",
         quantifier="most",
-        sides=(
-            "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]",
-            "10x below: a pick about 10x below the LR of divergence is good [TB 2]",
-            "same place: 10x below divergence the loss still falls steeply, so both rules pick about the same LR [GL Q9]",
-        ),
-        measure="regret at the steepest point, 300-step ramp: CI ≤ 2% of the fall (our bar); refuted above",
+        sides=(STEEPEST, TENTH, SAME_PLACE),
+        measure="regret at the steepest point, 300-step ramp: CI ≤ 2% of the loss reduction (ours); refuted above",
     ),
     "finder.head_to_head": _claim(
         kinds=("disagreement",),
@@ -100,15 +108,12 @@ _CLAIMS = {
         sources="TB 2; TD Learning Rate Finder; CP advanced Q3; GL Q9",
         quantifier="most",
         own=True,
-        sides=(
-            "10x below: a pick about 10x below the LR of divergence is good [TB 2]",
-            "steepest: the LR of steepest descent, just before divergence, is good [TD Learning Rate Finder; CP advanced Q3]",
-            "same place: 10x below divergence the loss still falls steeply, so both rules pick about the same LR [GL Q9]",
-        ),
-        measure="paired regret difference, in shares of the fall; which wins, on how many workloads",
+        sides=(TENTH, STEEPEST, SAME_PLACE),
+        measure="paired difference of the regrets, of the loss reduction; which wins, on how many workloads",
     ),
     "finder.ramp": _claim(
-        paraphrase="the range test's pick hardly moves if the ramp takes a few batches, a few hundred steps or a whole epoch",
+        paraphrase="the range test's pick hardly depends on whether the ramp takes a few batches, hundreds of steps or an"
+        " epoch",
         short="The range test's pick hardly depends on the length of the ramp",
         sources="TB 2; TD Learning Rate Finder; GL Q9; CP advanced Q3",
         quantifier="most",
@@ -116,10 +121,9 @@ _CLAIMS = {
         sides=(
             "hundreds: a ramp takes a few hundred steps, growing by a tenth or so in each [TB 2; GL Q9]",
             "one epoch: a ramp takes one epoch [TD Learning Rate Finder]",
-            "few batches: a ramp from 1e-7 takes a few batches, so that the LR would have to grow 25–50x in each [CP advanced"
-            " Q3]",
+            "few batches: a ramp from 1e-7 takes a few batches, so the LR would have to grow 25–50x in each [CP advanced Q3]",
         ),
-        measure="pick of a 1000-step ramp over that of a 100-step one: CI within 2x, for divergence and the steepest point",
+        measure="pick of a 1000-step ramp over that of a 100-step ramp: CI within 2x, for divergence and the steepest point",
     ),
     "finder.ratio": _claim(
         paraphrase="updates are about 1e-3 of the weights in most layers over the first few thousand steps of a healthy run",
@@ -133,8 +137,8 @@ _CLAIMS = {
         measure="median ratio over the weight matrices at η* of the longest runs: CI in [3e-4, 3e-3]",
     ),
     "scaling.sgd_linear": _claim(
-        paraphrase="the LR of SGD with warmup has to grow in proportion to the batch size, up to a limit, so that training"
-        " goes on as before",
+        paraphrase="SGD's LR, with warmup, must grow in proportion to the batch size, up to a limit, to keep training"
+        " unchanged",
         short="For SGD, the LR grows in proportion to the batch size",
         sources="TB 3; TB 12; GL Q8; GL Q14; GL Q33; GL Q43",
         regime=Regime(
@@ -149,8 +153,7 @@ _CLAIMS = {
         measure="slope of log η* on log B, for B ≤ B_crit/4: CI in [0.75, 1.25], nearer to 1 than to the square root's 1/2",
     ),
     "scaling.adam_sqrt": _claim(
-        paraphrase="the best LR of Adam grows roughly with the square root of the batch size, closer to that than in"
-        " proportion",
+        paraphrase="Adam's best LR grows roughly with the square root of the batch size, rather than in proportion",
         short="For Adam, the best LR grows roughly with the root of the batch size",
         sources="GL Q8; GL Q14; GL Q33; GL Q43; TB 3; TB 12",
         quantifier="most",
@@ -159,27 +162,22 @@ _CLAIMS = {
         lost="the factors in GL Q8 and Q14; the words square root remain",
         sides=(
             "square root: the LR of Adam grows with the square root of the batch [GL Q8; GL Q14; GL Q33; GL Q43]",
-            "always linear: the LR of every optimizer grows in proportion to the batch, in large language models too [TB 3; TB"
-            " 12]",
+            "always linear: the LR of every optimizer grows in proportion to the batch, also in LLMs [TB 3; TB 12]",
         ),
-        measure="slope CI in [0.25, 0.75], nearer to 1/2 than to 0 and 1, with fixed betas; rescaled betas reported beside",
+        measure="slope CI in [0.25, 0.75], nearer to 1/2 than to 0 and 1, with fixed betas; rescaled betas are reported",
     ),
     "scaling.breaks": _claim(
-        paraphrase="the rule that scales the LR with the batch fails past the critical batch size, from which on a larger"
-        " batch gains less than its share",
+        paraphrase="the rule that scales the LR with the batch fails past the critical batch size, where larger batches gain"
+        " less",
         short="The LR scaling rule fails past the critical batch size",
         sources="TB 11; TB 12; GL Q14; GL Q33; GL Q15; TB 3",
         regime="SGD and Adam, each with its rule",
         size="batches of about 8192 on ResNets (GL Q14)",
-        sides=(
-            "less: past the critical batch, doubling the batch gains less than 2x [TB 3; GL Q15]",
-            "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]",
-        ),
-        measure="loss(rule LR) − loss(tuned LR), of the fall: above 2% from 2 B_noise on, surely below up to B_noise/4",
+        sides=("less: past the critical batch, doubling the batch gains less than 2x [TB 3; GL Q15]", GAINS_NOTHING),
+        measure="loss(rule LR) − loss(tuned LR), of the loss reduction: above 2% from 2 B_noise on, below 2% up to B_noise/4",
     ),
     "scaling.trajectory": _claim(
-        paraphrase="the loss against examples seen stays the same if the LR is scaled with the batch, with warmup and below"
-        " the critical batch",
+        paraphrase="with warmup, below the critical batch, scaling the LR with the batch keeps loss against examples unchanged",
         short="The scaled LR leaves the loss against examples seen unchanged",
         sources="GL Q8; GL Q14; TB 3",
         regime="below the critical batch, with warmup",
@@ -188,47 +186,41 @@ _CLAIMS = {
             "per example: the rule keeps the progress per epoch and the training dynamics [GL Q8; GL Q14]",
             "per update: the rule keeps the step of each update [TB 3]",
         ),
-        measure="mean gap of the two curves after the first 10%, of the fall, ≤ 3% below B_crit; the number is ours",
+        measure="mean gap of the two curves after the first 10%, of the loss reduction: ≤ 3% (ours) below B_crit",
     ),
     "scaling.warmup_with_batch": _claim(
         paraphrase="a larger batch, whose LR is scaled up, needs a longer warmup",
         short="A larger batch needs a longer warmup",
         sources="GL Q43; TB 8; TD Warmup",
         regime="LR scaled up with the batch",
-        measure="gain by a longer warmup at the rule's LR, of the fall: larger by 1% at a large batch than at a small one",
+        measure="gain from longer warmup at the rule's LR, of the loss reduction: 1% larger at a large batch than at a small"
+        " one",
     ),
     "crit.hyperbola": _claim(
         paraphrase="past the critical batch size a doubled batch saves less than half the steps, even if the LR is tuned again",
         short="Past the critical batch, a doubled batch no longer halves the steps",
         sources="TB 3; GL Q15; TB 11; GL Q33",
-        sides=(
-            "less: past the critical batch each doubling still gains, by less than 2x [TB 3; GL Q15]",
-            "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]",
-        ),
-        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit, where (S/Smin−1)(E/Emin−1)=1 fits ln S to 0.15: CI below 1.7,"
-        " refuted above 1.9; equation and numbers are ours",
+        sides=(GAINS_LESS, GAINS_NOTHING),
+        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit, if (S/Smin−1)(E/Emin−1)=1 fits ln S to 0.15: CI < 1.7, refuted"
+        " > 1.9; equation and numbers are ours",
     ),
     "crit.noise_scale": _claim(
-        paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay",
+        paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay off",
         short="The critical batch is about the gradient noise scale",
         sources="GL Q15; GL Q34; GL Q44",
         quantifier="most",
         size="about 1x",
         lost="the formula of the noise scale in GL Q34",
         ungraded=("GL",),
-        sides=(
-            "pays: a larger batch pays up to the noise scale [GL Q15; GL Q44; GL Q34]",
-            "small batch: a large noise scale means that a small batch is fine [GL Q34]",
-        ),
-        measure="B_crit over the noise scale, both parts averaged from the first step to the target: CI in [1/3, 3], refuted"
-        " outside it; the number is ours",
+        sides=("pays: a larger batch pays off up to the noise scale [GL Q15; GL Q44; GL Q34]", SMALL_BATCH_FINE),
+        measure="B_crit over the noise scale, both parts averaged up to the target: CI in [1/3, 3] (ours), refuted outside",
     ),
     "crit.grows": _claim(
-        paraphrase="the gradient noise scale becomes larger in the course of training, and the best batch size with it",
-        short="The gradient noise scale becomes larger in the course of training",
+        paraphrase="the gradient noise scale grows during training, and the best batch size with it",
+        short="The gradient noise scale grows during training",
         sources="GL Q15; GL Q34",
-        measure="noise scale past the target over that of the first 5%: CI above 1.25 on every workload, refuted below 1;"
-        " report a plateau separately; the number is ours",
+        measure="noise scale past the target over that of the first 5%: CI > 1.25 (ours) on every workload, refuted < 1; a"
+        " plateau is reported",
     ),
     "crit.range": _claim(
         paraphrase="the critical batch size depends on the task, from about 1,000 to millions of tokens",
@@ -236,21 +228,17 @@ _CLAIMS = {
         sources="TB 3",
         regime="across tasks; the upper end needs large language models",
         size="1,000 to over 1,000,000 tokens",
-        measure="B_crit of one model on the same images with noisy labels over that with clean ones: CI ≥ 2, refuted ≤ 1.25;"
-        " B_crit of a language model in tokens between 1,000 and 4 million; 2, 1.25 and 4 million are ours",
+        measure="B_crit of one model and images with noisy over clean labels: CI ≥ 2, refuted ≤ 1.25; B_crit of a language"
+        " model between 1,000 and 4 million tokens (2, 1.25 and 4 million ours)",
     ),
     "crit.small_batch_slow": _claim(
-        paraphrase="slow progress per step probably means that the LR is too low, or that the batch is smaller than the noise"
-        " scale and a larger one would help",
-        short="Slow steps mean too low an LR or a batch below the noise scale",
+        paraphrase="slow progress per step probably means too low an LR, or a batch below the noise scale that should grow",
+        short="Slow progress means too low an LR or a batch below the noise scale",
         sources="GL Q44; TB 3; GL Q34",
         quantifier="some",
         regime="runs that are stable and slow",
-        sides=(
-            "larger batch: a batch below the noise scale makes each step gain little [GL Q44; TB 3]",
-            "small batch: a large noise scale means that a small batch is fine [GL Q34]",
-        ),
-        measure="S(B)/S(2B), tuned LR per B, for B ≤ B_crit/4: CI ≥ 1.5, refuted ≤ 1.25; theory has 1.67 to 2",
+        sides=("larger batch: a batch below the noise scale makes each step gain little [GL Q44; TB 3]", SMALL_BATCH_FINE),
+        measure="S(B)/S(2B), tuned LR per B, for B ≤ B_crit/4: CI ≥ 1.5, refuted ≤ 1.25; theory predicts 1.67 to 2",
     ),
     "crit.definition": _claim(
         kinds=("exact", "doubted", "disagreement"),
@@ -263,7 +251,7 @@ _CLAIMS = {
             "variance above: the noise scale is the gradient's covariance against its mean [GL Q34]",
             "mean above: the noise scale is the gradient's mean over the trace of its covariance [GL Q15]",
         ),
-        measure="unit check: doubling the noise must raise the scale",
+        measure="doubling the noise must raise the noise scale",
     ),
     "crit.advice": _claim(
         kinds=("empirical", "disagreement", "doubted"),
@@ -271,31 +259,27 @@ _CLAIMS = {
         short="A large noise scale means that a small batch is fine",
         sources="GL Q34; GL Q44; GL Q15",
         sides=(
-            "small batch: a large noise scale means that a small batch is fine [GL Q34]",
-            "large batch: a batch below the noise scale is too noisy, so a large noise scale asks for a large batch [GL Q44;"
-            " GL Q15; GL Q34]",
+            SMALL_BATCH_FINE,
+            "large batch: a batch below the noise scale is too noisy, so a large noise scale asks for a large batch [GL Q44; GL"
+            " Q15; GL Q34]",
         ),
-        measure="S(16)/S(128) where the measured noise scale is large (60% of the labels drawn at random) over that where it"
-        " is small, same model and images: supported if its CI lies below 0.95, refuted above 1.05",
+        measure="S(16)/S(128) at a large measured noise scale (60% random labels) over that at a small one, same model and"
+        " images: CI < 0.95, refuted > 1.05",
     ),
     "crit.ceiling": _claim(
-        paraphrase="a batch larger than the critical batch size brings no further speedup at all",
-        short="Past the critical batch there is no further speedup at all",
+        paraphrase="a batch larger than the critical batch size gives no further speed-up at all",
+        short="Past the critical batch there is no further speed-up at all",
         sources="TB 11; GL Q33; TB 3; GL Q15",
-        sides=(
-            "nothing: past the critical batch there is no further speedup [TB 11; GL Q33]",
-            "less: past the critical batch each doubling still gains, by less than 2x [TB 3; GL Q15]",
-        ),
-        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: supported if its CI lies below 1.02 on every workload,"
-        " refuted if one lies above 1.05; the numbers are ours",
+        sides=(GAINS_NOTHING, GAINS_LESS),
+        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: CI < 1.02 on every workload, refuted if one is > 1.05 (ours)",
     ),
     "warmup.widens": _claim(
         paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",
         short="Warmup stabilizes early training and prevents divergence",
         sources="TB 2; TB 11; TB 12; TD Warmup; CP Q2; CP Exercise 2; GL Q39",
         regime="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers",
-        measure="ratio of the largest trainable LR (within 5% of the fall of the best) with and without: supported if CI low ≥"
-        " 1.5; of the SGD runs that diverge without, the share it cures: CI low ≥ 0.5; the numbers are ours",
+        measure="largest trainable LR (within 5% of the best loss reduction) with over without: CI low ≥ 1.5; share of the SGD"
+        " runs diverging without that it saves: CI low ≥ 0.5 (ours)",
     ),
     "warmup.improves_best": _claim(
         paraphrase="warmup lowers the final loss even if the LR is tuned both with it and without it",
@@ -303,8 +287,8 @@ _CLAIMS = {
         sources="TB 2; GL Q13",
         quantifier="most",
         own=True,
-        measure="loss without, tuned, less loss with every length, tuned, as a share of the fall: supported if CI low ≥ 1%,"
-        " refuted if the CI lies within 1% or below 0; the numbers are ours",
+        measure="tuned loss without minus with warmup of every length, of the loss reduction: CI low ≥ 1%, refuted if the CI"
+        " lies within ±1% or below 0 (ours)",
     ),
     "warmup.transformer_diverges": _claim(
         kinds=("empirical", "doubted", "disagreement"),
@@ -320,7 +304,7 @@ _CLAIMS = {
             "unstable: large models become unstable if they start at the full LR [TB 2]",
             "can: starting at a large LR can destabilize training [CP Q2]",
         ),
-        measure="failure rate at the warmup arm's η* ≥ 0.8; the number is ours",
+        measure="failure rate at the η* of warmup ≥ 0.8 (ours)",
     ),
     "warmup.duration": _claim(
         paraphrase="warmup usually takes 0.5–5% of the steps, or in LLM pretraining 0.5–2% or about 2,000 steps, or 500–10,000"
@@ -334,8 +318,8 @@ _CLAIMS = {
             "share: warmup takes a share of the steps, 0.5–5% or 0.5–2% [GL Q13; GL Q17]",
             "absolute: warmup takes a number of steps, 2,000 or 500–10,000 [TD Warmup; GL Q13]",
         ),
-        measure="tuned loss of 5% warmup no worse than that of 20% by 0.5% of the fall, or 1% where seeds scatter by more;"
-        " that of 0.5% likewise in runs of 10,000 steps and more; the numbers are ours",
+        measure="tuned loss of 5% warmup no worse than that of 20% by 0.5% of the loss reduction, or 1% if seeds scatter more;"
+        " likewise 0.5% warmup in runs of 10,000 steps and more (ours)",
     ),
     "warmup.mechanism": _claim(
         paraphrase="Adam's second moment, unreliable and low over the first few hundred steps, is one of several reasons why"
@@ -349,8 +333,8 @@ _CLAIMS = {
             "low anyway: the early second moment is too low even after bias correction [TD Warmup; GL Q13]",
             "corrected: bias correction restores the size of the early second moment [GL Q23]",
         ),
-        measure="largest trainable LR without a ramp, as a share of the octaves that 20% warmup gains: with a second moment"
-        " formed at LR zero and with v0=g0², supported if CI low ≥ 0.5; octaves that SGD gains, which has none, CI low ≥ 0.25",
+        measure="share of the octaves gained by 20% warmup that a second moment formed at LR zero, and v0=g0², recover: CI low"
+        " ≥ 0.5; octaves gained by SGD, which has no second moment: CI low ≥ 0.25",
     ),
     "warmup.early_gradients": _claim(
         kinds=("disagreement",),
@@ -359,67 +343,57 @@ _CLAIMS = {
         sources="TB 2; TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
         regime="TD and GL: transformers, near initialization",
         sides=(
-            "large, noisy: early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance"
-            " (TD) [TB 11; TB 12; TD Warmup; GL Q13; CP Q2]",
+            "large, noisy: early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)"
+            " [TB 11; TB 12; TD Warmup; GL Q13; CP Q2]",
             "small: early gradients are small [TB 2]",
         ),
-        measure="gradient norm and variance over the first 1% against the last 10%",
+        measure="gradient norm and variance in the first 1% of the steps over the last 10%",
     ),
     "warmup.late_nan": _claim(
-        paraphrase="too high a peak LR at the end of warmup is the usual cause of NaN at steps 100–500, and more warmup cures"
-        " it; a bad batch or an outlier in Adam's state can be it too, and clipping cures those",
+        paraphrase="too high a peak LR at the end of warmup is the usual cause of NaN at steps 100–500, cured by more warmup; a"
+        " bad batch or an outlier in Adam's state, cured by clipping, can be another",
         short="NaN at steps 100–500 usually means too high a peak after warmup",
         sources="GL Q39; CP Q1",
         quantifier="most",
         regime="runs that reach NaN at steps 100–500",
         size="steps 100–500",
-        sides=(
-            "warmup first: the peak LR is too high, so warmup is added or made longer [GL Q39]",
-            "clip first: the gradients explode: clip them [CP Q1]",
-        ),
-        measure="step of divergence against end of warmup, for a short warmup and for one three times as long; the peak at"
-        " which half of the runs diverge, longer over shorter: supported if CI low ≥ 1.4, refuted if CI high ≤ 1.2; the"
-        " numbers are ours",
+        sides=(WARMUP_FIRST, CLIP_FIRST),
+        measure="step of divergence over the end of warmup, for a short warmup and one three times as long; peak LR at which"
+        " half of the runs diverge, longer over shorter: CI low ≥ 1.4, refuted if CI high ≤ 1.2 (ours)",
     ),
     "warmup.clip_first": _claim(
-        paraphrase="exploding gradients are the most likely reason why a large transformer reaches NaN some hundred steps in,"
-        " and clipping is the cure",
-        short="Clipping is the likeliest cure of NaN some hundred steps in",
+        paraphrase="exploding gradients are the likeliest cause of NaN in a large transformer after hundreds of steps, and"
+        " clipping is the cure",
+        short="Clipping is the likeliest cure of NaN after hundreds of steps",
         sources="CP Q1; GL Q39",
         quantifier="most",
-        regime="large transformers that reach NaN some hundred steps in",
+        regime="large transformers that reach NaN after hundreds of steps",
         size="clipping at norm 1.0",
-        sides=(
-            "clip first: the gradients explode: clip them [CP Q1]",
-            "warmup first: the peak LR is too high, so warmup is added or made longer [GL Q39]",
-        ),
-        measure="of the runs that diverge some hundred steps in, the share that clipping at 1.0 cures: supported if over half,"
-        " and if longer warmup alone cures under 30%; refuted if under half; the numbers are ours",
+        sides=(CLIP_FIRST, WARMUP_FIRST),
+        measure="share of the runs diverging after hundreds of steps that clipping at 1.0 saves: over half, and under 30% by"
+        " longer warmup alone; refuted if under half (ours)",
     ),
     "prec.bf16_loss": _claim(
         paraphrase="BF16 training reaches a loss similar to FP32's and needs no loss scaling",
         short="BF16 reaches FP32's loss without loss scaling",
         sources="TB 7; TB 11; TB 12",
-        measure="no worse than FP32 by 0.5% of the fall, on every workload; the number is ours",
+        measure="no worse than FP32 by 0.5% of the loss reduction (ours) on every workload",
     ),
     "prec.fp16_underflow": _claim(
         paraphrase="small gradients underflow to zero in FP16 training without loss scaling, and learning may stop",
         short="FP16 gradients underflow to zero without loss scaling",
         sources="TB 7; TD Mixed Precision Training; CP advanced Q2; SG Common Failure Modes",
         regime="FP16 training",
-        sides=(
-            "zeros: small gradients become zero, and learning stops (CP) [TB 7; TD Mixed Precision Training; CP advanced Q2]",
-            "NaN: training without gradient scaling gives NaN [SG Common Failure Modes]",
-        ),
-        measure="at two million tokens a step: share of non-zero activation gradients that cast to 0 ≥ 1%, loss worse than"
-        " FP32, and 90% of the fall lost at FP32's LR (learning stops); the numbers are ours",
+        sides=(ZEROS, NAN),
+        measure="at 2M tokens per step: ≥ 1% of non-zero activation gradients cast to 0, loss worse than FP32's, and 90% of the"
+        " loss reduction lost at FP32's LR, which is 'learning stops' (ours)",
     ),
     "prec.fp16_scaled": _claim(
         paraphrase="FP16 training with loss scaling reaches a loss similar to FP32's",
         short="FP16 with loss scaling reaches FP32's loss",
         sources="TB 7",
         regime="mixed precision with FP16 passes and FP32 weights",
-        measure="no worse than FP32 by 0.5% of the fall, on every workload; the number is ours",
+        measure="no worse than FP32 by 0.5% of the loss reduction (ours) on every workload",
     ),
     "prec.fp16_overflow": _claim(
         paraphrase="runs that overflow in FP16 survive in BF16",
@@ -427,14 +401,14 @@ _CLAIMS = {
         sources="TB 7; TB 8; TB 11; TD Mixed Precision Training; GL Q38; CP advanced Q2",
         regime="FP16 runs that overflow; GL Q38: in the forward pass of step 1",
         size="FP16 ends at 65504 (CP)",
-        measure="of runs that overflow in FP16, from large features or a high LR, whether most survive in BF16",
+        measure="share of the runs that overflow in FP16, from large features or a high LR, that survive in BF16: most",
     ),
     "prec.grad_norms": _claim(
         paraphrase="gradient norms in mixed precision are similar to FP32's",
         short="Gradient norms in mixed precision are similar to FP32's",
         sources="TB 7",
         regime="mixed precision in BF16 or FP16",
-        measure="median relative difference ≤ 5%, beyond FP32's own where runs part from themselves; the number is ours",
+        measure="median relative difference ≤ 5% (ours), beyond that of two FP32 runs if these differ",
     ),
     "prec.range": _claim(
         kinds=("exact",),
@@ -451,7 +425,7 @@ _CLAIMS = {
         sources="TB 7",
         quantifier="some",
         regime="mixed precision",
-        measure="error of layer norm in 16 bits against FP64 ≥ 8 unit roundoffs, a matrix product's below; the number is ours",
+        measure="error in 16 bits against FP64: ≥ 8 unit roundoffs (ours) for layer norm, less for a matrix product",
     ),
     "prec.speed": _claim(
         kinds=("speed", "disagreement"),
@@ -471,8 +445,8 @@ _CLAIMS = {
         kinds=("speed", "disagreement"),
         paraphrase="mixed precision takes about half of the memory",
         short="Mixed precision takes about half of the memory",
-        sources="SG Mixed Precision Training; SG Memory Optimization Checklist; SG Single GPU Training Strategy; TB 7; TD"
-        " Mixed Precision Training",
+        sources="SG Mixed Precision Training; SG Memory Optimization Checklist; SG Single GPU Training Strategy; TB 7; TD Mixed"
+        " Precision Training",
         regime="SG: autocast and a gradient scaler on FP32 weights",
         size="about 50%",
         sides=(
@@ -484,11 +458,11 @@ _CLAIMS = {
     ),
     "prec.fp8": _claim(
         kinds=("speed",),
-        paraphrase="FP8 saves still more memory on Hopper and Blackwell GPUs, and its scales need care, one per tensor",
-        short="FP8 saves still more memory and needs a scale per tensor",
+        paraphrase="FP8 saves even more memory on Hopper and Blackwell GPUs, and needs careful scaling, one scale per tensor",
+        short="FP8 saves even more memory and needs a scale per tensor",
         sources="TB 7",
         regime="Hopper and Blackwell GPUs",
-        measure="loss gap with/without per-tensor scaling (emulated on CPU); speed and memory on Hopper",
+        measure="loss with and without per-tensor scaling (emulated on CPU); speed and memory on Hopper",
     ),
     "prec.fp16_nan": _claim(
         paraphrase="FP16 training without gradient scaling can give NaN",
@@ -496,12 +470,9 @@ _CLAIMS = {
         sources="SG Common Failure Modes; TB 7; TD Mixed Precision Training; CP advanced Q2",
         quantifier="some",
         regime="FP16 training",
-        sides=(
-            "NaN: training without gradient scaling gives NaN [SG Common Failure Modes]",
-            "zeros: small gradients become zero, and learning stops (CP) [TB 7; TD Mixed Precision Training; CP advanced Q2]",
-        ),
-        measure="share of FP16 runs without scaling that reach NaN where gradients underflow, at a high LR, with large"
-        " features: supported if on one of these most do and most scaled runs do not, refuted if on none",
+        sides=(NAN, ZEROS),
+        measure="share of unscaled FP16 runs that reach NaN with underflowing gradients, a high LR, large features: supported"
+        " if in one case most do and most scaled runs do not, refuted if in none",
     ),
     "prec.mixed_formats": _claim(
         kinds=("exact", "disagreement"),
@@ -514,23 +485,23 @@ _CLAIMS = {
             "FP32 backward: the backward pass runs in FP32 [SG Mixed Precision Training]",
             "16 bits: forward and backward pass both run in 16 bits [TB 7; TD Mixed Precision Training]",
         ),
-        measure="number format of the backward pass's matrix products under autocast, over which the sides part: supported if"
-        " all are FP32, refuted if most are 16 bits wide",
+        measure="number format of the backward pass's matrix products under autocast: supported if all are FP32, refuted if"
+        " most have 16 bits",
     ),
     "prec.lr_range": _claim(
         paraphrase="the range of LRs at which training is stable can depend on the number format alone",
         short="The range of stable LRs can depend on the number format alone",
         sources="GL Q8",
         quantifier="some",
-        measure="largest trainable LR in BF16 and in FP16 over that in FP32, all else equal: supported if a CI lies outside"
-        " [0.8, 1.25], refuted if all lie inside; the number is ours",
+        measure="largest trainable LR in BF16 and in FP16 over FP32's, all else equal: a CI outside [0.8, 1.25], refuted if all"
+        " are inside (ours)",
     ),
     "decay.cosine_vs_linear": _claim(
         paraphrase="linear decay is competitive with cosine decay",
         short="Linear decay is competitive with cosine decay",
         sources="GL Q18",
         regime="LLM pretraining",
-        measure="paired gap at each arm's best LR as a share of the fall, no worse by 0.5%, at 20 and 80 tokens per parameter",
+        measure="tuned loss no worse by 0.5% of the loss reduction, at 20 and 80 tokens per parameter",
     ),
     "decay.cosine_vs_step": _claim(
         paraphrase="cosine decay reaches a lower loss than step decay on most tasks of large scale",
@@ -538,7 +509,7 @@ _CLAIMS = {
         sources="GL Q18",
         quantifier="most",
         regime=Regime(words="tasks of large scale", least_parameters=100_000_000),
-        measure="two step schedules, each at its best LR: above cosine decay by 0.5% of the fall or more",
+        measure="two step schedules, each at its best LR: worse than cosine decay by at least 0.5% of the loss reduction",
     ),
     "decay.beats_constant": _claim(
         paraphrase="an LR that decays reaches a lower loss than a constant one",
@@ -547,13 +518,12 @@ _CLAIMS = {
         quantifier="most",
         regime="production runs, LLM pretraining",
         own=True,
-        measure="constant LR against five decaying shapes at 20 and 80 tokens per parameter, each at its best LR: above most"
-        " of them by 0.5% of the fall or more",
+        measure="constant LR against five decaying shapes at 20 and 80 tokens per parameter, each at its best LR: worse than"
+        " most by at least 0.5% of the loss reduction",
     ),
     "decay.final_positive": _claim(
         kinds=("empirical", "doubted", "disagreement"),
-        paraphrase="the LR usually ends at about 10% of its peak, because an LR of zero learns nothing at the end and may let"
-        " the optimizer's state drift",
+        paraphrase="the LR usually ends at about 10% of its peak: at zero nothing is learnt and optimizer state may drift",
         short="The LR usually ends at about 10% of its peak, not at zero",
         sources="GL Q20; GL Q17; GL Q58; TB 2; CP Q4; CP Exercise 2",
         quantifier="most",
@@ -564,13 +534,12 @@ _CLAIMS = {
             "10%: the LR ends above zero, at about 10% of its peak [GL Q20; GL Q17; TB 2]",
             "zero: the formula of cosine decay ends at zero [CP Q4; CP Exercise 2]",
         ),
-        measure="min over η of loss(0) less that of loss(10%), against tokens per parameter (2 to 80): 0.2% of the fall or"
-        " more at most of 20, 40 and 80",
+        measure="tuned loss of decay to zero minus that to 10%: ≥ 0.2% of the loss reduction at most of 20, 40 and 80 tokens",
     ),
     "decay.half_way": _claim(
         kinds=("exact",),
-        paraphrase="cosine decay to zero is at half of the peak LR half-way from the end of warmup",
-        short="Cosine decay to zero is at half of the peak LR half-way",
+        paraphrase="cosine decay to zero is at half of the peak LR halfway from the end of warmup",
+        short="Cosine decay to zero is at half of the peak LR halfway",
         sources="CP Q4",
         quantifier="exact",
         regime="cosine decay to zero, counted from the end of warmup",
@@ -584,42 +553,36 @@ _CLAIMS = {
         quantifier="most",
         regime="LLM pretraining",
         own=True,
-        measure="paired gap as a share of the fall, no worse by 0.5%, at 20 and 80 tokens per parameter",
+        measure="tuned loss no worse by 0.5% of the loss reduction, at 20 and 80 tokens per parameter",
     ),
     "decay.plateau_rule": _claim(
-        paraphrase="lowering the LR helps on a plateau with underfitting and raising it does not; ReduceLROnPlateau, by 10x,"
-        " serves runs of unknown length",
+        paraphrase="on a plateau with underfitting lowering the LR helps and raising it does not; for runs of unknown length"
+        " use ReduceLROnPlateau, by 10x",
         short="On a plateau, lowering the LR helps and raising it does not",
         sources="CP Q3; GL Q19; GL Q37; TB 6",
         regime="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget",
         size="x0.1 (GL Q19)",
-        sides=(
-            "lower: lower the LR; raising it only makes the loss oscillate [CP Q3; GL Q19]",
-            "too low: a plateau can mean that the LR is too low [GL Q37; TB 6]",
-        ),
-        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR: x0.1 gains 0.5% of the fall"
-        " or more, x10 nothing",
+        sides=("lower: lower the LR; raising it only makes the loss oscillate [CP Q3; GL Q19]", TOO_LOW),
+        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR: x0.1 gains ≥ 0.5% of the loss"
+        " reduction, x10 nothing",
     ),
     "decay.raise_lr": _claim(
         paraphrase="raising the LR on a plateau never helps, it only makes the loss oscillate",
         short="Raising the LR on a plateau never helps",
         sources="CP Q3; GL Q37; TB 6",
         regime="plateaus with underfitting",
-        sides=(
-            "never: raising the LR on a plateau only makes the loss oscillate [CP Q3]",
-            "too low: a plateau can mean that the LR is too low [GL Q37; TB 6]",
-        ),
-        measure="loss after x10 from a plateau of too low an LR, on which the documents disagree, other plateaus and x2 beside"
-        " it: supported if raising gains less than 0.5% of the fall, refuted if it gains 2% or more; the numbers are ours",
+        sides=("never: raising the LR on a plateau only makes the loss oscillate [CP Q3]", TOO_LOW),
+        measure="loss after x10 from a plateau of too low an LR, on which the documents disagree: raising gains < 0.5% of the"
+        " loss reduction, refuted if ≥ 2% (ours); other plateaus and x2 are reported",
     ),
     "decay.first_half": _claim(
-        paraphrase="most of the progress under cosine decay is made in the first half of the steps, at the high LR",
+        paraphrase="with cosine decay most progress is made in the first half of the steps, at the high LR",
         short="Most progress is made in the first half of the steps, at high LR",
         sources="GL Q18",
         regime="cosine decay in LLM pretraining",
         size="most, that is more than half",
-        measure="share of the loss's fall, counted from the end of warmup, in the first half of the steps under cosine decay:"
-        " supported if the CI lies above 0.5, refuted if below; linear, warmup-stable-decay and constant beside it",
+        measure="share of the loss reduction after warmup in the first half of the steps, cosine decay: CI > 0.5, refuted"
+        " below; linear, warmup-stable-decay and constant are reported",
     ),
     "mup.sp_shifts": _claim(
         paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",
@@ -627,7 +590,7 @@ _CLAIMS = {
         sources="GL Q16; GL Q35",
         quantifier="some",
         regime="models from 1B to 70B parameters",
-        measure="slope of log2 η* on log2 width, heads of one size: CI < −0.3; the number is ours",
+        measure="slope of log2 η* on log2 width, heads of one size: CI < −0.3 (ours)",
     ),
     "mup.invariant": _claim(
         paraphrase="the best LR under muP does not change with width",
@@ -635,32 +598,31 @@ _CLAIMS = {
         sources="GL Q16; GL Q35",
         regime="large language models that differ in width",
         size="no change",
-        measure="slope CI in [−1/6, 1/6], half an octave over 8x in width, over ≥ 8x width, ≥ 4 widths, where the standard"
-        " parametrization shifts; the number is ours",
+        measure="slope CI in [−1/6, 1/6], half an octave over 8x in width (ours), over ≥ 4 widths and 8x, if the standard"
+        " parametrization shifts",
     ),
     "mup.regret": _claim(
-        paraphrase="hyperparameters that muP finds with a small model, the LR among them, suit the largest model too",
+        paraphrase="under muP, hyperparameters tuned on a small model, such as the LR, suit the largest model, too",
         short="Under muP an LR tuned on a small model suits the largest one",
         sources="GL Q16; GL Q35",
         regime="from small models to 70B parameters",
         size="the same value",
-        measure="regret ≤ 1% of the fall in loss under muP, larger by ≥ 1% under SP; the numbers are ours",
+        measure="regret ≤ 1% of the loss reduction under muP, larger by ≥ 1% in standard parametrization (ours)",
     ),
     "mup.coord_check": _claim(
         paraphrase="activations under muP neither grow nor vanish with width",
         short="Under muP activations neither grow nor vanish with width",
         sources="GL Q35",
         own=True,
-        measure="log-size against log-width slope of the last block and the logits within ±0.1, mean over steps 1–5; SP beside"
-        " it; the number is ours",
+        measure="slope of log activation size on log width, last block and logits, mean over steps 1–5: within ±0.1 (ours)",
     ),
     "mup.depth": _claim(
-        paraphrase="the best LR without muP depends on depth and on details of the architecture too, not only on width",
+        paraphrase="without muP the best LR depends not only on width, but also on depth and architectural details",
         short="Without muP the best LR depends on depth too, not only on width",
         sources="GL Q16",
         regime="models from 1B to 70B parameters",
-        measure="slope of log2 η* on log2 depth, from 1 to 8 (2 to 32 on a GPU) at muP's base width, where it is the standard"
-        " parametrization: supported if the CI lies outside [−0.1, 0.1], refuted if inside; the number is ours",
+        measure="slope of log2 η* on log2 depth, 1 to 8 (2 to 32 on a GPU), at the base width, where muP and the standard"
+        " parametrization agree: CI outside [−0.1, 0.1], refuted inside (ours)",
     ),
     "lr.sharp": _claim(
         paraphrase="a 2–3x change of the LR often decides whether a run diverges or is among the best",
@@ -669,22 +631,20 @@ _CLAIMS = {
         quantifier="some",
         regime="a fixed architecture near the state of the art",
         size="2–3x",
-        measure="factor from the last LR within 5% of the fall to one that loses half of it: supported if 3 or less; and loss"
-        " at 3x η*: supported if a quarter of the fall is lost, refuted if 5%; 'often' is on most workloads; the shares are"
-        " ours",
+        measure="factor from the last LR within 5% of the loss reduction to one that loses half of it: ≤ 3; share lost at 3x"
+        " η*: ≥ a quarter, refuted ≤ 5%; 'often' means on most workloads (shares ours)",
     ),
     "lr.too_low": _claim(
-        paraphrase="an LR that is too low trains very slowly, may run out of budget first, and may not leave saddles and"
-        " shallow minima",
+        paraphrase="too low an LR trains very slowly, may run out of budget, and may get stuck at saddles and shallow minima",
         short="Too low an LR trains very slowly and may run out of budget",
         sources="TB 2; GL Q5",
         lost="the lower bound of the update-to-weight ratio in GL Q5",
         ungraded=("GL",),
-        measure="steps to a fixed loss at η*/10, η*/100",
+        measure="steps to a fixed loss at η*/10; loss at η*/10 and η*/100 at equal steps",
     ),
     "lr.too_high": _claim(
-        paraphrase="an LR that is too high makes the loss bounce and the gradient norm large, and the run possibly diverges",
-        short="Too high an LR makes the loss bounce, and the run possibly diverges",
+        paraphrase="too high an LR makes the loss bounce and the gradient norm large, and the run may diverge",
+        short="Too high an LR makes the loss bounce, and the run may diverge",
         sources="TB 2; TB 11; GL Q4",
         quantifier="some",
         regime="GL Q4: plain gradient descent, and Adam apart",
@@ -695,23 +655,20 @@ _CLAIMS = {
             "possibly: the loss bounces and possibly diverges [TB 2]",
             "surely: swings grow until the loss is NaN; with Adam, spikes may recover [GL Q4]",
         ),
-        measure="at the first LR that loses a tenth of the fall against η*: share of evaluations at which the loss rises by 1%"
-        " of it more by 0.1, gradient norm 2x; what diverges bounces; the numbers are ours",
+        measure="at the first LR that loses a tenth of the loss reduction, against η*: share of evaluations with a rise by 1%"
+        " of it larger by 0.1, gradient norm 2x (ours); diverged runs count as bouncing",
     ),
     "lr.norm_falls": _claim(
-        paraphrase="the loss falls smoothly and the gradient norm falls with time at a good LR",
+        paraphrase="at a good LR the loss falls smoothly and the gradient norm decreases over time",
         short="At a good LR the gradient norm falls during training",
         sources="TB 2; TB 4; TB 1; GL Q11; GL Q12; GL Q42",
         regime="an LR in the sweet spot",
-        sides=(
-            "smooth: the loss falls smoothly at the right LR, and swings mean too high an LR [TB 1; TB 2]",
-            "spikes: the loss spikes or bounces now and then at the best LR [GL Q11; GL Q12; GL Q42]",
-        ),
-        measure="slope of log norm after warmup: CI < 0; the rate of spikes at η* decides between the sides",
+        sides=(SMOOTH, SPIKES),
+        measure="slope of the log norm after warmup: CI < 0; the rate of spikes at η* decides between the sides",
     ),
     "lr.layers_differ": _claim(
-        paraphrase="a good-looking loss can hide one layer that hardly moves and another that explodes, which the ratio of"
-        " update to weight shows layer by layer",
+        paraphrase="a good-looking loss can hide one layer that hardly moves and another that explodes; update-to-weight ratios"
+        " per layer show them",
         short="A good loss can hide a layer that is stuck and one that explodes",
         sources="GL Q7; GL Q10; TB 4; TD Gradient Flow Diagnostics",
         quantifier="some",
@@ -722,22 +679,22 @@ _CLAIMS = {
             "differ: layers may behave differently, although the loss looks fine [GL Q7; GL Q10; TB 4]",
             "similar: gradients are of similar size in all layers of a healthy run [TD Gradient Flow Diagnostics]",
         ),
-        measure="one matrix at a hundredth of the LR, or at thirty times it: the loss is no worse by 5% of the fall, while the"
-        " update ratios are 10x further apart; those of a healthy run are reported; the numbers are ours",
+        measure="with one matrix at a hundredth of the LR, or thirty times it, the loss is no worse by 5% of the loss"
+        " reduction, and the spread of update ratios is 10x wider (ours); that of a healthy run is reported",
     ),
     "lr.phases": _claim(
-        paraphrase="a healthy run's training loss typically falls fast, then steadily, then flattens, with the validation loss"
-        " close by until it may rise",
+        paraphrase="a healthy training loss typically falls fast, then steadily, then flattens; validation loss is close, and"
+        " may rise late",
         short="A healthy loss typically falls fast, then steadily, then flattens",
         sources="TB 1",
         quantifier="most",
         regime="healthy runs",
-        measure="segmented fit; share of the total drop in the first 10%; the number is ours",
+        measure="share of the loss reduction left after the first tenth, and bends of the training loss (ours)",
     ),
     "lr.grad_not_loss": _claim(
-        paraphrase="the gradient norm tells why a loss is flat: near zero means a critical point, healthy means too small an"
-        " LR, huge means too large",
-        short="The gradient norm tells why a loss is flat",
+        paraphrase="the gradient norm shows why a loss is flat: near zero means a critical point, normal too small an LR, huge"
+        " too large an LR",
+        short="The gradient norm shows why a loss is flat",
         sources="GL Q37; TB 4; TB 11; TD Loss Landscape and Optimization Trajectory",
         regime="flat losses",
         sides=(
@@ -745,26 +702,23 @@ _CLAIMS = {
             "vanishing: a norm near zero means vanishing gradients [TB 4; TB 11]",
             "plateau: a norm near zero means a plateau, which momentum crosses [TD Loss Landscape and Optimization Trajectory]",
         ),
-        measure="classify flat runs by norm; balanced accuracy of the rule",
+        measure="balanced accuracy of classifying flat runs by their norm",
     ),
     "lr.smooth": _claim(
         paraphrase="the best LR gives a smooth loss curve, and oscillation means that the LR is too high",
         short="The best LR gives a smooth curve; oscillation means too high an LR",
         sources="TB 1; TB 2; GL Q11; GL Q12; GL Q42",
-        sides=(
-            "smooth: the loss falls smoothly at the right LR, and swings mean too high an LR [TB 1; TB 2]",
-            "spikes: the loss spikes or bounces now and then at the best LR [GL Q11; GL Q12; GL Q42]",
-        ),
-        measure="share of evaluations at which the loss on one sample rises by 1% of the fall, at η* less that at η*/4:"
-        " supported if not more by 0.1, refuted if more; spikes of single batches are reported; the numbers are ours",
+        sides=(SMOOTH, SPIKES),
+        measure="share of evaluations with a rise by 1% of the loss reduction, η* minus η*/4: ≤ 0.1, refuted above (ours);"
+        " spikes of single batches are reported",
     ),
     "lr.most_important": _claim(
         paraphrase="the LR is the most important hyperparameter",
         short="The LR is the most important hyperparameter",
         sources="TB 2",
-        measure="mean distance of the losses at x2 and x10, up and down, from that without a change, of LR, weight decay, β2"
-        " or momentum (at an equal LR / (1 - momentum)), batch, warmup and clipping norm: supported if the LR's is the largest"
-        " on at least 3 of 4 workloads, refuted if on at most 1",
+        measure="mean distance of the losses at x2 and x10, up and down, from the unchanged one, of LR, weight decay, β2 or"
+        " momentum (at equal LR / (1 - momentum)), batch, warmup and clipping norm: the LR's is the largest on at least 3 of 4"
+        " workloads, refuted if on at most 1",
     ),
     "adam.lr_tolerance": _claim(
         paraphrase="Adam removes most of SGD's sensitivity to the LR",
@@ -772,13 +726,12 @@ _CLAIMS = {
         sources="GL Q21; GL Q45",
         regime="ill-conditioned problems; transformers and embeddings",
         size="most, that is more than half",
-        measure="width in octaves of the LR basin within 5% of best, under Adam and under SGD: most is removed if Adam's is at"
-        " least twice as wide",
+        measure="octaves of LR within 5% of the best, Adam over SGD: at least twice as wide",
     ),
     "eos.quadratic": _claim(
         kinds=("exact",),
-        paraphrase="gradient descent on a quadratic converges only below an LR of 2/λmax, is fastest at 2/(λmax+λmin), and its"
-        " rate follows the condition number",
+        paraphrase="gradient descent on a quadratic converges only below an LR of 2/λmax, fastest at 2/(λmax+λmin), at a rate"
+        " set by the condition number",
         short="On a quadratic, gradient descent converges only below 2/λmax",
         sources="GL Q3",
         quantifier="exact",
@@ -795,13 +748,11 @@ _CLAIMS = {
         size="the stability limit itself",
         lost="the limit in GL Q11, 2/LR",
         ungraded=("GL",),
-        measure="median LR x sharpness over the optimizer's limit, at the edge: supported within 0.9 and 1.2, refuted outside"
-        " 0.7 and 1.5, for full-batch gradient descent at three LRs (limit 2); heavy-ball and Nesterov's momentum (3.8,"
-        " 1.357), Adam, preconditioned (38), and batches are reported",
+        measure="median LR x sharpness over the limit of 2, at the edge, full-batch gradient descent at three LRs: within [0.9,"
+        " 1.2], refuted outside [0.7, 1.5]; heavy-ball, Nesterov, Adam and batches are reported",
     ),
     "eos.nonmonotone": _claim(
-        paraphrase="the loss at the edge of stability bounces from step to step and falls in the long run, and that is part of"
-        " healthy training",
+        paraphrase="at the edge of stability the loss bounces from step to step but falls in the long run, in healthy training",
         short="At the edge of stability the loss bounces, and falls in the long run",
         sources="GL Q11; GL Q12; GL Q42; TB 1; TB 2",
         regime="deep networks at the edge of stability",
@@ -809,8 +760,8 @@ _CLAIMS = {
             "healthy: bouncing at the edge of stability can be part of a healthy run [GL Q11; GL Q12; GL Q42]",
             "concerning: healthy training is smooth, and oscillation there is a concern [TB 1; TB 2]",
         ),
-        measure="at the edge of stability the loss rises at 10% of the steps or more and falls in 80% of windows of 100 steps"
-        " or more; refuted at 2% and at half; the numbers are ours",
+        measure="at the edge the loss rises in ≥ 10% of the steps and falls in ≥ 80% of windows of 100 steps; refuted at 2% and"
+        " at half (ours)",
     ),
     "eos.newton": _claim(
         kinds=("exact",),
@@ -830,8 +781,7 @@ _CLAIMS = {
         regime="independent samples",
         lost="the formula in TB 3 and in GL Q2, one over the batch size",
         ungraded=("TB", "GL"),
-        measure="slope of log variance on log B at weights that stand still: in [−1.1, −0.9]; without replacement against (N −"
-        " B) / (N − 1), reported",
+        measure="slope of log variance on log B at fixed weights: in [−1.1, −0.9]; sampling without replacement is reported",
     ),
     "noise.step_cost": _claim(
         kinds=("exact", "speed"),
@@ -840,8 +790,7 @@ _CLAIMS = {
         sources="TB 3",
         quantifier="exact",
         size="linear",
-        measure="FLOPs of a step against B: slope of log on log 1; step time against B is our question (on a GPU flat until"
-        " saturation), it is reported and grades nobody",
+        measure="log-log slope of a step's FLOPs on B: 1; step time is our question and only reported",
     ),
     "noise.memory": _claim(
         kinds=("speed", "disagreement"),
@@ -856,8 +805,7 @@ _CLAIMS = {
             "6 GB: batch 32 to 8 saves 6 GB of parts that sum to 31 GB [SG Single GPU Training Strategy]",
             "not always: a smaller batch does not always cure running out of memory [SG Edge Cases and Follow-Up Questions]",
         ),
-        measure="peak memory against B, of all and of activations apart; linear in all supports, linear in activations only"
-        " refutes SG's 4x",
+        measure="peak memory against B, total and activations: linear in total supports, in activations only refutes SG's 4x",
     ),
     "noise.temperature": _claim(
         paraphrase="SGD's implicit regularization is set by the ratio of LR to batch size",
@@ -867,11 +815,11 @@ _CLAIMS = {
         lost="the ratio in GL Q32 and Q47, LR over batch size",
         ungraded=("GL",),
         sides=(
-            "in proportion: the LR has to change in proportion to the batch to keep the regularization [GL Q32; GL Q47]",
+            "in proportion: the LR must change in proportion to the batch to keep the regularization [GL Q32; GL Q47]",
             "square root: the LR of Adam changes with the square root of the batch [GL Q14]",
         ),
-        measure="share of the variance of final sharpness and of test loss that lies between lines of equal η/B, at equal η x"
-        " steps, for at equal epochs the same line is the same training time; lines of equal η/√B and of equal η beside it",
+        measure="share of the variance of final sharpness and test loss between lines of equal η/B, at equal η x steps; lines"
+        " of equal η/√B and of equal η are reported",
     ),
     "gen.small_batch": _claim(
         paraphrase="small batches generalize better than large ones in some cases",
@@ -884,47 +832,41 @@ _CLAIMS = {
             "plainly: small batches with suitable noise find minima that generalize better [TD Loss Landscape and Optimization"
             " Trajectory]",
         ),
-        measure="test loss of a large batch less that of a small one, as a share of the fall: at one LR and equal updates, at"
-        " tuned LRs and equal epochs, and at tuned LRs and equal updates; supported from 1% on, refuted below 0; test errors,"
-        " and one LR at equal epochs, are reported; the numbers are ours",
+        measure="test loss of a large minus a small batch, of the loss reduction: at one LR and equal updates, at tuned LRs and"
+        " equal epochs or updates: ≥ 1%, refuted below 0 (ours); test errors are reported",
     ),
     "gen.sharper": _claim(
-        paraphrase="large batches of SGD end in sharper minima than small ones with suitable noise, which one document calls a"
-        " hypothesis",
-        short="Large batches of SGD end in sharper minima than small ones",
+        paraphrase="large batches of SGD find sharper minima than small ones with suitable noise (one document: a hypothesis)",
+        short="Large batches of SGD find sharper minima than small ones",
         sources="TD Loss Landscape and Optimization Trajectory; TB 3",
         regime=Regime(words="SGD", optimizers=("sgd",)),
-        measure="λmax at equal training loss, large batch over small, at one LR and at the best LR of each: supported from"
-        " 1.5x on, refuted below 1x; the numbers are ours",
+        measure="λmax at equal training loss, large batch over small, at one LR and at tuned LRs: ≥ 1.5x, refuted < 1x (ours)",
     ),
     "gen.flat_minima": _claim(
         paraphrase="flat minima generalize better than sharp ones",
         short="Flat minima generalize better than sharp ones",
         sources="TD Loss Landscape and Optimization Trajectory",
-        measure="rank correlation of λmax with validation loss over runs read at equal training loss: supported if its CI lies"
-        " above 0.3, refuted if below 0.1; the numbers are ours",
+        measure="rank correlation of λmax with validation loss at equal training loss: CI > 0.3, refuted < 0.1 (ours)",
     ),
     "gen.sgd_vs_adam": _claim(
-        paraphrase="well-tuned SGD with momentum generalizes better than Adam on many vision tasks, and AdamW is one way to"
-        " narrow the gap",
+        paraphrase="well-tuned SGD with momentum generalizes better than Adam on many vision tasks; AdamW narrows the gap",
         short="Well-tuned SGD generalizes better than Adam on many vision tasks",
         sources="GL Q29; GL Q30; GL Q45",
         quantifier="some",
         regime="vision tasks, CNNs, both optimizers tuned",
-        measure="test error at an equal budget of proposals: supported if Adam's is higher than SGD's by half a point and than"
-        " AdamW's by anything, refuted if it is lower; the numbers are ours",
+        measure="test error at equal tuning budget: Adam's exceeds SGD's by half a point (ours), and AdamW's; refuted if lower",
     ),
     "gen.adam_transformer": _claim(
         paraphrase="AdamW always beats SGD on large language models",
         short="AdamW always beats SGD on large language models",
         sources="GL Q29; GL Q45",
         regime=Regime(words="large language models", models=("gpt",), least_parameters=100_000_000),
-        measure="equal-budget tuned loss",
+        measure="tuned loss at equal tuning budget",
     ),
     "gen.lm_large_batch": _claim(
         kinds=("empirical", "doubted", "disagreement"),
-        paraphrase="large batches with a linearly scaled LR work fine in practice for modern language models on web data,"
-        " without a loss of generalization",
+        paraphrase="large batches with a linearly scaled LR work fine for modern language models on web data, without loss of"
+        " generalization",
         short="Large batches with a linear LR are fine for modern language models",
         sources="TB 3; GL Q14; GL Q33; GL Q43",
         quantifier="most",
@@ -933,20 +875,19 @@ _CLAIMS = {
             "linear: large batches work fine with a linearly scaled LR [TB 3]",
             "square root: the LR of Adam grows with the square root of the batch [GL Q14; GL Q33; GL Q43]",
         ),
-        measure="gap of test to training loss, large batch with linear LR against small batch, no larger by 0.02 nats; and the"
-        " test loss at equal tokens, within 2% of the fall; square-root and tuned LR beside it; the numbers are ours",
+        measure="gap of test to training loss, large batch with linear LR against small: no larger by 0.02 nats; test loss at"
+        " equal tokens within 2% of the loss reduction (ours); square-root and tuned LR are reported",
     ),
     "gen.adam_train_loss": _claim(
-        paraphrase="Adam's training loss is as low as SGD's or lower on the tasks on which it validates worse; a last phase"
-        " with SGD, longer training or regularization narrows the gap",
+        paraphrase="on tasks on which Adam validates worse than SGD, its training loss is as low or lower; a last phase with"
+        " SGD, longer training or regularization narrows the gap",
         short="Adam trains as low as SGD even if it validates worse",
         sources="GL Q30",
         quantifier="some",
         regime="tasks on which Adam validates worse than SGD",
-        measure="tuned training and validation loss of Adam and SGD, and the gap with a last phase of SGD, longer training and"
-        " more regularization: supported if Adam's training loss is not higher (non-inferior by 0.5% of the fall) while its"
-        " validation loss is, refuted if both are higher; the share of the gap that each arm closes is reported; the number is"
-        " ours",
+        measure="tuned losses: Adam's training loss is non-inferior by 0.5% of the loss reduction (ours) while its validation"
+        " loss is higher, refuted if both are higher; the gaps with a last phase of SGD, longer training and more"
+        " regularization are reported",
     ),
     "spike.clip": _claim(
         paraphrase="clipping the gradient at norm 1.0 keeps rare bad batches from making a run explode",
@@ -954,12 +895,12 @@ _CLAIMS = {
         sources="TB 4; TB 8; CP Q1; GL Q12; GL Q31; GL Q42",
         regime="TB: transformers; GL: LLM pretraining and RNNs",
         size="norm 1.0",
-        lost="the norm in GL Q31; 1.0 stands in TB 4, TB 8, CP Q1 and GL Q12",
-        measure="injected bad batches: peak and final loss with/without",
+        lost="the norm in GL Q31; 1.0 is in TB 4, TB 8, CP Q1 and GL Q12",
+        measure="injected bad batches: peak and final loss with and without clipping",
     ),
     "spike.playbook": _claim(
-        paraphrase="a run can recover from a spike by skipping the batch, going back to a checkpoint, a lower LR for a time,"
-        " clipping if it was off, or BF16 if it ran in FP16",
+        paraphrase="a run can recover from a spike by skipping the batch, rolling back to a checkpoint, a temporarily lower LR,"
+        " clipping if it was off, or BF16 instead of FP16",
         short="Skipping, rollback, a lower LR, clipping or BF16 can cure a spike",
         sources="TB 8; TB 11; TB 12; CP Solutions & Tips; SG Common Causes; SG Detection Code; SG Why Loss Spikes Happen; GL"
         " Q12; GL Q42",
@@ -971,7 +912,7 @@ _CLAIMS = {
             " Detection Code]",
             "not first: a lower LR is not the first response [GL Q12; GL Q42]",
         ),
-        measure="final-loss gap to the undisturbed run, per remedy",
+        measure="gap of the final loss to the undisturbed run, per remedy",
     ),
     "spike.detector": _claim(
         paraphrase="a loss above 2x the mean of the nine steps before it is a spike",
@@ -986,19 +927,19 @@ _CLAIMS = {
         measure="precision and recall on injected and clean runs",
     ),
     "spike.once": _claim(
-        paraphrase="a spike that heals by itself is probably no reason to lower the LR at first; clipping and a look at the"
+        paraphrase="a spike that recovers by itself is probably no reason to lower the LR at first; clipping and inspecting the"
         " batch come before",
-        short="A spike that heals by itself is probably no reason to lower the LR",
+        short="A spike that recovers by itself is probably no reason to lower the LR",
         sources="GL Q12; GL Q42; SG Detection Code; TB 8; TB 11; CP Solutions & Tips",
         quantifier="most",
         regime="healthy pretraining",
         size="LR x0.5 (SG)",
         sides=(
             "leave it: do not lower the LR at first, unless spikes grow worse or NaN comes [GL Q12; GL Q42]",
-            "lower it: lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP) [SG Detection Code; TB 8; TB"
-            " 11; CP Solutions & Tips]",
+            "lower it: lower the LR: halve it (SG), for a time (TB 8), after a divergence (CP) [SG Detection Code; TB 8; TB 11;"
+            " CP Solutions & Tips]",
         ),
-        measure="lower-LR arm against unchanged arm",
+        measure="lower LR against unchanged LR",
     ),
     "spike.batch_or_state": _claim(
         paraphrase="some spikes come from a bad batch, others from numerics, curvature, the LR or the optimizer's state",
@@ -1009,19 +950,18 @@ _CLAIMS = {
             "several causes: a bad batch is one of four or five causes [TB 8; SG Common Causes; GL Q12; GL Q42]",
             "data: the data is often at fault and not the optimizer [SG Common Failure Modes]",
         ),
-        measure="batch x state injection: share of spikes that return with the same batch from another checkpoint, and share"
-        " that return with other batches from the same checkpoint: supported if both CIs lie above 0",
+        measure="share of spikes that return with the same batch from another checkpoint, and with other batches from the same"
+        " checkpoint: both CIs > 0",
     ),
     "spike.warning": _claim(
         paraphrase="the gradient norm warns of trouble before the loss spikes or turns NaN",
         short="The gradient norm warns before the loss spikes or turns NaN",
         sources="TB 4; CP Q5",
-        measure="steps from the first gradient norm above 3x its running median to the spike, precision and recall of that"
-        " alarm: supported if it comes before at least half of the spikes with a precision of at least 0.5 (both CI), refuted"
-        " if before no more spikes than alarms at random would; the numbers are ours",
+        measure="alarm at a gradient norm above 3x its running median: steps before the spike, precision and recall: before at"
+        " least half of the spikes, with a precision of at least 0.5 (both CI), refuted if no better than random alarms (ours)",
     ),
     "spike.cut_wastes": _claim(
-        paraphrase="lowering the LR after occasional spikes of a healthy run may slow it and waste compute",
+        paraphrase="lowering the LR after occasional spikes of a healthy run may slow it down and waste compute",
         short="Lowering the LR after occasional spikes wastes compute",
         sources="GL Q12; TB 8; CP Solutions & Tips; SG Detection Code",
         quantifier="some",
@@ -1030,11 +970,10 @@ _CLAIMS = {
             "waste: a lower LR leaves the edge of stability and may waste compute [GL Q12]",
             "lower it: lower the LR after a spike [TB 8; CP Solutions & Tips; SG Detection Code]",
         ),
-        measure="steps to a target loss after a spike, with the LR halved over with the LR left: supported if the CI lies"
-        " above 1.05, refuted if below 1; the number is ours",
+        measure="steps to a target loss after a spike, LR halved over LR unchanged: CI > 1.05 (ours), refuted < 1",
     ),
     "wd.adamw_vs_l2": _claim(
-        paraphrase="decoupled decay shrinks all weights by the same share, while L2 inside Adam shrinks those with a large"
+        paraphrase="decoupled decay shrinks all weights by the same fraction, while L2 inside Adam shrinks those with a large"
         " second moment less",
         short="Decoupled decay shrinks weights evenly, L2 inside Adam does not",
         sources="CP advanced Q4; GL Q25; TB 5",
@@ -1044,30 +983,29 @@ _CLAIMS = {
             "second moment: L2 is weaker for weights whose second moment is large [GL Q25]",
             "weakened: L2 is divided by the root of the momentum, and weaker for all weights [CP advanced Q4]",
         ),
-        measure="correlation of shrinkage with second moment; LR x decay interaction (Optuna, both tuned)",
+        measure="correlation of shrinkage with the second moment",
     ),
     "wd.sgd_identity": _claim(
         kinds=("exact",),
-        paraphrase="weight decay and L2 in the loss are identical for SGD, and differ only with preconditioning",
+        paraphrase="for SGD, weight decay and L2 in the loss are identical; they differ only with preconditioning",
         short="For SGD, weight decay and L2 are identical",
         sources="GL Q26",
         quantifier="exact",
         regime="SGD",
         size="identity",
-        measure="trajectories equal to rounding for plain SGD; with momentum, the distance between decay inside the buffer and"
-        " outside it is reported: they differ without preconditioning",
+        measure="trajectories equal to rounding for plain SGD; with momentum, decay inside against outside the buffer",
     ),
     "wd.growth": _claim(
-        paraphrase="weights end training much larger than they began, and without decay they grow without bound",
-        short="Weights grow a lot in training, and without bound if not decayed",
+        paraphrase="weights end training much larger than they started, and without decay they grow without bound",
+        short="Weights grow a lot in training, without bound if not decayed",
         sources="TB 5",
         regime="healthy training",
-        measure="norm ratio end/start; slope late in training with/without",
+        measure="norm of the weights, end over start; late slope of the norm without decay",
     ),
     "adam.bias": _claim(
         kinds=("exact", "empirical", "disagreement"),
-        paraphrase="Adam's early steps have the wrong size without bias correction, for about 10 steps by the first moment and"
-        " about 1,000 by the second",
+        paraphrase="without bias correction Adam's early steps have the wrong size, for about 10 steps due to the first moment"
+        " and about 1,000 due to the second",
         short="Without correction Adam's first 10 to 1,000 steps have the wrong size",
         sources="GL Q22; GL Q23",
         quantifier="exact",
@@ -1078,7 +1016,7 @@ _CLAIMS = {
             "1,000 steps: the second moment is too low for about 1,000 steps, which makes steps too large [GL Q23]",
             "thousands: the correction matters for a few thousand steps, and without it steps are too small [GL Q22]",
         ),
-        measure="effective step over time; trained loss with/without",
+        measure="time constants of the moments, and the first step, with and without correction",
     ),
     "adam.epsilon": _claim(
         kinds=("exact",),
@@ -1090,7 +1028,7 @@ _CLAIMS = {
         regime="Adam",
         lost="the condition, the step and the larger epsilon in GL Q24",
         ungraded=("GL",),
-        measure="numeric, over the root of the second moment from far above ε to far below it: step against η·g/ε",
+        measure="step against η·g/ε, for second moments from far above ε to far below it",
     ),
     "adam.half_life": _claim(
         kinds=("exact",),
@@ -1101,19 +1039,18 @@ _CLAIMS = {
         regime="Adam with a β2 of 0.999",
         size="about 700 steps",
         lost="the β2 in GL Q50, 0.999",
-        measure="numeric, and with one injected outlier",
+        measure="computed, with one injected outlier",
     ),
     "adam.beta2_spikes": _claim(
-        paraphrase="a β2 that does not suit a long run can make it unstable late, and some recipes choose another one for"
-        " sturdiness",
+        paraphrase="a β2 that does not suit a long run can make it unstable late; some recipes choose a more robust one",
         short="A β2 that does not suit a long run can make it unstable",
         sources="GL Q50",
         quantifier="some",
         regime="long pretraining",
-        lost="both β2 in GL Q50, the sturdy one and the one for long runs",
+        lost="both β2 in GL Q50, the robust one and the one for long runs",
         ungraded=("GL",),
-        measure="late loss at LRs far above the best, β2 0.999 less 0.95: that the lower β2 is the sturdier is our reading."
-        " Spikes, which were to be counted, are next to none at laptop scale; they are reported",
+        measure="late loss at LRs far above the best, β2 0.999 minus 0.95: that the lower β2 is more robust is our reading;"
+        " spikes, almost absent at laptop scale, are reported",
     ),
     "adam.rmsprop": _claim(
         kinds=("exact",),
@@ -1126,8 +1063,8 @@ _CLAIMS = {
     ),
     "adam.outlier": _claim(
         kinds=("empirical", "exact", "doubted"),
-        paraphrase="an outlier that stays in Adam's second moment can bring NaN or instability later",
-        short="An outlier kept in Adam's state can bring NaN or instability later",
+        paraphrase="an outlier that stays in Adam's second moment can cause NaN or instability later",
+        short="An outlier kept in Adam's state can cause NaN or instability later",
         sources="GL Q39; GL Q50",
         quantifier="some",
         regime="Adam, also in long pretraining",
@@ -1135,29 +1072,28 @@ _CLAIMS = {
             "memory: the outlier's memory in the second moment harms later steps [GL Q39; GL Q50]",
             "kick: the memory only shrinks later steps; what harms is the outlier's own step, about 32 LRs at a β2 of 0.999",
         ),
-        measure="one injected outlier: loss that its memory adds alone, and after its own step: supported if both (CI > 1% of"
-        " the fall), refuted if neither; what its own step adds (about 32η at β2 0.999, 5.8η at 0.95) is reported",
+        measure="loss added by one injected outlier's memory alone, and after its own step: both CI > 1% of the loss reduction,"
+        " refuted if neither; the effect of its own step is reported",
     ),
     "opt.lion": _claim(
         kinds=("empirical", "speed"),
-        paraphrase="Lion keeps half of Adam's state, works best at an LR 3–10x lower, and on language modelling is sometimes"
-        " as good as AdamW or better",
-        short="Lion keeps half of Adam's state and sometimes is as good as AdamW",
+        paraphrase="Lion keeps half of Adam's state, works best at a 3–10x lower LR, and on language modelling is sometimes as"
+        " good as AdamW or better",
+        short="Lion keeps half of Adam's state and is sometimes as good as AdamW",
         sources="GL Q28",
         quantifier="some",
         regime="language modelling",
         size="about half of Adam's memory; LR 3–10x lower",
-        measure="state bytes; η*Adam/η*Lion CI in [3, 10]; tuned loss no worse by more than 0.5% of the fall; at one of two"
-        " batch sizes at the least",
+        measure="state bytes; η*Adam/η*Lion CI in [3, 10]; tuned loss no worse by 0.5% of the loss reduction; at one of two"
+        " batch sizes at least",
     ),
     "opt.sophia": _claim(
-        paraphrase="Sophia needs fewer steps and less compute than Adam on language models, though whether it wins at scale is"
-        " open",
+        paraphrase="Sophia needs fewer steps and less compute than Adam on language models; whether it wins at scale is open",
         short="Sophia needs fewer steps and less compute than Adam",
         sources="GL Q46",
         regime="language modelling; open at scale",
-        measure="length of runs that end with AdamW's tuned loss over AdamW's, each length with a schedule and an LR of its"
-        " own: steps, and gradients with the estimator's (the numbers 0.8 and 0.9 are ours)",
+        measure="steps, and gradients including the estimator's, to AdamW's tuned loss over AdamW's, with own schedule and LR"
+        " per length: below 0.8 and 0.9 (ours)",
     ),
     "opt.layerwise": _claim(
         paraphrase="LARS and LAMB make training with very large batches possible",
@@ -1165,8 +1101,8 @@ _CLAIMS = {
         sources="TD Layer-wise Adaptive Rate Scaling; GL Q36",
         regime="very large batches, of CNNs (LARS) and of transformers (LAMB)",
         size="batches of 64k (BERT, TD)",
-        measure="against Nesterov and AdamW whose LR follows the scaling rule, at the same batch; against *tuned* ones is"
-        " reported, no document claims it",
+        measure="against Nesterov and AdamW with the LR of the scaling rule, at the same batch; against tuned ones, which no"
+        " document claims, is reported",
     ),
     "opt.layerwise_ratio": _claim(
         kinds=("exact", "disagreement"),
@@ -1182,16 +1118,15 @@ _CLAIMS = {
             "gradient norm: both divide by the norm of the gradient [TD Layer-wise Adaptive Rate Scaling]",
             "update norm: LAMB divides by the norm of Adam's update",
         ),
-        measure="largest over smallest measured ratio over matrices and steps: LAMB; LARS before momentum; LARS with it",
+        measure="largest over smallest update-to-weight ratio over matrices and steps: LAMB; LARS without and with momentum",
     ),
     "opt.lion_sensitive": _claim(
-        paraphrase="Lion is more sensitive than AdamW to the LR and to the weight decay that one chooses",
+        paraphrase="Lion is more sensitive than AdamW to the choice of LR and weight decay",
         short="Lion is more sensitive than AdamW to the LR and to decay",
         sources="GL Q28",
         regime="language modelling",
-        measure="widths in octaves of the basins in LR and in weight decay within 5% of best, Lion over AdamW: supported if"
-        " both CIs lie below 1, refuted if one lies above 1; the number is ours. Decay has no basin's end where none is as"
-        " good as some: it counts from the same LR x decay for both",
+        measure="octaves of LR and of weight decay within 5% of the best, Lion over AdamW: both CIs < 1, refuted if one is > 1"
+        " (ours); open ranges of decay count from the same LR x decay",
     ),
     "mem.accumulation": _claim(
         kinds=("exact",),
@@ -1201,8 +1136,8 @@ _CLAIMS = {
         quantifier="exact",
         regime="equal micro-batches, no batch norm",
         size="effective batch B·k",
-        measure="gradients equal to rounding; time per update against one micro-batch (×k, as CP has it) and against the large"
-        " batch (equal compute) is reported",
+        measure="gradients equal to rounding; time per update against one micro-batch (k times, as in CP) and against the large"
+        " batch is reported",
     ),
     "mem.accumulation_peak": _claim(
         kinds=("speed",),
@@ -1213,7 +1148,7 @@ _CLAIMS = {
     ),
     "mem.checkpoint_memory": _claim(
         kinds=("speed", "disagreement"),
-        paraphrase="checkpoints at the best places let activation memory grow with the square root of depth and not with depth",
+        paraphrase="with checkpoints at the best places activation memory grows with the square root of depth instead of depth",
         short="With checkpoints, activation memory grows as the root of depth",
         sources="TD Gradient Checkpointing; SG Single GPU Training Strategy",
         quantifier="exact",
@@ -1241,7 +1176,7 @@ _CLAIMS = {
         sources="CP advanced Q5",
         quantifier="most",
         size="20–30% more time",
-        measure="time of a step with every block recomputed over that without, trained alone: CI in [1.2, 1.3]",
+        measure="step time with every block recomputed over that without, trained solo: CI in [1.2, 1.3]",
     ),
     "mem.budget": _claim(
         kinds=("exact", "doubted"),
@@ -1255,7 +1190,7 @@ _CLAIMS = {
             "7 GB: the weights and the gradients take 7 GB each, Adam's state 14 GB [SG Memory Budget Breakdown]",
             "28 GB: 7B parameters of 4 bytes take 28 GB, as the gradients do, and Adam's state takes 56 GB",
         ),
-        measure="arithmetic: 28 GB; show a right budget; the document's parts sum to 31 GB of a stated 24",
+        measure="arithmetic: 28 GB; the document's parts sum to 31 GB of a stated 24",
     ),
     "mem.adam_states": _claim(
         kinds=("exact",),
@@ -1269,8 +1204,8 @@ _CLAIMS = {
     ),
     "mem.levers": _claim(
         kinds=("exact", "doubted"),
-        paraphrase="batch 32 to 8 takes 4x less memory, half the sequence 2x less and FP16 2x less, on a model of 7B"
-        " parameters and a GPU of 24 GB",
+        paraphrase="batch 32 to 8 takes 4x less memory, half the sequence 2x less and FP16 2x less, on a model of 7B parameters"
+        " and a GPU of 24 GB",
         short="Batch 32 to 8 takes 4x less memory, half the sequence or FP16 2x less",
         sources="SG Single GPU Training Strategy; SG Memory Optimization Checklist; SG Memory Budget Breakdown",
         quantifier="exact",
@@ -1281,8 +1216,8 @@ _CLAIMS = {
             " Optimization Checklist; SG Memory Budget Breakdown]",
             "only activations: a lever divides the activations; weights, gradients and state stay",
         ),
-        measure="counted memory by lever: supported if the factors agree within 10%, refuted if not; the number is ours. The"
-        " document's own GB and the sum of its parts are shown beside it",
+        measure="counted memory by lever: supported if the factors agree within 10% (ours), refuted if not; the document's GB"
+        " and their sum are reported",
     ),
     "mem.checkpoint_size": _claim(
         kinds=("speed",),
@@ -1290,8 +1225,8 @@ _CLAIMS = {
         short="Checkpointing allows models or batches 2–3x as large",
         sources="CP advanced Q5",
         size="2–3x",
-        measure="largest batch and largest model that fit with checkpointing over without, models bound by activations and by"
-        " weights apart: supported if the ratio lies in [2, 3], refuted if below 1.5; the last number is ours",
+        measure="largest batch and model that fit with over without checkpointing, for models bound by activations and by"
+        " weights: ratio in [2, 3], refuted < 1.5 (ours)",
     ),
     "flow.healthy": _claim(
         paraphrase="gradient norms are of similar size in all layers of a healthy network",
@@ -1302,18 +1237,18 @@ _CLAIMS = {
             "similar: gradient norms are similar in all layers [TD Gradient Flow Diagnostics]",
             "differ: layers may differ, embeddings and early layers above all [TB 4; GL Q7]",
         ),
-        measure="largest over smallest gradient norm of a weight matrix, of fixed examples, at the start, after a quarter and"
-        " at the end, ≤ 10; the number is ours",
+        measure="largest over smallest gradient norm of a weight matrix, on fixed examples, at the start, a quarter and the"
+        " end: ≤ 10 (ours)",
     ),
     "flow.vanishing": _claim(
-        paraphrase="a network's gradients vanish if their norms in early layers lie orders of magnitude below those in later"
-        " ones, and early layers then stop learning",
+        paraphrase="if gradient norms in early layers are orders of magnitude below those in later ones, gradients vanish, and"
+        " early layers stop learning",
         short="Vanishing gradients: early norms orders smaller, learning stalls",
         sources="TD Gradient Flow Diagnostics; TB 4",
         regime="networks whose gradients vanish",
         size="orders of magnitude",
-        measure="first/last gradient against depth; how far the first layer moves, and what training the first half of the"
-        " layers gains, in deep nets of sigmoids vs residual+norm",
+        measure="first/last gradient against depth; movement of the first layer, and gain from training the first half of the"
+        " layers, in deep sigmoid networks",
     ),
     "flow.dead_relu": _claim(
         paraphrase="a dead ReLU is zero on every input and has zero gradient, so the share of zeros is worth logging",
@@ -1321,12 +1256,12 @@ _CLAIMS = {
         sources="TD Gradient Flow Diagnostics; TB 4",
         quantifier="exact",
         regime="ReLU networks",
-        measure="gradients of ReLUs that are zero on all training examples, the share of them that held-out examples wake, and"
-        " the share that revives; dead share against LR is reported, no document claims it",
+        measure="gradients of ReLUs that are zero on all training examples; shares that held-out examples activate, and that"
+        " recover; the dead share against the LR, which no document claims, is reported",
     ),
     "flow.zero_is_not_converged": _claim(
-        paraphrase="a gradient norm near zero possibly means vanishing gradients and not convergence",
-        short="A gradient norm near zero possibly means vanishing, not convergence",
+        paraphrase="a gradient norm near zero may mean vanishing gradients instead of convergence",
+        short="A gradient norm near zero may mean vanishing, not convergence",
         sources="TB 11; TB 4; GL Q37",
         quantifier="some",
         sides=(
@@ -1334,29 +1269,28 @@ _CLAIMS = {
             "vanishing: a norm near zero means vanishing gradients [TB 4]",
             "critical point: a norm near zero means a critical point [GL Q37]",
         ),
-        measure="gradient norm of the loss of all training examples near zero, at a loss that has not fallen",
+        measure="gradient norm on all training examples near zero at a loss that has not fallen",
     ),
     "fit.small_data": _claim(
-        paraphrase="big models overfit small data fast, and may never do so on large data",
-        short="Big models overfit small data fast, and large data perhaps never",
+        paraphrase="big models overfit small data fast, and may never overfit large data",
+        short="Big models overfit small data fast, large data perhaps never",
         sources="TB 9",
         regime="big models; TB 9: large language models too",
         measure="step of the validation minimum against data size",
     ),
     "fit.val_turns": _claim(
-        paraphrase="a validation loss that flattens and then rises while the training loss falls means overfitting, to which"
-        " long runs may come",
+        paraphrase="a validation loss that flattens and then rises while the training loss falls means overfitting, which long"
+        " runs may reach",
         short="A validation loss that turns up while training falls is overfitting",
         sources="TB 6; TD Loss Curves; TB 1",
         quantifier="some",
         regime="long runs",
-        measure="share of seeds whose validation loss turns up while the training loss falls, in runs made to overfit (small"
-        " data) and in runs that cannot (large data): supported if more than half do in the first and fewer in the second,"
-        " refuted if the two do not differ",
+        measure="share of seeds whose validation loss turns up while the training loss falls, with small data and with large"
+        " data: more than half with small and fewer with large data, refuted if equal",
     ),
     "fit.train_above_val": _claim(
-        paraphrase="the training loss can lie above the validation loss because of dropout, augmentation, batch-norm"
-        " statistics or an easier validation set",
+        paraphrase="the training loss can lie above the validation loss because of dropout, augmentation, batch-norm statistics"
+        " or an easier validation set",
         short="Training loss can lie above validation, by dropout or augmentation",
         sources="TB 6; TB 11; TB 12",
         quantifier="some",
@@ -1364,31 +1298,31 @@ _CLAIMS = {
         measure="sign of the gap per arm",
     ),
     "fit.early_stopping": _claim(
-        paraphrase="stopping at the lowest validation loss keeps the best model; noise sometimes makes that the wrong one, so"
-        " the last one is kept too",
+        paraphrase="stopping at the lowest validation loss keeps the best model; noise sometimes selects a wrong one, so the"
+        " last one is kept, too",
         short="Early stopping keeps the best model, but noise can mislead it",
         sources="TB 6",
         quantifier="most",
-        measure="test loss at best-validation vs final",
+        measure="test loss at the best validation loss against the end",
     ),
     "fit.lr_is_not_the_lever": _claim(
-        paraphrase="regularization, early stopping and augmentation work better against overfitting than a lower LR, which may"
+        paraphrase="against overfitting, regularization, early stopping and augmentation work better than a lower LR, which may"
         " help",
         short="Regularization helps more against overfitting than a lower LR",
         sources="GL Q40",
         regime="runs that overfit",
-        measure="test loss of equal-budget tuned arms",
+        measure="test loss of arms tuned at equal budget",
     ),
     "forget.happens": _claim(
-        paraphrase="training on a new task or on new data wipes out what a network could do before",
-        short="Training on a new task wipes out what was learned before",
+        paraphrase="training on a new task or on new data erases what a network could do before",
+        short="Training on a new task erases what was learned before",
         sources="TB 10; TD Catastrophic Forgetting",
         regime="fine-tuning a pretrained model, narrow data, RL on tasks in sequence",
         sides=(
             "wipes out: training on a new task wipes out the old ability [TB 10]",
             "may degrade: fine-tuning may degrade the old task [TD Catastrophic Forgetting]",
         ),
-        measure="old-task accuracy before/after; scenario declared (task, domain, class)",
+        measure="accuracy on the old task before and after; scenario declared (task, domain, class)",
     ),
     "forget.replay": _claim(
         paraphrase="mixing about 5–15% of the original data into training reduces forgetting",
@@ -1397,8 +1331,8 @@ _CLAIMS = {
         quantifier="most",
         regime="fine-tuning or mid-training after pretraining",
         size="about 5–15% of the data",
-        measure="share of the none-to-joint gap recovered at 0, 1, 5, 10, 15, 50%; the document claims a reduction and no"
-        " share",
+        measure="share of the gap between none and joint training recovered at 0, 1, 5, 10, 15, 50%; the document claims a"
+        " reduction without a share",
     ),
     "forget.ewc": _claim(
         paraphrase="EWC, a penalty on changes of important weights, reduces forgetting",
@@ -1406,7 +1340,7 @@ _CLAIMS = {
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
         regime="fine-tuning a pretrained model",
-        measure="with its strength tuned; per scenario",
+        measure="at its tuned strength, per scenario",
     ),
     "forget.small_lr": _claim(
         paraphrase="a smaller LR in fine-tuning reduces forgetting",
@@ -1433,13 +1367,13 @@ _CLAIMS = {
         measure="old against new accuracy, Pareto",
     ),
     "ramp.equivalent": _claim(
-        paraphrase="raising the batch during training in place of lowering the LR gives equivalent dynamics and uses the"
-        " hardware better",
-        short="Raising the batch in place of lowering the LR is equivalent",
+        paraphrase="raising the batch size during training instead of lowering the LR gives equivalent dynamics and better"
+        " hardware use",
+        short="Raising the batch instead of lowering the LR is equivalent",
         sources="GL Q47",
         regime="SGD",
         size="no change",
-        measure="equivalence of the final loss at equal examples, below the noise scale, where lowering the LR matters; time",
+        measure="equivalence of the final loss at equal examples, below the noise scale, if lowering the LR matters; time",
     ),
     "emb.rare_tokens": _claim(
         paraphrase="plain Adam can update the embedding rows of rare tokens too much and those of common tokens too little",
@@ -1447,9 +1381,9 @@ _CLAIMS = {
         sources="GL Q49",
         quantifier="some",
         regime="embedding tables, whose gradients are sparse",
-        measure="slope of a row's movement per occurrence, over its norm, on token frequency (CI < -0.25; refuted > -0.05),"
-        " and of the movement itself against SGD's; loss on the rarest and commonest quarter under ε, β2 and a separate LR,"
-        " each tuned (gain ≥ 1%, our bar)",
+        measure="slope of a row's relative movement per occurrence on token frequency: CI < −0.25, refuted > −0.05, and of the"
+        " absolute movement against SGD's; loss on the rarest and most common quarter with ε, β2 and a separate LR, each tuned:"
+        " gain ≥ 1% (ours)",
     ),
 }
 

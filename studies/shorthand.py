@@ -49,6 +49,11 @@ def loss_gap(arm: str, reference: str, metric: Any = TunedLoss, best_of: tuple[s
     return LossGap(left=metric(arm=arm, **options), right=metric(arm=reference, **options), best_of=best_of)
 
 
+def reported_gap(arm: str, reference: str, **options: Any) -> tuple[LossGap, str]:
+    """A loss gap with its unit, as `reported` takes it."""
+    return loss_gap(arm, reference, **options), "relative"
+
+
 def relative_loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **options: Any) -> RelativeGap:
     """The same as a share of the reference's loss."""
     return RelativeGap(left=metric(arm=arm, **options), right=metric(arm=reference, **options))

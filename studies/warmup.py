@@ -1,4 +1,4 @@
-"""What does a linear ramp to the peak learning rate buy?"""
+"""What does a linear ramp to the peak learning rate gain?"""
 
 from typing import Any, Literal
 
@@ -22,9 +22,9 @@ from folklore.studies.shorthand import above, exceeds, inside, judgement, lr_gri
 
 LAPTOP = ("smoke", "laptop")
 LARGER = ("gpu", "cluster")
-# One bar for all short AdamW runs: above the best of them by a share of the fall of the loss.
+# One bar for all short AdamW runs: above the best of them by a share of the loss reduction.
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
-# Shares of the steps, by what names call them.
+# Shares of the steps, by name.
 LENGTHS = {"none": 0.0, "0.5%": 0.005, "5%": 0.05, "20%": 0.2}
 LONG = tuple(f"long_{length}" for length in LENGTHS)
 SGD_20, SGD_60 = "sgd_warmup_20%", "sgd_warmup_60%"
@@ -32,11 +32,10 @@ RAMPED_SGD = (SGD_20, SGD_60, "sgd_clipped")
 SGD = ("sgd", *RAMPED_SGD)
 # The arms whose lowest loss sets the bar of SGD.
 SGD_BAR = ("sgd", SGD_20)
-# A ramp that ends after step 100, and a batch at which few single batches throw a run off below the edge.
+# A ramp that ends after step 100, and a batch size at which single batches rarely derail a run below the edge.
 SGD_RUN = {"steps": 600, "batch_size": 16}
-# Exponents of peak LRs: quarter octaves from below to above where SGD with 20% of warmup begins to diverge.
+# Exponents of peak LRs: quarter octaves around the LR at which SGD with 20% warmup begins to diverge.
 PAST_ONE = (0, 0.25, 0.5)
-TUNED = "With the learning rate tuned for both, as a share of the fall "
 AT_THE_END = inside(0.5, 2.0, unit="x")
 
 
@@ -51,7 +50,7 @@ def alike(arms: tuple[str, ...], overrides: dict[str, Any]) -> dict[str, dict[st
 
 
 def held(steps: int, first: int = 20) -> dict[str, float]:
-    """So many steps after the first ones, which are at an LR of 0."""
+    """`steps` after the first ones, which have an LR of 0."""
     return {"steps": steps + first, "warmup_fraction": first / (steps + first)}
 
 
@@ -65,48 +64,48 @@ def long_arm(length: str) -> Arm:
         label=f"AdamW, long run, {'no' if length == 'none' else length} warmup",
         settings={"warmup_fraction": LENGTHS[length], "steps": 2000},
         factors=lr_grid(-8, -5),
-        # What 0.5% costs at laptop scale, 0.8 to 1.2% of the fall, is too near 1% for seeds that fit three minutes.
+        # At laptop scale 0.5% costs 0.8 to 1.2% of the loss reduction: too near 1% for seeds that fit three minutes.
         scales=("smoke", *LARGER) if length == "0.5%" else None,
     )
 
 
 def sgd_arm(label: str, warmup_fraction: float, exponents: tuple[float, ...], **settings: Any) -> Arm:
-    # SGD's decay is L2, multiplied by its much larger LR: none here, so that the arms differ in the ramp alone.
+    # SGD's decay is L2, multiplied by its much larger LR: none here, so that the arms differ only in the ramp.
     ramp = {"optimizer": "sgd", "warmup_fraction": warmup_fraction, "weight_decay": 0.0}
     return Arm(panel="SGD", label=label, settings={**ramp, **settings, **SGD_RUN}, factors=peak_lrs(*exponents))
 
 
 def lr_ratio(arm: str, over: str, within: float = 0.05, best_of: tuple[str, ...] = SHORT) -> Observed:
-    """The largest LR at which an arm still trains, over another's: that which ends within a share of the fall of the best."""
+    """The ratio of two arms' largest LRs that end within a share of the loss reduction of the best."""
     top, bottom = (MaxTrainable(arm=name, best_of=best_of, within=within, of="fall") for name in (arm, over))
     return top / bottom
 
 
 def octaves_gained(arm: str, within: float = 0.05) -> Log2:
-    """By how much the largest LR at which a short AdamW arm still trains exceeds that without warmup."""
+    """How far the largest LR at which a short AdamW arm trains exceeds that without warmup."""
     return Log2(of=lr_ratio(arm, "none", within))
 
 
 def recovered(arm: str, within: float = 0.05) -> Share:
-    """The share of the octaves gained by 20% warmup that an arm gains without it."""
+    """The share of the octaves gained by 20% warmup that an arm gains without warmup."""
     return Share(part=octaves_gained(arm, within), whole=octaves_gained("warmup_20%", within), whole_at_least=0.25)
 
 
 def long_gap(length: str, over: str) -> LossGap:
-    """How much higher long runs end with one length of warmup than with another, as a share of the fall."""
+    """How much higher long runs end with one length of warmup than with another, as a share of the loss reduction."""
     left, right = TunedLoss(arm=f"long_{length}"), TunedLoss(arm=f"long_{over}")
     return LossGap(left=left, right=right, best_of=("long_none", "long_5%", "long_20%"))
 
 
-def improves(length: str, introduction: str = "", **options: Any) -> Criterion:
+def improves(length: str, **options: Any) -> Criterion:
     """A length of warmup ends lower than none."""
-    says = f"{introduction}{length} warmup ends {{lower}} than none"
+    says = f"With tuned LRs, {length} warmup {{gains}} of the loss reduction compared with none"
     return exceeds(f"tuned loss, none over {length} warmup", long_gap("none", length), says, by=0.01, **options)
 
 
 def suffices(length: str, name: str, margin: float, scales: tuple[str, ...]) -> Criterion:
     """A length of warmup ends no higher than 20%."""
-    says = f"{length} warmup ends {{higher}} than 20%, as a share of the fall"
+    says = f"{length} warmup {{costs}} of the loss reduction compared with 20%"
     return no_worse(name, long_gap(length, "20%"), says, margin, scales=scales)
 
 
@@ -125,14 +124,13 @@ ARMS = {
     "warmup_20%": short_arm("AdamW, 20% warmup", 0.2),
     "radam": short_arm("RAdam, no warmup", optimizer="radam"),
     "first_gradient": short_arm("AdamW, v0 = g0², no warmup", second_moment_start="first_gradient"),
-    # The second moment forms over 20 steps at LR 0; 400 steps follow, as many as the other arms take. The first moment
-    # starts afterwards: it would drive the run on where the gradient pointed before any step, which is another thing to go
-    # wrong.
+    # The second moment forms over 20 steps at LR 0, then follow 400 steps as in the other arms. The first moment starts after
+    # them: it would move the run along the initial gradient, another possible fault.
     "held": short_arm("AdamW, v formed at LR 0, no ramp", ramp="held", **held(400)),
     **{f"long_{length}": long_arm(length) for length in LENGTHS},
     "sgd": sgd_arm("SGD, no warmup", 0.0, (-4, -3, -2, -1, -0.75, -0.5, -0.25)),
     SGD_20: sgd_arm("SGD, 20% warmup", 0.2, (-3, -2, -1, -0.75, -0.5, -0.25, *PAST_ONE)),
-    # A remedy is only looked at where the arm above diverges.
+    # Remedies are tried only where the arm above diverges.
     SGD_60: sgd_arm("SGD, 60% warmup", 0.6, PAST_ONE),
     "sgd_clipped": sgd_arm("SGD, 20% warmup, clipped at 1.0", 0.2, (-1, *PAST_ONE), clip_norm=1.0),
 }
@@ -147,15 +145,15 @@ SCALES = {
     ),
     "laptop": scales.laptop(
         "about three minutes of training",
-        "About 7,000 parameters: the long runs see 37 tokens a parameter, the short AdamW runs 7 and the SGD runs 22.",
-        "At 2,000 steps, 0.5% of warmup is 10 steps, 5% is 100 and 20% is 400; 20% of SGD's 600 is 120.",
+        "About 7,000 parameters: the long runs see 37 tokens per parameter, the short AdamW runs 7 and the SGD runs 22.",
+        "Of 2,000 steps, 0.5% warmup is 10 steps, 5% is 100 and 20% is 400; 20% of SGD's 600 is 120.",
     ),
     "gpu": scales.gpu(
         "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
         workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
         training={"batch_size": 32, "steps": 500, "precision": "tf32"},
         measurement={"evaluation_examples": 128, "final_examples": 512},
-        # Lower than at laptop scale: in standard parametrization the best LR falls with width (study mup_transfer).
+        # In standard parametrization the best LR falls with width (study mup_transfer).
         factors=peak_lrs(-9, -8, -7.5, -7, -6.5, -6, -5.5, -5, -4.5, -4, -3),
         arm_settings={"held": held(500), **alike(SGD, {"batch_size": 32})},
         arm_factors={
@@ -175,7 +173,7 @@ SCALES = {
         factors=lr_grid(-12, -6),
         arm_settings={"held": held(2000), **alike(LONG, {"steps": 10000}), **alike(SGD, {"steps": 2000, "batch_size": 64})},
         arm_factors={**alike(LONG, lr_grid(-12, -8)), "sgd": lr_grid(-6, 0), **alike(RAMPED_SGD, lr_grid(-5, 1))},
-        # Seventeen runs that all diverge are the fewest that show a share of 80%.
+        # At least seventeen runs, all diverged, show a share of 80%.
         seeds=17,
     ),
 }
@@ -186,39 +184,39 @@ WIDENS = judgement(
         name="largest trainable LR, 20% warmup over none",
         observe=lr_ratio("warmup_20%", "none"),
         expected=predicted(4.0, "Kalra and Barkeshli 2024, WRN-16-4 with 1024 steps of warmup", spread=0.25),
-        says="20% warmup makes the largest learning rate that still trains {larger}",
+        says="20% warmup makes the largest LR that still trains {larger}",
         **above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x"),
         alternatives={f"a bar of {bar:.0%} of the fall": lr_ratio("warmup_20%", "none", bar) for bar in (0.02, 0.1)},
     ),
     Criterion(
         name="share of diverged SGD runs cured by 20% warmup",
         observe=CureRate(arm="sgd", by_arm=SGD_20),
-        says="Of the SGD runs that just diverge without it, 20% warmup saves {estimate} at the same learning rate",
+        says="20% warmup saves {estimate} of the SGD runs that just diverge without it, at the same LR",
         **above(0.5, unit="share"),
     ),
     note=(
-        "No document names a size; 1.5x is ours, about half an octave and a step of a common grid. The second part takes the"
+        "No document gives a size; 1.5x is ours, about half an octave, a step of a common grid. The second part takes the"
         " lowest peak LR, on a grid of quarter octaves, at which SGD without warmup mostly diverges."
     ),
     reported={"LR sensitivity, none minus 20% warmup": (LRSensitivity(arm="none") - LRSensitivity(arm="warmup_20%"), "nats")},
-    if_supported="Warm up if the learning rate cannot be tuned finely: it forgives a rate that is too high.",
-    if_partly="Warm up if the learning rate cannot be tuned finely, but count on less than an octave.",
-    if_refuted="Do not expect warmup to let a larger learning rate train here.",
+    if_supported="Use warmup if the LR cannot be tuned finely: it tolerates an LR that is too high.",
+    if_partly="Use warmup if the LR cannot be tuned finely, but expect less than an octave.",
+    if_refuted="Do not expect warmup to make a larger LR trainable.",
 )
 
 IMPROVES_BEST = judgement(
     "warmup.improves_best",
-    improves("0.5%", TUNED, scales=LARGER),
-    improves("5%", TUNED),
+    improves("0.5%", scales=LARGER),
+    improves("5%"),
     improves("20%"),
     note=(
-        "No document says so: the question is ours. It is asked of every length, so that none is picked for its luck. Less than"
-        " 1% of the fall does not matter here: seeds scatter by as much."
+        "Our question, which no document answers. Every length must improve, so that no lucky one is picked. Less than 1% of"
+        " the loss reduction does not matter here: seeds scatter by as much."
     ),
-    if_supported="Warm up even if the learning rate is tuned.",
-    if_partly="If the learning rate is tuned, warm up for long rather than for a few steps, and expect little of it.",
-    if_refuted="If the learning rate is tuned, leave warmup out or keep it for safety: it lowers no loss.",
-    if_opposite="If the learning rate is tuned, leave warmup out: it costs loss.",
+    if_supported="Use warmup even if the LR is tuned.",
+    if_partly="If the LR is tuned, use a long warmup rather than a few steps, and expect little from it.",
+    if_refuted="If the LR is tuned, warmup does not lower the loss: omit it or keep it for safety.",
+    if_opposite="If the LR is tuned, omit warmup: it costs loss.",
 )
 
 TRANSFORMER_DIVERGES = judgement(
@@ -226,33 +224,33 @@ TRANSFORMER_DIVERGES = judgement(
     Criterion(
         name="share of runs without warmup that diverge at the LR tuned for 5% warmup",
         observe=FailureRate(arm="long_none", tuned_for="long_5%"),
-        says="{estimate} of the runs without warmup diverge at the learning rate tuned for 5% warmup",
+        says="{estimate} of the runs without warmup diverge at the LR tuned for 5% warmup",
         **above(0.8, unit="share"),
     ),
     note=(
-        "The claim speaks of modern scale, so that only cluster scale judges it. A GPT with layer norms after its blocks would"
-        " be the likelier one to diverge; the engine has none yet."
+        "The claim is about modern scale, so only cluster scale judges it. A post-norm GPT would be likelier to diverge; the"
+        " engine has none yet."
     ),
     if_supported="Never train a transformer without warmup.",
-    if_refuted="A run without warmup that diverges has another cause to look for.",
+    if_refuted="If a run without warmup diverges, look for another cause.",
 )
 
-# Being better never refutes. At laptop scale a paired difference scatters by 1.2% of the fall between seeds (pilot).
+# Being better never refutes. At laptop scale paired differences scatter by 1.2% of the loss reduction between seeds (pilot).
 DURATION = judgement(
     "warmup.duration",
     suffices("5%", "tuned loss, 5% over 20% warmup", margin=0.01, scales=LAPTOP),
     suffices("5%", "tuned loss, 5% over 20% warmup, within 0.5%", margin=0.005, scales=LARGER),
     suffices("0.5%", "tuned loss, 0.5% over 20% warmup, within 0.5%", margin=0.005, scales=("cluster",)),
     note=(
-        "The documents call a range usual: the question is whether more than its upper end buys anything. Non-inferiority: a"
-        " shorter warmup that is better does not speak against it. The margin is 0.5% of the fall, and 1% at laptop scale, for"
-        " half a percent would take about 36 seeds there. 0.5% of 2,000 steps are 10, fewer than Adam's second moment averages:"
-        " only cluster scale, with 50, judges the lower end. Numbers of steps from 500 to 10,000 are out of this run's reach."
+        "The documents call a range usual: the question is whether more than its upper end helps. Non-inferiority: a better"
+        " shorter warmup is no evidence against it. The margin is 0.5% of the loss reduction, and 1% at laptop scale, where"
+        " 0.5% would take about 36 seeds. 0.5% of 2,000 steps is 10 steps, fewer than Adam's second moment averages over: only"
+        " cluster scale, with 50, judges the lower end. 500 to 10,000 steps of warmup are out of reach."
     ),
     reported={f"tuned loss, {length} over 20% warmup": (long_gap(length, "20%"), "relative") for length in ("0.5%", "none")},
-    if_supported="Spend 5% of the steps on warmup: 20% buys less than 1% of the fall.",
-    if_partly="Spend 5% of the steps on warmup rather than 0.5%.",
-    if_refuted="Warm up for longer than 5% of a short run.",
+    if_supported="Use 5% warmup: 20% gains less than 1% of the loss reduction.",
+    if_partly="Use 5% warmup rather than 0.5%.",
+    if_refuted="Use more than 5% warmup in a short run.",
 )
 
 MECHANISM = judgement(
@@ -260,7 +258,7 @@ MECHANISM = judgement(
     Criterion(
         name="share of the widening recovered by a second moment formed at LR 0",
         observe=recovered("held"),
-        says="Of the octaves that warmup adds for AdamW, a second moment formed at a learning rate of zero recovers {estimate}",
+        says="A second moment formed at an LR of zero recovers {estimate} of the octaves that warmup gains with AdamW",
         **above(0.5, null=0.0, unit="share"),
         alternatives={"a bar of 10% of the fall": recovered("held", 0.1)},
     ),
@@ -268,48 +266,50 @@ MECHANISM = judgement(
         name="share of the widening recovered by v0 = g0²",
         observe=recovered("first_gradient"),
         expected=predicted(1.0, "Kalra and Barkeshli 2024: the same learning rates train", spread=0.5),
-        says="One that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
+        says="A second moment that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
         **above(0.5, null=0.0, unit="share"),
     ),
     Criterion(
         name="octaves that SGD gains by 20% warmup",
-        # 10% of the fall: SGD without a ramp does not come within 5% of SGD with one, at any LR of a pilot.
+        # In a pilot SGD without a ramp does not come within 5% of SGD with one at any LR.
         observe=Log2(of=lr_ratio(SGD_20, "sgd", 0.1, SGD_BAR)),
         says="SGD, which has no second moment, gains {estimate} from 20% warmup",
         **above(0.25, refuted=0.0, null=0.0, margin=0.1, unit="octaves"),
         alternatives={"a bar of 20% of the fall": Log2(of=lr_ratio(SGD_20, "sgd", 0.2, SGD_BAR))},
     ),
     note=(
-        "The claim has two halves. The second moment is a reason, because it is unreliable and low: an arm that mends it"
-        " without warmup should then train at the LRs that warmup allows, to half of the octaves. And it is one of several:"
-        " SGD, which has none, should gain from warmup, too, by half of what is asked of AdamW. All AdamW arms share one bar,"
-        " and so do both SGD arms. v0 = g0² raises the moment, and by that ramps the step; a moment formed at LR 0 is reliable"
-        " and ramps nothing. Where only the former recovers the range, smaller early steps are what counts."
+        "The claim has two halves. The second moment is a reason, because it is unreliable and low: an arm that fixes it"
+        " without warmup should recover half of the octaves that warmup gains. And it is one of several reasons: SGD, which has"
+        " no second moment, should also gain, by half of what is required of AdamW. v0 = g0² raises the moment and thereby"
+        " ramps the step; a moment formed at LR 0 is reliable and ramps nothing. If only the former recovers the range, smaller"
+        " early steps are the cause. All AdamW arms share one bar, and so do both SGD arms."
     ),
     reported={
         "share of the widening recovered by RAdam": (recovered("radam"), "share"),
         "octaves that AdamW gains by 20% warmup": (octaves_gained("warmup_20%"), "octaves"),
     },
-    if_supported="A second moment that is mended replaces a part of warmup, with Adam alone: keep it with SGD.",
-    if_partly=(
-        "Keep warmup, or a change that makes early steps as small: not all that the claim says of the second moment holds here."
-    ),
+    if_supported="With Adam, a fixed second moment replaces part of warmup; keep warmup with SGD.",
+    if_partly="Keep warmup, or another way to make early steps small: the second moment is only part of the reason here.",
     if_refuted="Keep warmup: a better second moment does not replace it.",
 )
 
 EARLY_GRADIENTS = judgement(
     "warmup.early_gradients",
     early_over_late(
-        "gradient_norm", "gradient norm", "Over the first 1% of the steps the gradient norm is {larger} than over the last 10%"
+        "gradient_norm", "gradient norm", "In the first 1% of the steps, the gradient norm is {larger} than in the last 10%"
     ),
-    early_over_late("gradient_variance", "variance of the gradient", "The variance of the gradient is {larger}"),
+    early_over_late(
+        "gradient_variance",
+        "variance of the gradient",
+        "In the first 1% of the steps, the gradient variance is {larger} than in the last 10%",
+    ),
     right={"supported": "large, noisy", "refuted": "small"},
     reported={
         "noise scale, first 10% of the steps": (NoiseScale(arm="long_none", last=0.1), "examples"),
         "noise scale, last half of the steps": (NoiseScale(arm="long_none", first=0.5), "examples"),
     },
-    if_supported="Expect gradients at the start that are larger and vary more than later ones.",
-    if_partly="Expect early gradients to differ from later ones in size and noise, not in both alike.",
+    if_supported="Expect early gradients to be larger and noisier than later ones.",
+    if_partly="Expect early gradients to differ from later ones in size or noise, not in both.",
     if_refuted="Expect small gradients at the start.",
 )
 
@@ -318,40 +318,37 @@ LATE_NAN = judgement(
     Criterion(
         name="step of divergence over end of warmup, 20% warmup",
         observe=DivergenceTime(arm=SGD_20),
-        says="SGD runs with 20% warmup that diverge do so at {estimate} the last step of warmup",
+        says="With 20% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
         **AT_THE_END,
     ),
     Criterion(
         name="step of divergence over end of warmup, 60% warmup",
         observe=DivergenceTime(arm=SGD_60),
-        says="With 60% warmup it is {estimate}",
+        says="With 60% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
         **AT_THE_END,
     ),
     Criterion(
         name="largest peak LR at which half of the runs survive, 60% over 20% warmup",
-        # A diverged run counts with its loss at initialization: where the mean has lost half of the fall, about
-        # half of the runs diverge.
+        # A diverged run counts with its initial loss: where the mean loses half of the loss reduction, about half diverge.
         observe=lr_ratio(SGD_60, SGD_20, 0.5, SGD_BAR),
-        says="A warmup three times as long makes the peak at which runs start to diverge {larger}",
+        says="A warmup three times as long makes the peak LR at which runs start to diverge {larger}",
         **above(1.4, refuted=1.2, null=1.0, margin=1.1, unit="x"),
         alternatives={"a bar of 20% of the fall": lr_ratio(SGD_60, SGD_20, 0.2, SGD_BAR)},
     ),
     note=(
-        "The times are taken at the lowest peak LR, on a grid of quarter octaves, at which SGD mostly diverges. If the peak at"
-        " the end of warmup is the cause, divergence moves with that end; a bad batch would come at the same step, a third of"
-        " the longer ramp. Whether a longer warmup cures a run depends on how far above the edge its peak lies: the question is"
-        " how far the edge moves. 1.4x is ours, a step of a grid of half octaves, by which a peak is easily too high; less than"
-        " half of that, 1.2x, refutes. A lower peak cures by how that LR is found, and decides nothing."
+        "Times are read at the lowest peak LR, on a grid of quarter octaves, at which SGD mostly diverges. If the peak at the"
+        " end of warmup is the cause, divergence moves with that end; a bad batch would come at the same step, a third of the"
+        " longer ramp. Whether a longer warmup saves a run depends on its peak, so the test is how far the edge moves: 1.4x, a"
+        " step of a half-octave grid, supports; less than half of that, 1.2x, refutes. That a lower peak saves runs follows"
+        " from the choice of the LR and decides nothing."
     ),
     reported={
         "share of diverged runs cured by 60% warmup, just past the edge": (CureRate(arm=SGD_20, by_arm=SGD_60), "share"),
         "share of diverged runs cured by half of the peak": (CureRate(arm=SGD_20, octaves_down=1.0), "share"),
     },
     if_supported="If a run diverges at the end of warmup, warm up longer or lower the peak.",
-    if_partly=(
-        "If a run diverges at the end of warmup, the peak is too high: lower it; a longer ramp lets it be only a little higher."
-    ),
-    if_refuted="If a run diverges, do not count on a longer warmup.",
+    if_partly="If a run diverges at the end of warmup, lower the peak; a longer ramp allows only a slightly higher one.",
+    if_refuted="If a run diverges, do not rely on a longer warmup.",
 )
 
 CLIP_FIRST = judgement(
@@ -359,18 +356,18 @@ CLIP_FIRST = judgement(
     Criterion(
         name="share of diverged runs cured by clipping at 1.0",
         observe=CureRate(arm=SGD_20, by_arm="sgd_clipped"),
-        says="Clipping at 1.0 keeps {estimate} of the SGD runs that diverge from doing so",
+        says="Clipping at 1.0 saves {estimate} of the SGD runs that diverge",
         **above(0.5, unit="share"),
     ),
     Criterion(
         name="share of diverged runs in which clipping does no worse than 60% warmup",
         observe=CureRate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
-        says="In {estimate} of them clipping does no worse than a warmup three times as long",
+        says="In {estimate} of the diverged runs, clipping does no worse than a warmup three times as long",
         **above(0.7, refuted=0.5, unit="share"),
     ),
     note=(
-        "The same diverged runs as for a longer warmup, with gradients clipped at 1.0 at the same peak. 'No fewer' is asked run"
-        " by run: a run speaks against clipping if longer warmup alone saves it."
+        "The same diverged runs as for a longer warmup, with gradients clipped at 1.0 at the same peak. 'No fewer' is judged"
+        " run by run: a run that only longer warmup saves counts against clipping."
     ),
     reported={
         "loss of clipped SGD at twice the tuned LR, over that of unclipped SGD at the tuned one": (
@@ -379,25 +376,23 @@ CLIP_FIRST = judgement(
         )
     },
     if_supported=(
-        "If a run diverges some hundred steps in, clip first; then look at the loss, for a peak that is too high stays so."
+        "If a run diverges after hundreds of steps, clip first; then check the loss, because the peak is still too high."
     ),
-    if_partly="If a run diverges some hundred steps in, clip and warm up for longer.",
-    if_refuted="If a run diverges some hundred steps in, clipping is not the first thing to try.",
+    if_partly="If a run diverges after hundreds of steps, use clipping and a longer warmup.",
+    if_refuted="If a run diverges after hundreds of steps, do not try clipping first.",
 )
 
 
 STUDY = Study(
     name="warmup",
-    # Version 1 was run once, with beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, gave each SGD arm a
-    # bar of its own, and asked 300 steps about shares of a run. Version 3 asked each question where it can be decided, but the
-    # bar of the short runs lay above a loss at the low end of their grids (reports/log). No threshold of it has changed.
+    # Version 1 had beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, with a bar per SGD arm; in version 3
+    # the bar of the short runs lay above a loss at the low end of their grids (reports/log). Its thresholds are unchanged.
     version=4,
     title="Learning-rate warmup",
-    question="What does a linear ramp to the peak learning rate buy?",
+    question="What does a linear ramp to the peak learning rate gain?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
-    # The second moment averages over 1 / (1 - beta2) steps. 20 of 400 are an early part of the run, as 1000 are of a long one;
-    # at 0.999 all of this run would be early, and RAdam a smaller LR throughout. No gradient clipping but where it is the
-    # remedy: it would hide what warmup does.
+    # The second moment averages over 1 / (1 - beta2) steps: 20 of 400, an early part of the run, as 1000 are of a long one; at
+    # 0.999 all of this run would be early, and RAdam a smaller LR throughout.
     training=Training(
         optimizer="adamw",
         beta2=0.95,
@@ -410,24 +405,22 @@ STUDY = Study(
     ),
     measurement=Measurement(probes=20, evaluations=4, evaluation_examples=64, final_examples=256),
     arms=ARMS,
-    # Half octaves where the short AdamW arms come to the bar, octaves around their best.
+    # Half octaves where the short AdamW arms reach the bar, octaves around their best.
     factors=peak_lrs(-8, -7, -6, -5, -4.5, -4, -3.5, -3),
     seeds=22,
     first_seed=2100,
     scales=SCALES,
     departures=(
-        "Small GPTs on one text, trained early or to tens of tokens a parameter: the documents speak of transformers at modern"
-        " scale.",
-        "Layer norms stand before each block. A GPT with layer norms after them, which is known to need warmup, is not"
-        " trained.",
-        "No gradient clipping but where it is the remedy, so that its effect is not taken for warmup's.",
-        "Diverged means: not finite, or ending at or above the loss at initialization. Its step is the first from which the"
-        " training loss stays above the loss at initialization.",
-        "Cured means: not diverged. A run that clipping keeps finite can still end far above a good loss.",
-        "AdamW did not diverge at this size in 546 runs: SGD stands for what diverges, at a quarter of an octave or less above"
-        " where it trains.",
-        "Starting Adam's second moment at the first squared gradient, with its bias correction, also shrinks early steps, and"
-        " so does RAdam: they mend the moment and ramp at once. Forming it at an LR of zero ramps nothing.",
+        "Small GPTs on one text, trained early or to tens of tokens per parameter: the documents are about transformers at"
+        " modern scale.",
+        "Pre-norm blocks. A post-norm GPT, which is known to need warmup, is not trained.",
+        "Gradient clipping only as a remedy, so that its effect is not attributed to warmup.",
+        "Diverged means not finite, or ending at or above the loss at initialization, from the first step on after which the"
+        " training loss stays above it. Saved means not diverged: a clipped run can still end far above a good loss.",
+        "AdamW did not diverge at this size in 546 runs: divergence is tested with SGD, at most a quarter octave above the LRs"
+        " at which it trains.",
+        "Starting Adam's second moment at the first squared gradient, with bias correction, also shrinks early steps, and so"
+        " does RAdam. Forming it at an LR of zero does not.",
     ),
     answer=("warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.late_nan"),
     judgements=(WIDENS, IMPROVES_BEST, TRANSFORMER_DIVERGES, DURATION, MECHANISM, EARLY_GRADIENTS, LATE_NAN, CLIP_FIRST),
@@ -440,8 +433,8 @@ STUDY = Study(
             value=4.0,
             criterion="largest trainable LR, 20% warmup over none",
             if_different=(
-                "Likeliest is that a deep CNN and 1,024 steps of warmup gain more than a shallow GPT and 80. If all bars from 2"
-                " to 20% of the fall miss the value, the bar is not the reason; gpu scale tells whether size is one."
+                "A deep CNN with 1,024 warmup steps probably gains more than a shallow GPT with 80. If all bars miss the value,"
+                " the bar is not the reason; gpu scale shows whether size is."
             ),
             how="read",
         ),

@@ -1,4 +1,4 @@
-"""What does weight decay do to the weights, and how does it differ from L2 in the loss?"""
+"""What does weight decay do to the weights, and how does it differ from L2 regularization?"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,8 +18,8 @@ SGD, ADAM = {"optimizer": "sgd"}, {"optimizer": "adamw"}
 class Setup(NamedTuple):
     """A model with an optimizer, trained with decay and without: the panel of its two arms.
 
-    lr: about the best of runs whose LR does not decay, by a pilot. Both arms are read at it, so that decay is all that differs.
-    decay: as common as it is with each optimizer: decoupled it is multiplied by the LR, L2 by SGD's much larger one.
+    lr: about a pilot's best constant LR. Both arms are read at it, so that only decay differs. decay: usual with the optimizer;
+    AdamW's is multiplied by the LR, L2 by SGD's much larger LR.
     """
 
     decayed: str
@@ -66,13 +66,13 @@ def grows(setup: Setup) -> tuple[Criterion, ...]:
             panel=setup.panel,
             observe=setup.growth(setup.decayed),
             **above(2.0, refuted=1.0, null=1.0, margin=1.05, unit="x"),
-            says=f"The decayed weights of the {setup.panel} end {{larger}} than they began",
+            says=f"With decay, the weight norm of the {setup.panel} ends at {{estimate}} its initial value",
             alternatives=at_other_lrs(setup.growth, setup.decayed),
         ),
         exceeds(
             f"late exponent of the norm on the step, no decay, {setup.panel}",
             setup.late_slope(setup.free),
-            "Without decay they still grow late as the power {estimate} of the step",
+            f"Without decay, the weight norm of the {setup.panel} grows as step^{{estimate}} late in training",
             by=0.02,
             unit="",
             panel=setup.panel,
@@ -87,32 +87,32 @@ ADAMW_VS_L2 = judgement(
         name="spread of the shares that decoupled decay takes off, over their mean",
         observe=computed("decay.shrinkage", "spread"),
         **below(1e-3, refuted=0.1),
-        says="Decoupled decay takes the same share off all weights, to within {estimate} of it",
+        says="Decoupled decay shrinks all weights by the same fraction, with a relative spread of {estimate}",
     ),
     Criterion(
         name="rank correlation of what L2 inside Adam takes off with the root of the second moment",
         observe=computed("decay.shrinkage", "rank_correlation"),
         **below(-0.5, refuted=0.0),
-        says="What L2 inside Adam takes off has a rank correlation of {estimate} with the root of the second moment",
+        says="The shrinkage by L2 inside Adam has a rank correlation of {estimate} with the root of the second moment",
     ),
     right={"supported": "second moment"},
     reported={
-        "the same rank correlation at a coefficient of 0.1 in place of 0.001": computed(
+        "the same rank correlation at a coefficient of 0.1 instead of 0.001": computed(
             "decay.shrinkage", "rank_correlation", decay=0.1
         ),
-        "share of weights that L2 inside Adam shrinks less than decoupled decay does": (
+        "share of weights that L2 inside Adam shrinks less than decoupled decay": (
             computed("decay.shrinkage", "weaker"),
             "share",
         ),
     },
     note=(
-        "A small GPT after 150 steps, one more step with decay and without. L2 is divided by the root of the second moment, not"
-        " of the momentum, and where that root is below one, as it mostly is, L2 is stronger at an equal coefficient and not"
-        " weaker, by hundreds of times."
+        "A small GPT after 150 steps: one more step with and without decay. Adam divides L2 by the root of the second moment,"
+        " not by the momentum; that root is mostly below one, so at an equal coefficient L2 is hundreds of times stronger, not"
+        " weaker."
     ),
-    if_supported="With Adam, decay the weights themselves (AdamW); carry no coefficient over from L2.",
+    if_supported="With Adam, decay the weights themselves (AdamW), and do not reuse a coefficient of L2.",
     if_partly="With Adam, decay the weights themselves (AdamW).",
-    if_refuted="L2 and decoupled decay can stand in for each other under Adam.",
+    if_refuted="Under Adam, L2 and decoupled decay are interchangeable.",
 )
 
 SGD_IDENTITY = judgement(
@@ -121,18 +121,18 @@ SGD_IDENTITY = judgement(
         name="distance of L2 from decoupled decay, SGD without momentum, of the way",
         observe=computed("decay.sgd", "distance"),
         **below(1e-6, refuted=1e-3),
-        says="For SGD without momentum L2 and decoupled decay end {estimate} of the way apart after 200 steps",
+        says="For SGD without momentum, L2 and decoupled decay differ by {estimate} of the distance travelled after 200 steps",
     ),
     Criterion(
         name="distance of L2 from decoupled decay, momentum 0.9, of the way",
         observe=computed("decay.sgd", "momentum_distance"),
         **below(1e-6, refuted=1e-3),
-        says="With a momentum of 0.9 they end {estimate} of the way apart, though nothing is preconditioned",
+        says="For SGD with momentum 0.9, they differ by {estimate} of the distance, though there is no preconditioning",
     ),
-    note="Decay outside the momentum is SGDW (Loshchilov and Hutter 2019); torch's SGD has it inside, which is L2.",
-    if_supported="For SGD, read weight decay and L2 as one.",
-    if_partly="For SGD, weight decay and L2 are one if there is no momentum, or if decay goes through it as in torch.",
-    if_refuted="Say which of the two you mean for SGD, too.",
+    note="Decay outside the momentum is SGDW (Loshchilov and Hutter 2019); in torch's SGD it is inside, which is L2.",
+    if_supported="For SGD, weight decay and L2 are the same.",
+    if_partly="For SGD, weight decay and L2 are the same without momentum, or if decay passes through it as in torch.",
+    if_refuted="State which of the two you use, also for SGD.",
 )
 
 GROWTH = judgement(
@@ -142,20 +142,20 @@ GROWTH = judgement(
         **{f"late exponent with decay, {setup.panel}": setup.late_slope(setup.decayed) for setup in SETUPS},
         **{f"end over start without decay, {setup.panel}": (setup.growth(setup.free), "x") for setup in SETUPS},
     },
-    note="'Much larger' is twice, which is ours: the document gives no number. Both arms are read at one LR.",
-    if_supported="Watch the norm of the weights, and decay them in runs that go on for long.",
-    if_partly="Watch the norm of the weights in runs that go on for long; how far they grow depends on the workload.",
-    if_refuted="Do not decay weights for fear of their growth.",
+    note="'Much larger' means twice, our choice: the document gives no number. Both arms are read at one LR.",
+    if_supported="Monitor the weight norm, and use decay in long runs.",
+    if_partly="Monitor the weight norm in long runs; its growth depends on the workload.",
+    if_refuted="Growth of the weights is no reason for weight decay.",
 )
 
 STUDY = Study(
     name="weight_decay",
-    # Version 1 had a margin that had come down to 0.005 after its first run was seen (reports/log).
+    # Version 1 had a margin that was lowered to 0.005 after its first run (reports/log).
     version=2,
     title="Weight decay",
-    question="What does weight decay do to the weights, and how does it differ from L2 in the loss?",
+    question="What does weight decay do to the weights, and how does it differ from L2 regularization?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
-    # No decay of the LR, which would end the weights' growth by itself.
+    # A constant LR: LR decay would itself end the growth of the weights.
     training=Training(schedule="constant", warmup_fraction=0.05, steps=2000),
     measurement=Measurement(probes=40, evaluations=4, evaluation_examples=64, final_examples=256, curve_points=20),
     arms={
@@ -184,17 +184,17 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Computed numbers have no seeds: their regions were written when they were known, most of them from designs of before.",
-        "The norm is that of all weights together, gains and biases among them, of which norms' gains begin at one.",
-        "At gpu and cluster scale the LRs are those of the laptop's models, not tuned anew.",
-        "'Without bound' is read as: still growing with the step late in a run, at an LR that does not decay.",
+        "The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
+        "The norm is that of all weights together, including gains, which start at one, and biases.",
+        "Gpu and cluster scale use the laptop's LRs.",
+        "'Without bound' means still growing late in a run at a constant LR.",
     ),
     answer=("wd.growth", "wd.adamw_vs_l2", "wd.sgd_identity"),
     judgements=(ADAMW_VS_L2, SGD_IDENTITY, GROWTH),
     published=(
         Published(
             claim="wd.adamw_vs_l2",
-            finding="L2 inside Adam shrinks weights with large gradients less than decoupled decay does.",
+            finding="L2 inside Adam shrinks weights with large gradients less than decoupled decay.",
             source="Loshchilov and Hutter 2019, section 2",
             link="https://arxiv.org/abs/1711.05101",
         ),

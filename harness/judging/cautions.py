@@ -33,9 +33,9 @@ RARE = 0.5
 LEAST_SEEDS_OF_A_SHAPE = 5
 IN_WORDS = {
     "diverging runs": "Single runs diverge near the best value",
-    "optimum near the edge": "The best value lies beside the end of its grid",
-    "skewed": "The seeds' results are skewed",
-    "heavy tails": "Single seeds lie far out",
+    "optimum near the edge": "The best value is next to the edge of its grid",
+    "skewed": "The results are skewed across seeds",
+    "heavy tails": "Single seeds are outliers",
 }
 
 Rows = Sequence[dict[str, Any]]
@@ -53,7 +53,7 @@ def cautions(observable: Observed, table: TrialArrays, calibration: Rows) -> tup
     if not calibration or observable.grade != "measured" or isinstance(observable, ShareOfRuns):
         return ()
     return tuple(
-        f"{IN_WORDS[trouble]}: simulated trials like that have the truth in such intervals {coverage:.0%} of the time, not 95%"
+        f"{IN_WORDS[trouble]}: in simulations of this, such intervals cover the truth {coverage:.0%} of the time, not 95%"
         for trouble in troubles(observable, table)
         if (coverage := _coverage(observable, trouble, table.seeds, calibration)) is not None and coverage < LEAST_COVERAGE
     )

@@ -71,8 +71,8 @@ def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates)
 
 def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> list[str]:
     """What it does not survive, a clause each."""
-    found = ["its criteria were written after its trials had been seen"] if verdict.after_the_fact else []
-    found += ["what it is judged by is not what was declared before its trials"] if verdict.declared_otherwise else []
+    found = ["its criteria were written after its trials were seen"] if verdict.after_the_fact else []
+    found += ["its criteria differ from those declared before its trials"] if verdict.declared_otherwise else []
     q = rates.q.get(place_in_register(verdict), 0.0)
     if q > ALPHA:
         found.append(f"among {rates.tested} claims it may be chance (q = {q:.2g})")

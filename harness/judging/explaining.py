@@ -26,40 +26,40 @@ from folklore.harness.statistics.intervals import Observation
 def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:
     """The rule that applied, with its numbers. settling: what would settle it if it is open."""
     numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
-    # What is computed has no interval that could lie wholly anywhere.
-    inside = "wholly" if criterion.observe.grade == "measured" else "which is"
+    # What is computed has no interval.
+    inside = "the whole interval is" if criterion.observe.grade == "measured" else "which is"
     if verdict == SUPPORTED:
         return f"{numbers}, {inside} {region(criterion.claimed, criterion)}"
     if verdict == OPEN:
         return f"{numbers}; {settling}"
     if verdict == PARTLY:
-        return f"{numbers}, surely on the side claimed ({region(criterion.claimed, criterion)}), {IN_WORDS[reading]}"
+        return f"{numbers}, in the claimed direction ({region(criterion.claimed, criterion)}) but {IN_WORDS[reading]}"
     if reading == "opposite":
-        return f"{numbers}, surely on the other side of no effect"
+        return f"{numbers}, the effect is the opposite of the claimed one"
     if reading == "no effect" and criterion.margin is not None:
-        return f"{numbers}, too near no effect to matter"
+        return f"{numbers}, too small to matter"
     return f"{numbers}, {inside} {region(criterion.refuted, criterion)}"
 
 
 WHERE = {
     SUPPORTED: "holds on",
-    PARTLY: "holds in part on",
+    PARTLY: "holds partly on",
     REFUTED: "fails on",
     OPEN: "is open on",
-    OUT_OF_REGIME: "cannot be shown on",
+    OUT_OF_REGIME: "cannot be tested on",
 }
 # Why a claim, or one of its workloads, is open.
 WHY_OPEN = {
     TOO_NOISY: "too noisy",
-    BETWEEN: "between what supports it and what refutes it",
-    MULTIPLICITY: "not sure over several tests",
-    PRECONDITION: "a precondition is not surely met",
-    "": "no number",
+    BETWEEN: "between the regions that support and refute it",
+    MULTIPLICITY: "not significant over several tests",
+    PRECONDITION: "a precondition is not shown to hold",
+    "": "no estimate",
 }
 IN_WORDS = {
-    "smaller": "and surely smaller than claimed",
-    "larger": "and surely larger than claimed",
-    "direction": "and not surely as large",
+    "smaller": "smaller than claimed",
+    "larger": "larger than claimed",
+    "direction": "not shown to be as large",
 }
 
 
@@ -106,7 +106,7 @@ def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, a
     return why
 
 
-NOT_MET = "what has to be so for the claim to mean anything is not surely so"
+NOT_MET = "a precondition of the claim is not shown to hold"
 
 
 def _rests_on(found: Combined, deciding: Finding) -> bool:
@@ -117,7 +117,7 @@ def _rests_on(found: Combined, deciding: Finding) -> bool:
 def _why_open(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
     """Why nothing is decided, with its numbers: over all workloads, or on that whose numbers stand for the claim."""
     if found.over_all is not None:
-        return f"single workloads decide it, but p = {found.over_all:.2g} over all {len(found.panels)} is more than {alpha:.2g}"
+        return f"single workloads decide it, but over all {len(found.panels)} p = {found.over_all:.2g} exceeds {alpha:.2g}"
     panel = next(each for each in found.panels if each.name == deciding.panel)
     here = [each for each in findings if each.panel == panel.name]
     parts = [each for each in here if not each.precondition]
@@ -125,7 +125,7 @@ def _why_open(findings: Sequence[Finding], found: Combined, deciding: Finding, a
         return f"{NOT_MET}: {next(each.reason for each in here if each.precondition and each.verdict != SUPPORTED)}"
     if panel.reading == MULTIPLICITY:
         worst = _clearest_against(parts)
-        many = f"p = {panel.p_refuted:.2g} over {len(parts)} parts is more than {alpha:.2g}"
+        many = f"over {len(parts)} parts p = {panel.p_refuted:.2g} exceeds {alpha:.2g}"
         return f"{worst.reason}, but {many}; {worst.settling}"
     return next(each.reason for each in (deciding, *parts) if each.verdict == OPEN)
 
@@ -162,23 +162,23 @@ def enumerated(names: Sequence[str]) -> str:
 def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> tuple[Sentence, ...]:
     """What a reader takes away."""
     if deciding.estimate is None:
-        return (Sentence((f"No number: {deciding.reason}.",)),)
+        return (Sentence((f"No estimate: {deciding.reason}.",)),)
     parts = [each for each in findings if not each.precondition and each.estimate is not None]
     said = deciding.says
     if _rests_on(found, deciding):
-        return said, Sentence(("What the claim rests on is not surely so here, and so nothing is decided.",))
+        return said, Sentence(("This precondition of the claim is not shown to hold, so nothing is decided.",))
     if found.verdict == OUT_OF_REGIME:
         why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
-        return why, Sentence(("What is seen here decides nothing: ", *said.parts))
+        return why, Sentence(("Not decisive here: ", *said.parts))
     if len(found.panels) > 1:
         return said, *_on_which(found)
     if found.reading == MULTIPLICITY:
         told = _different((deciding, _clearest_against(parts)))
-        which = "The last" if len(told) > 1 else "That"
-        many = f"over its {len(parts)} parts p = {found.panels[0].p_refuted:.2g} is not enough"
+        which = "The last result" if len(told) > 1 else "This"
+        many = f"p = {found.panels[0].p_refuted:.2g} over its {len(parts)} parts is not significant"
         return *told, Sentence((f"{which} alone would refute the claim, but {many}.",))
     if found.verdict == OPEN:
-        return said, Sentence((f"Whether {deciding.claimed} is open: {deciding.settling}.",))
+        return said, Sentence((f"It is open whether {deciding.claimed}: {deciding.settling}.",))
     if len(parts) > 1 and found.verdict != REFUTED:
         return _different(parts[:3])
     return (said,)
@@ -189,7 +189,7 @@ def _on_which(found: Combined) -> Iterator[Sentence]:
     start = "It depends on the workload: the claim" if found.reading == SOME_WORKLOADS else "The claim"
     yield Sentence((f"{start} {_over_panels(found)}.",))
     if found.over_all is not None:
-        yield Sentence((f"Over all of them together that is not sure (p = {found.over_all:.2g}).",))
+        yield Sentence((f"Over all workloads together this is not significant (p = {found.over_all:.2g}).",))
 
 
 def _different(findings: Iterable[Finding]) -> tuple[Sentence, ...]:
@@ -218,4 +218,4 @@ def _said(criterion: Criterion, seen: Finding) -> Sentence:
 def in_question(criterion: Criterion) -> str:
     """What an open criterion leaves open, a clause after "whether"."""
     at_the_null = criterion.null is not None and any(criterion.null in piece for piece in criterion.claimed.pieces)
-    return "that is more than chance" if at_the_null else f"that is {region(criterion.claimed, criterion)}"
+    return "this is more than chance" if at_the_null else f"this is {region(criterion.claimed, criterion)}"

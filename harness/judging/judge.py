@@ -82,7 +82,7 @@ def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
     assert seen.spread is not None
     by_seeds = seen.spread / math.sqrt(seen.seeds)
     return (
-        f"{criterion.name}: standard error {by_seeds:.2g} by seeds (in the interval), {error:.2g} by its points beside the line"
+        f"{criterion.name}: standard error {by_seeds:.2g} between seeds (in the interval), {error:.2g} from points off the line"
     )
 
 
@@ -90,7 +90,7 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
     try:
         seen = observe(reported.observe, table)
     except NotEstimableError as error:
-        return f"{reported.name}: no number, because {error}"
+        return f"{reported.name}: no estimate, because {error}"
     return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
 
 

@@ -86,7 +86,7 @@ def resolutions(study: Study, scale: str, seeds: int, pilot: TrialSet | None) ->
 
 def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: TrialArrays | None) -> Resolution:
     """table: the pilot's trials; None: there is none, and only what the study declares of a spread is known."""
-    seen, reason = None, "no pilot: neither stored nor published trials have a spread"
+    seen, reason = None, "no pilot: there is no spread of stored or published trials"
     if table is not None:
         try:
             seen, reason = observe(criterion.observe, table), ""
@@ -102,7 +102,7 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
     if resolves is not None and log_axis:
         resolves = math.exp(min(resolves, 700.0))
     if seen is not None and seen.spread is None:
-        reason = "a share of runs or a computed number: its interval does not come from a spread"
+        reason = "a share of runs or a computed number: its interval is not based on a spread"
     found = (claim, criterion.name, criterion.unit, seen.estimate if seen else None, resolves, log_axis)
     if expected is None:
         enough = seeds_for(criterion, seen.estimate, spread) if seen is not None and spread is not None else None
@@ -115,18 +115,17 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
 
 def require_power(study: Study, scale: str, pilot: TrialSet | None) -> None:
     """Raises UserError where a criterion would show its expected value with less than 80% power, and does not say why it is
-    declared all the same. Without a spread nothing is known of it, and nothing refused.
+    declared anyway. Without a spread the power is unknown, and nothing is refused.
     """
     for each in resolutions(study, scale, study.seeds_at(scale), pilot):
         if each.power is None or each.power >= POWER or each.underpowered:
             continue
         assert each.expected is not None
-        enough = f"{each.seeds} seeds would do" if each.seeds else f"not even {MOST_ADVISED_SEEDS} seeds would do"
+        enough = f"{each.seeds} seeds suffice" if each.seeds else f"not even {MOST_ADVISED_SEEDS} seeds suffice"
         raise UserError(
             f"claim '{each.claim}' at scale '{scale}': {study.seeds_at(scale)} seeds show the expected"
             f" {spell_declared(each.expected, each.unit)} of '{each.criterion}' with {each.power:.0%} power, and {POWER:.0%} is"
-            " needed:"
-            f" {enough}; add seeds, or say in the criterion's `underpowered` why it is declared all the same"
+            f" needed: {enough}; add seeds, or say in the criterion's `underpowered` why it is declared anyway"
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether a scale is of what a claim speaks of: a claim about large transformers is neither shown nor refuted by a toy."""
+"""Whether a scale is in the regime of a claim: a claim about large transformers is neither shown nor refuted by a toy."""
 
 from folklore.harness.spec import Criterion, Regime, Study, arms_of
 from folklore.harness.spec.study import Value
@@ -18,12 +18,12 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
     setting = study.configuration(scale, arm, point)
     workload, optimizer = workload_of(setting.workload), setting.training.optimizer
     if regime.models and not workload.may_be(regime.models):
-        return f"the claim speaks of {regime.words}; this is {workload.model_name}"
+        return f"the claim is about {regime.words}; this is {workload.model_name}"
     if regime.optimizers and optimizer not in regime.optimizers:
-        return f"the claim speaks of {regime.words}; this is {optimizer}"
+        return f"the claim is about {regime.words}; this is {optimizer}"
     count = workload.hidden_parameters
     if regime.least_parameters is not None and count is not None and count < regime.least_parameters:
-        return f"the claim speaks of {regime.words}; this model has {in_thousands(count)} parameters"
+        return f"the claim is about {regime.words}; this model has {in_thousands(count)} parameters"
     return None
 
 

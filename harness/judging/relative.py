@@ -12,8 +12,8 @@ from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
 from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
 from folklore.harness.spec.trials import NotEstimableError
 
-# Below this share of what is learned a loss is near zero: a margin of 1% of it is then 1e-5 of the loss reduction, which is
-# less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by some nats, CONTRIBUTING.md).
+# Below this share of what is learned a loss is near zero: a margin of 1% of it is then a hundred-thousandth of the loss
+# reduction, less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by nats).
 NEAR_ZERO = 1e-3
 
 
@@ -39,7 +39,7 @@ def _require_positive(arm: str, over: str, table: TrialArrays) -> None:
 
 
 def _require_positive_ramp(arm: str, table: TrialArrays) -> None:
-    """Near zero is no matter there: what a range test is read by is smoothed."""
+    """Near zero is no problem there: range tests read smoothed losses."""
     losses = stacked(table.values(arm, table.only_factor(arm), "curve_train_loss"))
     lowest = float(np.min(losses, where=np.isfinite(losses), initial=np.inf))
     if lowest < 0:
@@ -50,7 +50,7 @@ def _refuse(arm: str, start: str, lowest: float, table: TrialArrays) -> None:
     end = f"{lowest:.3g} {table.study.loss_unit_of(table.scale, [arm])}".rstrip()
     raise NotEstimableError(
         "out of regime",
-        f"shares of a loss mean nothing here: that of arm '{arm}' falls {start}to {end}, which is"
+        f"relative losses are undefined here: the loss of arm '{arm}' falls {start}to {end}, which is"
         f" {'negative' if lowest < 0 else 'near zero'}",
         "judge a difference of losses instead",
     )

@@ -1,4 +1,4 @@
-"""Would the verdict be another if something reasonable had been chosen otherwise?
+"""Would another reasonable analysis choice change the verdict?
 
 Two ways: without each seed in turn, and in a small multiverse (Steegen et al. 2016) of choices that a study makes and could as
 well have made otherwise. None of this decides anything: the verdict is that of the declaration.
@@ -70,19 +70,19 @@ class Robustness:
     @property
     def seeds_in_words(self) -> str:
         if not self.seeds_that_matter:
-            return f"the same without any one of {len(self.without_seed)} seeds"
-        return "another without seed " + ", ".join(f"{seed} ({self.without_seed[seed]})" for seed in self.seeds_that_matter)
+            return f"unchanged without any one of {len(self.without_seed)} seeds"
+        return "changes without seed " + ", ".join(f"{seed} ({self.without_seed[seed]})" for seed in self.seeds_that_matter)
 
     @property
     def choices_in_words(self) -> str:
         count, others = len(self.alternatives), self.choices_that_matter
         if not count:
-            return "no other choice bears on it"
+            return "no alternative choice applies"
         if others:
-            share = f"{len(others)} of {count} other choices" if count > 1 else "the one other choice"
-            return f"another under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
-        every = {1: "the one other choice", 2: "both other choices"}.get(count, f"all {count} other choices")
-        return f"the same under {every} ({', '.join(each.choice for each in self.alternatives)})"
+            share = f"{len(others)} of {count} alternative choices" if count > 1 else "the one alternative choice"
+            return f"changes under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
+        every = {1: "the one alternative choice", 2: "both alternative choices"}.get(count, f"all {count} alternative choices")
+        return f"unchanged under {every} ({', '.join(each.choice for each in self.alternatives)})"
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -10,18 +10,19 @@ from folklore.harness.spec import Criterion
 # Blanks of a criterion's sentence (spec/criterion.py) that say which way a positive difference goes, or a ratio above one, and
 # the word for the other way.
 OPPOSITES = {"lower": "higher", "higher": "lower", "smaller": "larger", "larger": "smaller", "less": "more", "more": "less"}
+# The same as verbs, which stand before the number.
+VERBS = {"costs": "gains", "gains": "costs"}
 
 
 @dataclass(frozen=True)
 class Number:
-    """An estimate with its interval, in the unit of a criterion. level: of the interval, if it is not the usual one. word: the
-    way a difference goes."""
+    """An estimate with its interval, in the unit of a criterion. level: of the interval. word: the way a difference goes."""
 
     estimate: float
     low: float
     high: float
     unit: str = ""
-    level: str = ""
+    level: str = "95%"
     word: str = ""
 
     @property
@@ -31,9 +32,9 @@ class Number:
 
     @property
     def rest(self) -> str:
-        """What follows the value: (1.6–2.0) larger, and a blank before it. Empty where there is neither interval nor word."""
+        """What follows the value, with a blank before it: larger (95% CI 1.6–2.0). Empty without an interval and a word."""
         _, interval = number_and_interval(self.estimate, self.low, self.high, self.unit, self.level)
-        return "".join(f" {part}" for part in (interval, self.word) if part)
+        return "".join(f" {part}" for part in (self.word, interval) if part)
 
     def __str__(self) -> str:
         return self.value + self.rest
@@ -56,7 +57,7 @@ def plain(sentences: Iterable[Sentence]) -> str:
 
 def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Sentence:
     """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
-    seen = Number(estimate, low, high, criterion.unit, "90%" if criterion.one_sided else "")
+    seen = Number(estimate, low, high, criterion.unit, "90%" if criterion.one_sided else "95%")
     if not criterion.says:
         return Sentence((f"{criterion.name[:1].upper()}{criterion.name[1:]}: ", seen, "."))
     numbers = {
@@ -64,11 +65,15 @@ def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Se
         "value": replace(seen, low=estimate, high=estimate),
         "low": replace(seen, estimate=low, high=low),
         "high": replace(seen, estimate=high, low=high),
-        **{blank: _compared(seen, blank, criterion.observe.log_axis) for blank in OPPOSITES},
+        **{blank: _compared(seen, blank, criterion.observe.log_axis) for blank in (*OPPOSITES, *VERBS)},
     }
     parts: list[str | Number] = []
     for text, blank, _, _ in string.Formatter().parse(criterion.says):
-        parts += [text] if blank is None else [text, numbers[blank]]
+        if blank in VERBS:
+            number = numbers[blank]
+            parts += [f"{text}{number.word} ", replace(number, word="")]
+        else:
+            parts += [text] if blank is None else [text, numbers[blank]]
     if not str(parts[-1]).endswith((".", "!", "?")):
         parts.append(".")
     return Sentence(tuple(parts))
@@ -79,7 +84,7 @@ def _compared(seen: Number, blank: str, ratio: bool) -> Number:
     if not (0 < seen.estimate < 1 if ratio else seen.estimate < 0):
         return replace(seen, word=blank)
     estimate, low, high = (_turned(each, ratio) for each in (seen.estimate, seen.high, seen.low))
-    return replace(seen, estimate=estimate, low=low, high=high, word=OPPOSITES[blank])
+    return replace(seen, estimate=estimate, low=low, high=high, word={**OPPOSITES, **VERBS}[blank])
 
 
 def _turned(value: float, ratio: bool) -> float:

@@ -23,15 +23,15 @@ def turns_open_at(criterion: Criterion, verdict: str, low: float, high: float) -
 
 
 def what_would_settle(seen: Observation, criterion: Criterion, alpha: float, parts: int = 1, refuted: bool = False) -> str:
-    """How many more seeds would decide if estimate and spread stay as they are, or why none would. parts: how many are tested
-    on its workload, and one alone refutes the claim at alpha over all of them. refuted: it does so at alpha already."""
+    """How many more seeds would decide at the same estimate and spread, or why none would. parts: how many are tested on its
+    workload; one alone refutes the claim at alpha over all of them. refuted: it does so at alpha already."""
     regions = [each for each in deciding_regions(criterion) if not (refuted and favours(criterion, each))]
     if not any(low <= seen.estimate <= high for low, high in regions):
-        return "the estimate is in no region that decides"
+        return "the estimate lies between the regions that decide, so more seeds would not settle it"
     level = 2 * alpha if criterion.one_sided else alpha
     by_piece = [seeds_needed(seen, (each,), level if favours(criterion, each) else level / parts) for each in regions]
     needed = min((each for each in by_piece if each is not None), default=None)
     if needed is None:
-        return f"not even {MOST_ADVISED_SEEDS} seeds would settle it if estimate and spread stay as they are"
+        return f"not even {MOST_ADVISED_SEEDS} seeds would settle it at the same estimate and spread"
     more = needed - seen.seeds
-    return f"about {more} more seed{'s' * (more != 1)} would settle it if estimate and spread stay as they are"
+    return f"about {more} more seed{'s' * (more != 1)} would settle it at the same estimate and spread"

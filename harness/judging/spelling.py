@@ -48,16 +48,20 @@ def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
 
 
 def number_and_interval(estimate: float, low: float, high: float, unit: str = "", level: str = "") -> tuple[str, str]:
-    """An estimate in prose, and its interval in parentheses: none if it is known exactly. level: of the interval, if it
-    is not the usual one."""
+    """An estimate in prose, and its interval in parentheses: none if it is known exactly. level: of the interval, if it is to
+    be named: (95% CI 0.6–1.6%)."""
     percent = 100 if unit in PERCENT else 1
     estimate, low, high = (percent * each for each in (estimate, low, high))
     if low == estimate == high:
         return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit), ""
     decimals = _decimals(estimate, (high - low) / 2)
     told, *ends = (_fixed(each, decimals) for each in (estimate, low, high))
-    between = " to " if low < 0 or "no bound" in ends else "–"
-    return _with_unit(told, unit), f"({between.join(ends)}{f', {level}' if level else ''})"
+    between = " to " if low < 0 or "no bound" in ends or any("e" in end for end in ends) else "–"
+    if level and {told} == set(ends):  # it would say nothing
+        return _with_unit(told, unit), ""
+    if level:
+        return _with_unit(told, unit), f"({level} CI {between.join(ends)}{'%' * (unit in PERCENT and 'no bound' not in ends)})"
+    return _with_unit(told, unit), f"({between.join(ends)})"
 
 
 def _fixed(value: float, decimals: int) -> str:

@@ -111,7 +111,7 @@ class TrialArrays:
             raise NotEstimableError(
                 "invalid",
                 f"{in_words(column)} was not measured in {self.arm_name(arm)}",
-                "train it again with a study that does",
+                "retrain with a study that measures it",
             )
         return judged_losses(loss, initial, outcome)
 
@@ -135,7 +135,8 @@ class TrialArrays:
         ((factor, values),) = self.study.factors_at(self.scale, arm).items()
         if len(values) != 1:
             raise NotEstimableError(
-                "open", f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this is read at one"
+                "open",
+                f"{self.arm_name(arm)} is trained at {len(values)} {in_words(factor)}s, and this metric needs exactly one",
             )
         return factor
 
@@ -169,7 +170,7 @@ class TrialArrays:
             raise NotEstimableError(
                 "open",
                 f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range",
-                "a wider one would settle it",
+                "a wider range would settle it",
             )
         return found.best
 

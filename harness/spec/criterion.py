@@ -18,7 +18,7 @@ from folklore.harness.spec.observed import ANY_KIND, Observable, Observed, Share
 from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
 
 # What a sentence of a criterion may hold in braces (harness/judging/sentences.py fills it in).
-BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "larger", "less", "more")
+BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "larger", "less", "more", "costs", "gains")
 # Verdicts for which a practitioner can be told what to do, with the readings that each can have.
 ADVISED: dict[str, tuple[str, ...]] = {
     "supported": (),
