@@ -57,7 +57,7 @@ def at(tokens: int) -> str:
 
 
 def steps_of(tokens: int) -> int:
-    """Steps of 256 tokens for so many tokens per parameter, of 6992 parameters."""
+    """Steps of 256 tokens for this many tokens per parameter, of 6992 parameters."""
     return round(tokens * 6992 / 256)
 
 

@@ -266,7 +266,7 @@ class MeanGap(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "trajectories"
-    UNIT: ClassVar[str] = "of the fall (0.01 is 1% of it)"
+    UNIT: ClassVar[str] = "of the loss reduction (0.01 is 1% of it)"
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2, "absolute": True}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:

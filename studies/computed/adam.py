@@ -19,7 +19,7 @@ from folklore.harness.training.optimizers import make_optimizer
 EPSILON = 1e-8
 # Until the steps that no correction makes too large are right to a few percent.
 STEPS = 3000
-# An outlier and smaller ones, and so many ordinary gradients before it; steps that are computed after it, by β2.
+# An outlier and smaller ones, and this many ordinary gradients before it; steps that are computed after it, by β2.
 OUTLIER, BEFORE = 1000.0, 60
 OUTLIERS = (10.0, 100.0, OUTLIER)
 AFTER = {0.95: 400, 0.99: 2000, 0.999: 10_000}

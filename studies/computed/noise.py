@@ -35,7 +35,7 @@ MOMENTS = {"at the start": 0.0, "after 10%": 0.1, "at the end": 1.0}
 BATCHES = tuple(2**power for power in range(1, 9))
 # Nearly all of the 1,079 training examples, where leaving out what was drawn shows.
 FURTHER_BATCHES = (*BATCHES, 512, 1024)
-# Batches of a size, at least, for each seed of the study, and at least so many examples in them: small batches have long tails.
+# Batches of a size, at least, for each seed of the study, and at least this many examples in them: small batches have long tails.
 # And how many examples are differentiated at once.
 DRAWN, EXAMPLES, AT_ONCE = 16, 1024, 2048
 # Seeds of draws between those of two seeds of the study.
@@ -77,7 +77,7 @@ def _drawn(model: str, seed: int, sampling: str, batch: int) -> tuple[tuple[Tens
     count, at_once = max(DRAWN, EXAMPLES // batch), max(1, AT_ONCE // batch)
     for start in range(0, count, at_once):
         seeds = range(seed * APART + start, seed * APART + min(count, start + at_once))
-        # Of so many seeds, but of one network: what is drawn does not depend on it.
+        # Of this many seeds, but of one network: what is drawn does not depend on it.
         procedure = SAMPLINGS[sampling](configuration, seeds, dataset, network)
         drawn.append(procedure.batch(torch.from_numpy(procedure.draw(0)[0])))
     return tuple(drawn)

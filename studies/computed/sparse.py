@@ -52,7 +52,7 @@ def _alone() -> dict[float, Numbers]:
 
 
 def _repeated() -> dict[float, Numbers]:
-    """β2 -> movement per gradient over the LR, of equal gradients so many steps apart, [EVERY]."""
+    """β2 -> movement per gradient over the LR, of equal gradients this many steps apart, [EVERY]."""
     gradients = torch.zeros(STEPS, len(BETAS2) * len(EVERY))
     for lane, every in enumerate(EVERY * len(BETAS2)):
         gradients[::every, lane] = 1.0
