@@ -20,11 +20,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 ONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 TWO = dict.fromkeys((*ONE, "FOLKLORE_TEST_THREADS"), "2")
+SSE = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Nehalem"}
 ROWS: dict[str, dict[str, str]] = {
     "this machine": ONE,
     "two threads": TWO,
-    "SSE only": {**ONE, "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"},
-    "SSE only, two threads": {**TWO, "ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+    "SSE only": {**ONE, **SSE, "MKL_CBWR": "COMPATIBLE"},
+    "SSE only, two threads": {**TWO, **SSE},
     "AVX2": {**ONE, "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Haswell"},
     "AVX2, AMD": {**ONE, "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "OPENBLAS_CORETYPE": "Zen"},
     "AVX2, two threads": {**TWO, "ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "OPENBLAS_CORETYPE": "Haswell"},

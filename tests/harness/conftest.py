@@ -1,5 +1,7 @@
-"""What tests of several rooms read: a store with trials in it."""
+"""What tests of several rooms read: a store with trials in it, and databases of MLflow's."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.harness.tracking.uri import FILE, default_uri
 from tests.harness.helpers import bowl, planned, result, rows
 
 
@@ -19,3 +22,25 @@ def stored(study: Study, tmp_path: Path) -> Store:
     )
     Ledger(store, study.name).write("pack", trained)
     return store
+
+
+@pytest.fixture(scope="session")
+def empty_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new database: MLflow's migrations take seconds, and a copy none."""
+    from folklore.harness.tracking.projection import _make_database
+
+    path = tmp_path_factory.mktemp("mlflow") / FILE
+    _make_database(path)
+    return path
+
+
+@pytest.fixture
+def mlflow_in(empty_mlflow: Path) -> Callable[[Path], str]:
+    """Puts a new database into a folder; returns its address."""
+
+    def put(folder: Path) -> str:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(empty_mlflow, folder / FILE)
+        return default_uri(folder)
+
+    return put

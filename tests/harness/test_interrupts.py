@@ -1,5 +1,6 @@
 """An interrupt waits for an import that it meets: compiled libraries may crash where they are interrupted."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -48,18 +49,18 @@ def test_an_import_is_finished_first(
     assert said == f"interrupted {loaded}\n"
 
 
-def test_what_ray_leaves_behind_is_collected_before_its_end_and_sigterm_is_ours_again() -> None:
+def test_what_ray_leaves_behind_is_collected_before_its_end_and_sigterm_is_ours_again(ray_address: str) -> None:
     """Ray ends the process, code 1, where a reference is collected after its core worker has gone: here it always is. And it
     takes SIGTERM's handler away as it is shut down, be it while the main thread is busy elsewhere."""
     body = """from folklore.harness.running.ray_connection import Connection, Resources
-    import gc
+    import gc, os
     class CollectedLate:
         def __init__(self, core_worker): self.core_worker = core_worker
         def __getattr__(self, name): return getattr(self.core_worker, name)
         def shutdown_driver(self):
             self.core_worker.shutdown_driver()
             gc.collect()
-    with Connection(Resources("cpu", workers=1)) as connection:
+    with Connection(Resources("cpu", 1, os.environ["RAY_OF_TESTS"])) as connection:
         connection.wait()
         import ray
         worker = ray._private.worker.global_worker
@@ -73,5 +74,6 @@ def test_what_ray_leaves_behind_is_collected_before_its_end_and_sigterm_is_ours_
     print(gc.isenabled(), ray.is_initialized(), flush=True)
     signal.raise_signal(signal.SIGTERM)"""
     command = [sys.executable, "-c", PROGRAM.format(body=body)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=HANG_SECONDS)
+    environment = {**os.environ, "RAY_OF_TESTS": ray_address}
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
     assert (found.returncode, found.stdout) == (143, "ready\nTrue False\ninterrupted []\n"), found.stderr

@@ -1,12 +1,15 @@
 """What makes pages of a small study as quick to write as they are small."""
 
+import pickle
 from collections.abc import Iterator
 from functools import partial
 
 import pytest
 from jinja2 import Environment, FileSystemBytecodeCache
 
-from folklore.reports import calibration, site
+from folklore.reports import calibration, parallel, site, study_page
+from folklore.reports.figures.drawing import Drawing
+from folklore.reports.figures.render import as_svg
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,11 +21,29 @@ def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def pictures() -> Iterator[dict[bytes, str]]:
+    """What was drawn already, by what it shows: nearly all tests of pages write those of the same trials."""
+    drawn: dict[bytes, str] = {}
+
+    def drawn_once(drawing: Drawing) -> str:
+        shown = pickle.dumps(drawing)
+        if shown not in drawn:
+            drawn[shown] = as_svg(drawing)
+        return drawn[shown]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(study_page, "as_svg", drawn_once)
+        yield drawn
+
+
 @pytest.fixture(scope="module")
 def few_calibrated() -> Iterator[None]:
-    """The published calibration of relative gaps alone: all kinds of worlds are the longest page by far, whatever is shown."""
+    """The published calibration of relative gaps alone: all kinds of worlds are the longest page by far, whatever is shown. And
+    in this process, which remembers templates and pictures: others take longer to start than such pages to write."""
     few = [row for row in calibration.rows() if row["observable"] == "relative_gap"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "rows", lambda: few)
         patch.setattr(calibration, "methods", list)
+        patch.setattr(parallel, "available_cores", lambda: 1)
         yield

@@ -79,10 +79,9 @@ def test_the_verdict_is_on_both_pages(written: Path) -> None:
 
 
 def test_a_study_that_cannot_be_drawn_costs_the_others_nothing(
-    study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = study.model_copy(update={"name": "odd"})
-    monkeypatch.setattr("folklore.reports.parallel.available_cores", lambda: 1)
 
     def sets(chosen: Study) -> list[TrialSet]:
         if chosen == other:
@@ -106,8 +105,11 @@ def test_everything_is_escaped(written: Path) -> None:
     assert "&lt;script&gt;" in (written / "toy.html").read_text()
 
 
-def test_equal_data_gives_equal_bytes(study: Study, written: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_equal_data_gives_equal_bytes(
+    study: Study, written: Path, tmp_path_factory: pytest.TempPathFactory, pictures: dict[bytes, str]
+) -> None:
     again = tmp_path_factory.mktemp("again")
+    pictures.clear()
     site.write(again, [study], REGISTER, of([records(study)]))
     files = sorted(path.relative_to(written) for path in written.rglob("*") if path.is_file())
     assets = [file.name for file in TEMPLATES.iterdir() if file.suffix in (".css", ".js")]
@@ -241,9 +243,8 @@ def test_pages_of_studies_lead_to_their_neighbours(study: Study, tmp_path: Path)
     assert '<a href="toy.html" rel="prev">← A toy</a>' in (tmp_path / "last.html").read_text()
 
 
-def test_robustness_stands_beside_the_verdict(study: Study, tmp_path: Path) -> None:
-    site.write(tmp_path, [study], REGISTER, of([records(study)]))
-    page = " ".join((tmp_path / "toy.html").read_text().split())
+def test_robustness_stands_beside_the_verdict(written: Path) -> None:
+    page = " ".join((written / "toy.html").read_text().split())
     assert "the same without any one of 5 seeds" in page
     assert "other choices" in page
 

@@ -11,7 +11,7 @@ import pytest
 
 from folklore.harness.planning.catalog import load_study, register, study_names
 from folklore.harness.planning.plan import make_plan
-from folklore.harness.spec import fingerprint
+from folklore.harness.spec import Study, fingerprint
 
 WRITTEN = Path(__file__).with_name("sameness.json")
 REGISTER = "register"
@@ -26,10 +26,15 @@ def _said(name: str) -> dict[str, str]:
             for part in ("documents", "claims", "errata")
         }
     study = load_study(name)
-    trials = {
-        scale: fingerprint([each.digest for each in make_plan(study, scale, "cpu", "data").trials]) for scale in study.scales
-    }
-    return {"declaration": fingerprint(study.canonical_json()), **trials}
+    assert {"smoke", "laptop", "gpu", "cluster"} <= study.scales.keys()
+    return {"declaration": fingerprint(study.canonical_json()), **{scale: _trials(study, scale) for scale in study.scales}}
+
+
+def _trials(study: Study, scale: str) -> str:
+    """Of a plan whose packs hold each of its trials once."""
+    plan = make_plan(study, scale, "cpu", "data", lanes=16)
+    assert sum(len(pack.trials) for pack in plan.packs) == len(plan.digests)
+    return fingerprint([each.digest for each in plan.trials])
 
 
 @pytest.mark.parametrize("name", [REGISTER, *study_names()])

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from folklore.harness.tracking.sync import open_tracker, sync
 from folklore.harness.training.result import LaneResult
 from folklore.reports import parallel
 from tests.harness.helpers import bowl, changed, result, rows
+from tests.parts import fast_for
 
 
 class Trainer:
@@ -74,9 +75,10 @@ def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, mon
     assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
 
 
-@pytest.mark.parametrize("name", study_names())
+@pytest.mark.parametrize("name", fast_for(("warmup",), study_names()))
 def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a fresh clone, where published evidence is what there is of a spread."""
+    """In a fresh clone, where published evidence is what there is of a spread. (tests/studies asks of every study whether it is
+    refused for want of power.)"""
     declared = load_study(name)
     assert published_sets(declared)
     monkeypatch.setattr(run, "_train_or_sync", lambda ready, options, deadline, reporter: [Outcome(0, 0, False, 0)])
@@ -210,10 +212,13 @@ def test_looks_beyond_sense_are_refused(study: Study, tmp_path: Path, monkeypatc
     assert declarations(Store(str(tmp_path)), study, "laptop") == []
 
 
-def test_a_run_that_trains_nothing_imports_nothing_heavy(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_trains_nothing_imports_nothing_heavy(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlflow_in: Callable[[Path], str]
+) -> None:
     """It took 11 s: torch to learn that nothing is to be trained, MLflow that it lacks nothing, and all pages again."""
     store, file = tmp_path / "store", tmp_path / "toy.json"
     file.write_text(study.canonical_json())
+    mlflow_in(store)
     with monkeypatch.context() as patch:
         Trainer(patch, _gap(0.1, 0.0001))
         assert launch([study], "laptop", Options(str(store)), None) == 0

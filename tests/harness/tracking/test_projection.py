@@ -1,6 +1,6 @@
 import json
 import os
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -14,23 +14,14 @@ from folklore.harness.judging.outcomes import VERDICTS, WITHDRAWN
 from folklore.harness.reading.pages import belonging
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
-from folklore.harness.tracking.projection import LAUNCHER, PARENT, SIGNS, Tracker, _make_database
-from folklore.harness.tracking.uri import FILE, default_uri, experiments
+from folklore.harness.tracking.projection import LAUNCHER, PARENT, SIGNS, Tracker
+from folklore.harness.tracking.uri import experiments
 from tests.harness.helpers import planned, result, rows
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty one: MLflow's migrations take seconds, and a copy of it none."""
-    path = tmp_path_factory.mktemp("mlflow") / FILE
-    _make_database(path)
-    return path
-
-
 @pytest.fixture
-def uri(tmp_path: Path, database: Path) -> str:
-    shutil.copy(database, tmp_path / FILE)
-    return default_uri(tmp_path)
+def uri(tmp_path: Path, mlflow_in: Callable[[Path], str]) -> str:
+    return mlflow_in(tmp_path)
 
 
 @pytest.fixture
@@ -267,10 +258,11 @@ def test_the_check_leaves_nothing(tracker: Tracker, uri: str) -> None:
     assert runs(uri) == []
 
 
-def test_another_database_is_another_mlflow(tracker: Tracker, study: Study, tmp_path: Path) -> None:
+def test_another_database_is_another_mlflow(
+    tracker: Tracker, study: Study, tmp_path: Path, mlflow_in: Callable[[Path], str]
+) -> None:
     assert tracker.identity == Tracker(tracker.uri, study).identity
-    (tmp_path / "other").mkdir()
-    assert Tracker(default_uri(tmp_path / "other"), study).identity != tracker.identity
+    assert Tracker(mlflow_in(tmp_path / "other"), study).identity != tracker.identity
 
 
 def test_a_server_that_is_not_there(study: Study) -> None:

@@ -1,6 +1,7 @@
 """MLflow's database read without MLflow says what MLflow says."""
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from folklore.harness.tracking.state import settled
 from folklore.harness.tracking.uri import default_uri
 
 
-def test_an_experiment_is_settled_once_nothing_but_packs_can_be_missing(study: Study, tmp_path: Path) -> None:
-    tracker = Tracker(default_uri(tmp_path), study, artifacts=tmp_path / "artifacts")
+def test_an_experiment_is_settled_once_nothing_but_packs_can_be_missing(
+    study: Study, tmp_path: Path, mlflow_in: Callable[[Path], str]
+) -> None:
+    tracker = Tracker(mlflow_in(tmp_path), study, artifacts=tmp_path / "artifacts")
     assert settled(tracker.uri, study) == tracker.identity
     run = tracker.launch("laptop", {}, 3, {})
     assert settled(tracker.uri, study) is None, "it may be a launch that was killed, which the next run closes"

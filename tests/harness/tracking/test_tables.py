@@ -1,8 +1,7 @@
 """MLflow's private tables: every row that is written at once is the row that its client writes; elsewhere the client writes."""
 
 import re
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from mlflow.entities import Run
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
 from folklore.harness.tracking import tables
-from folklore.harness.tracking.projection import Tracker, _make_database
+from folklore.harness.tracking.projection import Tracker
 from folklore.harness.tracking.tables import TESTED, RunTables
-from folklore.harness.tracking.uri import FILE, default_uri
 from tests.harness.helpers import planned, result, rows
 from tests.postgresql import started
 
@@ -76,13 +74,8 @@ def content(uri: str) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> tuple[str, str]:
-    folders = [tmp_path / "tables", tmp_path / "client"]
-    for folder in folders:
-        folder.mkdir()
-    _make_database(folders[0] / FILE)
-    shutil.copy(folders[0] / FILE, folders[1] / FILE)  # MLflow's migrations take seconds
-    return default_uri(folders[0]), default_uri(folders[1])
+def sqlite(tmp_path: Path, mlflow_in: Callable[[Path], str]) -> tuple[str, str]:
+    return mlflow_in(tmp_path / "tables"), mlflow_in(tmp_path / "client")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from folklore.harness.judging.observe import observe
+from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import (
     CurveRatio,
     MaxTrainable,
@@ -34,16 +35,15 @@ from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
 from folklore.reports.figures import exponents, forest, losses, lr, range_test, survival
-from folklore.reports.figures.choosing import BY_NAME, ORDER, Shown, claim_figure, figures_of, study_figures
+from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, Shown, claim_figure, figures_of, study_figures
 from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
 from folklore.reports.figures.interactive import specification
 from folklore.reports.figures.layout import TEXT
 from folklore.reports.figures.range_test import draw_range_test
 from folklore.reports.figures.render import as_figure, as_svg
-from tests.parts import fast_for
 from tests.reports.figures.helpers import drawn, judgement_of, judging, published, recorded
 
-STUDIES = study_names()
+STUDIES, OF_STUDY = study_names(), [figure.name for figure in OF_STUDIES]
 
 
 @pytest.fixture(autouse=True)
@@ -173,31 +173,72 @@ def check(shown: Shown, drawing: Drawing) -> None:
             assert panel.limits("y")[0] >= 0, f"{shown.kind}: a loss below zero"
 
 
-@pytest.mark.parametrize("name", fast_for(STUDIES[::3], STUDIES))
+def check_readable(shown: Shown | None) -> None:
+    """On a phone, and it answers."""
+    if shown is None or shown.drawing is None:
+        return
+    check(shown, shown.drawing)
+    figure = as_figure(shown.drawing)
+    assert figure.get_figwidth() == WIDTH
+    assert 360 / (96 * WIDTH) * TEXT * 96 / 72 >= 9
+    sizes = [float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.title, axes.xaxis.label)]
+    assert min(sizes) >= TEXT
+    boxes = titles(figure)
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes), f"{shown.kind}: a title is cut"
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2)), f"{shown.kind}: a title covers another"
+    assert specification(shown.drawing)["data"]
+
+
+def figure_of(records: TrialSet, kind: str) -> Shown:
+    """Of the first claim that a figure of this kind shows, and that leaves something to draw."""
+    claims = (each for each in records.study.judgements if figures_of(each, records.scale)[:1] == [kind])
+    return next(each for each in (claim_figure(records, claim) for claim in claims) if each is not None and each.drawing)
+
+
+# Together every figure of claims and of studies.
+SHOWING = {
+    "batch_scaling": ("trajectories",),
+    "critical_batch": ("batch", "noise"),
+    "decay": (),
+    "edge_of_stability": ("edge",),
+    "generalization": ("sharpness",),
+    "gradient_flow": ("growth",),
+    "gradient_noise": ("lines",),
+    "lr_finder": ("range-tests",),
+    "mup_transfer": ("exponents", "coordinates"),
+    "precision": ("underflow",),
+    "warmup": ("lr", "survival", "forest", "curves"),
+}
+
+
+@pytest.mark.parametrize("name", SHOWING)
+def test_a_figure_of_every_kind_is_readable_on_a_phone_and_can_be_asked(name: str) -> None:
+    records = published(name)
+    for kind in SHOWING[name]:
+        shown = figure_of(records, kind)
+        assert shown.kind == kind
+        check_readable(shown)
+    for each in study_figures(records) if name in ("decay", "warmup") else ():
+        check_readable(each)
+
+
+def test_every_kind_is_among_these() -> None:
+    assert {kind for kinds in SHOWING.values() for kind in kinds} == set(ORDER)
+    assert {each.kind for name in ("decay", "warmup") for each in study_figures(published(name))} == set(OF_STUDY)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
 def test_every_figure_is_readable_on_a_phone_and_can_be_asked(name: str) -> None:
     records = published(name)
     for each in [*(claim_figure(records, judgement) for judgement in records.study.judgements), *study_figures(records)]:
-        if each is None or each.drawing is None:
-            continue
-        check(each, each.drawing)
-        figure = as_figure(each.drawing)
-        assert figure.get_figwidth() == WIDTH
-        assert 360 / (96 * WIDTH) * TEXT * 96 / 72 >= 9
-        sizes = [float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.title, axes.xaxis.label)]
-        assert min(sizes) >= TEXT
-        boxes = titles(figure)
-        assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes), f"{each.kind}: a title is cut"
-        assert not any(a.overlaps(b) for a, b in combinations(boxes, 2)), f"{each.kind}: a title covers another"
-        assert specification(each.drawing)["data"]
+        check_readable(each)
 
 
-def test_svg_is_byte_stable() -> None:
-    records = published("mup_transfer")
-    for judgement in records.study.judgements:
-        first, second = (claim_figure(records, judgement) for _ in range(2))
-        assert first is not None
-        assert second is not None
-        assert as_svg(drawn(first.drawing)) == as_svg(drawn(second.drawing))
+@pytest.mark.parametrize("kind", ["exponents", "coordinates"])
+def test_svg_is_byte_stable(kind: str) -> None:
+    first, second = (figure_of(published("mup_transfer"), kind) for _ in range(2))
+    assert as_svg(drawn(first.drawing)) == as_svg(drawn(second.drawing))
 
 
 def test_metrics_name_figures_that_there_are() -> None:
