@@ -1,7 +1,7 @@
 """Sophia-G: its update against pytorch-optimizer's given the same curvature, its estimates against the exact diagonal of the
 Gauss-Newton matrix.
 
-Tolerance of the update: as in test_whole_weights.py, relative 2e-5 of the largest weight after 120 steps of FP32.
+Tolerance of the update: as in test_optimizers.py, relative 2e-5 of the largest weight after 120 steps of FP32.
 """
 
 from types import SimpleNamespace
