@@ -761,7 +761,7 @@ MODELS = (
         "models/parametrization.py",
         "return 1.0 / multiplier if growing_sides == 2 else 1.0",
         "return 1.0 / multiplier if growing_sides else 1.0",
-        "tests/models/test_mup.py::test_learning_rate_multipliers_of_the_gpt",
+        "tests/models/test_mup.py::test_learning_rate_multipliers",
     ),
 )
 
