@@ -13,7 +13,6 @@ from torch import nn
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.schedules import learning_rates
 from folklore.harness.training.suitability import lr_multipliers
 from folklore.harness.workloads import data, workload_of
 from folklore.harness.workloads.data import DataFacts
@@ -113,20 +112,15 @@ def assert_every_step_is_theirs(
     dataset = data.load(workload.dataset)
     measurement = Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8)
     pack = Pack([Lane(Configuration(workload=workload, training=training, measurement=measurement), 4)], dataset)
-    multipliers = [group["lr"] for group in optimizer.param_groups]
     index = torch.from_numpy(dataset.batch_index(4, 0, training.batch_size, workload.context))
-    rates, names = learning_rates(training), [parameter.name for parameter in pack.network.model.parameters]
+    names = [parameter.name for parameter in pack.network.model.parameters]
 
     def loss_at(step: int) -> torch.Tensor:
         inputs, targets = dataset.gather(dataset.arrays("train"), index[step], workload.context)
         return nn.functional.cross_entropy(model(inputs).flatten(0, -2), targets.flatten())
 
-    def set_rates(step: int) -> None:
-        for group, multiplier in zip(optimizer.param_groups, multipliers, strict=True):
-            group["lr"] = rates[step] * multiplier
-
     theirs = dict(zip(names, model.parameters(), strict=True))
-    assert_lane_is_torchs(pack, 0, theirs, optimizer, loss_at, set_rates, layout=as_in_torch)
+    assert_lane_is_torchs(pack, 0, theirs, optimizer, loss_at, layout=as_in_torch)
     losses = pack.results()[0].curves["train_loss"]
     assert losses[-1] < lost * losses[0]
 

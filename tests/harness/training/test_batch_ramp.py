@@ -86,9 +86,9 @@ def test_against_plain_torch() -> None:
     """Losses, gradients and updates of every step on these batches, through two changes of the batch."""
     chosen = lane(MLP, 5, optimizer="sgd", momentum=0.9, weight_decay=0.0, steps=74)
     made = Pack([lane(MLP, 1, **chosen.configuration.training.model_dump(exclude={"peak_lr", *RAMP})), chosen], load("digits"))
-    model, rates = made.network.model, learning_rates(chosen.configuration.training)
+    model = made.network.model
     weights = {p.name: torch.nn.Parameter(torch.zeros(1, *p.shape)) for p in model.parameters}
-    theirs = torch.optim.SGD(weights.values(), momentum=0.9)
+    theirs = torch.optim.SGD(weights.values(), lr=1.0, momentum=0.9)
     data = digits()
     features, labels = data.arrays("train")
     stream = np.concatenate([data.batch_index(5, draw, 4, 0).ravel() for draw in range(2)])
@@ -98,11 +98,7 @@ def test_against_plain_torch() -> None:
         index = stream[edges[step] : edges[step + 1]]
         return torch.nn.functional.cross_entropy(model(View(weights), features[index][None])[0], labels[index])
 
-    def set_rates(step: int) -> None:
-        for group in theirs.param_groups:
-            group["lr"] = rates[step]
-
-    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, set_rates, layout=lambda name, value: value.unsqueeze(0))
+    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, layout=lambda name, value: value.unsqueeze(0))
     assert made.step == 74
 
 

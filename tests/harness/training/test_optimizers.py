@@ -23,7 +23,8 @@ from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.clipping import clip_factor, clip_limits
 from folklore.harness.training.optimizers import adam, make_optimizer, muon
 from folklore.harness.training.optimizers.base import Part
-from tests.harness.training.contract import DEEP, MLP, lane, pack
+from tests.harness.training import contract
+from tests.harness.training.contract import DEEP, MLP, pack
 
 STEPS, TOLERANCE = 120, 2e-5
 SHAPES = ((6, 5), (5,), (5, 7), (7, 4))
@@ -238,10 +239,10 @@ def test_the_kernel_is_left_where_it_would_do_something_else(monkeypatch: pytest
     monkeypatch.setattr(adam, "KERNEL_FROM", 1)
     plain, lr = Training(optimizer="adamw"), torch.ones(2, 1)
 
-    def serves(lr: Tensor = lr, step: Tensor = at(3), **second: Any) -> bool:
+    def serves(lr: Tensor = lr, step: Tensor | None = None, **second: Any) -> bool:
         ours = make_optimizer([plain, Training(optimizer="adamw", **second)], torch.zeros(2, SIZE), torch.ones(SIZE))
         assert isinstance(ours, adam.Adam)
-        return ours.kernel_serves(lr, step)
+        return ours.kernel_serves(lr, at(3) if step is None else step)
 
     assert serves()
     assert not serves(second_moment_start="first_gradient"), "v0 = g0^2 is none of torch's"
@@ -306,8 +307,8 @@ def test_an_update_leaves_its_gradient_as_it_is(optimizer: str, monkeypatch: pyt
 
 def test_muon_is_refused_where_it_would_be_adamw() -> None:
     with pytest.raises(UserError, match=r"'muon': model 'mlp' of depth 1 has no hidden matrix, .* adamw; choose that"):
-        pack(lane(MLP, optimizer="muon"))
-    assert isinstance(pack(lane(DEEP, optimizer="muon")).optimizer, muon.Muon)
+        pack(contract.lane(MLP, optimizer="muon"))
+    assert isinstance(pack(contract.lane(DEEP, optimizer="muon")).optimizer, muon.Muon)
 
 
 def test_radams_rectification_is_built_on_corrections() -> None:

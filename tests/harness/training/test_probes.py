@@ -1,5 +1,3 @@
-from functools import cache
-
 import numpy as np
 import pytest
 import torch
@@ -11,40 +9,10 @@ from folklore.harness.training.curves import CURVES
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import Probe, ProbedStep
-from folklore.harness.training.probes.half_batch import gradient_variance
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import PackedNetwork
-from tests.harness.helpers import markov
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, lane, trained
-
-
-def examples(text: Text, lanes: int, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
-    index = torch.from_numpy(text.batch_index(0, 0, lanes * batch, GPT.context)[0].reshape(lanes, batch))
-    return text.gather(text.arrays("train"), index, GPT.context)
-
-
-@cache
-def single_examples() -> tuple[PackedNetwork, tuple[torch.Tensor, torch.Tensor], float]:
-    """A network, 2000 examples, and the trace of the covariance of their gradients."""
-    network = PackedNetwork(GPT, markov().facts, [0], torch.device("cpu"), "fp32")
-    inputs, targets = examples(markov(), 1, 2000)
-    singles = torch.cat([network.gradient(inputs[:, i : i + 1], targets[:, i : i + 1])[1] for i in range(2000)])
-    return network, (inputs, targets), float(singles.var(dim=0).sum())
-
-
-@pytest.mark.parametrize("batch", [6, 7])
-def test_gradient_variance_against_single_examples(batch: int) -> None:
-    """The mean of the probe over many batches against tr(covariance of single-example gradients) / B."""
-    network, (inputs, targets), variance = single_examples()
-    expected = variance / batch
-    seen = []
-    for start in range(0, 2000 - batch, batch):
-        part = inputs[:, start : start + batch], targets[:, start : start + batch]
-        seen.append(float(gradient_variance(network, *part, network.gradient(*part)[1])))
-    error = np.std(seen) / np.sqrt(len(seen))
-    assert abs(np.mean(seen) - expected) < 4 * error
-    assert error < 0.1 * expected
 
 
 def test_layer_norms_make_up_the_whole(text: Text) -> None:

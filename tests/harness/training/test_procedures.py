@@ -23,7 +23,6 @@ from folklore.harness.training import pack
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS, Evaluation, Procedure, Wrapper, make_procedure
-from folklore.harness.training.schedules import learning_rates
 from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, load
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import PackedNetwork
@@ -198,13 +197,11 @@ def test_micro_batches_make_the_whole_batchs_step(training: dict[str, Any], micr
 def test_micro_batches_are_torchs_backward_twice(optimizer: str, text: Text) -> None:
     chosen = lane(GPT, seed=3, optimizer=optimizer, steps=30, micro_batches=2, momentum=0.9, weight_decay=0.0)
     made = Pack([lane(GPT, seed=1, **chosen.configuration.training.model_dump(exclude={"peak_lr"})), chosen], text)
-    model, rates = made.network.model, learning_rates(chosen.configuration.training)
+    model = made.network.model
     weights = {p.name: torch.nn.Parameter(torch.zeros(1, *p.shape)) for p in model.parameters}
-    kinds = {
-        "sgd": lambda: torch.optim.SGD(weights.values(), momentum=0.9),
-        "adamw": lambda: torch.optim.AdamW(weights.values(), weight_decay=0.0),
-    }
-    theirs = kinds[optimizer]()
+    fields = {"momentum": 0.9} if optimizer == "sgd" else {"weight_decay": 0.0}
+    kind = torch.optim.SGD if optimizer == "sgd" else torch.optim.AdamW
+    theirs = kind(weights.values(), lr=1.0, **fields)
     starts, tokens = text.batch_index(3, 0, 6, 8), torch.from_numpy(text.splits["train"])
 
     def half(step: int, first: int) -> Tensor:
@@ -217,11 +214,7 @@ def test_micro_batches_are_torchs_backward_twice(optimizer: str, text: Text) -> 
         first.backward()
         return half(step, 3) + first.detach()
 
-    def set_rates(step: int) -> None:
-        for group in theirs.param_groups:
-            group["lr"] = rates[step]
-
-    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, set_rates, layout=lambda name, value: value.unsqueeze(0))
+    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, layout=lambda name, value: value.unsqueeze(0))
 
 
 def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
