@@ -265,7 +265,7 @@ class Case:
     shared: Mapping[str, Any] = field(default_factory=dict)
     own: Sequence[Mapping[str, Any]] = ({}, {}, {})
     measurement: Mapping[str, Any] = field(default_factory=dict)
-    stops: Sequence[int] = (5, 9)
+    stops: Sequence[int] = (7,)
     first: int = 0
 
     def lanes(self, **measurement: Any) -> list[Lane]:

@@ -241,10 +241,6 @@ def python_noisy(outputs: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(outputs * random.uniform(0.5, 1.5), targets)
 
 
-def negative_log(outputs: Tensor, targets: Tensor) -> Tensor:
-    return F.nll_loss(torch.log_softmax(outputs, dim=1), targets)
-
-
 class WarmedUp:
     """A loss that counts its calls: a second term comes in later."""
 
@@ -277,11 +273,6 @@ def attention() -> nn.Module:
         readout=nn.Linear(WIDTH, SYMBOLS),
         mask=nn.Buffer(nn.Transformer.generate_square_subsequent_mask(9)),
     )
-
-
-def convolutions() -> nn.Module:
-    first = (nn.Conv2d(1, 8, 3, padding=1, stride=2), nn.GroupNorm(2, 8), nn.ReLU())
-    return nn.Sequential(*first, nn.Conv2d(8, 8, 3), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, CLASSES))
 
 
 class Symmetric(nn.Module):
@@ -328,18 +319,6 @@ def dropping(module: Any, x: Tensor) -> Tensor:
     return module.last(h)  # type: ignore[no-any-return]
 
 
-class Straight(torch.autograd.Function):
-    """Rounds, and passes the gradient straight through."""
-
-    @staticmethod
-    def forward(context, x):  # type: ignore[no-untyped-def]
-        return (4 * x).round() / 4
-
-    @staticmethod
-    def backward(context, gradient):  # type: ignore[no-untyped-def]
-        return gradient
-
-
 class Reversed(torch.autograd.Function):
     """A backward pass of its own that reads the weight from the module."""
 
@@ -369,20 +348,6 @@ def counter() -> nn.Buffer:
     return nn.Buffer(torch.zeros((), dtype=torch.int64), persistent=False)
 
 
-def unfreezing(module: Any, x: Tensor) -> Tensor:
-    """Its first layer takes no part until its fifth call."""
-    module.calls += module.training
-    return module.last(module.first(x) if module.calls > 5 else x)  # type: ignore[no-any-return]
-
-
-def keeping(module: Any, x: Tensor) -> Tensor:
-    """Keeps the last batch's outputs in a dict."""
-    outputs = module.net(x) - 0.1 * module.last["mean"]
-    if module.training:
-        module.last["mean"] = float(outputs.detach().mean())
-    return outputs  # type: ignore[no-any-return]
-
-
 def encoder_layer() -> nn.Module:
     return nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, dropout=0.0, batch_first=True)
 
@@ -392,12 +357,6 @@ def sliced() -> nn.Module:
     found = net()
     whole = torch.randn(3 * WIDTH, 8) * 0.3
     found[0].weight = nn.Parameter(whole[WIDTH : 2 * WIDTH])  # type: ignore[index]
-    return found
-
-
-def frozen_bias() -> nn.Module:
-    found = net()
-    found[0].bias.requires_grad_(False)  # type: ignore[index]
     return found
 
 
@@ -500,11 +459,6 @@ def in_object(kept: Any, more: int) -> int:
     return int(kept.calls)
 
 
-def in_array(kept: Any, more: int) -> int:
-    kept[0] += more
-    return int(kept[0])
-
-
 def in_queue(kept: Any, more: int) -> int:
     kept.extend([torch.ones(1)] * more)
     return len(kept)
@@ -594,7 +548,6 @@ CLASS_WEIGHTS = torch.tensor([0.2, 1.0, 3.0, 0.5])
 KINDS = {
     # what a module gives, and what it is called with
     "gives a tuple": of(gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
-    "gives a dict": of(gives(lambda logits, _: {"logits": logits}), lambda out, y: F.cross_entropy(out["logits"], y)),
     "gives an object": of(gives(lambda logits, _: Output(logits)), lambda out, y: F.cross_entropy(out.logits, y)),
     "gives its loss": of(gives(lambda _, loss: loss), None, with_labels),
     "gives its loss in a dict": of(gives(lambda logits, loss: {"loss": loss, "logits": logits}), None, with_labels),
@@ -612,7 +565,6 @@ KINDS = {
     ),
     # data
     "arrays in double precision": of(net, draw=arrays),
-    "a dataset": of(net, draw=Pairs),
     "a dataset of tensors": of(net, draw=lambda examples, seed: TensorDataset(*vectors(examples, seed))),
     "a dataset of dicts": of(gives(Output), None, Named),
     "a loader": of(net, draw=lambda examples, seed: DataLoader(Pairs(examples, seed), batch_size=7, shuffle=True)),
@@ -645,7 +597,6 @@ KINDS = {
     "a loss below zero": of(lambda: net(2), density, numbers, loss_may_be_negative=True),
     "squares": of(lambda: net(1), one_number, numbers, loss_unit=""),
     "two classes": of(lambda: net(1), nn.BCEWithLogitsLoss(), two_classes),
-    "a loss of log probabilities": of(net, negative_log),
     "a loss that draws": of(net, noisy),
     "a loss that draws by NumPy": of(net, numpy_noisy),
     "a loss that draws by Python": of(net, python_noisy),
@@ -663,7 +614,6 @@ KINDS = {
     "an orthogonal weight": of(
         lambda: nn.Sequential(parametrizations.orthogonal(nn.Linear(8, 8)), nn.Tanh(), nn.Linear(8, CLASSES))
     ),
-    "a symmetric weight": of(lambda: nn.Sequential(nn.Linear(8, WIDTH), symmetric(), nn.Tanh(), nn.Linear(WIDTH, CLASSES))),
     "a spectral norm": of(
         lambda: nn.Sequential(parametrizations.spectral_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
     ),
@@ -680,9 +630,6 @@ KINDS = {
             last=linear(WIDTH),
         )
     ),
-    "rounded activations": of(
-        made(lambda m, x: m.last(Straight.apply(torch.tanh(m.first(x)))), first=linear(8, WIDTH), last=linear(WIDTH))
-    ),
     "a backward pass of its own": of(made(reversing, first=linear(8, WIDTH), second=linear(WIDTH, WIDTH), last=linear(WIDTH))),
     "recomputed, reentrant": of(lambda: recomputing(True)),
     "a layer that is frozen and one that is not seen": of(
@@ -694,8 +641,6 @@ KINDS = {
         )
     ),
     "a buffer that counts": of(made(counting, net=net, calls=counter)),
-    "a layer that joins late": of(made(unfreezing, first=linear(8, 8), last=linear(8), calls=int)),
-    "outputs kept in a dict": of(made(keeping, net=net, last=lambda: {"mean": 0.0})),
     "attention with a mask": of(attention, each_token, tokens),
     "torch's transformer": of(
         made(
@@ -710,11 +655,9 @@ KINDS = {
         draw=next_symbol,
     ),
     "a part of a storage": of(sliced),
-    "a frozen bias": of(frozen_bias),
     "a hook of a weight": of(hooked("weight")),
     "a hook after accumulation": of(hooked("accumulated")),
     "a hook of a module": of(hooked("module")),
-    "convolutions": of(convolutions, draw=images),
     "convolutions upwards, in place": of(upsampled, draw=images),
     "a start from NumPy": of(initialized_by_numpy),
     "compiled": of(lambda: torch.compile(net(), backend="eager")),
@@ -724,13 +667,11 @@ KINDS = {
     "dropout of channels": of(lambda: layers(nn.AlphaDropout(0.3))),
     "tied weights": of(tied, each_token, tokens),
     "adapted by ranks": of(Adapted),
-    "a backbone in eval mode": of(lambda: nn.Sequential(backbone(), nn.Linear(WIDTH, CLASSES))),
     "a backbone kept in eval mode": of(lambda: Kept(backbone(), nn.Linear(WIDTH, CLASSES))),
     # what is kept beside tensors
     "experts, some idle": of(made(expert, gate=linear(8, 2), experts=lambda: nn.ModuleList([net(), net()]))),
     "counts in an object": of(stepped(Counter, in_object)),
     "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric(8), stepped(Counter, in_object)())),
-    "counts in an array": of(stepped(lambda: np.zeros(1, dtype=np.int64), in_array)),
     "counts in a queue": of(stepped(deque, in_queue)),
     "a generator of its own": of(stepped(lambda: random.Random(3), in_generator)),
     "a hook with a closure": of(hooked_by_a_closure),

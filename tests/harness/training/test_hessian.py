@@ -25,7 +25,7 @@ CPU = torch.device("cpu")
 MLP = Workload(model="mlp", dataset="digits", width=4, depth=1)
 DEEP = MLP.model_copy(update={"width": 5, "depth": 2})
 CNN = Workload(model="cnn", dataset="digits", width=2, depth=1)
-GPT = Workload(width=4, depth=1, heads=2, context=6)
+GPT = Workload(width=4, depth=1, heads=2, context=4)
 
 
 def network(workload: Workload, dataset: Dataset, seeds: list[int], precision: str = "fp32") -> PackedNetwork:
@@ -59,13 +59,13 @@ SQUARED = DEEP.model_copy(update={"loss": "squared_error", "activation": "tanh",
 def test_against_the_whole_hessian(workload: Workload, text: Text) -> None:
     """Of every lane of a pack, and of products with any vector."""
     dataset = text if workload.model == "gpt" else digits()
-    found = network(workload, dataset, [3, 4, 5])
+    found = network(workload, dataset, [3, 4])
     inputs, targets = examples(workload, dataset, 40)
-    wholes = [brute_force(found, lane, inputs, targets) for lane in range(3)]
+    wholes = [brute_force(found, lane, inputs, targets) for lane in range(2)]
     vector_KP = torch.randn(found.flat_KP.shape, generator=torch.Generator().manual_seed(0))
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         product_KP = hessian_product(found, inputs, targets)(vector_KP)
-    seen = sharpness(found, inputs, targets, [3, 4, 5])
+    seen = sharpness(found, inputs, targets, [3, 4])
     for lane, whole in enumerate(wholes):
         expected = whole @ vector_KP[lane]
         assert torch.allclose(product_KP[lane], expected, atol=1e-5 * float(expected.abs().max()))
@@ -197,7 +197,7 @@ def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Text) -> None:
     fields = {"steps": 4, "batch_size": 4, "micro_batches": 2, "sampling": "epochs", "recompute_segments": 1}
     pack = contract.trained(contract.lane(GPT, measurement={"sharpness": "end", "sharpness_examples": 16}, **fields))
-    largest = torch.linalg.eigvalsh(brute_force(pack.network, 0, *examples(GPT, text, 16)).double())[-1]
+    largest = sharpness(pack.network, *examples(GPT, text, 16), [0]).value
     assert pack.results()[0].curves[VALUE.name][-1] == pytest.approx(float(largest), rel=1e-3)
 
 
