@@ -18,6 +18,7 @@ from folklore.harness.training.probes import PROBES
 from folklore.harness.training.programs import Program
 from tests.harness.training import test_programs
 from tests.harness.training.contract import (
+    CAPTURED,
     CASES,
     DEEP,
     GPT,
@@ -35,13 +36,6 @@ from tests.harness.training.contract import (
 from tests.harness.training.plain_steps import compared_at_every_step
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-# An own module is not known to be safe to capture, no compiler follows what is computed again, and torch looks at the numbers
-# that it makes one-hot on a CPU, where nothing is captured.
-CAPTURED = {
-    name: case
-    for name, case in CASES.items()
-    if case.workload.model != "own" and not case.shared.get("recompute_segments") and case.workload.loss == "cross_entropy"
-}
 COMPILED = {name: case for name, case in OF_PROCEDURES.items() if name in CAPTURED and case.workload.model == "mlp"}
 
 
