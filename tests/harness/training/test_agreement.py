@@ -1,6 +1,6 @@
 """A program that does something else than the eager step is told from one that rounds otherwise and from the eager step itself,
-by planted faults. Cases are made of the registries: a new optimizer, schedule, number format or procedure joins by itself, or
-is missing from a table here, which fails."""
+by planted faults. Cases are the contract's: a new optimizer, number format or procedure joins by itself, or is missing there,
+which fails."""
 
 from collections.abc import Callable
 from typing import Any
