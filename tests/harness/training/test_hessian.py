@@ -49,7 +49,7 @@ def brute_force(found: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor
         return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
 
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone())  # type: ignore[no-any-return,no-untyped-call]
+        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone(), vectorize=True)  # type: ignore[no-any-return,no-untyped-call]
 
 
 SQUARED = DEEP.model_copy(update={"loss": "squared_error", "activation": "tanh", "init_gain": 0.5})

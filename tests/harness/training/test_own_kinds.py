@@ -97,7 +97,14 @@ def test_what_a_loss_is_of_its_examples_is_found_out(kind: str, monkeypatch: pyt
     assert pack(kind, monkeypatch).network.model.reduction.words == WORDS[kind]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("kind", WEIGHED)
+# One of each way to weigh, with data of every form.
+WEIGHED_FAST = (
+    "a loss for each example", "a sum over tokens", "a mean over tokens", "a mean over what a mask marks",
+    "weights of classes in a function", "a loss with a parameter", "several outputs and targets", "a loader that pads",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", fast_for(WEIGHED_FAST, WEIGHED))
 def test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Micro-batches of one example against a plain loop that sees the batch whole, and an evaluation in chunks of three."""
     monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 3 * 9)
