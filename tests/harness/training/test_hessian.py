@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from folklore import models
 from folklore.harness.spec import Workload
 from folklore.harness.training import hessian
 from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
@@ -49,7 +50,8 @@ def brute_force(found: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor
         return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
 
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone(), vectorize=True)  # type: ignore[no-any-return,no-untyped-call]
+        at_once = not isinstance(found.model, models.CNN)  # torch's vmap has no second derivative of a convolution
+        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone(), vectorize=at_once)  # type: ignore[no-any-return,no-untyped-call]
 
 
 SQUARED = DEEP.model_copy(update={"loss": "squared_error", "activation": "tanh", "init_gain": 0.5})
