@@ -338,7 +338,7 @@ ENGINE = (
         "harness/training/plateau.py",
         "(waited > self.patience_K)",
         "(waited >= self.patience_K)",
-        TRAINING + "test_plateau.py::test_drops_are_torchs",
+        TRAINING + "test_schedules.py::test_drops_are_torchs",
     ),
     Fault(
         "later micro-batches count whole",
@@ -380,7 +380,7 @@ ENGINE = (
         "harness/training/noise.py",
         "(batch / half - 1)",
         "(batch / half)",
-        TRAINING + "test_noise.py::test_two_batches_against_single_examples",
+        TRAINING + "test_probes.py::test_two_batches_against_single_examples",
     ),
     Fault(
         "a larger loss scale lets more gradients underflow",

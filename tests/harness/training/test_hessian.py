@@ -50,7 +50,7 @@ def brute_force(found: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor
         return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
 
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        at_once = not isinstance(found.model, models.CNN)  # torch's vmap has no second derivative of a convolution
+        at_once = not isinstance(found.model, models.CNN)  # of a CNN's products vmap follows no second derivative
         return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone(), vectorize=at_once)  # type: ignore[no-any-return,no-untyped-call]
 
 
