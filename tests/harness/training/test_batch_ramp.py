@@ -10,7 +10,6 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from folklore.harness.errors import UserError
 from folklore.harness.planning.cost import lane_bytes, trial_flops
 from folklore.harness.planning.recipe import trial_recipe
 from folklore.harness.spec import Training, Workload
@@ -159,8 +158,3 @@ def test_what_is_refused(training: dict[str, Any], line: str) -> None:
     with pytest.raises(ValidationError) as refused:
         Training(**{**RAMP, "steps": 37, **training})
     assert line in str(refused.value)
-
-
-def test_more_than_an_epoch_a_batch_is_refused() -> None:
-    with pytest.raises(UserError, match="the largest batch = 2048: with sampling = epochs must be at most 1079"):
-        Pack([lane(MLP, sampling="epochs", batch_size=128)], load("digits"))

@@ -257,8 +257,3 @@ def test_an_eigenvector_that_is_no_longer_the_largest_is_left() -> None:
     alone = torch.zeros(1, 100)
     alone[0, 98] = 1.0
     assert float(largest_eigenvalue(lambda v_KP: values * v_KP, alone).value) == pytest.approx(2.0)
-
-
-def test_only_adam_preconditions() -> None:
-    with pytest.raises(ValueError, match="preconditioned_sharpness = True: is by Adam's second moment, and optimizer = sgd"):
-        adam_pack(optimizer="sgd")

@@ -17,14 +17,11 @@ import pytorch_optimizer
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
 from folklore.harness.spec import Training
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.clipping import clip_factor, clip_limits
 from folklore.harness.training.optimizers import adam, make_optimizer, muon
 from folklore.harness.training.optimizers.base import Part
-from tests.harness.training import contract
-from tests.harness.training.contract import DEEP, MLP, pack
 
 STEPS, TOLERANCE = 120, 2e-5
 SHAPES = ((6, 5), (5,), (5, 7), (7, 4))
@@ -303,17 +300,6 @@ def test_an_update_leaves_its_gradient_as_it_is(optimizer: str, monkeypatch: pyt
         used = ours.gradient_KP.copy_(gradient)
         ours.update(packed, used, torch.full((len(LANES), 1), 1e-3), at(0))
         assert torch.equal(used, gradient)
-
-
-def test_muon_is_refused_where_it_would_be_adamw() -> None:
-    with pytest.raises(UserError, match=r"'muon': model 'mlp' of depth 1 has no hidden matrix, .* adamw; choose that"):
-        pack(contract.lane(MLP, optimizer="muon"))
-    assert isinstance(pack(contract.lane(DEEP, optimizer="muon")).optimizer, muon.Muon)
-
-
-def test_radams_rectification_is_built_on_corrections() -> None:
-    with pytest.raises(ValueError, match=r"bias_correction = False: radam's .* on it; choose adam, adamw, lamb or muon"):
-        Training(optimizer="radam", bias_correction=False)
 
 
 def test_clipping_follows_torch_lane_by_lane() -> None:

@@ -75,12 +75,5 @@ def test_after_its_kick_the_moments_are_as_if_it_had_not_been() -> None:
     assert (kick - none).norm() < 0.05 * (whole - none).norm()
 
 
-def test_outliers_are_put_into_adams_moments_alone() -> None:
-    with pytest.raises(
-        ValueError, match="outlier = whole: is put into Adam's moments, and optimizer = sgd; choose adam or adamw"
-    ):
-        Training(optimizer="sgd", outlier="whole")
-
-
 def test_never_the_first_step() -> None:
     assert Training(outlier="whole", outlier_fraction=1e-6).outlier_step == 1

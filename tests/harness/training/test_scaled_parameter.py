@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 import torch
 
-from folklore.harness.errors import UserError
 from folklore.harness.planning import cost
 from folklore.harness.planning.recipe import trial_recipe
 from folklore.harness.spec import Training, Workload
@@ -98,16 +97,6 @@ def test_it_goes_on_top_of_mups_multiplier() -> None:
     ratios = {p.name: new / old for p, new, old in zip(model.parameters, scaled, plain, strict=True)}
     assert {name for name, ratio in ratios.items() if ratio != 1.0} == {"blocks.0.mlp.up.weight", "blocks.0.mlp.down.weight"}
     assert ratios["blocks.0.mlp.up.weight"] == pytest.approx(0.01)
-
-
-def test_a_name_that_no_parameter_has_is_refused() -> None:
-    with pytest.raises(UserError, match=r"scaled_parameter = hidden\.3\.weight: model 'mlp' has no such parameter; choose one"):
-        contract.pack(lane(MLP, scaled_parameter="hidden.3.weight", scaled_lr=0.1))
-
-
-def test_a_factor_without_a_name_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"scaled_lr = 0\.1: of no parameter; name one by scaled_parameter"):
-        Training(scaled_lr=0.1)
 
 
 def test_it_is_told_and_counted() -> None:
