@@ -1,7 +1,6 @@
-"""The packed CNN against one written with torch.nn, lane by lane, and its muP against the `mup` package."""
+"""The packed CNN against one written with torch.nn, lane by lane."""
 
 import math
-import warnings
 from collections.abc import Callable
 
 import pytest
@@ -9,13 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.models import CNN, Parametrization, View
+from folklore.models import CNN, View
 from tests.models.layout import as_in_torch
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import mup
 
 CLASSES, WIDTH, DEPTH, LANES, BATCH = 5, 12, 3, 3, 2
 # One channel and three, sides that are halved (also odd ones) and a side too short for it.
@@ -117,9 +111,12 @@ def test_lanes_do_not_touch(product: Callable[[Tensor, Tensor], Tensor]) -> None
         assert value.grad[1].abs().max() > 0, name
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("width", [1, 3, 5, 8, 16])
-@pytest.mark.parametrize("features", [(8, 8), (3, 9, 9), (3, 16, 16)])
+FORMATS, SIDES = [torch.float32, torch.bfloat16, torch.float16], [(8, 8), (3, 9, 9), (3, 16, 16)]
+# Each width with each format and each size of images once.
+TOGETHER = [(SIDES[(i + j) % 3], width, FORMATS[j]) for i, width in enumerate((1, 3, 5, 8, 16)) for j in range(3)]
+
+
+@pytest.mark.parametrize(("features", "width", "dtype"), TOGETHER)
 def test_a_diverged_lane_stays_alone(features: tuple[int, ...], width: int, dtype: torch.dtype) -> None:
     """Nan in all it has and gets; its neighbours' values and gradients are what they are beside a sound lane."""
     model, x = CNN(features, CLASSES, width, 2), examples(features).to(dtype)
@@ -224,43 +221,3 @@ def test_initial_scale() -> None:
 def test_features_that_are_no_image() -> None:
     with pytest.raises(ValueError, match=r"features \(64,\) are not those of an image"):
         CNN((64,), CLASSES, WIDTH, DEPTH)
-
-
-BASE, WIDE, IMAGE = 16, 64, (3, 8, 8)
-
-
-def reference() -> PlainCNN:
-    model, base, delta = (PlainCNN(IMAGE, width, 8, mup.MuReadout) for width in (WIDE, BASE, 2 * BASE))
-    mup.set_base_shapes(model, base, delta=delta, rescale_params=False)
-    return model
-
-
-def test_initial_variances_of_mup() -> None:
-    """mup.init scales the standard deviation a weight has at the base width; ours must come to the same."""
-    theirs, base = reference(), CNN(IMAGE, CLASSES, BASE, DEPTH, Parametrization(1.0))
-    ours = CNN(IMAGE, CLASSES, WIDE, DEPTH, Parametrization(WIDE / BASE))
-    for parameter, at_base in zip(ours.parameters, base.parameters, strict=True):
-        if parameter.decays:
-            weight = theirs.get_parameter(parameter.name)
-            mup.init.normal_(weight, std=at_base.initial_std)
-            assert float(weight.detach().std()) == pytest.approx(parameter.initial_std, rel=0.1), parameter.name
-
-
-@pytest.mark.parametrize(("optimizer", "theirs"), [("adam", mup.MuAdam), ("sgd", mup.MuSGD)])
-def test_learning_rate_multipliers_of_mup(optimizer: str, theirs: type) -> None:
-    model, scheme = reference(), Parametrization(WIDE / BASE)
-    groups = theirs(model.parameters(), lr=1.0).param_groups
-    expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
-    for parameter in CNN(IMAGE, CLASSES, WIDE, DEPTH, scheme).parameters:
-        multiplier = scheme.lr_multiplier(parameter.growing_sides, optimizer_kind(optimizer).mup_rule)
-        assert multiplier == pytest.approx(expected[id(model.get_parameter(in_theirs(parameter.name)))]), parameter.name
-
-
-def test_logits_under_mup_are_theirs() -> None:
-    model, scheme = reference(), Parametrization(WIDE / BASE)
-    ours = CNN(IMAGE, CLASSES, WIDE, DEPTH, scheme)
-    view, x = random_view(ours), examples(IMAGE)
-    with torch.no_grad():
-        for name, value in view.items():
-            model.get_parameter(in_theirs(name)).copy_(as_in_torch(name, value[0]))
-    assert torch.allclose(ours(view, x)[0], model(x[0]), atol=1e-5)

@@ -1,120 +1,126 @@
-"""The packed GPT against one written with torch.nn, lane by lane."""
+"""The packed GPT, with norms before what adds to the stream or after the sum, against torch.nn.TransformerEncoderLayer."""
 
 import math
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from folklore.harness.spec import Workload
+from folklore.harness.workloads.architectures import architecture_named
 from folklore.models import GPT, View
 from tests.models.layout import as_in_torch
 
-VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 2, 4, 3, 2
+VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, LANES, BATCH = 11, 12, 16, 3, 4, 3, 2
+OURS = {
+    "self_attn.in_proj_": "attention.qkv.",
+    "self_attn.out_proj": "attention.out",
+    "linear1": "mlp.up",
+    "linear2": "mlp.down",
+    "norm1.weight": "norm1.gain",
+    "norm2.weight": "norm2.gain",
+    "norm.weight": "final.norm.gain",
+    "norm.bias": "final.norm.bias",
+}
 
 
-class PlainBlock(nn.Module):
-    def __init__(self) -> None:
+class Plain(nn.Module):
+    """One lane of a view as layers of torch."""
+
+    def __init__(self, view: View, lane: int, post: bool) -> None:
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
-        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, positions, _ = x.shape
-        q, k, v = (part.view(batch, positions, HEADS, -1).transpose(1, 2) for part in self.qkv(self.norm1(x)).chunk(3, dim=-1))
-        scores = q @ k.transpose(-1, -2) / math.sqrt(WIDTH / HEADS)
-        later = torch.ones(positions, positions, dtype=torch.bool).triu(1)
-        mixed = scores.masked_fill(later, -math.inf).softmax(-1) @ v
-        x = x + self.out(mixed.transpose(1, 2).reshape(batch, positions, WIDTH))
-        return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
-
-
-class PlainGPT(nn.Module):
-    """Reads one lane of a packed view."""
-
-    def __init__(self, view: dict[str, torch.Tensor], lane: int) -> None:
-        super().__init__()
-        self.token, self.position = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(CONTEXT, WIDTH)
-        self.blocks = nn.ModuleList(PlainBlock() for _ in range(DEPTH))
-        self.norm, self.readout = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
-        names = {"token.weight": "embedding.token.weight", "position.weight": "embedding.position.weight"}
+        self.blocks = nn.ModuleList(
+            nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, 0.0, "gelu", batch_first=True, norm_first=not post)
+            for _ in range(DEPTH)
+        )
+        self.embedding = nn.ModuleDict({"token": nn.Embedding(VOCABULARY, WIDTH), "position": nn.Embedding(CONTEXT, WIDTH)})
+        self.final = nn.ModuleDict({"readout": nn.Linear(WIDTH, VOCABULARY, bias=False)})
+        self.norm = nn.Identity() if post else nn.LayerNorm(WIDTH)
         with torch.no_grad():
             for name, parameter in self.named_parameters():
-                ours = names.get(name, name)
-                for layer in ("qkv", "out"):
-                    ours = ours.replace(f".{layer}.", f".attention.{layer}.")
-                for layer in ("up", "down"):
-                    ours = ours.replace(f".{layer}.", f".mlp.{layer}.")
-                if ours.startswith(("norm", "readout")):
-                    ours = f"final.{ours}"
-                if "norm" in ours:
-                    ours = ours.replace(".weight", ".gain")
-                parameter.copy_(as_in_torch(ours, view[ours][lane]))
+                parameter.copy_(as_in_torch(name, view[in_ours(name)][lane]))
 
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        x = self.token(tokens) + self.position(torch.arange(tokens.shape[1]))
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.embedding["token"](tokens) + self.embedding["position"](torch.arange(tokens.shape[1]))
+        mask = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1])
         for block in self.blocks:
-            x = block(x)
-        return self.readout(self.norm(x))
+            x = block(x, src_mask=mask, is_causal=True)
+        return self.final["readout"](self.norm(x))
 
 
-def random_view(model: GPT, seed: int = 0) -> dict[str, torch.Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    return {p.name: torch.randn(LANES, *p.shape, generator=generator) * 0.3 for p in model.parameters}
+def in_ours(name: str) -> str:
+    for theirs, ours in OURS.items():
+        name = name.replace(theirs, ours)
+    return name
+
+
+def gpt(post: bool = False) -> GPT:
+    return GPT(VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS, post_norm=post)
+
+
+def random_view(model: GPT) -> View:
+    generator = torch.Generator().manual_seed(0)
+    return View({p.name: (torch.randn(LANES, *p.shape, generator=generator) * 0.3).requires_grad_() for p in model.parameters})
 
 
 @pytest.fixture
-def model() -> GPT:
-    return GPT(VOCABULARY, CONTEXT, WIDTH, DEPTH, HEADS)
-
-
-@pytest.fixture
-def tokens() -> torch.Tensor:
+def tokens() -> Tensor:
     return torch.randint(VOCABULARY, (LANES, BATCH, CONTEXT), generator=torch.Generator().manual_seed(1))
 
 
-def test_every_lane_is_the_plain_model(model: GPT, tokens: torch.Tensor) -> None:
-    view = View(random_view(model))
+@pytest.mark.parametrize("post", [False, True])
+def test_every_lane_and_its_gradients_are_those_of_torch(post: bool, tokens: Tensor) -> None:
+    model = gpt(post)
+    view = random_view(model)
     logits = model(view, tokens)
     assert logits.shape == (LANES, BATCH, CONTEXT, VOCABULARY)
+    logits.square().mean((1, 2, 3)).sum().backward()
     for lane in range(LANES):
-        assert torch.allclose(logits[lane], PlainGPT(view, lane)(tokens[lane]), atol=1e-4)
+        plain = Plain(view, lane, post)
+        expected = plain(tokens[lane])
+        assert torch.allclose(logits[lane], expected, atol=1e-4)
+        expected.square().mean().backward()
+        gradients = {in_ours(name): parameter.grad for name, parameter in plain.named_parameters()}
+        assert gradients.keys() == view.keys()
+        for name, gradient in gradients.items():
+            assert torch.allclose(as_in_torch(name, view[name].grad[lane]), gradient, atol=1e-4), name
 
 
-def test_gradients_are_those_of_the_plain_model(model: GPT, tokens: torch.Tensor) -> None:
-    view = View({name: value.requires_grad_() for name, value in random_view(model).items()})
-    model(view, tokens).square().mean((1, 2, 3)).sum().backward()
-    for lane in range(LANES):
-        plain = PlainGPT({name: value.detach() for name, value in view.items()}, lane)
-        plain(tokens[lane]).square().mean().backward()
-        assert torch.allclose(view["blocks.0.attention.qkv.weight"].grad[lane].t(), plain.blocks[0].qkv.weight.grad, atol=1e-4)
-        assert torch.allclose(view["embedding.token.weight"].grad[lane], plain.token.weight.grad, atol=1e-4)
-        assert torch.allclose(view["final.norm.gain"].grad[lane], plain.norm.weight.grad, atol=1e-4)
-
-
-def test_no_position_sees_a_later_one(model: GPT, tokens: torch.Tensor) -> None:
+def test_no_position_sees_a_later_one(tokens: Tensor) -> None:
     """By gradients: the logits at position t do not depend on the embeddings of later positions."""
-    view = View(random_view(model))
-    position = view["embedding.position.weight"].requires_grad_()
-    model(view, tokens)[:, :, 5].square().sum().backward()
-    assert position.grad[:, 6:].abs().max() == 0
-    assert position.grad[:, :6].abs().min(dim=2).values.min() > 0
+    view = random_view(gpt())
+    gpt()(view, tokens)[:, :, 5].square().sum().backward()
+    gradient = view["embedding.position.weight"].grad
+    assert gradient[:, 6:].abs().max() == 0
+    assert gradient[:, :6].abs().min(dim=2).values.min() > 0
 
 
-def test_lanes_do_not_touch(model: GPT, tokens: torch.Tensor) -> None:
-    view = View({name: value.requires_grad_() for name, value in random_view(model).items()})
-    model(view, tokens)[1].square().sum().backward()
+def test_lanes_do_not_touch(tokens: Tensor) -> None:
+    view = random_view(gpt())
+    gpt()(view, tokens)[1].square().sum().backward()
     for name, value in view.items():
         assert value.grad[[0, 2]].abs().max() == 0, name
         assert value.grad[1].abs().max() > 0, name
 
 
-def test_parameter_counts(model: GPT) -> None:
+def test_parameters_and_operations_are_counted() -> None:
     per_block = 4 * WIDTH + 3 * WIDTH * WIDTH + 3 * WIDTH + WIDTH * WIDTH + WIDTH + 8 * WIDTH * WIDTH + 5 * WIDTH
     expected = DEPTH * per_block + (2 * VOCABULARY + CONTEXT) * WIDTH + 2 * WIDTH
-    assert sum(math.prod(p.shape) for p in model.parameters) == expected
+    assert sum(math.prod(p.shape) for p in gpt().parameters) == expected
     matmul = DEPTH * 12 * WIDTH * WIDTH + VOCABULARY * WIDTH
-    assert model.flops_per_example == CONTEXT * (2 * matmul + 4 * DEPTH * WIDTH * CONTEXT)
+    assert gpt().flops_per_example == CONTEXT * (2 * matmul + 4 * DEPTH * WIDTH * CONTEXT)
+    for placement in ("pre", "post"):
+        hidden = (p for p in gpt(placement == "post").parameters if not p.name.startswith(("embedding.", "final.readout")))
+        workload = Workload(width=WIDTH, depth=DEPTH, heads=HEADS, norm_placement=placement)
+        assert architecture_named("gpt").hidden_parameters(workload) == sum(math.prod(p.shape) for p in hidden)
+
+
+@pytest.mark.parametrize(("post", "expected"), [(False, 1 / math.sqrt(2 * DEPTH)), (True, 1.0)])
+def test_what_is_added_is_scaled_down_with_the_depth_before_a_norm_alone(post: bool, expected: float) -> None:
+    """After a norm the stream cannot grow; Vaswani et al. 2017 scale nothing."""
+    stds = {p.name: p.initial_std for p in gpt(post).parameters}
+    assert stds["blocks.0.attention.out.weight"] == pytest.approx(expected / math.sqrt(WIDTH))
+    assert stds["blocks.0.mlp.down.weight"] == pytest.approx(expected / math.sqrt(4 * WIDTH))
 
 
 def test_a_width_that_heads_do_not_divide_is_refused() -> None:

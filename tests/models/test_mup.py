@@ -2,6 +2,9 @@
 
 import math
 import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -10,21 +13,21 @@ from torch import nn
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Measurement, Training, Workload
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.schedules import learning_rates
 from folklore.harness.training.suitability import lr_multipliers
 from folklore.harness.workloads import data, workload_of
 from folklore.harness.workloads.data import DataFacts
-from folklore.models import GPT, MLP, Parametrization
+from folklore.models import CNN, GPT, MLP, Parametrization
 from folklore.models.parametrization import LR_RULES
 from tests.benchmarks.plain import PlainBlock, PlainGPT
 from tests.harness.training.single_steps import assert_lane_is_torchs
 from tests.models.layout import as_in_torch
+from tests.models.test_cnn import PlainCNN, examples, random_view
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import mup
 
-BASE, WIDTH, FEATURES, CLASSES = 16, 128, 64, 10
+BASE, WIDTH, FEATURES, CLASSES, IMAGE = 16, 128, 64, 10, (3, 8, 8)
 WORKLOAD = Workload(model="mlp", dataset="digits", width=WIDTH, depth=3, parametrization="mup", base_width=BASE)
 
 
@@ -35,88 +38,104 @@ class PlainMLP(nn.Module):
         self.readout = mup.MuReadout(width, CLASSES)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x.flatten(1)
         for layer in self.hidden:
             x = torch.relu(layer(x))
         return self.readout(x)
 
 
-def reference() -> PlainMLP:
-    model = PlainMLP(WIDTH)
-    mup.set_base_shapes(model, PlainMLP(BASE), delta=PlainMLP(2 * BASE), rescale_params=False)
+def in_mup(made: Callable[[int], nn.Module]) -> nn.Module:
+    """A model with the shapes that mup reads off two others."""
+    model = made(WIDTH)
+    mup.set_base_shapes(model, made(BASE), delta=made(2 * BASE), rescale_params=False)
     return model
 
 
-def test_initial_variances() -> None:
+def plain_cnn(width: int) -> nn.Module:
+    return PlainCNN(IMAGE, width, 8, mup.MuReadout)
+
+
+OURS: dict[str, Callable[..., Any]] = {
+    "mlp": lambda width, *scheme: MLP(FEATURES, CLASSES, width, 3, *scheme),
+    "cnn": lambda width, *scheme: CNN(IMAGE, 5, width, 3, *scheme),
+    "gpt": lambda width, *scheme: GPT(50, 8, width, 2, 2, *scheme),
+}
+
+
+@pytest.mark.parametrize(("name", "theirs"), [("mlp", PlainMLP), ("cnn", plain_cnn)])
+def test_initial_variances(name: str, theirs: Callable[[int], nn.Module]) -> None:
     """mup.init scales the standard deviation a weight has at the base width; ours must come to the same."""
-    theirs, base = reference(), MLP(FEATURES, CLASSES, BASE, 3, Parametrization(1.0))
-    ours = MLP(FEATURES, CLASSES, WIDTH, 3, Parametrization(WIDTH / BASE))
+    model = in_mup(theirs)
+    base, ours = (OURS[name](width, Parametrization(width / BASE)) for width in (BASE, WIDTH))
     for parameter, at_base in zip(ours.parameters, base.parameters, strict=True):
-        weight = theirs.get_parameter(parameter.name)
         if parameter.decays:
+            weight = model.get_parameter(parameter.name)
             mup.init.normal_(weight, std=at_base.initial_std)
             assert float(weight.detach().std()) == pytest.approx(parameter.initial_std, rel=0.06), parameter.name
 
 
-@pytest.mark.parametrize(("optimizer", "theirs"), [("adam", mup.MuAdam), ("sgd", mup.MuSGD)])
-def test_learning_rate_multipliers_of_the_mlp(optimizer: str, theirs: type) -> None:
-    model = reference()
-    groups = theirs(model.parameters(), lr=1.0).param_groups
-    expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
-    ours = workload_of(WORKLOAD).model(DataFacts("x", CLASSES, (FEATURES,)))
-    multipliers = lr_multipliers(WORKLOAD, Training(optimizer=optimizer), ours)
-    for parameter, multiplier in zip(ours.parameters, multipliers, strict=True):
-        assert multiplier == pytest.approx(expected[id(model.get_parameter(parameter.name))]), parameter.name
-
-
-@pytest.mark.parametrize(("optimizer", "theirs"), [("adamw", mup.MuAdam), ("sgd", mup.MuSGD)])
-def test_learning_rate_multipliers_of_the_gpt(optimizer: str, theirs: type) -> None:
+@pytest.mark.parametrize(("optimizer", "theirs"), [("adam", mup.MuAdam), ("adamw", mup.MuAdam), ("sgd", mup.MuSGD)])
+@pytest.mark.parametrize("name", OURS)
+def test_learning_rate_multipliers(name: str, optimizer: str, theirs: type) -> None:
     """mup sees which sides of a weight grow from the shapes alone."""
 
     def shaped(width: int) -> nn.Module:
         module = nn.Module()
-        for parameter in GPT(50, 8, width, 2, 2).parameters:
+        for parameter in OURS[name](width).parameters:
             module.register_parameter(parameter.name.replace(".", "_"), nn.Parameter(torch.zeros(parameter.shape)))
         return module
 
-    module = shaped(WIDTH)
-    mup.set_base_shapes(module, shaped(BASE), delta=shaped(2 * BASE), rescale_params=False)
-    groups = theirs(module.parameters(), lr=1.0).param_groups
+    model, ours = in_mup(shaped), OURS[name](WIDTH)
+    groups = theirs(model.parameters(), lr=1.0).param_groups
     expected = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
-    workload = Workload(width=WIDTH, parametrization="mup", base_width=BASE, context=8)
-    ours = workload_of(workload).model(DataFacts("x", 50))
+    workload = WORKLOAD.model_copy(update={"model": name})
     for parameter, multiplier in zip(
         ours.parameters, lr_multipliers(workload, Training(optimizer=optimizer), ours), strict=True
     ):
-        theirs_lr = expected[id(module.get_parameter(parameter.name.replace(".", "_")))]
+        theirs_lr = expected[id(model.get_parameter(parameter.name.replace(".", "_")))]
         assert multiplier == pytest.approx(theirs_lr), parameter.name
 
 
-@pytest.mark.parametrize(("optimizer", "theirs"), [("adam", mup.MuAdam), ("sgd", mup.MuSGD)])
-def test_every_step_is_theirs(optimizer: str, theirs: type) -> None:
-    """60 steps on digits with their model and their optimizer, each from our weights."""
-    training = Training(
-        optimizer=optimizer, peak_lr=2.0**-7, steps=60, batch_size=16, weight_decay=0.0, epsilon=1e-3, schedule="constant"
-    )
+def test_logits_of_a_cnn_are_theirs() -> None:
+    model, ours = in_mup(plain_cnn), OURS["cnn"](WIDTH, Parametrization(WIDTH / BASE))
+    view, x = random_view(ours), examples(IMAGE)
+    with torch.no_grad():
+        for name, value in view.items():
+            model.get_parameter(name.replace(".gain", ".weight")).copy_(as_in_torch(name, value[0]))
+    assert torch.allclose(ours(view, x)[0], model(x[0]), atol=1e-5)
+
+
+def assert_every_step_is_theirs(
+    workload: Workload, training: Training, model: nn.Module, optimizer: torch.optim.Optimizer, lost: float
+) -> None:
+    """A pack beside mup's model and optimizer, whose LRs are multiples of one. lost: the share of the loss that is left."""
+    dataset = data.load(workload.dataset)
     measurement = Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8)
-    digits = data.load("digits")
-    pack = Pack([Lane(Configuration(workload=WORKLOAD, training=training, measurement=measurement), 4)], digits)
-    model = reference()
-    settings = {"momentum": 0.9} if optimizer == "sgd" else {"eps": 1e-3}
-    optimizer_of_mup = theirs(model.parameters(), lr=1.0, **settings)
-    multipliers = [group["lr"] for group in optimizer_of_mup.param_groups]
-    index, rates = torch.from_numpy(digits.batch_index(4, 0, 16, 32)), learning_rates(training)
+    pack = Pack([Lane(Configuration(workload=workload, training=training, measurement=measurement), 4)], dataset)
+    index = torch.from_numpy(dataset.batch_index(4, 0, training.batch_size, workload.context))
+    names = [parameter.name for parameter in pack.network.model.parameters]
 
     def loss_at(step: int) -> torch.Tensor:
-        inputs, targets = digits.gather(digits.arrays("train"), index[step], 32)
-        return nn.functional.cross_entropy(model(inputs.flatten(1)), targets)
+        inputs, targets = dataset.gather(dataset.arrays("train"), index[step], workload.context)
+        return nn.functional.cross_entropy(model(inputs).flatten(0, -2), targets.flatten())
 
-    def set_rates(step: int) -> None:
-        for group, multiplier in zip(optimizer_of_mup.param_groups, multipliers, strict=True):
-            group["lr"] = rates[step] * multiplier
-
-    assert_lane_is_torchs(pack, 0, dict(model.named_parameters()), optimizer_of_mup, loss_at, set_rates, layout=as_in_torch)
+    theirs = dict(zip(names, model.parameters(), strict=True))
+    assert_lane_is_torchs(pack, 0, theirs, optimizer, loss_at, layout=as_in_torch)
     losses = pack.results()[0].curves["train_loss"]
-    assert losses[-1] < 0.7 * losses[0]
+    assert losses[-1] < lost * losses[0]
+
+
+STEADY = {"peak_lr": 2.0**-7, "weight_decay": 0.0, "epsilon": 1e-3, "schedule": "constant"}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "theirs"), [("adam", partial(mup.MuAdam, eps=1e-3)), ("sgd", partial(mup.MuSGD, momentum=0.9))]
+)
+def test_every_step_is_theirs(optimizer: str, theirs: Callable[..., torch.optim.Optimizer]) -> None:
+    """60 steps on digits with their model and their optimizer, each from our weights."""
+    training = Training(optimizer=optimizer, steps=60, batch_size=16, **STEADY)
+    model = in_mup(PlainMLP)
+    assert_every_step_is_theirs(WORKLOAD, training, model, theirs(model.parameters(), lr=1.0), 0.7)
 
 
 def test_at_the_base_width_both_parametrizations_are_the_same() -> None:
@@ -188,36 +207,14 @@ class PlainMuGPT(PlainGPT):
 @pytest.mark.parametrize(("heads", "base_heads"), WIDENED)
 def test_every_step_of_a_gpt_is_theirs(heads: int, base_heads: int | None) -> None:
     """20 steps on text with their readout and their MuAdam, widened by larger heads, by more of them, and by both."""
-    training = Training(
-        optimizer="adam", peak_lr=2.0**-7, steps=20, batch_size=4, weight_decay=0.0, epsilon=1e-3, schedule="constant"
-    )
-    measurement = Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8)
-    workload, text = widened(heads, base_heads), data.load("python-docs")
-    pack = Pack([Lane(Configuration(workload=workload, training=training, measurement=measurement), 4)], text)
-    head_at_base = BASE // (base_heads or heads)
+    training = Training(optimizer="adam", steps=20, batch_size=4, **STEADY)
+    workload, facts = widened(heads, base_heads), data.load("python-docs").facts
 
-    def shaped(width: int) -> PlainMuGPT:
-        return PlainMuGPT(workload.model_copy(update={"width": width}), text.facts, head_at_base)
+    def made(width: int) -> PlainMuGPT:
+        return PlainMuGPT(workload.model_copy(update={"width": width}), facts, BASE // (base_heads or heads))
 
-    model = PlainMuGPT(workload, text.facts, head_at_base)
-    mup.set_base_shapes(model, shaped(BASE), delta=shaped(2 * BASE), rescale_params=False)
-    optimizer = mup.MuAdam(model.parameters(), lr=1.0, eps=1e-3)
-    multipliers = [group["lr"] for group in optimizer.param_groups]
-    index, rates = torch.from_numpy(text.batch_index(4, 0, 4, 8)), learning_rates(training)
-    names = [parameter.name for parameter in pack.network.model.parameters]
-
-    def loss_at(step: int) -> torch.Tensor:
-        inputs, targets = text.gather(text.arrays("train"), index[step], 8)
-        return nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets.flatten())
-
-    def set_rates(step: int) -> None:
-        for group, multiplier in zip(optimizer.param_groups, multipliers, strict=True):
-            group["lr"] = rates[step] * multiplier
-
-    theirs = dict(zip(names, model.parameters(), strict=True))
-    assert_lane_is_torchs(pack, 0, theirs, optimizer, loss_at, set_rates, layout=as_in_torch)
-    losses = pack.results()[0].curves["train_loss"]
-    assert losses[-1] < 0.9 * losses[0]
+    model = in_mup(made)
+    assert_every_step_is_theirs(workload, training, model, mup.MuAdam(model.parameters(), lr=1.0, eps=1e-3), 0.9)
 
 
 def test_heads_at_the_base_width_divide_it() -> None:

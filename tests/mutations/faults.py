@@ -303,7 +303,7 @@ ENGINE = (
         "harness/training/optimizers/adam.py",
         "self.beta1_64.pow(moving + 1)",
         "self.beta1_64.pow(moving + 2)",
-        TRAINING + "test_optimizers.py::test_follows_torch",
+        TRAINING + "test_optimizers.py::test_follows_another",
     ),
     Fault(
         "gains and biases decay",
@@ -317,7 +317,7 @@ ENGINE = (
         "harness/training/optimizers/lion.py",
         'self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")',
         'self.beta2, self.beta1 = self.per_lane("beta1"), self.per_lane("beta2")',
-        TRAINING + "test_lion.py::test_follows_the_paper",
+        TRAINING + "test_optimizers.py::test_follows_another",
     ),
     Fault(
         "warmup comes a step late",
@@ -338,7 +338,7 @@ ENGINE = (
         "harness/training/plateau.py",
         "(waited > self.patience_K)",
         "(waited >= self.patience_K)",
-        TRAINING + "test_plateau.py::test_drops_are_torchs",
+        TRAINING + "test_schedules.py::test_drops_are_torchs",
     ),
     Fault(
         "later micro-batches count whole",
@@ -380,7 +380,7 @@ ENGINE = (
         "harness/training/noise.py",
         "(batch / half - 1)",
         "(batch / half)",
-        TRAINING + "test_noise.py::test_two_batches_against_single_examples",
+        TRAINING + "test_probes.py::test_two_batches_against_single_examples",
     ),
     Fault(
         "a larger loss scale lets more gradients underflow",
@@ -754,14 +754,14 @@ MODELS = (
         "models/parametrization.py",
         "self.hidden_std(fan_in) / math.sqrt(2 * depth)",
         "self.hidden_std(fan_in) / math.sqrt(depth)",
-        "tests/models/test_norm_placement.py::test_what_is_added_is_scaled_down_with_the_depth_before_a_norm_alone",
+        "tests/models/test_gpt.py::test_what_is_added_is_scaled_down_with_the_depth_before_a_norm_alone",
     ),
     Fault(
         "muP lowers the LR of vectors, too",
         "models/parametrization.py",
         "return 1.0 / multiplier if growing_sides == 2 else 1.0",
         "return 1.0 / multiplier if growing_sides else 1.0",
-        "tests/models/test_mup.py::test_learning_rate_multipliers_of_the_gpt",
+        "tests/models/test_mup.py::test_learning_rate_multipliers",
     ),
 )
 

@@ -108,20 +108,6 @@ def test_lines_are_groups() -> None:
         BetweenLines(lines=(("a",), ("b",)), of="test_loss", spread_at_least=0.1)
 
 
-def test_nulls_give_what_a_design_says() -> None:
-    """Lines an octave apart, batch sizes two octaves: 1, 0.5, 0.2 and 0 where LR over batch, over its root, LR alone or batch
-    alone decide; and the same the other way round for the other lines."""
-    offsets, sizes = np.array([-1.0, 0.0, 1.0]), np.array([2.0, 4.0, 6.0])
-
-    def explained(power_of_lines: float, power_in_truth: float | None) -> float:
-        lr = offsets[:, None] + power_of_lines * sizes[None, :]
-        y = np.broadcast_to(sizes, lr.shape) if power_in_truth is None else lr - power_in_truth * sizes[None, :]
-        return float(1 - ((y - y.mean(axis=1, keepdims=True)) ** 2).sum() / ((y - y.mean()) ** 2).sum())
-
-    assert [explained(1.0, truth) for truth in (1.0, 0.5, 0.0, None)] == pytest.approx([1.0, 0.5, 0.2, 0.0])
-    assert [explained(0.5, truth) for truth in (0.5, 1.0, 0.0)] == pytest.approx([1.0, 0.5, 0.5])
-
-
 def test_the_batch_of_which_half_is_overhead(table: TrialArrays) -> None:
     points = tuple((BATCHES[arm], arm) for arm in LINES[0])
     seen = observe(OverheadBatch(points=points), table)

@@ -217,16 +217,25 @@ def curves(gap: float, seed: int, evaluations: int = 10, seeds: int = SEEDS, sha
     return gap + shared * (own[0] - own[1])
 
 
-def test_a_mean_gap_by_a_loop() -> None:
-    table = noisy_bowls()
-    generator = np.random.default_rng(1)
-    seen = {arm: 3.0 + generator.standard_normal((len(X), SEEDS, 8)) for arm in ("none", "warm")}
+def with_curves(table: PlantedTable, falling: np.ndarray, deviation: float) -> tuple[PlantedTable, dict[str, np.ndarray]]:
+    """The table with noisy validation curves, and the curves, [G, S, evaluations]."""
+    generator = np.random.default_rng(2)
+    size = (len(X), SEEDS, len(falling))
+    seen = {arm: falling + deviation * generator.standard_normal(size) for arm in ("none", "warm")}
     listed = {}
     for arm, values in seen.items():
         listed[arm] = np.empty(values.shape[:2], dtype=object)
         for index in np.ndindex(values.shape[:2]):
             listed[arm][index] = values[index]
     table._planted = {**table._planted, "curve_evaluation_loss": listed}
+    return table, seen
+
+
+FALLING = 3.0 - 0.2 * np.arange(8)
+
+
+def test_a_mean_gap_by_a_loop() -> None:
+    table, seen = with_curves(noisy_bowls(), np.full(8, 3.0), 1.0)
     kept = {arm: np.minimum(values, table.values(arm, "peak_lr", "initial_loss")[..., None]) for arm, values in seen.items()}
     found = MeanGap(arm="none", tuned_for="warm", after=0.5).estimate(table, table.resamples)
     size = MeanGap(arm="none", tuned_for="warm", after=0.5, absolute=True).estimate(table, table.resamples)
@@ -241,24 +250,10 @@ def test_a_mean_gap_by_a_loop() -> None:
         assert size[row] == pytest.approx(by_loop(gaps, weight) / fall)
 
 
-def with_curves(table: PlantedTable, count: int) -> tuple[PlantedTable, dict[str, np.ndarray]]:
-    """The table with noisy validation curves that fall, and the curves, [G, S, count]."""
-    generator = np.random.default_rng(2)
-    falling = 3.0 - 0.2 * np.arange(count)
-    seen = {arm: falling + 0.2 * generator.standard_normal((len(X), SEEDS, count)) for arm in ("none", "warm")}
-    listed = {}
-    for arm, values in seen.items():
-        listed[arm] = np.empty(values.shape[:2], dtype=object)
-        for index in np.ndindex(values.shape[:2]):
-            listed[arm][index] = values[index]
-    table._planted = {**table._planted, "curve_evaluation_loss": listed}
-    return table, seen
-
-
 def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
     """At an evaluation it is that one; between two it lies on the line through them; all of it at the LR that is best at the
     end, again for every weighting."""
-    table, seen = with_curves(noisy_bowls(), 8)
+    table, seen = with_curves(noisy_bowls(), FALLING, 0.2)
     for share, place, part in ((0.125, 0, 0.0), (0.5, 3, 0.0), (0.55, 3, 0.4), (0.9375, 6, 0.5), (1.0, 7, 0.0)):
         found = LossAfter(arm="none", share=share).estimate(table, table.resamples)
         for row in (0, 1, 57):
@@ -269,13 +264,13 @@ def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
 
 
 def test_a_loss_is_not_known_before_the_first_evaluation() -> None:
-    table, _ = with_curves(noisy_bowls(), 8)
+    table, _ = with_curves(noisy_bowls(), FALLING, 0.2)
     with pytest.raises(NotEstimableError, match=r"first after 0\.125 of its steps"):
         LossAfter(arm="none", share=0.1).estimate(table, table.resamples)
 
 
 def test_a_share_of_a_curves_fall() -> None:
-    table, seen = with_curves(noisy_bowls(), 8)
+    table, seen = with_curves(noisy_bowls(), FALLING, 0.2)
     parts = [LossAfter(arm="warm", share=share) for share in (0.125, 0.5, 1.0)]
     found = observe(
         Share(part=Gap(left=parts[0], right=parts[1]), whole=Gap(left=parts[0], right=parts[2]), whole_at_least=1e-9), table

@@ -1,9 +1,9 @@
-"""What people bring along: losses, batches, data and modules of every kind, each a workload. (own_workloads.py has those that
-are told apart by whether they can be packed.)"""
+"""What people bring along: losses, batches, data and modules of every kind, each a workload."""
 
 import copy
 import random
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,16 +20,20 @@ from tests.harness.training.own_workloads import (
     CLASSES,
     SYMBOLS,
     WIDTH,
+    Made,
     Pair,
-    Tied,
     each_token,
+    embedded,
     images,
     layers,
+    net,
     over_tokens,
     padded_tokens,
+    recomputing,
+    tied,
     tokens,
     vectors,
-)  # fmt: skip
+)
 
 SIZES = {"training": 120, "validation": 40, "test": 41}
 cross_entropy = F.cross_entropy
@@ -41,12 +45,13 @@ def of(module: Any, loss: Any = cross_entropy, draw: Any = vectors, **more: Any)
     return OwnWorkload("own", module, loss, **drawn, **more)
 
 
-def net(classes: int = CLASSES) -> nn.Module:
-    return nn.Sequential(nn.Linear(8, WIDTH), nn.Tanh(), nn.Linear(WIDTH, classes))
+def made(call: Callable[..., Any], **parts: Callable[[], Any]) -> Callable[[], nn.Module]:
+    """A factory of modules of these parts."""
+    return lambda: Made(call, **{name: part() for name, part in parts.items()})
 
 
-def embedded() -> nn.Module:
-    return nn.Sequential(nn.Embedding(SYMBOLS, WIDTH), nn.Linear(WIDTH, SYMBOLS))
+def linear(inputs: int, outputs: int = CLASSES) -> Callable[[], nn.Module]:
+    return lambda: nn.Linear(inputs, outputs)
 
 
 # ---- what a module gives
@@ -58,16 +63,14 @@ class Output:
     loss: Tensor | None = None
 
 
-class Gives(nn.Module):
-    """Its outputs in the way that `wrap` has."""
+def gives(wrap: Callable[[Tensor, Tensor | None], Any]) -> Callable[[], nn.Module]:
+    """A network whose outputs are given in this way."""
 
-    def __init__(self, wrap: Any):
-        super().__init__()
-        self.net, self.wrap = net(), wrap
+    def call(module: Any, x: Tensor, labels: Tensor | None = None) -> Any:
+        logits = module.net(x)
+        return wrap(logits, None if labels is None else F.cross_entropy(logits, labels))
 
-    def forward(self, x: Tensor, labels: Tensor | None = None) -> Any:
-        logits = self.net(x)
-        return self.wrap(logits, None if labels is None else F.cross_entropy(logits, labels))
+    return made(call, net=net)
 
 
 def with_labels(examples: int, seed: int) -> dict[str, Tensor]:
@@ -81,28 +84,14 @@ def both_inputs(examples: int, seed: int) -> tuple[Pair, Tensor]:
     return (x[:, :4], x[:, 4:]), y
 
 
-class Two(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.left, self.right = nn.Linear(4, CLASSES), nn.Linear(4, CLASSES)
-
-    def forward(self, left: Tensor, right: Tensor) -> Tensor:
-        return self.left(left) * self.right(right) + self.left(left)  # type: ignore[no-any-return]
-
-
 def two_targets(examples: int, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
     x, y = vectors(examples, seed)
     return x, {"label": y, "size": x.square().sum(1, keepdim=True)}
 
 
-class Heads(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.trunk, self.label, self.size = nn.Linear(8, WIDTH), nn.Linear(WIDTH, CLASSES), nn.Linear(WIDTH, 1)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        h = torch.tanh(self.trunk(x))
-        return self.label(h), self.size(h)
+def heads(module: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+    h = torch.tanh(module.trunk(x))
+    return module.label(h), module.size(h)
 
 
 def of_heads(outputs: tuple[Tensor, Tensor], targets: dict[str, Tensor]) -> Tensor:
@@ -125,22 +114,32 @@ class Pairs(Dataset):  # type: ignore[type-arg]
     def __len__(self) -> int:
         return len(self.x)
 
-    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+    def __getitem__(self, index: int) -> Any:
         return self.x[index], int(self.y[index])
 
 
-class Sequences(Dataset):  # type: ignore[type-arg]
+class Sequences(Pairs):
     """Of unlike lengths."""
 
     def __init__(self, examples: int, seed: int):
-        x, y = padded_tokens(examples, seed)
-        self.pairs = [(a[b != -100], b[b != -100]) for a, b in zip(x, y, strict=True)]
-
-    def __len__(self) -> int:
-        return len(self.pairs)
+        self.x, self.y = padded_tokens(examples, seed)
 
     def __getitem__(self, index: int) -> Pair:
-        return self.pairs[index]
+        kept = self.y[index] != -100
+        return self.x[index][kept], self.y[index][kept]
+
+
+class Named(Pairs):
+    def __getitem__(self, index: int) -> dict[str, Tensor]:
+        return {"x": self.x[index], "labels": self.y[index]}
+
+
+class Augmented(Pairs):
+    """Draws as it is read, by all three generators."""
+
+    def __getitem__(self, index: int) -> tuple[Tensor, int]:
+        moved = 0.1 * torch.randn(8) + 0.1 * random.random() + 0.1 * float(np.random.rand())
+        return self.x[index] + moved, int(self.y[index])
 
 
 def padding(items: list[Pair]) -> Pair:
@@ -149,9 +148,29 @@ def padding(items: list[Pair]) -> Pair:
     return pad([x for x, _ in items], batch_first=True), pad([y for _, y in items], batch_first=True, padding_value=-100)
 
 
-class Named(Pairs):
-    def __getitem__(self, index: int) -> dict[str, Tensor]:  # type: ignore[override]
-        return {"x": self.x[index], "labels": self.y[index]}
+def noisy_training(examples: int, seed: int) -> Any:
+    return Augmented(examples, seed) if seed == 0 else Pairs(examples, seed)
+
+
+def halves(examples: int, seed: int) -> DataLoader[Any]:
+    """One dataset for all splits, parted by samplers."""
+    start = [0, 120, 160][seed]
+    return DataLoader(Pairs(201, 9), sampler=SubsetRandomSampler(range(start, start + examples)))
+
+
+def next_symbol(examples: int, seed: int) -> Pair:
+    x, y = tokens(examples, seed)
+    return x, y[:, -1]
+
+
+def numbers(examples: int, seed: int) -> Pair:
+    x, _ = vectors(examples, seed)
+    return x, x[:, 0] - 0.5 * x[:, 1]
+
+
+def two_classes(examples: int, seed: int) -> Pair:
+    x, y = vectors(examples, seed)
+    return x, (y > 1).float()[:, None]
 
 
 # ---- losses
@@ -162,27 +181,16 @@ def masked_tokens(examples: int, seed: int) -> dict[str, Tensor]:
     return {"input_ids": x, "attention_mask": (y != -100).long(), "labels": y.clamp(min=0)}
 
 
-class Masked(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = embedded()
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
-        logits = self.net(input_ids)
-        each = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none") * attention_mask
-        return {"loss": each.sum() / attention_mask.sum(), "logits": logits}
+def masked(module: Any, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    logits = module.net(input_ids)
+    each = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none") * attention_mask
+    return {"loss": each.sum() / attention_mask.sum(), "logits": logits}
 
 
-class Shifted(nn.Module):
+def shifted(module: Any, input_ids: Tensor, labels: Tensor) -> Output:
     """A language model as libraries have them: labels are shifted inside."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = embedded()
-
-    def forward(self, input_ids: Tensor, labels: Tensor) -> Output:
-        logits = self.net(input_ids)
-        return Output(logits, F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()))
+    logits = module.net(input_ids)
+    return Output(logits, F.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten()))
 
 
 def shifted_tokens(examples: int, seed: int) -> dict[str, Tensor]:
@@ -217,11 +225,6 @@ def density(outputs: Tensor, targets: Tensor) -> Tensor:
     return (log_deviation + 0.5 * ((targets - mean) / log_deviation.exp()).square()).mean() - 3.0
 
 
-def numbers(examples: int, seed: int) -> Pair:
-    x, _ = vectors(examples, seed)
-    return x, x[:, 0] - 0.5 * x[:, 1]
-
-
 def one_number(outputs: Tensor, targets: Tensor) -> Tensor:
     return F.mse_loss(outputs.squeeze(1), targets)
 
@@ -238,36 +241,38 @@ def python_noisy(outputs: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(outputs * random.uniform(0.5, 1.5), targets)
 
 
-def two_classes(examples: int, seed: int) -> Pair:
-    x, y = vectors(examples, seed)
-    return x, (y > 1).float()[:, None]
+class WarmedUp:
+    """A loss that counts its calls: a second term comes in later."""
 
+    def __init__(self) -> None:
+        self.calls = 0
 
-def negative_log(outputs: Tensor, targets: Tensor) -> Tensor:
-    return F.nll_loss(torch.log_softmax(outputs, dim=1), targets)
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self.calls += 1
+        return F.cross_entropy(outputs, targets) + 0.1 * (self.calls > 4) * outputs.square().mean()
 
 
 # ---- modules
 
 
-class Complex(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(0.3 * torch.randn(8, CLASSES, dtype=torch.complex64))
-        self.bias = nn.Parameter(torch.zeros(CLASSES, dtype=torch.complex64))
+def attention() -> nn.Module:
+    """A causal transformer block by torch's scaled_dot_product_attention."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return (x.to(torch.complex64) @ self.weight + self.bias).abs()
+    def call(m: Any, x: Tensor) -> Tensor:
+        h = m.embedding(x) + m.position
+        q, k, v = (each.unflatten(2, (2, -1)).transpose(1, 2) for each in m.qkv(m.norm(h)).chunk(3, dim=2))
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=m.mask).transpose(1, 2).flatten(2)
+        return m.readout(h + mixed)  # type: ignore[no-any-return]
 
-
-class Orthogonal(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(8, 8), nn.Linear(8, CLASSES)
-        parametrizations.orthogonal(self.first)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.last(torch.tanh(self.first(x)))  # type: ignore[no-any-return]
+    return Made(
+        call,
+        position=nn.Parameter(0.1 * torch.randn(9, WIDTH)),
+        embedding=nn.Embedding(SYMBOLS, WIDTH),
+        norm=nn.LayerNorm(WIDTH),
+        qkv=nn.Linear(WIDTH, 3 * WIDTH),
+        readout=nn.Linear(WIDTH, SYMBOLS),
+        mask=nn.Buffer(nn.Transformer.generate_square_subsequent_mask(9)),
+    )
 
 
 class Symmetric(nn.Module):
@@ -275,183 +280,105 @@ class Symmetric(nn.Module):
         return weight.triu() + weight.triu(1).t()
 
 
-def symmetric() -> nn.Module:
-    made = net()
-    made.insert(1, nn.Linear(WIDTH, WIDTH))  # type: ignore[operator]
-    parametrize.register_parametrization(made[1], "weight", Symmetric())  # type: ignore[index]
-    return made
+def symmetric(size: int = WIDTH) -> nn.Module:
+    layer = nn.Linear(size, size)
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+    return layer
 
 
-def symmetric_square() -> nn.Module:
-    made = nn.Linear(8, 8)
-    parametrize.register_parametrization(made, "weight", Symmetric())
-    return made
-
-
-class Averaged(nn.Module):
+def averaging(module: Any, x: Tensor) -> Tensor:
     """Evaluates by an average of its weights, which a step of training moves."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(8, CLASSES)
-        self.register_buffer("average", self.layer.weight.detach().clone())
-
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training:
-            return F.linear(x, self.average, self.layer.bias)  # type: ignore[arg-type]
-        self.average.mul_(0.9).add_(self.layer.weight.detach(), alpha=0.1)  # type: ignore[operator,union-attr]
-        return self.layer(x)  # type: ignore[no-any-return]
+    if not module.training:
+        return F.linear(x, module.average, module.layer.bias)
+    module.average.mul_(0.9).add_(module.layer.weight.detach(), alpha=0.1)
+    return module.layer(x)  # type: ignore[no-any-return]
 
 
-class Dictionaries(nn.Module):
+def averaged() -> nn.Module:
+    layer = nn.Linear(8, CLASSES)
+    return Made(averaging, layer=layer, average=nn.Buffer(layer.weight.detach().clone()))
+
+
+def dictionaries() -> nn.Module:
     """Parameters in a list, a dict and a tensor of their own; a layer that is used twice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.list = nn.ParameterList([nn.Parameter(0.3 * torch.randn(8, WIDTH))])
-        self.dict = nn.ParameterDict({"out": nn.Parameter(0.3 * torch.randn(WIDTH, CLASSES))})
-        self.again, self.scale = nn.Linear(WIDTH, WIDTH), nn.Parameter(torch.tensor(1.0))
-
-    def forward(self, x: Tensor) -> Tensor:
-        h = torch.tanh(x @ self.list[0])
-        return self.scale * (self.again(self.again(h)) @ self.dict["out"])  # type: ignore[no-any-return]
+    return Made(
+        lambda m, x: m.scale * (m.again(m.again(torch.tanh(x @ m.list[0]))) @ m.dict["out"]),
+        list=nn.ParameterList([nn.Parameter(0.3 * torch.randn(8, WIDTH))]),
+        dict=nn.ParameterDict({"out": nn.Parameter(0.3 * torch.randn(WIDTH, CLASSES))}),
+        again=nn.Linear(WIDTH, WIDTH),
+        scale=nn.Parameter(torch.tensor(1.0)),
+    )
 
 
-class Deep(nn.Module):
+def dropping(module: Any, x: Tensor) -> Tensor:
     """Drops whole layers, as drawn."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = nn.Linear(8, WIDTH)
-        self.blocks = nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(3))
-        self.last = nn.Linear(WIDTH, CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        h = self.first(x)
-        for block in self.blocks:
-            if not self.training or torch.rand(()) > 0.3:
-                h = h + torch.tanh(block(h))
-        return self.last(h)  # type: ignore[no-any-return]
+    h = module.first(x)
+    for block in module.blocks:
+        if not module.training or torch.rand(()) > 0.3:
+            h = h + torch.tanh(block(h))
+    return module.last(h)  # type: ignore[no-any-return]
 
 
-class Straight(torch.autograd.Function):
-    """Rounds, and passes the gradient straight through."""
+class Reversed(torch.autograd.Function):
+    """A backward pass of its own that reads the weight from the module."""
 
     @staticmethod
-    def forward(context, x):  # type: ignore[no-untyped-def]
-        return (4 * x).round() / 4
+    def forward(context, x, layer):  # type: ignore[no-untyped-def]
+        context.layer = layer
+        return x @ layer.weight.detach().t()
 
     @staticmethod
     def backward(context, gradient):  # type: ignore[no-untyped-def]
-        return gradient
+        return gradient @ context.layer.weight.detach(), None
 
 
-class Quantized(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(8, WIDTH), nn.Linear(WIDTH, CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.last(Straight.apply(torch.tanh(self.first(x))))  # type: ignore[no-any-return]
+def reversing(module: Any, x: Tensor) -> Tensor:
+    h = torch.tanh(module.first(x))
+    return module.last(h + Reversed.apply(h, module.second) + module.second(h))  # type: ignore[no-any-return]
 
 
-class Counted(nn.Module):
+def counting(module: Any, x: Tensor) -> Tensor:
     """Counts its calls in a buffer that is not saved, and warms its own scale up by it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = net()
-        self.register_buffer("calls", torch.zeros((), dtype=torch.int64), persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.training:
-            self.calls += 1
-        return self.net(x) * (1 + self.calls.clamp(max=10) / 10)  # type: ignore[no-any-return]
+    if module.training:
+        module.calls += 1
+    return module.net(x) * (1 + module.calls.clamp(max=10) / 10)  # type: ignore[no-any-return]
 
 
-class Unfreezes(nn.Module):
-    """Its first layer takes no part until its fifth call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.last, self.calls = nn.Linear(8, 8), nn.Linear(8, CLASSES), 0
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.calls += self.training
-        return self.last(self.first(x) if self.calls > 5 else x)  # type: ignore[no-any-return]
+def counter() -> nn.Buffer:
+    return nn.Buffer(torch.zeros((), dtype=torch.int64), persistent=False)
 
 
-class Memory(nn.Module):
-    """Keeps the last batch's outputs in a dict."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.net, self.last = net(), {"mean": 0.0}
-
-    def forward(self, x: Tensor) -> Tensor:
-        outputs = self.net(x) - 0.1 * self.last["mean"]
-        if self.training:
-            self.last["mean"] = float(outputs.detach().mean())
-        return outputs  # type: ignore[no-any-return]
-
-
-class Pointwise(nn.Module):
-    """Attention over a set, by torch's own layer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lift = nn.Linear(1, WIDTH)
-        self.layer = nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, dropout=0.0, batch_first=True)
-        self.last = nn.Linear(WIDTH, CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.last(self.layer(self.lift(x[..., None])).mean(dim=1))  # type: ignore[no-any-return]
-
-
-class Gated(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding, self.gru = nn.Embedding(SYMBOLS, WIDTH), nn.GRU(WIDTH, WIDTH, batch_first=True)
-        self.readout = nn.Linear(WIDTH, SYMBOLS)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.readout(self.gru(self.embedding(x))[0])  # type: ignore[no-any-return]
-
-
-class Bag(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.bag, self.last = nn.EmbeddingBag(SYMBOLS, WIDTH), nn.Linear(WIDTH, SYMBOLS)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.last(self.bag(x))  # type: ignore[no-any-return]
-
-
-def next_symbol(examples: int, seed: int) -> Pair:
-    x, y = tokens(examples, seed)
-    return x, y[:, -1]
+def encoder_layer() -> nn.Module:
+    return nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, dropout=0.0, batch_first=True)
 
 
 def sliced() -> nn.Module:
     """A parameter that is a part of a larger storage."""
-    made = net()
+    found = net()
     whole = torch.randn(3 * WIDTH, 8) * 0.3
-    made[0].weight = nn.Parameter(whole[WIDTH : 2 * WIDTH])  # type: ignore[index]
-    return made
+    found[0].weight = nn.Parameter(whole[WIDTH : 2 * WIDTH])  # type: ignore[index]
+    return found
 
 
-def frozen_bias() -> nn.Module:
-    made = net()
-    made[0].bias.requires_grad_(False)  # type: ignore[index]
-    return made
+def _halve(parameter: Tensor) -> None:
+    assert parameter.grad is not None
+    parameter.grad *= 0.5
 
 
-def clipped() -> nn.Module:
-    """Each parameter's gradient is cut as it comes."""
-    made = net()
-    for each in made.parameters():
-        each.register_hook(lambda gradient: gradient.clamp(-0.01, 0.01))
-    return made
+def hooked(where: str) -> Callable[[], nn.Module]:
+    """A network whose gradients are changed by a hook of a weight, of what is accumulated, or of a module."""
+
+    def factory() -> nn.Module:
+        found: Any = net()
+        if where == "weight":
+            found[0].weight.register_hook(lambda gradient: (3.0 * gradient).clamp(-0.1, 0.1))
+        elif where == "accumulated":
+            found[2].weight.register_post_accumulate_grad_hook(_halve)
+        else:
+            found[1].register_full_backward_hook(lambda module, inner, outer: (2.0 * inner[0],))
+        return found  # type: ignore[no-any-return]
+
+    return factory
 
 
 def upsampled() -> nn.Module:
@@ -460,49 +387,57 @@ def upsampled() -> nn.Module:
 
 
 def initialized_by_numpy() -> nn.Module:
-    made = net()
+    found = net()
     with torch.no_grad():
-        made[0].weight.copy_(torch.from_numpy(np.random.randn(WIDTH, 8) * 0.3))  # type: ignore[index]
-    return made
+        found[0].weight.copy_(torch.from_numpy(np.random.randn(WIDTH, 8) * 0.3))  # type: ignore[index]
+    return found
 
 
-def compiled() -> nn.Module:
-    return torch.compile(net(), backend="eager")  # type: ignore[return-value]
+class Adapted(nn.Module):
+    """A low-rank update that is merged into its frozen weight in eval mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.frozen = nn.Linear(8, WIDTH).requires_grad_(False)
+        self.up, self.down = nn.Parameter(0.1 * torch.randn(WIDTH, 2)), nn.Parameter(torch.randn(2, 8))
+        self.last, self.merged = nn.Linear(WIDTH, CLASSES), False
+
+    def train(self, mode: bool = True) -> "Adapted":
+        super().train(mode)
+        if mode == self.merged:
+            self.frozen.weight.data += (-1.0 if mode else 1.0) * (self.up @ self.down).detach()
+            self.merged = not mode
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.frozen(x)
+        return self.last(torch.tanh(h if self.merged else h + x @ self.down.t() @ self.up.t()))  # type: ignore[no-any-return]
 
 
-def averaging_norm() -> nn.Module:
-    return nn.Sequential(nn.Linear(8, WIDTH, bias=False), nn.BatchNorm1d(WIDTH, momentum=None), nn.Linear(WIDTH, CLASSES))
+def backbone() -> nn.Sequential:
+    found = nn.Sequential(nn.Linear(8, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU(), nn.Dropout(0.9))
+    found[1].running_var.fill_(4.0)  # type: ignore[operator,union-attr]
+    return found.requires_grad_(False).eval()
+
+
+class Kept(nn.Sequential):
+    def train(self, mode: bool = True) -> "Kept":
+        super().train(mode)
+        self[0].eval()
+        return self
 
 
 # ---- what is kept, beside tensors, by a module or what it holds
 
 
-class Experts(nn.Module):
+def expert(module: Any, x: Tensor) -> Tensor:
     """Each example goes to the likelier of two; one that nobody goes to takes no part."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.gate, self.experts = nn.Linear(8, 2), nn.ModuleList([net(), net()])
-
-    def forward(self, x: Tensor) -> Tensor:
-        weights = self.gate(x + 2.0).softmax(dim=1)
-        chosen, outputs = weights.argmax(dim=1), x.new_zeros(len(x), CLASSES)
-        for number, expert in enumerate(self.experts):
-            if (own := chosen == number).any():
-                outputs[own] = weights[own, number, None] * expert(x[own])
-        return outputs
-
-
-class Stepped(nn.Module):
-    """Its outputs grow with its calls in train mode, counted by what `make` gives and `count` moves on and reads."""
-
-    def __init__(self, make: Any, count: Any):
-        super().__init__()
-        self.net, self.kept, self.count = net(), make(), count
-
-    def forward(self, x: Tensor) -> Tensor:
-        calls = self.count(self.kept, int(self.training))
-        return self.net(x) * (1 + min(calls, 10) / 10)  # type: ignore[no-any-return]
+    weights = module.gate(x + 2.0).softmax(dim=1)
+    chosen, outputs = weights.argmax(dim=1), x.new_zeros(len(x), CLASSES)
+    for number, each in enumerate(module.experts):
+        if (own := chosen == number).any():
+            outputs[own] = weights[own, number, None] * each(x[own])
+    return outputs
 
 
 class Counter:
@@ -510,14 +445,18 @@ class Counter:
         self.calls = 0
 
 
+def stepped(make: Callable[[], Any], count: Callable[[Any, int], int]) -> Callable[[], nn.Module]:
+    """Its outputs grow with its calls in train mode, counted by what `make` gives and `count` moves on and reads."""
+    return made(
+        lambda m, x: m.net(x) * (1 + min(count(m.kept, int(m.training)), 10) / 10),
+        net=net,
+        kept=make,
+    )
+
+
 def in_object(kept: Any, more: int) -> int:
     kept.calls += more
     return int(kept.calls)
-
-
-def in_array(kept: Any, more: int) -> int:
-    kept[0] += more
-    return int(kept[0])
 
 
 def in_queue(kept: Any, more: int) -> int:
@@ -530,155 +469,110 @@ def in_generator(kept: random.Random, more: int) -> int:
 
 
 def hooked_by_a_closure() -> nn.Module:
-    made, calls = net(), [0]
+    found, calls = net(), [0]
 
     def grow(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
         calls[0] += module.training
         return (inputs[0] * (1 + min(calls[0], 10) / 10),)
 
-    made.register_forward_pre_hook(grow)
-    return made
+    found.register_forward_pre_hook(grow)
+    return found
 
 
-class Auxiliary(nn.Module):
+def leaving(layer: Any, x: Tensor) -> Tensor:
+    outputs = torch.tanh(layer.linear(x))
+    layer.left.append(outputs.square().mean())
+    return outputs
+
+
+def auxiliary(module: Any, x: Tensor) -> dict[str, Tensor]:
     """Layers leave a loss in a list that they share with the module."""
-
-    class Layer(nn.Module):
-        def __init__(self, left: list[Tensor]):
-            super().__init__()
-            self.linear, self.left = nn.Linear(8, 8), left
-
-        def forward(self, x: Tensor) -> Tensor:
-            outputs = torch.tanh(self.linear(x))
-            self.left.append(outputs.square().mean())
-            return outputs
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.left: list[Tensor] = []
-        self.first, self.second, self.last = self.Layer(self.left), self.Layer(self.left), nn.Linear(8, CLASSES)
-
-    def forward(self, x: Tensor) -> dict[str, Tensor]:
-        self.left.clear()
-        logits = self.last(self.second(self.first(x)))
-        return {"logits": logits, "extra": torch.stack(self.left).sum()}
+    module.left.clear()
+    logits = module.last(module.second(module.first(x)))
+    return {"logits": logits, "extra": torch.stack(module.left).sum()}
 
 
-class FromData(nn.Module):
+def with_auxiliary() -> nn.Module:
+    left: list[Tensor] = []
+    first, second = (Made(leaving, linear=nn.Linear(8, 8), left=left) for _ in range(2))
+    return Made(auxiliary, left=left, first=first, second=second, last=nn.Linear(8, CLASSES))
+
+
+def scaled_by_data(module: Any, x: Tensor) -> Tensor:
     """Takes its scale from the first batch that it sees in train mode: an attribute, or a buffer that was None."""
-
-    def __init__(self, buffered: bool):
-        super().__init__()
-        self.net, self.buffered = net(), buffered
-        if buffered:
-            self.register_buffer("scale", None)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if getattr(self, "scale", None) is None:
-            self.scale = x.std(dim=0)
-        return self.net(x / self.scale)  # type: ignore[no-any-return,operator]
+    if getattr(module, "scale", None) is None:
+        module.scale = x.std(dim=0)
+    return module.net(x / module.scale)  # type: ignore[no-any-return]
 
 
-class Taught(nn.Module):
+def with_empty_buffer() -> nn.Module:
+    found = Made(scaled_by_data, net=net())
+    found.register_buffer("scale", None)
+    return found
+
+
+def teaching(module: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """An average of itself, in a plain list, teaches it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.net = net()
-        self.teacher = [copy.deepcopy(self.net).requires_grad_(False)]
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        with torch.no_grad():
-            taught = self.teacher[0](x).softmax(dim=1)
-            if self.training:
-                for own, others in zip(self.net.parameters(), self.teacher[0].parameters(), strict=True):
-                    others.lerp_(own, 0.3)
-        return self.net(x), taught
+    with torch.no_grad():
+        taught = module.teacher[0](x).softmax(dim=1)
+        if module.training:
+            for own, others in zip(module.net.parameters(), module.teacher[0].parameters(), strict=True):
+                others.lerp_(own, 0.3)
+    return module.net(x), taught
 
 
-class SelfTrained(nn.Module):
+def taught() -> nn.Module:
+    pupil = net()
+    return Made(teaching, net=pupil, teacher=[copy.deepcopy(pupil).requires_grad_(False)])
+
+
+def training_itself(module: Any, x: Tensor) -> Tensor:
     """Has an optimizer of its own for a part of it, and takes its steps itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.net, self.scale = net(), nn.Parameter(torch.ones(CLASSES), requires_grad=False)
-        self.velocity = torch.zeros(CLASSES)
-
-    def forward(self, x: Tensor) -> Tensor:
-        outputs = self.net(x) * self.scale.clone()
-        if self.training:
-            with torch.no_grad():
-                self.velocity.mul_(0.9).add_(outputs.detach().mean(dim=0))
-                self.scale.sub_(0.01 * self.velocity)
-        return outputs  # type: ignore[no-any-return]
+    outputs = module.net(x) * module.scale.clone()
+    if module.training:
+        with torch.no_grad():
+            module.velocity.mul_(0.9).add_(outputs.detach().mean(dim=0))
+            module.scale.sub_(0.01 * module.velocity)
+    return outputs  # type: ignore[no-any-return]
 
 
-class WarmedUp:
-    """A loss that counts its calls: a second term comes in later."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        self.calls += 1
-        return F.cross_entropy(outputs, targets) + 0.1 * (self.calls > 4) * outputs.square().mean()
-
-
-class PaddedSet(nn.Module):
+def padded_set(module: Any, x: Tensor) -> Tensor:
     """torch's encoder with padding, whose fast path in eval mode has zeros where its layers have other numbers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(SYMBOLS, WIDTH)
-        layer = nn.TransformerEncoderLayer(WIDTH, 2, 2 * WIDTH, dropout=0.0, batch_first=True)
-        self.encoder, self.last = nn.TransformerEncoder(layer, 1), nn.Linear(WIDTH, SYMBOLS)
-
-    def forward(self, x: Tensor) -> Tensor:
-        padding = torch.arange(x.shape[1]) >= (x.shape[1] - x[:, :1] % 3)
-        return self.last(self.encoder(self.embedding(x), src_key_padding_mask=padding).mean(dim=1))  # type: ignore[no-any-return]
+    padded = torch.arange(x.shape[1]) >= (x.shape[1] - x[:, :1] % 3)
+    return module.last(module.encoder(module.embedding(x), src_key_padding_mask=padded).mean(dim=1))  # type: ignore[no-any-return]
 
 
-class Augmented(Pairs):
-    """Draws as it is read, by all three generators."""
-
-    def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        moved = 0.1 * torch.randn(8) + 0.1 * random.random() + 0.1 * float(np.random.rand())
-        return self.x[index] + moved, int(self.y[index])
-
-
-def noisy_training(examples: int, seed: int) -> Any:
-    return Augmented(examples, seed) if seed == 0 else Pairs(examples, seed)
-
-
-def halves(examples: int, seed: int) -> DataLoader[Any]:
-    """One dataset for all splits, parted by samplers."""
-    start = [0, 120, 160][seed]
-    return DataLoader(Pairs(201, 9), sampler=SubsetRandomSampler(range(start, start + examples)))
+CLASS_WEIGHTS = torch.tensor([0.2, 1.0, 3.0, 0.5])
 
 
 KINDS = {
     # what a module gives, and what it is called with
-    "gives a tuple": of(lambda: Gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
-    "gives a dict": of(lambda: Gives(lambda logits, _: {"logits": logits}), lambda out, y: F.cross_entropy(out["logits"], y)),
-    "gives an object": of(lambda: Gives(lambda logits, _: Output(logits)), lambda out, y: F.cross_entropy(out.logits, y)),
-    "gives its loss": of(lambda: Gives(lambda _, loss: loss), None, with_labels),
-    "gives its loss in a dict": of(lambda: Gives(lambda logits, loss: {"loss": loss, "logits": logits}), None, with_labels),
-    "gives its loss in an object": of(lambda: Gives(Output), None, with_labels),
-    "gives its loss first": of(lambda: Gives(lambda logits, loss: (loss, logits)), None, with_labels),
+    "gives a tuple": of(gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
+    "gives an object": of(gives(lambda logits, _: Output(logits)), lambda out, y: F.cross_entropy(out.logits, y)),
+    "gives its loss": of(gives(lambda _, loss: loss), None, with_labels),
+    "gives its loss in a dict": of(gives(lambda logits, loss: {"loss": loss, "logits": logits}), None, with_labels),
+    "gives its loss in an object": of(gives(Output), None, with_labels),
+    "gives its loss first": of(gives(lambda logits, loss: (loss, logits)), None, with_labels),
     "a batch that is a dict, and a loss of it": of(
-        lambda: Gives(lambda logits, _: logits), lambda out, batch: F.cross_entropy(out, batch["labels"]), with_labels
+        gives(lambda logits, _: logits), lambda out, batch: F.cross_entropy(out, batch["labels"]), with_labels
     ),
-    "several inputs": of(Two, draw=both_inputs),
-    "several outputs and targets": of(Heads, of_heads, two_targets),
+    "several inputs": of(
+        made(lambda m, left, right: m.left(left) * m.right(right) + m.left(left), left=linear(4), right=linear(4)),
+        draw=both_inputs,
+    ),
+    "several outputs and targets": of(
+        made(heads, trunk=linear(8, WIDTH), label=linear(WIDTH), size=linear(WIDTH, 1)), of_heads, two_targets
+    ),
     # data
     "arrays in double precision": of(net, draw=arrays),
-    "a dataset": of(net, draw=Pairs),
     "a dataset of tensors": of(net, draw=lambda examples, seed: TensorDataset(*vectors(examples, seed))),
-    "a dataset of dicts": of(lambda: Gives(Output), None, Named),
+    "a dataset of dicts": of(gives(Output), None, Named),
     "a loader": of(net, draw=lambda examples, seed: DataLoader(Pairs(examples, seed), batch_size=7, shuffle=True)),
     "a loader that pads": of(
         embedded, over_tokens, lambda examples, seed: DataLoader(Sequences(examples, seed), collate_fn=padding)
     ),
+    "examples that are drawn again": of(net, draw=noisy_training),
+    "a loader's sampler": of(net, draw=halves),
     # losses
     "a loss for each example": of(net, nn.CrossEntropyLoss(reduction="none")),
     "a sum": of(net, nn.CrossEntropyLoss(reduction="sum")),
@@ -691,13 +585,11 @@ KINDS = {
         lambda out, y: F.cross_entropy(out.flatten(0, 1), y.flatten(), ignore_index=0),
         zero_ignored,
     ),
-    "a mean over what a mask marks": of(Masked, None, masked_tokens),
-    "a mean over shifted tokens": of(Shifted, None, shifted_tokens),
-    "weights of classes": of(net, nn.CrossEntropyLoss(weight=torch.tensor([0.2, 1.0, 3.0, 0.5]))),
+    "a mean over what a mask marks": of(made(masked, net=embedded), None, masked_tokens),
+    "a mean over shifted tokens": of(made(shifted, net=embedded), None, shifted_tokens),
+    "weights of classes": of(net, nn.CrossEntropyLoss(weight=CLASS_WEIGHTS)),
     "weights of classes in a function": of(
-        net,
-        lambda out, y: F.cross_entropy(out, y, weight=torch.tensor([0.2, 1.0, 3.0, 0.5])),
-        counts=lambda x, y: torch.tensor([0.2, 1.0, 3.0, 0.5])[y],
+        net, lambda out, y: F.cross_entropy(out, y, weight=CLASS_WEIGHTS), counts=lambda x, y: CLASS_WEIGHTS[y]
     ),
     "smoothed labels": of(net, nn.CrossEntropyLoss(label_smoothing=0.2)),
     "a loss with a parameter": of(net, Tempered()),
@@ -705,59 +597,106 @@ KINDS = {
     "a loss below zero": of(lambda: net(2), density, numbers, loss_may_be_negative=True),
     "squares": of(lambda: net(1), one_number, numbers, loss_unit=""),
     "two classes": of(lambda: net(1), nn.BCEWithLogitsLoss(), two_classes),
-    "a loss of log probabilities": of(net, negative_log),
     "a loss that draws": of(net, noisy),
     "a loss that draws by NumPy": of(net, numpy_noisy),
     "a loss that draws by Python": of(net, python_noisy),
+    "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
+    "a loss that counts": of(net, WarmedUp()),
     # modules
     "lazy layers": of(lambda: nn.Sequential(nn.LazyLinear(WIDTH), nn.LazyBatchNorm1d(), nn.Tanh(), nn.LazyLinear(CLASSES))),
-    "complex weights": of(Complex),
-    "an orthogonal weight": of(Orthogonal),
-    "a symmetric weight": of(symmetric),
+    "complex weights": of(
+        made(
+            lambda m, x: (x.to(torch.complex64) @ m.weight + m.bias).abs(),
+            weight=lambda: nn.Parameter(0.3 * torch.randn(8, CLASSES, dtype=torch.complex64)),
+            bias=lambda: nn.Parameter(torch.zeros(CLASSES, dtype=torch.complex64)),
+        )
+    ),
+    "an orthogonal weight": of(
+        lambda: nn.Sequential(parametrizations.orthogonal(nn.Linear(8, 8)), nn.Tanh(), nn.Linear(8, CLASSES))
+    ),
     "a spectral norm": of(
         lambda: nn.Sequential(parametrizations.spectral_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
     ),
     "weights normed by hooks": of(
         lambda: nn.Sequential(older_weight_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
     ),
-    "an average of weights": of(Averaged),
-    "parameters in lists and dicts": of(Dictionaries),
-    "layers that are dropped": of(Deep),
-    "rounded activations": of(Quantized),
-    "a buffer that counts": of(Counted),
-    "a layer that joins late": of(Unfreezes),
-    "outputs kept in a dict": of(Memory),
-    "torch's transformer": of(Pointwise),
-    "a GRU": of(Gated, each_token, tokens),
-    "bags of embeddings": of(Bag, draw=next_symbol),
+    "an average of weights": of(averaged),
+    "parameters in lists and dicts": of(dictionaries),
+    "layers that are dropped": of(
+        made(
+            dropping,
+            first=linear(8, WIDTH),
+            blocks=lambda: nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(3)),
+            last=linear(WIDTH),
+        )
+    ),
+    "a backward pass of its own": of(made(reversing, first=linear(8, WIDTH), second=linear(WIDTH, WIDTH), last=linear(WIDTH))),
+    "recomputed, reentrant": of(lambda: recomputing(True)),
+    "a layer that is frozen and one that is not seen": of(
+        made(
+            lambda m, x: m.readout(torch.tanh(m.frozen(x))),
+            frozen=lambda: nn.Linear(8, WIDTH).requires_grad_(False),
+            unseen=linear(8, 8),
+            readout=linear(WIDTH),
+        )
+    ),
+    "a buffer that counts": of(made(counting, net=net, calls=counter)),
+    "attention with a mask": of(attention, each_token, tokens),
+    "torch's transformer": of(
+        made(
+            lambda m, x: m.last(m.layer(m.lift(x[..., None])).mean(dim=1)),
+            lift=linear(1, WIDTH),
+            layer=encoder_layer,
+            last=linear(WIDTH),
+        )
+    ),
+    "bags of embeddings": of(
+        made(lambda m, x: m.last(m.bag(x)), bag=lambda: nn.EmbeddingBag(SYMBOLS, WIDTH), last=linear(WIDTH, SYMBOLS)),
+        draw=next_symbol,
+    ),
     "a part of a storage": of(sliced),
-    "a frozen bias": of(frozen_bias),
-    "gradients cut by hooks": of(clipped),
+    "a hook of a weight": of(hooked("weight")),
+    "a hook after accumulation": of(hooked("accumulated")),
+    "a hook of a module": of(hooked("module")),
     "convolutions upwards, in place": of(upsampled, draw=images),
     "a start from NumPy": of(initialized_by_numpy),
-    "compiled": of(compiled),
-    "a norm without momentum": of(averaging_norm),
+    "compiled": of(lambda: torch.compile(net(), backend="eager")),
+    "a norm without momentum": of(
+        lambda: nn.Sequential(nn.Linear(8, WIDTH, bias=False), nn.BatchNorm1d(WIDTH, momentum=None), nn.Linear(WIDTH, CLASSES))
+    ),
     "dropout of channels": of(lambda: layers(nn.AlphaDropout(0.3))),
-    "tied weights": of(Tied, each_token, tokens),
+    "tied weights": of(tied, each_token, tokens),
+    "adapted by ranks": of(Adapted),
+    "a backbone kept in eval mode": of(lambda: Kept(backbone(), nn.Linear(WIDTH, CLASSES))),
     # what is kept beside tensors
-    "experts, some idle": of(Experts),
-    "counts in an object": of(lambda: Stepped(Counter, in_object)),
-    "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric_square(), Stepped(Counter, in_object))),
-    "counts in an array": of(lambda: Stepped(lambda: np.zeros(1, dtype=np.int64), in_array)),
-    "counts in a queue": of(lambda: Stepped(deque, in_queue)),
-    "a generator of its own": of(lambda: Stepped(lambda: random.Random(3), in_generator)),
+    "experts, some idle": of(made(expert, gate=linear(8, 2), experts=lambda: nn.ModuleList([net(), net()]))),
+    "counts in an object": of(stepped(Counter, in_object)),
+    "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric(8), stepped(Counter, in_object)())),
+    "counts in a queue": of(stepped(deque, in_queue)),
+    "a generator of its own": of(stepped(lambda: random.Random(3), in_generator)),
     "a hook with a closure": of(hooked_by_a_closure),
-    "losses in a shared list": of(Auxiliary, lambda out, y: F.cross_entropy(out["logits"], y) + out["extra"]),
-    "a scale from the first batch": of(lambda: FromData(False)),
-    "a buffer from the first batch": of(lambda: FromData(True)),
-    "a teacher in a list": of(Taught, lambda out, y: F.cross_entropy(out[0], y) + F.mse_loss(out[0].softmax(1), out[1])),
-    "a part that trains itself": of(SelfTrained),
+    "losses in a shared list": of(with_auxiliary, lambda out, y: F.cross_entropy(out["logits"], y) + out["extra"]),
+    "a scale from the first batch": of(made(scaled_by_data, net=net)),
+    "a buffer from the first batch": of(with_empty_buffer),
+    "a teacher in a list": of(taught, lambda out, y: F.cross_entropy(out[0], y) + F.mse_loss(out[0].softmax(1), out[1])),
+    "a part that trains itself": of(
+        made(
+            training_itself,
+            net=net,
+            scale=lambda: nn.Parameter(torch.ones(CLASSES), requires_grad=False),
+            velocity=lambda: torch.zeros(CLASSES),
+        )
+    ),
     "scripted": of(lambda: torch.jit.script(net())),
     "made in eval mode": of(lambda: layers(nn.Dropout(0.4)).eval()),
-    "padding and torch's fast path": of(PaddedSet, draw=next_symbol),
-    "a loss that counts": of(net, WarmedUp()),
-    "examples that are drawn again": of(net, draw=noisy_training),
-    "a loader's sampler": of(net, draw=halves),
-    "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
+    "padding and torch's fast path": of(
+        made(
+            padded_set,
+            embedding=lambda: nn.Embedding(SYMBOLS, WIDTH),
+            encoder=lambda: nn.TransformerEncoder(encoder_layer(), 1),
+            last=linear(WIDTH, SYMBOLS),
+        ),
+        draw=next_symbol,
+    ),
     "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),
 }

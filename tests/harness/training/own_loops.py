@@ -12,7 +12,6 @@ from torch.utils.data import DataLoader, Dataset, SubsetRandomSampler, default_c
 from folklore.harness import OwnWorkload
 from folklore.harness.randomness import key
 from folklore.harness.training.pack import Pack
-from folklore.harness.training.schedules import learning_rates
 from folklore.harness.workloads.data import load
 from tests.harness.training.own_kinds import Output
 from tests.harness.training.single_steps import assert_lane_is_torchs, assert_losses_agree
@@ -93,9 +92,9 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
         for decays, decay in ((True, training.weight_decay), (False, 0.0))
     ]
     groups = [group for group in groups if group["params"]]
-    optimizer = torch.optim.SGD(groups, momentum=0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups)
+    optimizer = torch.optim.SGD(groups, 1.0, 0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups, 1.0)
     dataset = load(made.lanes[lane].configuration.workload.dataset)
-    rates, index = learning_rates(made.trainings[lane]), dataset.batch_index(seed, 0, training.batch_size, 0)
+    index = dataset.batch_index(seed, 0, training.batch_size, 0)
 
     def batch(step: int) -> Any:
         return taken(workload.training, torch.from_numpy(index[step]))
@@ -107,14 +106,8 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
         draw(seed, step)
         return plain_loss(module, loss, batch(step))
 
-    def set_rates(step: int) -> None:
-        for group in optimizer.param_groups:
-            group["lr"] = rates[step]
-
     parameters: dict[str, Any] = {name: Real(each) if each.is_complex() else each for name, each in named.items()}
-    assert_lane_is_torchs(
-        made, lane, parameters, optimizer, loss_at, set_rates, shown=lambda step, found: mean(found, batch(step))
-    )
+    assert_lane_is_torchs(made, lane, parameters, optimizer, loss_at, shown=lambda step, found: mean(found, batch(step)))
     module.eval()
     everything = taken(workload.test, torch.arange(len(dataset.arrays("test")[0])))
     with torch.no_grad():

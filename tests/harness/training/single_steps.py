@@ -13,6 +13,7 @@ from torch import Tensor
 from folklore.harness.number_formats import format_named
 from folklore.harness.training.agreement import OF_THE_LANE, UNITS, UPDATE
 from folklore.harness.training.pack import Pack
+from folklore.harness.training.schedules import learning_rates
 
 Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as torch.nn holds it
 
@@ -29,7 +30,6 @@ def assert_lane_is_torchs(
     parameters: Mapping[str, Tensor],
     optimizer: torch.optim.Optimizer,
     loss_at: Callable[[int], Tensor],
-    set_rates: Callable[[int], None],
     clip_norm: float | None = None,
     layout: Layout = lambda name, value: value,
     shown: Callable[[int, Tensor], Tensor] = lambda step, loss: loss,
@@ -37,13 +37,14 @@ def assert_lane_is_torchs(
     """Train a pack to its end and, beside one lane, torch's model and optimizer: losses, gradients and updates of each step.
 
     parameters: torch's, by our names. The lane's weights are given to torch before each step, and its gradients to torch's
-    optimizer, whose moments are its own all along. loss_at: torch's loss of a step, from its parameters as they are. shown:
-    what a training's record has of it.
+    optimizer, whose moments are its own all along, and whose LR of a group, mostly one, is a multiple of the lane's. loss_at:
+    torch's loss of a step, from its parameters as they are. shown: what a training's record has of it.
     """
 
     def ours(flat_KP: Tensor) -> dict[str, Tensor]:
         return {name: layout(name, each[lane].detach()) for name, each in pack.network.views_of(flat_KP).items()}
 
+    rates, multiples = learning_rates(pack.trainings[lane]), [group["lr"] for group in optimizer.param_groups]
     while not pack.done:
         step, old_KP = pack.step, pack.network.flat_KP.detach().clone()
         pack.advance(0.0)
@@ -68,7 +69,8 @@ def assert_lane_is_torchs(
             )
             if theirs is not None:
                 parameters[name].grad = gradient.clone()
-        set_rates(step)
+        for group, multiple in zip(optimizer.param_groups, multiples, strict=True):
+            group["lr"] = rates[step] * multiple
         optimizer.step()
         for (name, value), old in zip(ours(pack.network.flat_KP).items(), ours(old_KP).values(), strict=True):
             off = (value - parameters[name].detach()).abs()

@@ -28,7 +28,7 @@ from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
 from folklore.harness.workloads.own.finding import find
 from tests.harness import helpers
-from tests.harness.training import contract, own_workloads
+from tests.harness.training import contract
 from tests.harness.training.contract import GPT, trained
 
 MLP = Workload(model="mlp", dataset="digits", width=16, depth=1)
@@ -145,19 +145,6 @@ def test_there_is_none_of_numbers_and_of_own_losses() -> None:
         assert result.final_training_loss is not None
         assert math.isfinite(result.final_training_loss)
         assert not {name for name in result.curves if "accuracy" in name}
-
-
-def test_own_modules_are_in_eval_mode() -> None:
-    """Dropout draws nothing where training examples are evaluated: the loss is the module's own in eval mode."""
-    workload = find("tests.harness.training.own_workloads:dropout").declared
-    made = trained(lane(workload, peak_lr=2.0**-9))
-    features, targets = own_workloads.dropout.training
-    index = torch.linspace(0, len(targets) - 1, min(400, len(targets))).round().long()
-    values = {name: view[0].detach() for name, view in made.network.views.items()}
-    with torch.no_grad():
-        outputs = torch.func.functional_call(own_workloads.dropout.made(0).eval(), values, (features[index],))
-    loss = torch.nn.functional.cross_entropy(outputs, targets[index])
-    assert made.results()[0].final_training_loss == pytest.approx(float(loss), rel=1e-5)
 
 
 def test_a_plan_counts_training_examples() -> None:

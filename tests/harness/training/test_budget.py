@@ -86,8 +86,8 @@ def test_the_state_is_what_an_optimizer_holds(optimizer: str, numbers: int) -> N
 
 @pytest.mark.parametrize("recompute", [False, True])
 def test_the_largest_batch_fits_and_the_next_does_not(recompute: bool) -> None:
-    subject = built_in(SHALLOW, TEXT, "fp32")
-    limit = 10 * 2**20
+    subject = built_in(GPT.model_copy(update={"depth": 1, "context": 16}), TEXT, "fp32")
+    limit = 2 * 2**20
     found = budget(subject, 2, "adamw", limit, recompute)
     assert found.largest is not None
     totals = {batch: budget(subject, batch, "adamw", None, recompute).total for batch in (found.largest, found.largest + 1)}

@@ -14,10 +14,12 @@ from folklore.harness.spec import Configuration, Measurement, Training
 from folklore.harness.spec.base import Mark, marked
 from folklore.harness.spec.configuration import MODELS, OPTIMIZERS
 from folklore.harness.spec.names import module_names
+from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.programs import Program
 from tests.harness.training import test_programs
 from tests.harness.training.contract import (
+    CAPTURED,
     CASES,
     DEEP,
     GPT,
@@ -35,14 +37,15 @@ from tests.harness.training.contract import (
 from tests.harness.training.plain_steps import compared_at_every_step
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-# An own module is not known to be safe to capture, no compiler follows what is computed again, and torch looks at the numbers
-# that it makes one-hot on a CPU, where nothing is captured.
-CAPTURED = {
-    name: case
-    for name, case in CASES.items()
-    if case.workload.model != "own" and not case.shared.get("recompute_segments") and case.workload.loss == "cross_entropy"
-}
 COMPILED = {name: case for name, case in OF_PROCEDURES.items() if name in CAPTURED and case.workload.model == "mlp"}
+
+
+PACKS: dict[int, Pack] = {}
+
+
+def pack_of(case: Case) -> Pack:
+    """Shared by tests to which it is the same how far it is trained."""
+    return PACKS.setdefault(id(case), PACKS.get(id(case)) or pack(*case.lanes()))
 
 
 @EVERY
@@ -105,7 +108,7 @@ def test_every_optimizer_learns(optimizer: str) -> None:
 
 @pytest.mark.parametrize("case", CAPTURED.values(), ids=CAPTURED)
 def test_a_step_could_be_captured(case: Case) -> None:
-    made = pack(*case.lanes())
+    made = pack_of(case)
     with test_programs.Watch() as watch:
         made._plain_step()
     assert watch.found == []
@@ -163,7 +166,7 @@ def test_every_setting_of_a_measurement_has_a_case(field: str) -> None:
 
 def test_every_model_probe_and_procedure_has_a_case() -> None:
     assert OF_MODELS.keys() > set(MODELS)
-    packs = [pack(*case.lanes()) for case in CASES.values()]
+    packs = [pack_of(case) for case in CASES.values()]
     assert {probe for made in packs for probe in made.probes} == set(PROBES)
     modules = [import_module(f"folklore.harness.training.procedures.{name}") for name in module_names("training/procedures")]
     kinds = {kind for each in modules for kind in vars(each).values() if inspect.isclass(kind) and hasattr(kind, "block_of")}

@@ -1,6 +1,5 @@
 """Dropout against plain torch with the same masks, masks against a hash in plain Python, and nothing else changed."""
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -9,9 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from folklore.harness.errors import UserError
 from folklore.harness.randomness import key
-from folklore.harness.spec import Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane
 from tests.harness.training import contract
 from tests.harness.training.contract import pack as packed
@@ -127,13 +125,3 @@ def test_evaluations_and_curvature_are_of_the_whole_network() -> None:
     assert torch.equal(dropping.network.evaluate(*sample), plain.network.evaluate(*sample))
     inputs, targets = (each[None] for each in sample)
     assert torch.equal(dropping.network.losses(inputs, targets), plain.network.losses(inputs, targets))
-
-
-def test_a_model_without_a_place_for_it_is_refused() -> None:
-    chosen = lane("mlp", dropout=0.1)
-    workload = Workload(model="linear", dataset="regression:4")
-    refused = replace(chosen, configuration=chosen.configuration.model_copy(update={"workload": workload}))
-    plain = replace(refused, configuration=refused.configuration.model_copy(update={"training": Training(steps=12)}))
-    with pytest.raises(UserError, match=r"dropout = 0.1: model 'linear' has no place for it, cnn and gpt and mlp have; leave"):
-        packed(refused)
-    packed(plain)

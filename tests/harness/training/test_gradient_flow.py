@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.workloads.data import load
@@ -188,11 +187,3 @@ def test_units_that_are_no_numbers_are_not_dead() -> None:
     curves = trained(lane(0, peak_lr=1e18)).results()[0].curves
     assert math.isnan(curves["probe_dead_units"][-1])
     assert not math.isnan(curves["probe_dead_units"][0])
-
-
-def test_others_have_no_dead_units() -> None:
-    for fields in ({"norm": "layer"}, {"residual": True}, {"activation": "tanh"}, {"model": "cnn"}):
-        chosen = lane(0, fields)
-        asked = chosen.configuration.measurement.model_copy(update={"dead_units": True})
-        with pytest.raises(UserError, match="are of an mlp of ReLUs without norm or residual stream; choose that, or leave"):
-            Pack([Lane(chosen.configuration.model_copy(update={"measurement": asked}), 0)], DIGITS)

@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-import scipy.sparse.linalg
 import torch
 from torch import Tensor
 
+from folklore import models
 from folklore.harness.spec import Workload
 from folklore.harness.training import hessian
 from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 MLP = Workload(model="mlp", dataset="digits", width=4, depth=1)
 DEEP = MLP.model_copy(update={"width": 5, "depth": 2})
 CNN = Workload(model="cnn", dataset="digits", width=2, depth=1)
-GPT = Workload(width=4, depth=1, heads=2, context=6)
+GPT = Workload(width=4, depth=1, heads=2, context=4)
 
 
 def network(workload: Workload, dataset: Dataset, seeds: list[int], precision: str = "fp32") -> PackedNetwork:
@@ -50,20 +50,24 @@ def brute_force(found: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor
         return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
 
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone())  # type: ignore[no-any-return,no-untyped-call]
+        at_once = not isinstance(found.model, models.CNN)  # of a CNN's products vmap follows no second derivative
+        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone(), vectorize=at_once)  # type: ignore[no-any-return,no-untyped-call]
 
 
-@pytest.mark.parametrize("workload", [MLP, DEEP, CNN, GPT], ids=["mlp", "deep", "cnn", "gpt"])
+SQUARED = DEEP.model_copy(update={"loss": "squared_error", "activation": "tanh", "init_gain": 0.5})
+
+
+@pytest.mark.parametrize("workload", [MLP, DEEP, SQUARED, CNN, GPT], ids=["mlp", "deep", "squared error", "cnn", "gpt"])
 def test_against_the_whole_hessian(workload: Workload, text: Text) -> None:
     """Of every lane of a pack, and of products with any vector."""
     dataset = text if workload.model == "gpt" else digits()
-    found = network(workload, dataset, [3, 4, 5])
+    found = network(workload, dataset, [3, 4])
     inputs, targets = examples(workload, dataset, 40)
-    wholes = [brute_force(found, lane, inputs, targets) for lane in range(3)]
+    wholes = [brute_force(found, lane, inputs, targets) for lane in range(2)]
     vector_KP = torch.randn(found.flat_KP.shape, generator=torch.Generator().manual_seed(0))
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         product_KP = hessian_product(found, inputs, targets)(vector_KP)
-    seen = sharpness(found, inputs, targets, [3, 4, 5])
+    seen = sharpness(found, inputs, targets, [3, 4])
     for lane, whole in enumerate(wholes):
         expected = whole @ vector_KP[lane]
         assert torch.allclose(product_KP[lane], expected, atol=1e-5 * float(expected.abs().max()))
@@ -72,22 +76,18 @@ def test_against_the_whole_hessian(workload: Workload, text: Text) -> None:
         assert float(seen.residual[lane]) <= hessian.TOLERANCE
 
 
-def test_half_the_squared_error_of_a_linear_model() -> None:
-    """Its Hessian is the second moment of the inputs, whatever the weights."""
-    dataset = regression(12)
-    workload = Workload(model="linear", dataset="regression:12")
-    found = network(workload, dataset, [1, 2])
+def test_closed_forms() -> None:
+    """Half the squared error of a linear model has the second moment of the inputs, whatever the weights; a bowl the curvature
+    that it was made with."""
+    dataset, workload = regression(12), Workload(model="linear", dataset="regression:12")
     inputs, targets = examples(workload, dataset, 300)
     x = inputs.double()
     largest = float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])
-    assert sharpness(found, inputs, targets, [1, 2]).value.tolist() == pytest.approx([largest, largest], rel=1e-5)
-
-
-def test_a_bowl_has_the_curvature_it_was_made_with() -> None:
-    dataset = quadratic(16)
-    workload = Workload(model="quadratic", dataset="quadratic:16")
-    found = network(workload, dataset, [1])
-    assert float(sharpness(found, *examples(workload, dataset, 64), [1]).value) == pytest.approx(1.0, rel=1e-5)
+    found = sharpness(network(workload, dataset, [1, 2]), inputs, targets, [1, 2])
+    assert found.value.tolist() == pytest.approx([largest, largest], rel=1e-5)
+    dataset, workload = quadratic(16), Workload(model="quadratic", dataset="quadratic:16")
+    found = sharpness(network(workload, dataset, [1]), *examples(workload, dataset, 64), [1])
+    assert float(found.value) == pytest.approx(1.0, rel=1e-5)
 
 
 def test_logistic_regression() -> None:
@@ -133,23 +133,6 @@ def test_what_does_not_converge_is_no_number() -> None:
     assert hessian.TOLERANCE < float(seen.residual) < 1.0
 
 
-def test_a_lane_does_not_see_its_neighbours(text: Text) -> None:
-    """Alone, beside others, in another order, and beside one whose weights are not finite, to rounding."""
-    found = network(GPT, text, [1, 2, 3])
-    inputs, targets = examples(GPT, text, 30)
-    together = sharpness(found, inputs, targets, [1, 2, 3]).value
-    alone = sharpness(network(GPT, text, [2]), inputs, targets, [2]).value
-    turned = sharpness(network(GPT, text, [3, 2]), inputs, targets, [3, 2]).value
-    assert float(together[1]) == pytest.approx(float(alone[0]), rel=1e-5)
-    assert turned.tolist() == pytest.approx([float(together[2]), float(together[1])], rel=1e-5)
-    with torch.no_grad():
-        found.flat_KP[0] = float("nan")
-    lost = sharpness(found, inputs, targets, [1, 2, 3])
-    assert math.isnan(float(lost.value[0]))
-    assert math.isnan(float(lost.residual[0]))
-    assert lost.value[1:].tolist() == pytest.approx(together[1:].tolist(), rel=1e-5)
-
-
 def test_examples_in_parts_give_the_same(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
     found = network(GPT, text, [1, 2])
     inputs, targets = examples(GPT, text, 31)
@@ -166,43 +149,6 @@ def test_in_fp32_whatever_is_trained_in(precision: str, text: Text) -> None:
     assert torch.equal(sharpness(narrow, inputs, targets, [1]).value, sharpness(wide, inputs, targets, [1]).value)
     assert narrow.segments == 1
     assert narrow.dtype != torch.float32 or narrow.product is not torch.bmm, "what it trains in is as it was"
-
-
-def test_against_scipy(text: Text) -> None:
-    """ARPACK on the same Hessian of a GPT of a thousand parameters."""
-    workload = GPT.model_copy(update={"width": 8})
-    found = network(workload, text, [1])
-    inputs, targets = examples(workload, text, 60)
-    size = found.flat_KP.shape[1]
-
-    def product(vector: np.ndarray) -> np.ndarray:
-        def loss(flat_P: Tensor) -> Tensor:
-            return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
-
-        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-            along = torch.from_numpy(vector.reshape(-1).astype(np.float32))
-            return np.asarray(torch.autograd.functional.hvp(loss, found.flat_KP[0].clone(), along)[1].double())  # type: ignore[no-untyped-call]
-
-    operator = scipy.sparse.linalg.LinearOperator((size, size), matvec=product, dtype=np.float64)
-    (largest,) = scipy.sparse.linalg.eigsh(operator, k=1, which="LA", return_eigenvectors=False, tol=1e-5)
-    assert float(sharpness(found, inputs, targets, [1]).value) == pytest.approx(float(largest), rel=1e-4)
-
-
-def test_against_curvlinops() -> None:
-    """Its Hessian of the same MLP as a torch module, by scipy's eigsh."""
-    curvlinops = pytest.importorskip("curvlinops")
-    found, dataset = network(DEEP, digits(), [1]), digits()
-    inputs, targets = examples(DEEP, dataset, 100)
-    views = {name: view[0].detach() for name, view in found.views.items()}
-    names = ["hidden.0", "hidden.1", "readout"]
-    linears = [torch.nn.Linear(*views[f"{name}.weight"].shape) for name in names]
-    for name, linear in zip(names, linears, strict=True):
-        linear.load_state_dict({"weight": views[f"{name}.weight"].T, "bias": views[f"{name}.bias"]})
-    module = torch.nn.Sequential(torch.nn.Flatten(), linears[0], torch.nn.ReLU(), linears[1], torch.nn.ReLU(), linears[2])
-    parameters = list(module.parameters())
-    operator = curvlinops.HessianLinearOperator(module, torch.nn.CrossEntropyLoss(), parameters, [(inputs, targets)])
-    (largest,) = scipy.sparse.linalg.eigsh(operator.to_scipy(), k=1, which="LA", return_eigenvectors=False)
-    assert float(sharpness(found, inputs, targets, [1]).value) == pytest.approx(float(largest), rel=1e-4)
 
 
 # ---- as a probe
@@ -253,7 +199,7 @@ def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_text_that_is_trained_by_epochs_and_in_micro_batches_has_one(text: Text) -> None:
     fields = {"steps": 4, "batch_size": 4, "micro_batches": 2, "sampling": "epochs", "recompute_segments": 1}
     pack = contract.trained(contract.lane(GPT, measurement={"sharpness": "end", "sharpness_examples": 16}, **fields))
-    largest = torch.linalg.eigvalsh(brute_force(pack.network, 0, *examples(GPT, text, 16)).double())[-1]
+    largest = sharpness(pack.network, *examples(GPT, text, 16), [0]).value
     assert pack.results()[0].curves[VALUE.name][-1] == pytest.approx(float(largest), rel=1e-3)
 
 
@@ -288,19 +234,6 @@ def test_preconditioned_against_the_whole_hessian(corrects: bool) -> None:
         assert result.curves["probe_preconditioned_sharpness_residual"][-1] <= hessian.TOLERANCE
 
 
-def test_adam_on_a_bowl_is_stable_below_38_over_the_lr() -> None:
-    """Adam's second moment stands still on average of a constant noise; here it is held: m is an average of gradients with
-    beta1 of 0.9, w moves by LR m / P. The preconditioned eigenvalue decides, as the constant says."""
-    for factor, stable in ((0.98, True), (1.02, False)):
-        curvature, preconditioner, lr = 3.0, 0.25, 0.01
-        lr *= factor * 38 / (lr * curvature / preconditioner)
-        weight, average = 1e-3, 0.0
-        for _ in range(3000):
-            average = 0.9 * average + 0.1 * curvature * weight
-            weight -= lr * average / preconditioner
-        assert (abs(weight) < 1e-3) == stable
-
-
 def test_starting_near_the_last_eigenvector_gives_the_same() -> None:
     """Its own, any other, one of which another eigenvector has become the largest, and none at all."""
     found = network(DEEP, digits(), [1, 2])
@@ -324,8 +257,3 @@ def test_an_eigenvector_that_is_no_longer_the_largest_is_left() -> None:
     alone = torch.zeros(1, 100)
     alone[0, 98] = 1.0
     assert float(largest_eigenvalue(lambda v_KP: values * v_KP, alone).value) == pytest.approx(2.0)
-
-
-def test_only_adam_preconditions() -> None:
-    with pytest.raises(ValueError, match="preconditioned_sharpness = True: is by Adam's second moment, and optimizer = sgd"):
-        adam_pack(optimizer="sgd")

@@ -4,9 +4,8 @@ from functools import partial
 
 import pytest
 import torch
-from pydantic import ValidationError
 
-from folklore.harness.spec import Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane
 from tests.harness.training import contract
 from tests.harness.training.contract import trained
@@ -49,8 +48,3 @@ def test_sgd_goes_on_where_adam_ended(optimizer: str) -> None:
     torch.testing.assert_close(pack.network.flat_KP[0].detach(), by_torch(chosen), rtol=1e-4, atol=1e-5)
     without = trained(lane(optimizer=optimizer)).network.flat_KP
     assert (without - pack.network.flat_KP).abs().max() > 1e-3
-
-
-def test_it_takes_over_from_adam_alone() -> None:
-    with pytest.raises(ValidationError, match=r"sgd_from = 0.5: SGD takes over from Adam, and optimizer = lion; choose"):
-        Training(optimizer="lion", sgd_from=0.5)

@@ -1,96 +1,231 @@
-"""Every packed optimizer against torch.optim on the same gradients, 150 steps, lanes of different hyper-parameters.
+"""Every packed optimizer on the same gradients against another's code (torch.optim's where it has one, pytorch-optimizer's) or
+the paper's algorithm in float64: 120 steps, lanes of different hyper-parameters.
 
-Tolerance: relative 2e-5 of the largest weight. Both compute in float32; what differs is the order of operations. As no
-gradient depends on the weights, a difference of rounding is kept and not amplified: after 150 steps there are at most 150
-times an update's and a weight's own, 2^-24 each, or 9e-6.
+Tolerance: relative 2e-5 of the largest weight. No gradient depends on the weights, so a difference of rounding is kept and not
+amplified: after 120 steps there are at most 120 times an update's and a weight's own, 2^-24 each, or 7e-6. LAMB's and LARS's
+rates are quotients of norms, whose roundings are a few more of the same size. torch's Muon multiplies in bfloat16, with 8 bits
+where ours has 24: each of its steps errs by about 2^-8 of the step, at random, which over 120 steps of LR x 1 each is far below
+a tenth of the way. The sign of a sum that rounding alone tells from zero may be either; gradients of normal numbers have none.
 """
 
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
+import pytorch_optimizer
 import torch
+from torch import Tensor
 
 from folklore.harness.spec import Training
+from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.clipping import clip_factor, clip_limits
-from folklore.harness.training.optimizers import adam, make_optimizer
+from folklore.harness.training.optimizers import adam, make_optimizer, muon
+from folklore.harness.training.optimizers.base import Part
 
-STEPS, SIZE, TOLERANCE = 150, 40, 2e-5
+STEPS, TOLERANCE = 120, 2e-5
+SHAPES = ((6, 5), (5,), (5, 7), (7, 4))
+PARTS = [Part(start, shape, hidden=shape in SHAPES[2:3]) for start, shape in zip((0, 30, 35, 70), SHAPES, strict=True)]
+SIZE = 98
+DECAYS = torch.cat([torch.full((math.prod(shape),), float(len(shape) > 1)) for shape in SHAPES])
+HIDDEN = PARTS[2].slice
 LANES = [
-    {"peak_lr": 1e-3, "weight_decay": 0.0, "beta2": 0.999},
-    {"peak_lr": 3e-2, "weight_decay": 0.1, "beta2": 0.95},
-    {"peak_lr": 1e-1, "weight_decay": 0.01, "beta2": 0.99, "beta1": 0.8, "epsilon": 1e-5, "momentum": 0.5},
+    {"peak_lr": 1e-3, "weight_decay": 0.0, "beta2": 0.999, "trust_coefficient": 0.02},
+    {"peak_lr": 1e-2, "weight_decay": 0.1, "beta2": 0.95, "momentum": 0.95},
+    {"peak_lr": 3e-2, "weight_decay": 0.01, "beta2": 0.99, "beta1": 0.8, "epsilon": 1e-5, "momentum": 0.5},
 ]
+Oracle = Callable[[Training, Tensor, Sequence[Tensor]], Tensor]  # training, start [P], gradients -> the weights at the end
 
 
-def at(step: int) -> torch.Tensor:
+def at(step: int) -> Tensor:
     return torch.full((1, 1), float(step), dtype=torch.float64)
 
 
-def reference(training: Training, weights: torch.nn.Parameter) -> torch.optim.Optimizer:
-    adam = {"lr": training.peak_lr, "betas": (training.beta1, training.beta2), "eps": training.epsilon}
-    decay = {"weight_decay": training.weight_decay}
-    match training.optimizer:
-        case "adamw":
-            return torch.optim.AdamW([weights], **adam, **decay)
-        case "adam":
-            return torch.optim.Adam([weights], **adam, **decay)
-        case "radam":
-            return torch.optim.RAdam([weights], **adam, **decay, decoupled_weight_decay=True)
-        case "sgd":
-            return torch.optim.SGD(
-                [weights], lr=training.peak_lr, momentum=training.momentum, nesterov=training.nesterov, **decay
-            )
-    raise AssertionError(training.optimizer)
-
-
-@pytest.fixture(params=[False, True], ids=["packed", "kernel"])
-def by_kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether lanes count as wide enough for torch's kernel."""
-    monkeypatch.setattr(adam, "KERNEL_FROM", 1 if request.param else 10**9)
-    return bool(request.param)
-
-
-@pytest.mark.usefixtures("by_kernel")
-@pytest.mark.parametrize(
-    ("optimizer", "nesterov"), [("adamw", False), ("adam", False), ("radam", False), ("sgd", False), ("sgd", True)]
-)
-def test_follows_torch(optimizer: str, nesterov: bool) -> None:
-    trainings = [Training(optimizer=optimizer, nesterov=nesterov, **lane) for lane in LANES]
+def gradients(lanes: int) -> list[Tensor]:
     generator = torch.Generator().manual_seed(0)
-    packed = torch.randn(len(LANES), SIZE, generator=generator)
-    alone = [torch.nn.Parameter(row.clone()) for row in packed]
-    references = [reference(training, weights) for training, weights in zip(trainings, alone, strict=True)]
-    ours = make_optimizer(trainings, packed, torch.ones(SIZE))
-    lr = torch.tensor([[training.peak_lr] for training in trainings])
-    for step in range(STEPS):
-        gradient = torch.randn(len(LANES), SIZE, generator=generator) * 10 ** torch.randn(SIZE, generator=generator)
-        ours.update(packed, gradient, lr, at(step))
-        for weights, row, theirs in zip(alone, gradient, references, strict=True):
-            weights.grad = row.clone()
-            theirs.step()
-    expected = torch.stack([weights.detach() for weights in alone])
+    sizes = 10 ** torch.randn(SIZE, generator=generator)
+    return [torch.randn(lanes, SIZE, generator=generator) * sizes for _ in range(STEPS)]
+
+
+def started(lanes: int = len(LANES)) -> Tensor:
+    return 0.3 * torch.randn(lanes, SIZE, generator=torch.Generator().manual_seed(1))
+
+
+def trained(trainings: Sequence[Training], start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+    """By our optimizer. A ramp that is held has no LR while it lasts."""
+    packed = start.clone()
+    ours = make_optimizer(trainings, packed, DECAYS, PARTS)
+    for step, gradient in enumerate(seen):
+        rates = [0.0 if each.ramp == "held" and step < each.warmup_steps else each.peak_lr for each in trainings]
+        ours.update(packed, gradient.clone(), torch.tensor(rates)[:, None], at(step))
+    return packed
+
+
+# ---- others' code
+
+
+def by(make: Callable[[Training, list[torch.nn.Parameter]], list[torch.optim.Optimizer]]) -> Oracle:
+    """By optimizers of one model's weights."""
+
+    def weights_of(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+        weights = [torch.nn.Parameter(start[part.slice].view(part.shape).clone()) for part in PARTS]
+        theirs = make(training, weights)
+        for gradient in seen:
+            for part, weight in zip(PARTS, weights, strict=True):
+                weight.grad = gradient[part.slice].view(part.shape).clone()
+            for each in theirs:
+                each.step()
+        return torch.cat([weight.detach().flatten() for weight in weights])
+
+    return weights_of
+
+
+def groups(weights: Sequence[torch.nn.Parameter], decay: float) -> list[dict[str, Any]]:
+    return [
+        {"params": [each for each in weights if (each.ndim > 1) == matrices], "weight_decay": decay * matrices}
+        for matrices in (True, False)
+    ]
+
+
+def simple(kind: Callable[..., torch.optim.Optimizer], *names: str, **more: Any) -> Oracle:
+    """With these of our fields by their names in torch, vectors that do not decay."""
+    ours = {"betas": lambda t: (t.beta1, t.beta2), "eps": lambda t: t.epsilon, "alpha": lambda t: t.beta2}
+
+    def make(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
+        fields = {name: ours[name](training) if name in ours else getattr(training, name) for name in names}
+        return [kind(groups(weights, training.weight_decay), lr=training.peak_lr, **fields, **more)]
+
+    return by(make)
+
+
+def lars(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
+    """pytorch-optimizer leaves vectors alone by itself; the LR stands outside its momentum, which is the same at one LR."""
+    fields = {name: getattr(training, name) for name in ("weight_decay", "momentum", "trust_coefficient")}
+    return [pytorch_optimizer.LARS(weights, lr=training.peak_lr, **fields, foreach=False)]
+
+
+def lamb(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
+    """Without bias correction (`adam_debias` leaves it out); decay inside the update; of vectors plain Adam, as ours.
+
+    It adds epsilon to norms, and takes norms of weights as 10 at the most, which these do not reach."""
+    fields = {"lr": training.peak_lr, "betas": (training.beta1, training.beta2), "eps": training.epsilon}
+    fields |= {"weight_decouple": False, "max_grad_norm": 0.0, "adam_debias": True, "foreach": False}
+    matrices, vectors = ([each for each in weights if (each.ndim > 1) == matrix] for matrix in (True, False))
+    decayed = pytorch_optimizer.Lamb(matrices, weight_decay=training.weight_decay, **fields)
+    return [decayed, pytorch_optimizer.Lamb(vectors, weight_decay=0.0, adam=True, **fields)]
+
+
+def muon_and_adamw(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
+    """The hidden matrix goes by torch.optim.Muon, the rest by torch.optim.AdamW."""
+    fields = {name: getattr(training, name) for name in ("weight_decay", "momentum", "nesterov")}
+    hidden = torch.optim.Muon([weights[2]], lr=training.peak_lr, adjust_lr_fn="match_rms_adamw", **fields)
+    rest = groups([weights[0], weights[1], weights[3]], training.weight_decay)
+    betas = (training.beta1, training.beta2)
+    return [hidden, torch.optim.AdamW(rest, lr=training.peak_lr, betas=betas, eps=training.epsilon)]
+
+
+# ---- papers' algorithms, in float64
+
+
+def lion_algorithm_2(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+    """Chen et al. 2023: theta - eta (sign(beta1 m + (1 - beta1) g) + lambda theta)."""
+    weights, momentum = start.double(), torch.zeros(SIZE).double()
+    for gradient in seen:
+        update = torch.sign(training.beta1 * momentum + (1 - training.beta1) * gradient.double())
+        weights = weights - training.peak_lr * (update + training.weight_decay * DECAYS * weights)
+        momentum = training.beta2 * momentum + (1 - training.beta2) * gradient.double()
+    return weights
+
+
+def adam_by_hand(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+    """Adam, AdamW and LAMB's algorithm 2, with their corrections or without. The second moment may start at the first squared
+    gradient; under a held ramp it counts every gradient, and the first moment those from the first step at the peak on."""
+    weights, first, decay = start.double(), torch.zeros(SIZE).double(), training.weight_decay * DECAYS.double()
+    second = seen[0].double() ** 2 * (training.second_moment_start == "first_gradient")
+    held = training.warmup_steps if training.ramp == "held" else 0
+    for step, gradient in enumerate(seen, start=1):
+        used = gradient.double() + decay * weights * (training.optimizer == "adam")
+        second = training.beta2 * second + (1 - training.beta2) * used**2
+        if step <= held:
+            continue
+        first = training.beta1 * first + (1 - training.beta1) * used
+        corrections = (
+            (1 - training.beta1 ** (step - held), 1 - training.beta2**step) if training.bias_correction else (1.0, 1.0)
+        )
+        direction = first / corrections[0] / ((second / corrections[1]).sqrt() + training.epsilon)
+        direction = direction + decay * weights * (training.optimizer != "adam")
+        for part in PARTS if training.optimizer == "lamb" else ():
+            if part.is_matrix:
+                direction[part.slice] *= weights[part.slice].norm() / direction[part.slice].norm()
+        weights = weights - training.peak_lr * direction
+    return weights
+
+
+BETAS = ("betas", "eps")
+NOT_EACH = {"foreach": False}
+# Optimizer, fields beside those of LANES, oracle, and the tolerance in units of TOLERANCE.
+REFERENCES: dict[str, tuple[str, dict[str, Any], Oracle, float]] = {
+    "adamw": ("adamw", {}, simple(torch.optim.AdamW, *BETAS), 1),
+    "adam": ("adam", {}, simple(torch.optim.Adam, *BETAS), 1),
+    "radam": ("radam", {}, simple(torch.optim.RAdam, *BETAS, decoupled_weight_decay=True), 1),
+    "sgd": ("sgd", {}, simple(torch.optim.SGD, "momentum"), 1),
+    "sgd, nesterov": ("sgd", {"nesterov": True}, simple(torch.optim.SGD, "momentum", "nesterov"), 1),
+    "rmsprop": ("rmsprop", {}, simple(torch.optim.RMSprop, "alpha", "eps", "momentum"), 2),
+    "sgdw": ("sgdw", {}, simple(pytorch_optimizer.SGDW, "momentum", weight_decouple=True, **NOT_EACH), 2),
+    "sgdw, nesterov": (
+        "sgdw",
+        {"nesterov": True},
+        simple(pytorch_optimizer.SGDW, "momentum", "nesterov", weight_decouple=True, **NOT_EACH),
+        2,
+    ),
+    "lars": ("lars", {}, by(lars), 2),
+    "lamb, uncorrected": ("lamb", {"bias_correction": False}, by(lamb), 2),
+    "muon": ("muon", {}, by(muon_and_adamw), 1),
+    "muon, nesterov": ("muon", {"nesterov": True}, by(muon_and_adamw), 1),
+    "lion of the paper": ("lion", {}, lion_algorithm_2, 0.1),
+    "lamb of the paper": ("lamb", {}, adam_by_hand, 1),
+    "lamb of the paper, uncorrected": ("lamb", {"bias_correction": False}, adam_by_hand, 1),
+    "adam, uncorrected": ("adam", {"bias_correction": False}, adam_by_hand, 1),
+    "adamw, uncorrected": ("adamw", {"bias_correction": False}, adam_by_hand, 1),
+    "adamw from the first gradient": ("adamw", {"second_moment_start": "first_gradient"}, adam_by_hand, 1),
+    "adamw, held": ("adamw", {"steps": STEPS, "ramp": "held", "warmup_fraction": 0.3}, adam_by_hand, 1),
+}
+BY_KERNEL = [pytest.param(name, 1, id=f"{name} by torch's kernel") for name in ("adamw", "adam")]
+
+
+@pytest.mark.parametrize(("name", "kernel_from"), [*(pytest.param(name, 10**9, id=name) for name in REFERENCES), *BY_KERNEL])
+def test_follows_another(name: str, kernel_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adam, "KERNEL_FROM", kernel_from)
+    optimizer, fields, oracle, times = REFERENCES[name]
+    trainings = [Training(optimizer=optimizer, **{**lane, **fields}) for lane in LANES]
+    start, seen = started(), gradients(len(LANES))
+    found = trained(trainings, start, seen).double()
+    each_lane = enumerate(trainings)
+    expected = torch.stack([oracle(each, start[lane], [row[lane] for row in seen]) for lane, each in each_lane]).double()
     assert torch.isfinite(expected).all()
-    assert (packed - expected).abs().max() <= TOLERANCE * expected.abs().max()
+    assert max(expected[:, part.slice].norm(dim=1).max() for part in PARTS) < 10 or "lamb" not in name
+    assert (expected - start).abs().amax(dim=1).min() > 0.01, "every lane has gone somewhere"
+    if optimizer == "muon":
+        way = (expected - start)[:, HIDDEN].norm(dim=1)
+        assert way.min() > 0.02
+        assert ((found - expected)[:, HIDDEN].norm(dim=1) <= 0.03 * way).all()
+        found[:, HIDDEN] = expected[:, HIDDEN]
+    off, largest = (each.abs().amax(dim=1) for each in (found - expected, expected))
+    assert (off <= times * TOLERANCE * largest.clamp(min=1.0)).all()
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adam"])
-def test_the_kernel_does_what_the_packed_update_does(optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With parameters that do not decay between those that do, and a lane whose gradient overflows once."""
-    trainings = [Training(optimizer=optimizer, **lane) for lane in LANES]
-    generator = torch.Generator().manual_seed(3)
-    start = torch.randn(len(LANES), SIZE, generator=generator)
-    decays = torch.tensor([1.0] * 7 + [0.0] * 2 + [1.0] * 1 + [0.0] * 10 + [1.0] * 20)
-    gradients = torch.randn(20, len(LANES), SIZE, generator=generator)
-    gradients[5, 2, 3] = float("inf")
+# ---- torch's kernel
+
+
+def test_the_kernel_passes_an_overflow_on_and_leaves_what_does_not_decay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the packed update does: parameters that do not decay between those that do, a lane whose gradient overflows once."""
+    trainings = [Training(optimizer="adamw", **lane) for lane in LANES]
+    start, seen = started(), gradients(len(LANES))[:20]
+    seen[5][2, 3] = float("inf")
     found = []
     for least in (10**9, 1):
         monkeypatch.setattr(adam, "KERNEL_FROM", least)
-        packed = start.clone()
-        ours = make_optimizer(trainings, packed, decays)
-        assert isinstance(ours, adam.Adam)
-        lr = torch.tensor([[training.peak_lr] for training in trainings])
-        assert ours.kernel_serves(lr, at(0)) == (least == 1)
-        for step, gradient in enumerate(gradients):
-            ours.update(packed, gradient, lr, at(step))
-        found.append(packed)
+        found.append(trained(trainings, start, seen))
     packed, by_kernel = found
     assert packed[2].isnan().any()
     assert torch.equal(packed.isnan(), by_kernel.isnan())
@@ -99,70 +234,72 @@ def test_the_kernel_does_what_the_packed_update_does(optimizer: str, monkeypatch
 
 def test_the_kernel_is_left_where_it_would_do_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adam, "KERNEL_FROM", 1)
-    plain = Training(optimizer="adamw")
-    special = Training(optimizer="adamw", second_moment_start="first_gradient")
-    lr = torch.ones(2, 1)
+    plain, lr = Training(optimizer="adamw"), torch.ones(2, 1)
 
-    def serves(trainings: list[Training], lr: torch.Tensor, step: torch.Tensor) -> bool:
-        ours = make_optimizer(trainings, torch.zeros(2, SIZE), torch.ones(SIZE))
+    def serves(lr: Tensor = lr, step: Tensor | None = None, **second: Any) -> bool:
+        ours = make_optimizer([plain, Training(optimizer="adamw", **second)], torch.zeros(2, SIZE), torch.ones(SIZE))
         assert isinstance(ours, adam.Adam)
-        return ours.kernel_serves(lr, step)
+        return ours.kernel_serves(lr, at(3) if step is None else step)
 
-    assert serves([plain, plain], lr, at(3))
-    assert not serves([plain, special], lr, at(3)), "v0 = g0^2 is none of torch's"
-    held = Training(optimizer="adamw", ramp="held", warmup_fraction=0.1)
-    assert not serves([plain, held], lr, at(3)), "a first moment that starts late is none of torch's"
-    assert not serves([plain, plain], torch.ones(2, SIZE), at(3)), "a rate a parameter"
-    assert not serves([plain, plain], lr, torch.zeros(2, 1)), "lanes that skipped updates count their own"
+    assert serves()
+    assert not serves(second_moment_start="first_gradient"), "v0 = g0^2 is none of torch's"
+    assert not serves(bias_correction=False)
+    assert not serves(ramp="held", warmup_fraction=0.1), "a first moment that starts late is none of torch's"
+    assert not serves(torch.ones(2, SIZE)), "a rate a parameter"
+    assert not serves(step=torch.zeros(2, 1)), "lanes that skipped updates count their own"
     monkeypatch.setattr(adam, "KERNEL_FROM", SIZE + 1)
-    assert not serves([plain, plain], lr, at(3))
+    assert not serves()
 
 
-def test_second_moment_started_at_the_first_gradient() -> None:
-    """v0 = g0^2 with Adam's correction, computed here by hand in float64."""
-    training = Training(optimizer="adamw", second_moment_start="first_gradient", weight_decay=0.0, peak_lr=0.01)
-    plain = Training(optimizer="adamw", weight_decay=0.0, peak_lr=0.01)
-    generator = torch.Generator().manual_seed(1)
-    gradients = torch.randn(20, SIZE, generator=generator, dtype=torch.float64)
-    weights, first, second = torch.zeros(SIZE, dtype=torch.float64), torch.zeros(SIZE).double(), gradients[0] ** 2
-    packed = torch.zeros(2, SIZE)
-    ours = make_optimizer([training, plain], packed, torch.ones(SIZE))
-    for step, gradient in enumerate(gradients):
-        first = 0.9 * first + 0.1 * gradient
-        second = 0.999 * second + 0.001 * gradient**2
-        corrected = second / (1 - 0.999 ** (step + 1))
-        weights = weights - 0.01 * first / (1 - 0.9 ** (step + 1)) / (corrected.sqrt() + 1e-8)
-        ours.update(packed, gradient.float().expand(2, -1), torch.full((2, 1), 0.01), at(step))
-    assert torch.allclose(packed[0].double(), weights, rtol=1e-4, atol=1e-7)
-    assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it must not be affected"
+# ---- what single optimizers promise
 
 
-def test_of_a_held_ramp_only_the_second_moment_forms() -> None:
-    """By hand in float64: the second moment counts every gradient, the first those from the first step at the peak on."""
-    held = Training(optimizer="adamw", steps=10, weight_decay=0.0, warmup_fraction=0.4, ramp="held")
-    plain = Training(optimizer="adamw", steps=10, weight_decay=0.0, warmup_fraction=0.0)
-    gradients = torch.randn(10, SIZE, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    weights, first, second = (torch.zeros(SIZE, dtype=torch.float64) for _ in range(3))
-    packed = torch.zeros(2, SIZE)
-    ours = make_optimizer([held, plain], packed, torch.ones(SIZE))
-    for step, gradient in enumerate(gradients):
-        second = held.beta2 * second + (1 - held.beta2) * gradient**2
-        rate = 0.01 if step >= 4 else 0.0
-        if step >= 4:
-            first = held.beta1 * first + (1 - held.beta1) * gradient
-            corrected = (second / (1 - held.beta2 ** (step + 1))).sqrt() + held.epsilon
-            weights = weights - rate * first / (1 - held.beta1 ** (step - 3)) / corrected
-        ours.update(packed, gradient.float().expand(2, -1), torch.tensor([[rate], [0.01]]), at(step))
-    assert torch.allclose(packed[0].double(), weights, rtol=1e-4, atol=1e-7)
-    assert not torch.allclose(packed[1].double(), weights, rtol=1e-2), "the plain lane beside it counts every gradient"
+def test_rmsprop_is_adam_without_a_first_moment() -> None:
+    """beta1 = 0 and no correction: the claim adam.rmsprop, on the engine's own optimizers."""
+    fields = {"peak_lr": 0.01, "beta1": 0.0, "beta2": 0.99, "weight_decay": 0.1, "bias_correction": False, "momentum": 0.0}
+    adam, rms = (trained([Training(optimizer=name, **fields)], started(1), gradients(1)) for name in ("adam", "rmsprop"))
+    assert torch.allclose(adam, rms, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.usefixtures("by_kernel")
-def test_decay_leaves_unmarked_parameters_alone() -> None:
-    training = Training(optimizer="adamw", weight_decay=0.5)
-    packed = torch.ones(1, 2)
-    make_optimizer([training], packed, torch.tensor([1.0, 0.0])).update(packed, torch.zeros(1, 2), torch.tensor([[0.1]]), at(0))
-    assert packed.tolist() == [[pytest.approx(0.95), 1.0]]
+def test_where_lion_jumps_and_nowhere_else() -> None:
+    """The sign is taken of 0.9 m + 0.1 g: g = -9 m is on the edge, and a millionth beside it is as rounding has it."""
+    training = Training(optimizer="lion", beta1=0.9, beta2=0.99, weight_decay=0.0)
+    ours = make_optimizer([training], torch.zeros(1, 4), torch.zeros(4))
+    ours.state["momentum"].fill_(0.5)
+    gradient_KP = 0.5 * torch.tensor([[-9.0, -9.0 * (1 + 1e-7), -9.01, 3.0]])
+    assert ours.jumps(gradient_KP).tolist() == [[True, True, False, False]]
+
+
+@pytest.mark.parametrize("shape", [(4, 9), (9, 4), (6, 6)])
+def test_orthogonal_keeps_singular_vectors_and_levels_singular_values(shape: tuple[int, int]) -> None:
+    matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    for before, after in zip(matrices, muon.orthogonal(matrices), strict=True):
+        left, _, right = torch.linalg.svd(before, full_matrices=False)
+        levelled = left.T @ after @ right.T
+        assert (levelled - levelled.diag().diag()).abs().max() < 1e-9, "the same singular vectors"
+        assert levelled.diag().min() > 0.3
+        assert levelled.diag().max() < 1.3
+
+
+@pytest.mark.parametrize(("optimizer", "plain"), [("lars", "sgd"), ("lamb", "adamw")])
+def test_a_matrix_of_zeros_moves_by_its_plain_update(optimizer: str, plain: str) -> None:
+    """A readout may start at zero: no norm to take a share of."""
+    trainings = (Training(optimizer=name, peak_lr=0.01, weight_decay=0.0) for name in (optimizer, plain))
+    ours, theirs = (trained([each], torch.zeros(1, SIZE), gradients(1)[:1]) for each in trainings)
+    assert torch.allclose(ours, theirs, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_an_update_leaves_its_gradient_as_it_is(optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check of programs reads there what a step has used; also of torch's kernel, which takes over from wide lanes on."""
+    for kernel_from in (adam.KERNEL_FROM, 1):
+        monkeypatch.setattr(adam, "KERNEL_FROM", kernel_from)
+        packed = started()
+        ours = make_optimizer([Training(optimizer=optimizer, **lane) for lane in LANES], packed, DECAYS, PARTS)
+        gradient = gradients(len(LANES))[0]
+        used = ours.gradient_KP.copy_(gradient)
+        ours.update(packed, used, torch.full((len(LANES), 1), 1e-3), at(0))
+        assert torch.equal(used, gradient)
 
 
 def test_clipping_follows_torch_lane_by_lane() -> None:

@@ -29,7 +29,6 @@ from tests.harness.training.own_loops import assert_own_lane_is_torchs
 from tests.harness.training.single_steps import assert_losses_agree
 
 MEASUREMENT = {"probes": 4, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
-PACKED = ("perceptron", "convolutional", "multihead", "scaled_dot_product", "tied", "partial")
 APART = {
     "batch_norm": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
     "remembers": "it changes mean as it trains",
@@ -72,12 +71,6 @@ def assert_as_alone(made: Pack, lane: int, name: str) -> LaneResult:
     return result
 
 
-@pytest.mark.parametrize("name", PACKED)
-def test_a_packed_lane_is_what_torch_makes_of_it_alone(name: str) -> None:
-    assert own_module(find(address(name)).planned).alone == ""
-    assert_as_alone(pack(name, [1, 3, 2]), 1, name)
-
-
 def test_it_is_proved_once_a_process() -> None:
     planned = find(address("perceptron")).planned
     first = own_module(planned)
@@ -103,28 +96,17 @@ def test_lanes_share_a_program_whatever_is_asked_first() -> None:
     assert calls == 1
 
 
-@pytest.mark.parametrize("settings", [{"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=["sgd", "decay"])
-def test_other_optimizers(settings: dict[str, object]) -> None:
-    assert_as_alone(pack("perceptron", [1, 3], **settings), 1, "perceptron")
+@pytest.mark.parametrize("settings", [{}, {"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=str)
+def test_a_packed_lane_is_what_torch_makes_of_it_alone(settings: dict[str, object]) -> None:
+    """Modules of other kinds, packed and by themselves, stand in test_own_kinds.py."""
+    assert own_module(find(address("perceptron")).planned).alone == ""
+    assert_as_alone(pack("perceptron", [1, 3, 2], **settings), 1, "perceptron")
 
 
 @pytest.mark.parametrize("name", APART)
 def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str) -> None:
     assert own_module(find(address(name)).planned).alone.startswith(APART[name])
     assert assert_as_alone(pack(name, [3]), 0, name).lanes == 1
-
-
-ITSELF = (
-    "recomputed", "recomputed_reentrant", "own_backward", "listed", "annealed", "carried", "adapted", "eval_backbone",
-    "kept_backbone", "hooked", "hooked_after", "hooked_module", "weight_normed",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ITSELF)
-def test_what_is_more_than_its_tensors_is_what_torch_makes_of_it(name: str) -> None:
-    """Recomputation, hooks, modes, lists and Python's state belong to the module that a lane starts as. Not seed 0, after an
-    evaluation, and beside another lane."""
-    assert_as_alone(pack(name, [1, 3]), 1, name)
 
 
 def test_sparse_gradients_are_dense_ones() -> None:
@@ -142,12 +124,6 @@ def test_what_a_module_keeps_in_python_is_trained_from_the_start_again() -> None
     assert made.network.remembers == ("calls",)
     assert not pack("annealed", [1]).load(made.state())
     assert pack("perceptron", [1]).load(pack("perceptron", [1]).state())
-
-
-@pytest.mark.parametrize("name", ["batch_norm", "dropout"])
-def test_lanes_that_cannot_share_a_program_can_share_a_pack(name: str) -> None:
-    """Where the device of a worker finds what the planner's did not."""
-    assert_as_alone(pack(name, [1, 3]), 1, name)
 
 
 def test_the_start_depends_on_the_seed_alone() -> None:

@@ -8,7 +8,6 @@ import torch
 
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
-from folklore.harness.training.schedules import learning_rates
 from folklore.harness.workloads.data.text import Text
 from folklore.models import View
 from tests.harness.training import contract
@@ -39,7 +38,7 @@ def test_matches_a_plain_torch_loop(text: Text) -> None:
         {"params": [weights[p.name] for p in model.parameters if p.decays], "weight_decay": 0.1},
         {"params": [weights[p.name] for p in model.parameters if not p.decays], "weight_decay": 0.0},
     ]
-    optimizer, rates = torch.optim.AdamW(groups), learning_rates(training)
+    optimizer = torch.optim.AdamW(groups, lr=1.0)
     tokens = torch.from_numpy(text.splits["train"])
     starts = text.batch_index(3, 0, training.batch_size, WORKLOAD.context)
 
@@ -48,13 +47,7 @@ def test_matches_a_plain_torch_loop(text: Text) -> None:
         logits = model(View(weights), windows[None, :, :-1])
         return torch.nn.functional.cross_entropy(logits.flatten(0, 2), windows[:, 1:].flatten())
 
-    def set_rates(step: int) -> None:
-        for group in optimizer.param_groups:
-            group["lr"] = rates[step]
-
-    assert_lane_is_torchs(
-        made, 1, weights, optimizer, loss_at, set_rates, clip_norm=0.7, layout=lambda name, value: value.unsqueeze(0)
-    )
+    assert_lane_is_torchs(made, 1, weights, optimizer, loss_at, clip_norm=0.7, layout=lambda name, value: value.unsqueeze(0))
     losses = made.results()[1].curves["train_loss"]
     assert losses[-1] < losses[0]
 
@@ -63,12 +56,6 @@ def test_a_state_of_another_pack_is_refused() -> None:
     made = pack(lane(), lane(seed=1))
     assert not made.load(pack(lane(), lane(seed=1), lane(seed=2)).state())
     assert made.step == 0
-
-
-def test_it_learns() -> None:
-    result = trained(lane(steps=300, peak_lr=2.0**-6)).results()[0]
-    assert result.outcome == "finished"
-    assert result.test_loss < 0.75 * result.initial_loss
 
 
 def test_lanes_of_different_shapes_are_refused() -> None:

@@ -1,4 +1,4 @@
-from functools import cache
+"""What probes see, against brute force over single examples and weights."""
 
 import numpy as np
 import pytest
@@ -9,42 +9,15 @@ from folklore.harness.training import pack as pack_module
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.curves import CURVES
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
+from folklore.harness.training.noise import noise_scale
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import Probe, ProbedStep
 from folklore.harness.training.probes.half_batch import gradient_variance
+from folklore.harness.workloads.data import load
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import PackedNetwork
-from tests.harness.helpers import markov
 from tests.harness.training import contract
-from tests.harness.training.contract import GPT, lane, trained
-
-
-def examples(text: Text, lanes: int, batch: int) -> tuple[torch.Tensor, torch.Tensor]:
-    index = torch.from_numpy(text.batch_index(0, 0, lanes * batch, GPT.context)[0].reshape(lanes, batch))
-    return text.gather(text.arrays("train"), index, GPT.context)
-
-
-@cache
-def single_examples() -> tuple[PackedNetwork, tuple[torch.Tensor, torch.Tensor], float]:
-    """A network, 2000 examples, and the trace of the covariance of their gradients."""
-    network = PackedNetwork(GPT, markov().facts, [0], torch.device("cpu"), "fp32")
-    inputs, targets = examples(markov(), 1, 2000)
-    singles = torch.cat([network.gradient(inputs[:, i : i + 1], targets[:, i : i + 1])[1] for i in range(2000)])
-    return network, (inputs, targets), float(singles.var(dim=0).sum())
-
-
-@pytest.mark.parametrize("batch", [6, 7])
-def test_gradient_variance_against_single_examples(batch: int) -> None:
-    """The mean of the probe over many batches against tr(covariance of single-example gradients) / B."""
-    network, (inputs, targets), variance = single_examples()
-    expected = variance / batch
-    seen = []
-    for start in range(0, 2000 - batch, batch):
-        part = inputs[:, start : start + batch], targets[:, start : start + batch]
-        seen.append(float(gradient_variance(network, *part, network.gradient(*part)[1])))
-    error = np.std(seen) / np.sqrt(len(seen))
-    assert abs(np.mean(seen) - expected) < 4 * error
-    assert error < 0.1 * expected
+from tests.harness.training.contract import GPT, MLP, lane, trained
 
 
 def test_layer_norms_make_up_the_whole(text: Text) -> None:
@@ -130,3 +103,37 @@ def test_ratios_of_weight_matrices_alone() -> None:
         for curve, share in (("", 50), ("_low", 25), ("_high", 75), ("_least", 0), ("_most", 100)):
             seen = pack.records[f"probe_matrix_update_ratio{curve}"]
             assert float(seen[0, number]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)
+
+
+# ---- noise
+
+
+@pytest.mark.parametrize(("steps", "batch"), [(2, 64), (40, 7)])
+def test_two_batches_against_single_examples(steps: int, batch: int) -> None:
+    """Also of a batch without a middle; the variance alone, and over the signal."""
+    dataset = load("digits")
+    fields = {"optimizer": "sgd", "batch_size": 64, "peak_lr": 0.05, "schedule": "constant", "warmup_fraction": 0.0}
+    network = trained(lane(MLP, steps=steps, **fields)).network
+    features, labels = dataset.arrays("train")
+    singles = torch.cat([network.gradient(features[None, i : i + 1], labels[None, i : i + 1])[1] for i in range(len(labels))])
+    generator = np.random.default_rng(steps)
+    trace, signal = [], []
+    for _ in range(25_600 // batch):
+        index = torch.from_numpy(generator.integers(0, len(labels), batch))
+        inputs, targets = features[index][None], labels[index][None]
+        _, gradient_KP = network.gradient(inputs, targets)
+        variance = float(gradient_variance(network, inputs, targets, gradient_KP))
+        trace.append(variance * batch)
+        signal.append(float(gradient_KP.square().sum()) - variance)
+    error = np.std(trace) / len(trace) ** 0.5
+    assert abs(np.mean(trace) - float(singles.var(dim=0).sum())) < 4 * error < 0.2 * np.mean(trace)
+    assert np.mean(trace) / np.mean(signal) == pytest.approx(noise_scale(singles), rel=0.1)
+
+
+def test_the_scale_of_known_noise() -> None:
+    """Deviation 3 in each of 10 dimensions around a mean of length 2: 90 / 4."""
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.zeros(10, dtype=torch.float64)
+    mean[0] = 2.0
+    gradients = mean + 3.0 * torch.randn(200_000, 10, generator=generator, dtype=torch.float64)
+    assert noise_scale(gradients) == pytest.approx(90 / 4, rel=0.02)

@@ -11,13 +11,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Workload
 from folklore.harness.training import agreement, compile_cache, programs
 from folklore.harness.training.agreement import Verdict
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, StepRunner, default_program, program_named
 from folklore.harness.training.usage import Usage
-from folklore.harness.workloads.data import Dataset, load
+from folklore.harness.workloads.data import Dataset
 from folklore.harness.workloads.data.text import Text
 from tests.harness.training.plain_steps import VARIANTS, compared_at_every_step, lanes
 
@@ -43,27 +42,6 @@ class Watch(TorchDispatchMode):
         if func in FORBIDDEN:
             self.found.append(str(func))
         return func(*args, **(kwargs or {}))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_plain_step_could_be_captured(variant: str, text: Text) -> None:
-    pack = Pack(lanes(**VARIANTS[variant]), text)
-    pack.advance(0.0)
-    pack._draw()
-    with Watch() as watch:
-        pack._plain_step()
-    assert watch.found == []
-
-
-@pytest.mark.parametrize("augmentation", ["none", "flip_and_shift"])
-@pytest.mark.parametrize("model", ["mlp", "cnn"])
-def test_a_plain_step_on_images_could_be_captured(model: str, augmentation: str) -> None:
-    workload = Workload.model_validate({"model": model, "dataset": "digits", "width": 8, "depth": 1})
-    pack = Pack(lanes(workload, augmentation=augmentation), load("digits"))
-    pack._draw()
-    with Watch() as watch:
-        pack._plain_step()
-    assert watch.found == []
 
 
 def test_the_watch_sees_what_it_watches_for() -> None:
@@ -122,13 +100,6 @@ def assert_compiled_is_eager(chosen: list[Lane], dataset: Dataset) -> None:
     assert {(result.program, result.program_note) for result in pack.results()} == {("compiled", None)}
 
 
-@pytest.mark.slow  # the compiler takes a quarter of a minute
-@NEEDS_COMPILER
-def test_a_small_compiled_step_is_the_eager_one() -> None:
-    workload = Workload.model_validate({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1})
-    assert_compiled_is_eager(lanes(workload, optimizer="sgd"), load("digits"))
-
-
 @pytest.mark.slow
 @NEEDS_COMPILER
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -182,17 +153,6 @@ def test_names() -> None:
         program_named("fast", CPU)
     with pytest.raises(UserError, match="program 'captured' needs a CUDA GPU"):
         program_named("captured", CPU)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-@pytest.mark.parametrize("variant", [*VARIANTS, "tf32"])
-def test_a_captured_step_is_the_eager_one(variant: str, text: Text) -> None:
-    chosen = lanes(**VARIANTS.get(variant, {"precision": "tf32"}))
-    pack, check = compared_at_every_step(chosen, text, Program(captured=True), "cuda")
-    assert check.differences == []
-    assert check.settled > 0
-    assert pack.runner.program == Program(captured=True)
 
 
 class Graphs:

@@ -1,7 +1,7 @@
 """Sophia-G: its update against pytorch-optimizer's given the same curvature, its estimates against the exact diagonal of the
 Gauss-Newton matrix.
 
-Tolerance of the update: as in test_whole_weights.py, relative 2e-5 of the largest weight after 120 steps of FP32.
+Tolerance of the update: as in test_optimizers.py, relative 2e-5 of the largest weight after 120 steps of FP32.
 """
 
 from types import SimpleNamespace
@@ -203,18 +203,7 @@ def test_where_it_jumps_and_nowhere_else() -> None:
     assert ours.jumps(gradient_KP).tolist() == [[True, False, True, False]]
 
 
-def test_targets_that_are_numbers_are_refused() -> None:
-    chosen = lanes(1, workload=Workload(model="linear", dataset="quadratic:4"))
-    with pytest.raises(UserError, match="classes from the model's softmax, and the targets of dataset 'quadratic:4' are"):
-        Pack(chosen, load("quadratic:4"))
-
-
 def test_own_workloads_are_refused() -> None:
     workload = Workload(model="own", dataset="own:my_module:workload@0123456789abcdef")
     with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
         require_suited(Training(optimizer="sophia"), workload, SimpleNamespace(blocks=()))  # type: ignore[arg-type]
-
-
-def test_no_rule_of_mup_is_known(text: Text) -> None:
-    with pytest.raises(UserError, match="optimizer 'sophia' has no published rule in muP"):
-        Pack(lanes(1, workload=GPT.model_copy(update={"parametrization": "mup"})), text)

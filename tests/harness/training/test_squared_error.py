@@ -1,4 +1,5 @@
-"""Half the squared distance from one-hot targets, against plain torch: the loss, its gradient, training and its Hessian."""
+"""Half the squared distance from one-hot targets, against plain torch: the loss, its gradient and training. Its Hessian
+stands in test_hessian.py."""
 
 import pytest
 import torch
@@ -6,7 +7,6 @@ from torch import Tensor, nn
 
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
-from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.pack import Pack
 from folklore.harness.workloads.data.examples import digits
 from folklore.harness.workloads.data.text import Text
@@ -80,28 +80,6 @@ def test_full_batch_descent_is_that_of_torch() -> None:
         assert result.test_loss == pytest.approx(float(by_hand(module(tested[0]), tested[1]).detach()), rel=1e-4)
 
 
-def test_its_hessian() -> None:
-    pack = pack_of(MLP)
-    inputs, labels = (each[:40] for each in DIGITS.arrays("train"))
-    seen = sharpness(pack.network, inputs, labels, [1, 2]).value
-
-    def loss(flat_P: Tensor) -> Tensor:
-        logits = pack.network.outputs(inputs[None], views=pack.network.views_of(flat_P[None]))[0]
-        return 0.5 * (logits - nn.functional.one_hot(labels, 10)).square().sum(dim=1).mean()  # `by_hand`, in one operation
-
-    for lane in range(2):
-        whole = torch.autograd.functional.hessian(loss, pack.network.flat_KP[lane].clone())  # type: ignore[no-untyped-call]
-        assert float(seen[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-4)
-
-
-def test_hidden_weights_start_with_the_gain_that_is_asked_for() -> None:
-    wide = Workload(model="mlp", dataset="digits", width=256, depth=2, activation="tanh", init_gain=0.5)
-    network = PackedNetwork(wide, DIGITS.facts, [0], torch.device("cpu"), "fp32")
-    usual = PackedNetwork(wide.model_copy(update={"init_gain": None}), DIGITS.facts, [0], torch.device("cpu"), "fp32")
-    assert float(network.views["hidden.1.weight"].detach().std()) == pytest.approx(0.5 / 16, rel=0.02)
-    assert torch.equal(network.views["readout.weight"], usual.views["readout.weight"])
-
-
 def test_only_the_first_examples_are_trained_on() -> None:
     few = DIGITS.limited(5)
     assert few.examples_index(0).tolist() == [0, 1, 2, 3, 4]
@@ -113,11 +91,5 @@ def test_only_the_first_examples_are_trained_on() -> None:
 
 
 def test_what_cannot_be(text: Text) -> None:
-    with pytest.raises(ValueError, match="loss = squared_error: is of an mlp's or cnn's classes, and model = gpt"):
-        Workload(loss="squared_error")
-    with pytest.raises(ValueError, match=r"init_gain = 0.5: is of an mlp, and model = cnn; leave it out"):
-        Workload(model="cnn", dataset="digits", init_gain=0.5)
     with pytest.raises(UserError, match="is a text and has no examples"):
         text.limited(3)
-    with pytest.raises(UserError, match="optimizer 'sophia' samples classes from the model's softmax"):
-        pack_of(MLP, optimizer="sophia")

@@ -9,7 +9,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from folklore.harness.errors import UserError
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes import token_rows
 from folklore.harness.training.procedures.plain import Plain
@@ -19,7 +18,7 @@ from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import NOT_COUNTED
 from folklore.models import View
 from tests.harness.training import contract
-from tests.harness.training.contract import GPT, MLP, trained
+from tests.harness.training.contract import GPT, trained
 
 STEPS, BEGIN = 50, 10
 LOOKS = {"probes": 5, "evaluation_examples": 4, "final_examples": 40, "token_rows": True}
@@ -123,8 +122,3 @@ def test_looking_costs_nothing_unasked(text: Text) -> None:
     curves = unseen.results()[0].curves
     assert not [name for name in curves if "token" in name]
     assert curves["evaluation_step"] == seen.results()[0].curves["evaluation_step"]
-
-
-def test_what_has_no_embedding_is_refused() -> None:
-    with pytest.raises(UserError, match="token_rows: model 'mlp' is not known to have an embedding of tokens; choose gpt"):
-        contract.pack(contract.lane(MLP, measurement={"token_rows": True}))

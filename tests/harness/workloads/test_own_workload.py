@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -129,18 +130,15 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("1 +", "importing my_module raises SyntaxError (invalid syntax) in my_module.py, line 20; fix it"),
         ("torch.empty(2**50)", "this machine's memory does not hold what my_module.py, line 20 builds"),
         ("raise MemoryError", "this machine's memory does not hold what my_module.py, line 20 builds"),
-        ("module = Net()", "module is a Net: give a function that makes the module"),
         ("module = 3", "module is a int: give a function"),
         ("loss = 3", "loss is a int: give a function of outputs and targets, or None"),
         ("loss = None", "the loss is a tensor [6, 2]: must be one number, or one for each"),
         ("more['counts'] = 3", "counts is a int: give a function of inputs and targets"),
-        ("training = training[0]", "training is one Tensor: give a pair (inputs, targets), a dict of tensors, or a Dataset"),
         ("training = (*training, 3)", "training has 3 parts: must be two, (inputs, targets), or one dict"),
         ("training = (training[0], 'ab')", "training hold a str; give tensors, NumPy arrays, or tuples or dicts of them"),
         ("training = (training[0].to_sparse(), training[1])", "training hold a tensor of layout sparse_coo; give tensors"),
         ("training = iter(range(3))", "training is a range_iterator: give a pair"),
         ("training = torch.utils.data.TensorDataset(*training)", "an example of validation is"),
-        ("training[0][3, 1] = torch.nan", "training inputs hold values that are not finite"),
         ("validation = (validation[0], validation[1][:-1])", "validation has 20 inputs and 19 targets: must be as many"),
         (
             "validation = (validation[0][:, :3], validation[1])",
@@ -149,21 +147,13 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("test = (test[0], test[1].float())", "an example of test is inputs torch.float32 [4], targets torch.float32 []"),
         ("test = (test[0][:0], test[1][:0])", "test inputs hold no example"),
         ("module = nn.ReLU", "the module has no trainable parameters"),
-        ("module = lambda: Net().double()", "parameter layer.weight is torch.float64: must be float32"),
         ("module = lambda: 3", "module() gives a int: must give an nn.Module"),
         (BROKEN_FACTORY, "module() raises KeyError (1) in my_module.py, line 22; fix it"),
         (BROKEN_FORWARD, "it fails on 6 training examples (KeyError: 1) in my_module.py, line 23"),
         ("module = lambda: nn.Linear(5, 2)", "it fails on 6 training examples"),
-        ('module = lambda: nn.Linear(4, 2, device="meta")', "weight has no values yet"),
         ("module = lambda: nn.RNN(4, 2)", "it fails on 6 training examples (cross_entropy_loss(): argument 'input'"),
-        (
-            "module = lambda: torch.manual_seed(0) and nn.Linear(4, 2)",
-            "starts alike for seeds 0 and 1, which would count as two",
-        ),
         ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
-        ("loss = lambda outputs, targets: outputs", "the loss is a tensor [6, 2]: must be one number, or one for each"),
         ("loss = lambda outputs, targets: 0.0", "the loss is a float: must be one number"),
-        ("loss = lambda outputs, targets: outputs.sum().detach()", "its loss has no gradient"),
         ("loss = lambda outputs, targets: outputs.sum() / 0", "the loss at its start is"),
     ],
 )
@@ -477,30 +467,28 @@ def own_job(study: Study, store: Path) -> TrainingJob:
     return TrainingJob(variation, "smoke", "cpu", variation.workload.dataset, str(store), plan.packs[0], choice)
 
 
-def test_what_is_raised_in_training_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
-    write(RAISES_IN_TRAINING)
-    work = own_job(study, tmp_path / "s").open()
-    message = r"workload 'my_module:workload' raises LookupError \(seven of them\) in my_module\.py, line 23: fix it"
-    with pytest.raises(UserCodeError, match=message):
-        work.advance(60.0)
+BY_USER = r"workload 'my_module:workload' raises LookupError \(seven of them\) in my_module\.py, line 23: fix it"
 
 
-@pytest.mark.parametrize("passing", ["OSError", "MemoryError", "torch.OutOfMemoryError"])
-def test_what_may_go_away_is_not_blamed_on_the_user(
-    passing: str, study: Study, write: Callable[..., None], tmp_path: Path
+@pytest.mark.parametrize(
+    ("more", "kinds", "message"),
+    [
+        (RAISES_IN_TRAINING, UserCodeError, BY_USER),
+        # What may go away is not blamed on the user: a pack is tried again after it, or in halves.
+        *(
+            (RAISES_IN_TRAINING.replace("LookupError", passing), (OSError, TooLargeError), "seven of them")
+            for passing in ("OSError", "MemoryError", "torch.OutOfMemoryError")
+        ),
+        # A class that the module has no output for: no line of the user's own is on the error's way.
+        ("validation[1][:] = 7", UserCodeError, r"raises IndexError \(Target 7 is out of bounds\.\): fix it"),
+    ],
+)
+def test_what_is_raised_in_training_names_its_line(
+    more: str, kinds: Any, message: str, study: Study, write: Callable[..., None], tmp_path: Path
 ) -> None:
-    """A pack is tried again after it, or in halves."""
-    write(RAISES_IN_TRAINING.replace("LookupError", passing))
+    write(more)
     work = own_job(study, tmp_path / "s").open()
-    with pytest.raises((OSError, TooLargeError), match="seven of them"):
-        work.advance(60.0)
-
-
-def test_torch_called_by_the_user_counts_as_the_users(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
-    """A class that the module has no output for: no line of the user's own is on the error's way."""
-    write("validation[1][:] = 7")
-    work = own_job(study, tmp_path / "s").open()
-    with pytest.raises(UserCodeError, match=r"raises IndexError \(Target 7 is out of bounds\.\): fix it"):
+    with pytest.raises(kinds, match=message):
         work.advance(60.0)
 
 
@@ -554,24 +542,34 @@ DRAWN = """
 DRAWING = "loss = lambda x, y: nn.functional.cross_entropy(x * (1 + {draw} / 1e8), y)"
 # What is wrong, what its line says, and what one has done after following it.
 WAYS_OUT = {
-    "a module in place of a function": ("module = Net()", "give a function that makes the module", "module = Net"),
+    "a module in place of a function": (
+        "module = Net()", "module is a Net: give a function that makes the module", "module = Net"
+    ),
     "double precision": (
-        "module = lambda: Net().double()", "call .float() in the module's factory", "module = lambda: Net().double().float()"
+        "module = lambda: Net().double()",
+        "parameter layer.weight is torch.float64: must be float32; call .float() in the module's factory",
+        "module = lambda: Net().double().float()",
     ),
     "no gradient": (
         "loss = lambda outputs, targets: nn.functional.cross_entropy(outputs.detach(), targets)",
-        "must depend on the parameters, and not be detached",
+        "its loss has no gradient at its start: must depend on the parameters, and not be detached",
         "loss = lambda outputs, targets: nn.functional.cross_entropy(outputs, targets)",
     ),
     "a matrix of losses": (
         "loss = lambda outputs, targets: (outputs - nn.functional.one_hot(targets, 2)).square()",
-        "must be one number, or one for each of the 6 examples",
+        "the loss is a tensor [6, 2]: must be one number, or one for each of the 6 examples",
         "loss = lambda outputs, targets: (outputs - nn.functional.one_hot(targets, 2)).square().mean(1)",
     ),
     "values that are not finite": (
-        "training[0][3, 1] = torch.nan", "remove or replace them", "training[0][3, 1] = torch.nan; training[0].nan_to_num_()"
+        "training[0][3, 1] = torch.nan",
+        "training inputs hold values that are not finite: remove or replace them",
+        "training[0][3, 1] = torch.nan; training[0].nan_to_num_()",
     ),
-    "a tensor alone": ("training = training[0]", "give a pair (inputs, targets)", "training = (training[0], training[1])"),
+    "a tensor alone": (
+        "training = training[0]",
+        "training is one Tensor: give a pair (inputs, targets), a dict of tensors, or a Dataset",
+        "training = (training[0], training[1])",
+    ),
     "a stream": (
         "training = validation = test = type('Stream', (torch.utils.data.IterableDataset,), {'__iter__': iter})()",
         "or a Dataset or DataLoader whose dataset has __len__ and __getitem__",
@@ -618,7 +616,7 @@ WAYS_OUT = {
     ),
     "no values yet": (
         'module = lambda: nn.Linear(4, 2, device="meta")',
-        "run the module once in its factory, on a device that holds them",
+        "weight has no values yet: run the module once in its factory, on a device that holds them",
         'module = lambda: nn.Linear(4, 2, device="cpu")',
     ),
 }  # fmt: skip
