@@ -2,9 +2,11 @@
 
 Paraphrased, with the document's hedge; a source names the document and its section or question ("advanced" is the second quiz
 of CP). `short` is for dense rows. `quantifier`: a recommendation is about most workloads, one of several options or causes
-about some. `regime`: only if the document states one; models, optimizers and sizes only if a claim cannot be judged outside of
-them. `size` is a number of the document, never ours. `lost`: missing in our copies, and inferred. `own`: no document claims it;
-its sources discuss the matter, and none is graded.
+about some. `regime`: only if the document states one. What its words name is enforced: transformers and language models are
+GPTs; large, modern or of scale means at least 100M parameters; a claim about language modelling that depends on the batch or on
+curvature (Lion, Sophia) needs steps of 2,000 tokens and 100k parameters, the least at which an expert takes one seriously;
+"some tasks" and "often" ask for no size. `size` is a number of the document, never ours. `lost`: missing in our copies, and
+inferred. `own`: no document claims it; its sources discuss the matter, and none is graded.
 
 `sides`: what the documents say if they contradict each other or themselves, as "name: what it says [places]"; the paraphrase
 states the first. Every place of a side is among the sources, too; a document that takes no side is only there. A side without a
@@ -277,7 +279,10 @@ _CLAIMS = {
         paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",
         short="Warmup stabilizes early training and prevents divergence",
         sources="TB 2; TB 11; TB 12; TD Warmup; CP Q2; CP Exercise 2; GL Q39",
-        regime="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers",
+        regime=Regime(
+            words="TB: transformers and large models; CP: large language models; TD: Adam, large batches and transformers",
+            models=("gpt",),
+        ),
         measure="largest trainable LR (within 5% of the best loss reduction) with over without: CI low ≥ 1.5; share of the SGD"
         " runs diverging without that it saves: CI low ≥ 0.5 (ours)",
     ),
@@ -312,7 +317,7 @@ _CLAIMS = {
         short="Warmup usually takes 0.5–5% of the steps, or 500–10,000 steps",
         sources="GL Q13; GL Q17; TD Warmup",
         quantifier="most",
-        regime="GL: LLM pretraining; TD: by batch size and model",
+        regime=Regime(words="GL: LLM pretraining; TD: by batch size and model", models=("gpt",)),
         size="0.5–5% of the steps (GL Q13), 0.5–2% (GL Q17); 2,000 steps (GL Q13), 500–10,000 steps (TD)",
         sides=(
             "share: warmup takes a share of the steps, 0.5–5% or 0.5–2% [GL Q13; GL Q17]",
@@ -341,7 +346,7 @@ _CLAIMS = {
         paraphrase="gradients early in training are large and noisy, not small",
         short="Early gradients are large and noisy, not small",
         sources="TB 2; TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
-        regime="TD and GL: transformers, near initialization",
+        regime=Regime(words="TD and GL: transformers, near initialization", models=("gpt",)),
         sides=(
             "large, noisy: early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)"
             " [TB 11; TB 12; TD Warmup; GL Q13; CP Q2]",
@@ -367,7 +372,9 @@ _CLAIMS = {
         short="Clipping is the likeliest cure of NaN after hundreds of steps",
         sources="CP Q1; GL Q39",
         quantifier="most",
-        regime="large transformers that reach NaN after hundreds of steps",
+        regime=Regime(
+            words="large transformers that reach NaN after hundreds of steps", models=("gpt",), least_parameters=100_000_000
+        ),
         size="clipping at norm 1.0",
         sides=(CLIP_FIRST, WARMUP_FIRST),
         measure="share of the runs diverging after hundreds of steps that clipping at 1.0 saves: over half, and under 30% by"
@@ -500,7 +507,7 @@ _CLAIMS = {
         paraphrase="linear decay is competitive with cosine decay",
         short="Linear decay is competitive with cosine decay",
         sources="GL Q18",
-        regime="LLM pretraining",
+        regime=Regime(words="LLM pretraining", models=("gpt",)),
         measure="tuned loss no worse by 0.5% of the loss reduction, at 20 and 80 tokens per parameter",
     ),
     "decay.cosine_vs_step": _claim(
@@ -516,7 +523,7 @@ _CLAIMS = {
         short="A decaying LR reaches a lower loss than a constant one",
         sources="TB 2; GL Q17; GL Q18; CP Exercise 2",
         quantifier="most",
-        regime="production runs, LLM pretraining",
+        regime=Regime(words="production runs, LLM pretraining", models=("gpt",)),
         own=True,
         measure="constant LR against five decaying shapes at 20 and 80 tokens per parameter, each at its best LR: worse than"
         " most by at least 0.5% of the loss reduction",
@@ -527,7 +534,7 @@ _CLAIMS = {
         short="The LR usually ends at about 10% of its peak, not at zero",
         sources="GL Q20; GL Q17; GL Q58; TB 2; CP Q4; CP Exercise 2",
         quantifier="most",
-        regime="cosine decay, LLM pretraining",
+        regime=Regime(words="cosine decay, LLM pretraining", models=("gpt",)),
         size="10% of the peak (TB 2, GL Q17)",
         lost="the floor in GL Q20 and Q58",
         sides=(
@@ -551,7 +558,7 @@ _CLAIMS = {
         short="Warmup-stable-decay reaches the loss of cosine decay",
         sources="GL Q17",
         quantifier="most",
-        regime="LLM pretraining",
+        regime=Regime(words="LLM pretraining", models=("gpt",)),
         own=True,
         measure="tuned loss no worse by 0.5% of the loss reduction, at 20 and 80 tokens per parameter",
     ),
@@ -579,7 +586,7 @@ _CLAIMS = {
         paraphrase="with cosine decay most progress is made in the first half of the steps, at the high LR",
         short="Most progress is made in the first half of the steps, at high LR",
         sources="GL Q18",
-        regime="cosine decay in LLM pretraining",
+        regime=Regime(words="cosine decay in LLM pretraining", models=("gpt",)),
         size="most, that is more than half",
         measure="share of the loss reduction after warmup in the first half of the steps, cosine decay: CI > 0.5, refuted"
         " below; linear, warmup-stable-decay and constant are reported",
@@ -1082,7 +1089,7 @@ _CLAIMS = {
         short="Lion keeps half of Adam's state and is sometimes as good as AdamW",
         sources="GL Q28",
         quantifier="some",
-        regime="language modelling",
+        regime=Regime(words="language modelling", models=("gpt",), least_parameters=100_000, least_batch=2_000),
         size="about half of Adam's memory; LR 3–10x lower",
         measure="state bytes; η*Adam/η*Lion CI in [3, 10]; tuned loss no worse by 0.5% of the loss reduction; at one of two"
         " batch sizes at least",
@@ -1091,7 +1098,7 @@ _CLAIMS = {
         paraphrase="Sophia needs fewer steps and less compute than Adam on language models; whether it wins at scale is open",
         short="Sophia needs fewer steps and less compute than Adam",
         sources="GL Q46",
-        regime="language modelling; open at scale",
+        regime=Regime(words="language modelling; open at scale", models=("gpt",), least_parameters=100_000, least_batch=2_000),
         measure="steps, and gradients including the estimator's, to AdamW's tuned loss over AdamW's, with own schedule and LR"
         " per length: below 0.8 and 0.9 (ours)",
     ),
@@ -1124,7 +1131,7 @@ _CLAIMS = {
         paraphrase="Lion is more sensitive than AdamW to the choice of LR and weight decay",
         short="Lion is more sensitive than AdamW to the LR and to decay",
         sources="GL Q28",
-        regime="language modelling",
+        regime=Regime(words="language modelling", models=("gpt",), least_parameters=100_000, least_batch=2_000),
         measure="octaves of LR and of weight decay within 5% of the best, Lion over AdamW: both CIs < 1, refuted if one is > 1"
         " (ours); open ranges of decay count from the same LR x decay",
     ),

@@ -24,6 +24,9 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
     count = workload.hidden_parameters
     if regime.least_parameters is not None and count is not None and count < regime.least_parameters:
         return f"the claim is about {regime.words}; this model has {in_thousands(count)} parameters"
+    batch, unit = workload.batch(setting.training.batch_size)
+    if regime.least_batch is not None and batch < regime.least_batch:
+        return f"the claim is about {regime.words}; a step here sees {batch:,} {unit}"
     return None
 
 

@@ -70,6 +70,7 @@ class Regime(Spec):
     models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")
     optimizers: tuple[str, ...] = Field(default=(), description="optimizers it speaks of; none: of all")
     least_parameters: int | None = Field(default=None, ge=1, description="of the smallest model that it speaks of")
+    least_batch: int | None = Field(default=None, ge=1, description="tokens or examples of the smallest step it speaks of")
 
 
 def _in_words(regime: Any) -> Any:

@@ -74,6 +74,10 @@ class BaseWorkload(ABC):
         """Parameters beside those of the input and the output, which depend on the data (Kaplan et al. 2020, section 2.1); None
         where they are not known."""
 
+    def batch(self, examples: int) -> tuple[int, str]:
+        """What a step of this many examples sees, and what that is counted in: tokens of text, else examples."""
+        return examples, "examples"
+
     @property
     def option(self) -> str:
         """What `folklore run STUDY` takes to train it; '' where the study itself names it."""

@@ -54,6 +54,9 @@ class BuiltInWorkload(BaseWorkload):
     def hidden_parameters(self) -> int:
         return self.architecture.hidden_parameters(self.declared)
 
+    def batch(self, examples: int) -> tuple[int, str]:
+        return (examples * self.declared.context, "tokens") if self.architecture.reads_text else (examples, "examples")
+
     @property
     def without_hidden_matrix(self) -> str:
         return f"model '{self.declared.model}' of depth {self.declared.depth} has no hidden matrix"

@@ -35,7 +35,8 @@ MOMENTS = {"at the start": 0.0, "after 10%": 0.1, "at the end": 1.0}
 BATCHES = tuple(2**power for power in range(1, 9))
 # Nearly all of the 1,079 training examples, where leaving out what was drawn shows.
 FURTHER_BATCHES = (*BATCHES, 512, 1024)
-# Batches of a size, at least, for each seed of the study, and at least this many examples in them: small batches have long tails.
+# Batches of a size, at least, for each seed of the study, and at least this many examples: small batches have
+# long tails.
 # And how many examples are differentiated at once.
 DRAWN, EXAMPLES, AT_ONCE = 16, 1024, 2048
 # Seeds of draws between those of two seeds of the study.

@@ -119,8 +119,13 @@ def test_a_regime_names_what_there_is() -> None:
     for claim, regime in regimes.items():
         assert {*regime.models} <= {*MODELS}, claim
         assert {*regime.optimizers} <= {*OPTIMIZERS}, claim
-    large = {claim for claim, regime in regimes.items() if regime.least_parameters is not None}
-    assert large == {"warmup.transformer_diverges", "decay.cosine_vs_step", "gen.adam_transformer", "gen.lm_large_batch"}
+    sizes = {claim: (regime.least_parameters, regime.least_batch) for claim, regime in regimes.items()}
+    large = ("warmup.transformer_diverges", "warmup.clip_first", "decay.cosine_vs_step", "gen.adam_transformer")
+    language = ("opt.lion", "opt.sophia", "opt.lion_sensitive")
+    assert {claim: least for claim, least in sizes.items() if any(least)} == {
+        **dict.fromkeys((*large, "gen.lm_large_batch"), (100_000_000, None)),
+        **dict.fromkeys(language, (100_000, 2_000)),
+    }
 
 
 def test_every_side_of_a_document_is_found_by_its_key() -> None:

@@ -11,7 +11,7 @@ from folklore.harness.spec import AtLeast, AtMost, Criterion, Regime, Study, Wor
     ("regime", "reason"),
     [
         (Regime(words="transformers", models=("gpt",)), None),
-        (Regime(words="SGD", optimizers=("sgd",)), "the claim speaks of SGD; this is adamw"),
+        (Regime(words="SGD", optimizers=("sgd",)), "the claim is about SGD; this is adamw"),
         (Regime(words="AdamW", optimizers=("adamw",)), None),
         (Regime(words="7 billion parameters", least_parameters=7 * 10**9), None),
     ],
@@ -21,3 +21,12 @@ def test_an_own_model_is_asked_for_its_optimizer_alone(regime: Regime, reason: s
     arm = next(iter(own.arms))
     criterion = Criterion(name="x", observe=TunedLoss(arm=arm), claimed=AtLeast(value=2.0), refuted=AtMost(value=1.0))
     assert outside(regime, criterion, own, "laptop") == reason
+
+
+@pytest.mark.parametrize(("least", "reason"), [(32, None), (33, "the claim is about large steps; a step here sees 32 tokens")])
+def test_a_step_of_text_is_counted_in_tokens(least: int, reason: str | None, study: Study) -> None:
+    """The toy's four sequences of eight tokens."""
+    criterion = Criterion(
+        name="x", observe=TunedLoss(arm=next(iter(study.arms))), claimed=AtLeast(value=2.0), refuted=AtMost(value=1.0)
+    )
+    assert outside(Regime(words="large steps", least_batch=least), criterion, study, "laptop") == reason
