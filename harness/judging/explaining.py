@@ -15,7 +15,7 @@ from folklore.harness.judging.outcomes import (
     SUPPORTED,
     TOO_NOISY,
 )
-from folklore.harness.judging.sentences import Sentence, filled
+from folklore.harness.judging.sentences import Number, Sentence, filled, turned
 from folklore.harness.judging.spelling import region, spell_interval
 from folklore.harness.judging.verdict import Finding, Verdict
 from folklore.harness.spec import Criterion
@@ -171,7 +171,7 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
         why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
         return why, Sentence(("Not decisive here: ", *said.parts))
     if len(found.panels) > 1:
-        return said, *_on_which(found)
+        return said, *_range_over_workloads(findings, deciding), *_on_which(found)
     if found.reading == MULTIPLICITY:
         told = _different((deciding, _clearest_against(parts)))
         which = "The last result" if len(told) > 1 else "This"
@@ -182,6 +182,37 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
     if len(parts) > 1 and found.verdict != REFUTED:
         return _different(parts[:3])
     return (said,)
+
+
+def _range_over_workloads(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:
+    """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each, with the sign that the sentence on the middle one has."""
+    by_panel: dict[str, list[Finding]] = {}
+    for each in findings:
+        if not each.precondition:
+            by_panel.setdefault(each.panel, []).append(each)
+    place = by_panel[deciding.panel].index(deciding)
+    same = [own[place] for own in by_panel.values() if len(own) > place and own[place].unit == deciding.unit]
+    told = next((part for part in deciding.says.parts if isinstance(part, Number)), None)
+    numbers = [number for each in same if told is not None and (number := _as_told(each, deciding, told)) is not None]
+    if len(numbers) < 2:
+        return
+    least, most = (end(numbers, key=lambda each: each.estimate) for end in (min, max))
+    if least.value != most.value:
+        yield Sentence((f"Range over the {len(numbers)} workloads: ", least.value, " to ", most.value, "."))
+
+
+def _as_told(each: Finding, deciding: Finding, told: Number) -> Number | None:
+    """A finding's number, turned round if that of the sentence is; None without one, or if the sentence says another."""
+    if each.estimate is None or each.low is None or each.high is None or deciding.estimate is None:
+        return None
+    plain = replace(told, estimate=each.estimate, low=each.low, high=each.high, word="")
+    if told.estimate == deciding.estimate:
+        return plain
+    for ratio in (False, True):
+        if told.estimate == turned(deciding.estimate, ratio):
+            estimate, high, low = (turned(end, ratio) for end in (each.estimate, each.low, each.high))
+            return replace(plain, estimate=estimate, low=low, high=high)
+    return None
 
 
 def _on_which(found: Combined) -> Iterator[Sentence]:

@@ -83,9 +83,10 @@ def _compared(seen: Number, blank: str, ratio: bool) -> Number:
     """A difference without its sign, or a ratio above one, and the word for its direction."""
     if not (0 < seen.estimate < 1 if ratio else seen.estimate < 0):
         return replace(seen, word=blank)
-    estimate, low, high = (_turned(each, ratio) for each in (seen.estimate, seen.high, seen.low))
+    estimate, low, high = (turned(each, ratio) for each in (seen.estimate, seen.high, seen.low))
     return replace(seen, estimate=estimate, low=low, high=high, word={**OPPOSITES, **VERBS}[blank])
 
 
-def _turned(value: float, ratio: bool) -> float:
+def turned(value: float, ratio: bool) -> float:
+    """A difference the other way round, or a ratio."""
     return (1 / value if value else float("inf")) if ratio else -value
