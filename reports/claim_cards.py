@@ -17,7 +17,8 @@ from folklore.harness.judging.spelling import in_prose, region, spell, spell_dec
 from folklore.harness.judging.verdict import Finding, Verdict
 from folklore.harness.judging.verdict_history import Change
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
-from folklore.harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published
+from folklore.harness.planning.catalog import register
+from folklore.harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
 from folklore.reports import changes_page
 from folklore.reports.figures.strip import Seen, Strip, strips
 from folklore.reports.phrases import with_bold_numbers
@@ -78,6 +79,7 @@ class Card:
     reported: tuple[str, ...]
     tables: tuple[Mapping[str, Any], ...]
     unjudged: tuple[str, ...]
+    rule_changes: tuple[RuleChange, ...]
     sides: tuple[str, ...]
     note: str
 
@@ -125,6 +127,9 @@ def card(
         reported=tuple(reported),
         tables=tuple(tables),
         unjudged=tuple(text for letter, text in claim.clauses.items() if letter not in {each.clause for each in criteria}),
+        rule_changes=tuple(
+            each for each in register().rule_changes if (each.claim, each.study) == (verdict.claim, verdict.study)
+        ),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
     )

@@ -21,8 +21,9 @@ from typing import Any
 
 from folklore.harness.spec import Claim, Document, Regime
 from folklore.studies.errata import ERRATA
+from folklore.studies.rule_changes import RULE_CHANGES
 
-__all__ = ["CLAIMS", "DOCUMENTS", "ERRATA"]
+__all__ = ["CLAIMS", "DOCUMENTS", "ERRATA", "RULE_CHANGES"]
 
 DOCUMENTS = (
     Document(key="TB", title="Training Behaviors — Deep Dive", file="000_c148b958bf6c2aa2.txt"),

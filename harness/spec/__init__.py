@@ -5,7 +5,7 @@ from folklore.harness.spec.change import Change
 from folklore.harness.spec.claims import Claim, Document, Regime, Side, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
-from folklore.harness.spec.errata import Erratum
+from folklore.harness.spec.errata import Erratum, RuleChange
 from folklore.harness.spec.observed import Observable, Observed
 from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
@@ -32,6 +32,7 @@ __all__ = [
     "Regime",
     "Reported",
     "Rule",
+    "RuleChange",
     "Scale",
     "Search",
     "Side",

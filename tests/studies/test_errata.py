@@ -60,3 +60,11 @@ def test_a_verdict_is_withdrawn_once() -> None:
     places = [(each.claim, each.study, each.version) for each in ERRATA]
     assert len(set(places)) == len(places)
     assert [each.date for each in ERRATA] == sorted(each.date for each in ERRATA), "newest last"
+
+
+def test_rule_changes_are_of_versions_that_were() -> None:
+    for change in register().rule_changes:
+        study = load_study(change.study)
+        assert change.version <= study.version, change
+        assert change.claim in {each.claim for each in study.judgements}, change
+        assert change.change.endswith("."), change
