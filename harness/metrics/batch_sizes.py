@@ -32,7 +32,7 @@ class _ToTarget(Observed):
     over: FactorName = "peak_lr"
 
     def _target(self, trials: Trials) -> float:
-        """The validation loss in nats at which the anchor has made its share of the fall. Fixed over resamples."""
+        """The validation loss in nats at which the anchor has made its share of the loss reduction. Fixed over resamples."""
         anchor, over = self.anchor, self.over
         best = tuned_index(anchor, over, trials)
         start = float(trials.values(anchor, over, "initial_loss")[best].mean())

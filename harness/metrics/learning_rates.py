@@ -101,8 +101,8 @@ def _vertex_of_window(x: Numbers, loss: Numbers, best: Indices, window: Flags) -
 class MaxTrainable(Observed):
     """Largest value of `over` whose mean loss stays within a share of the best; interpolated on the log axis.
 
-    The bar lies above the lowest mean loss of any arm in `best_of` (empty: this arm alone), by that share of it or of the fall
-    to it."""
+    The bar lies above the lowest mean loss of any arm in `best_of` (empty: this arm alone), by that share of it or of the loss
+    reduction to it."""
 
     kind: Literal["max_trainable"] = "max_trainable"
     arm: ObservedArm

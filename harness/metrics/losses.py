@@ -54,7 +54,7 @@ class _LossOfArm(Observed):
 
     @property
     def of_losses(self) -> OfLosses:
-        """An error has a zero of its own, and is no share of the fall of a loss."""
+        """An error has a zero of its own, and is no share of a loss reduction."""
         return "no zero" if self.column.endswith("_error") else self.OF_LOSSES
 
     @property
@@ -95,7 +95,7 @@ class LossAt(_LossOfArm):
     """Test loss at a given value of `over`: at `times` the value tuned for `tuned_for`, or at a declared one. Between
     grid points it is interpolated linearly in the logarithm of the value.
 
-    A gap, or a share of the fall, of two of them says what something changes at that value.
+    A gap, or a share of the loss reduction, of two of them says what something changes at that value.
     """
 
     kind: Literal["loss_at"] = "loss_at"
@@ -162,7 +162,7 @@ class LossAfter(Observed):
     """Validation loss after a share of the arm's steps: at its tuned LR, or at its only one. It is
     interpolated linearly between evaluations.
 
-    A gap, or a share of the fall, of two of them says how much a run still falls in between."""
+    A gap, or a share of the loss reduction, of two of them says how much a run still falls in between."""
 
     kind: Literal["loss_after"] = "loss_after"
     arm: ObservedArm
@@ -216,7 +216,7 @@ class LRSensitivity(Observed):
 
 class TransferRegret(Observed):
     """Test loss of `arm` at `times` the LR tuned for `tuned_for`, less that at its own tuned LR: as a share of the latter, or
-    of the fall to it."""
+    of the loss reduction to it."""
 
     kind: Literal["transfer_regret"] = "transfer_regret"
     arm: ObservedArm
@@ -231,9 +231,9 @@ class TransferRegret(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """L(transferred value) / L(own tuned value) - 1 of mean test losses, [R], without unit; of the fall, (L(transferred
-        value) - L(own tuned value)) / (L0 - L(own tuned value)). Undecidable where the arm's grid has no such value, or either
-        optimum lies at an edge."""
+        """L(transferred value) / L(own tuned value) - 1 of mean test losses, [R], without unit; of the loss reduction,
+        (L(transferred value) - L(own tuned value)) / (L0 - L(own tuned value)). Undecidable where the arm's grid has no such
+        value, or either optimum lies at an edge."""
         own = tuned(self.arm, self.over, trials, weights)
         _, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
         loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
@@ -249,7 +249,7 @@ class TransferRegret(Observed):
 
 
 class MeanGap(Observed):
-    """Mean gap of two mean validation curves at equal shares of the run, after a first share of it, as a share of the fall.
+    """Mean gap of two mean validation curves at equal shares of the run, after a first share of it, of the loss reduction.
 
     `arm` runs at `times` the LR tuned for `tuned_for`, which runs at that LR itself: positive where the arm's loss is higher.
     The absolute gap counts both sides alike, and is zero in the mean where the curves do not differ."""
@@ -266,7 +266,7 @@ class MeanGap(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "trajectories"
-    UNIT: ClassVar[str] = "of the fall (0.01 is 1% of it)"
+    UNIT: ClassVar[str] = "of the loss reduction (0.01 is 1%)"
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2, "absolute": True}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:

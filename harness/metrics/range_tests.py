@@ -106,7 +106,7 @@ class FinderPick(Observed):
 
 class FinderRegret(Observed):
     """Mean test loss of `arm` at the LR each seed's own range test picks, less its loss at the tuned LR: as a share of that
-    loss, or of the fall to it.
+    loss, or of the loss reduction to it.
 
     Between grid points a seed's loss is interpolated linearly in the logarithm of the LR.
     """

@@ -143,7 +143,7 @@ def rises_halfway(lr: Curve, loss: Curve, beta: float = SMOOTHING, delag: bool =
 
 
 def _climbs_back(lr: Curve, loss: Curve, share: float, beta: float, delag: bool) -> Pick:
-    """The LR of the first step after the lowest at which a share of the fall to it is lost again."""
+    """The LR of the first step after the lowest at which a share of the loss reduction to it is lost again."""
     _check(lr, loss)
     mean = smoothed(loss, beta)
     finite = np.isfinite(mean)

@@ -11,7 +11,7 @@ from folklore.harness.spec import AtLeast, AtMost, Criterion, Regime, Study, Wor
     ("regime", "reason"),
     [
         (Regime(words="transformers", models=("gpt",)), None),
-        (Regime(words="SGD", optimizers=("sgd",)), "the claim speaks of SGD; this is adamw"),
+        (Regime(words="SGD", optimizers=("sgd",)), "the claim is about SGD; this is adamw"),
         (Regime(words="AdamW", optimizers=("adamw",)), None),
         (Regime(words="7 billion parameters", least_parameters=7 * 10**9), None),
     ],
