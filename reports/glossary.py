@@ -90,9 +90,10 @@ MEASURES = (
     Term("usable LR", "An LR at which training still ends near the best loss and does not diverge.", also=("trainable LR",)),
     Term("regret", "How much higher the loss ends with a picked setting than with the best one."),
     Term(
-        "share of the loss reduction",
-        "A difference of losses, divided by how far training lowers the loss: the loss at initialization minus the best loss."
-        " It can be compared between models.",
+        "loss reduction",
+        "How far training lowers the loss: the loss at initialization minus the best loss. Differences of losses are given as"
+        " shares of it, which can be compared between models.",
+        also=("share of the fall",),
     ),
     Term("seed", "The number that fixes initialization and data order of a trial."),
     Term("paired seeds", "All arms share their seeds, so a seed's luck cancels where arms are compared."),

@@ -60,7 +60,7 @@ READINGS = {
     "worse": "worse by more than the margin",
     "too noisy": "too noisy",
     "between": "between the regions",
-    "multiplicity": "not sure over several tests",
+    "multiplicity": "not significant over several tests",
     "precondition": "precondition not met",
     "regime": "another regime",
 }

@@ -81,7 +81,7 @@ EQUIVALENT = judgement(
     ),
     same_loss(
         "the same at twice the LR, where noise does more",
-        "At twice the LR, raising the batch size {costs} of it",
+        "At twice the LR, raising the batch size {costs} of the loss reduction",
         times=2.0,
         spread=0.009,
     ),

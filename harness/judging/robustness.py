@@ -71,7 +71,7 @@ class Robustness:
     def seeds_in_words(self) -> str:
         if not self.seeds_that_matter:
             return f"unchanged without any one of {len(self.without_seed)} seeds"
-        return "changes without seed " + ", ".join(f"{seed} ({self.without_seed[seed]})" for seed in self.seeds_that_matter)
+        return "different without seed " + ", ".join(f"{seed} ({self.without_seed[seed]})" for seed in self.seeds_that_matter)
 
     @property
     def choices_in_words(self) -> str:
@@ -80,7 +80,7 @@ class Robustness:
             return "no alternative choice applies"
         if others:
             share = f"{len(others)} of {count} alternative choices" if count > 1 else "the one alternative choice"
-            return f"changes under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
+            return f"different under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
         every = {1: "the one alternative choice", 2: "both alternative choices"}.get(count, f"all {count} alternative choices")
         return f"unchanged under {every} ({', '.join(each.choice for each in self.alternatives)})"
 

@@ -54,9 +54,9 @@ def test_long_named_answers_are_shortened_without_misleading() -> None:
         assert shortened(verdict("a", name, "That is much.", reading=reading)) == (LARGER,)
     for reading, why in (
         ("too noisy", "too noisy"),
-        ("between", "between what supports it and what refutes it"),
-        ("multiplicity", "not sure over several tests"),
-        ("precondition", "a precondition is not surely met"),
+        ("between", "between the regions that support and refute it"),
+        ("multiplicity", "not significant over several tests"),
+        ("precondition", "a precondition is not shown to hold"),
     ):
         found = shortened(verdict("a", "open", "That is much.", reading=reading))
         assert found == (LARGER, *saying(f"The claim is open: {why}."))
@@ -65,7 +65,7 @@ def test_long_named_answers_are_shortened_without_misleading() -> None:
     where = "It holds on MLP; fails on GPT."
     assert shortened(verdict("a", "partly", "And so on.", where, panels=panels)) == (LARGER, *saying(where))
     found = answer([verdict(name, "supported", "That is much.") for name in "abc"], ("a", "b", "c"), firm)
-    assert tuple(each.text for each in found.said) == ("It is <b>1.8x (1.6–2.0) larger</b>.",) * 3
+    assert tuple(each.text for each in found.said) == ("It is <b>1.8x larger (95% CI 1.6–2.0)</b>.",) * 3
 
 
 def test_advice_is_given_once() -> None:

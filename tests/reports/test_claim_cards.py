@@ -75,7 +75,7 @@ def made(found: Verdict, judgement: Judgement | None = None, of_claim: Claim | N
 @pytest.mark.parametrize("name", VERDICTS)
 def test_every_verdict_has_a_card(name: str) -> None:
     found = made(verdict(name))
-    assert found.sentence == "It &lt;is&gt; <b>5.0% (4.0–6.0) lower</b>."
+    assert found.sentence == "It &lt;is&gt; <b>5.0% lower (95% CI 4.0–6.0%)</b>."
     assert found.title == "It helps"
     assert found.standing == {"supported": "firm", "partly": "firm", "refuted": "firm"}.get(name, "")
     (strip,) = found.strips
@@ -109,7 +109,7 @@ def test_workloads_are_rows_and_the_quantifier_is_in_words() -> None:
     assert found.workloads == "Claimed for most workloads (3 of 4 must hold): holds on 3 of 4. It fails on wide."
     nowhere = tuple(Panel(name, "out of regime", "") for name in names[:2])
     elsewhere = made(verdict("out of regime", *findings, panels=nowhere), judgement, claim(quantifier="most"))
-    assert elsewhere.workloads == "Claimed for most workloads. It cannot be shown on MLP and CNN."
+    assert elsewhere.workloads == "Claimed for most workloads. It cannot be tested on MLP and CNN."
     (strip,) = found.strips
     assert [row.name for row in strip.rows] == list(names)
     assert [row.outcome for row in strip.rows] == ["✓ holds"] * 3 + ["✗ fails"]

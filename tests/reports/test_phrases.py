@@ -11,10 +11,10 @@ def test_what_was_measured_is_bold_and_all_is_escaped() -> None:
     larger = Sentence(("<i>It</i> is ", Number(1.8, 1.6, 2.0, "<x>", word="larger"), ", not 4x4."))
     exact = Sentence(("Number: ", Number(65504.0, 65504.0, 65504.0), "."))
     assert phrases.with_bold_numbers((larger, exact)) == (
-        "&lt;i&gt;It&lt;/i&gt; is <b>1.8 &lt;x&gt; (1.6–2.0) larger</b>, not 4x4. Number: <b>65,504</b>."
+        "&lt;i&gt;It&lt;/i&gt; is <b>1.8 &lt;x&gt; larger (95% CI 1.6–2.0)</b>, not 4x4. Number: <b>65,504</b>."
     )
     assert phrases.with_bold_numbers((larger, exact), whole=False) == (
-        "&lt;i&gt;It&lt;/i&gt; is <b>1.8 &lt;x&gt;</b> (1.6–2.0) larger, not 4x4. Number: <b>65,504</b>."
+        "&lt;i&gt;It&lt;/i&gt; is <b>1.8 &lt;x&gt;</b> larger (95% CI 1.6–2.0), not 4x4. Number: <b>65,504</b>."
     )
 
 

@@ -38,7 +38,7 @@ def test_a_planted_truth_is_supported(study: Study) -> None:
     found = verdict_of(study, with_gap(0.05))
     assert found.verdict == SUPPORTED
     assert found.estimate == pytest.approx(0.05, abs=0.005)
-    assert "wholly at least 0%" in found.reason
+    assert "the whole interval is at least 0%" in found.reason
 
 
 def test_a_planted_falsehood_is_refuted(study: Study) -> None:
@@ -106,7 +106,7 @@ def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
         (OPEN, "between"),
     ]
     assert "both criteria hold" in found[0].reason
-    assert "in no region that decides" in found[3].reason
+    assert "between the regions that decide" in found[3].reason
 
 
 def test_a_part_that_cannot_be_shown_leaves_the_rest(study: Study) -> None:
@@ -185,7 +185,7 @@ def test_what_has_no_number_says_why_in_words_of_a_reader(study: Study) -> None:
         reported=(Reported(name="tuned loss", observe=TunedLoss(arm="half")),),
     )
     assert report(judgement, table) == [
-        "tuned loss: no number, because the best peak LR of 'half warmup', 0.00195, is the lowest that was tried;"
+        "tuned loss: no estimate, because the best peak LR of 'half warmup', 0.00195, is the lowest that was tried;"
         " a grid that goes lower would settle it"
     ]
 
@@ -218,8 +218,8 @@ def test_a_study_answers_and_advises(study: Study) -> None:
     claims = claims.model_copy(update={"judgements": (advised,)})
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert (found.verdict, found.reading, found.direction) == (PARTLY, "smaller", "claimed")
-    assert found.plain_answer.startswith("Half warmup ends 4.97% (4.9")
-    assert found.plain_answer.endswith(") lower than none.")
+    assert found.plain_answer.startswith("Half warmup ends 4.97% lower (95% CI 4.9")
+    assert found.plain_answer.endswith(") than none.")
     assert found.advice == "try it gently"
 
 
@@ -259,11 +259,11 @@ def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> No
     p = 3 * found.findings[-1].p_refuted
     assert (found.verdict, found.reading) == (OPEN, "multiplicity")
     assert found.plain_answer.endswith(
-        f"The last alone would refute the claim, but over its 3 parts p = {p:.2g} is not enough."
+        f"The last result alone would refute the claim, but p = {p:.2g} over its 3 parts is not significant."
     )
     assert found.findings[-1].says in found.answer
     assert found.reason.startswith("hard: +4.97% [")
-    assert f"but p = {p:.2g} over 3 parts is more than 0.05; about " in found.reason
+    assert f"but over 3 parts p = {p:.2g} exceeds 0.05; about " in found.reason
     assert "noisy" not in found.plain_answer + found.reason
     (alone,) = judge(judging(study, [criterion(bound + 1, bound)]), "laptop", "cpu", frame(study, outcome))
     assert (alone.verdict, alone.findings[0].settling) == (REFUTED, "")
@@ -291,7 +291,7 @@ def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert found.verdict == OPEN
     assert found.plain_answer.endswith(
-        "The claim is open on MLP (too noisy) and GPT (between what supports it and what refutes it)."
+        "The claim is open on MLP (too noisy) and GPT (between the regions that support and refute it)."
     )
 
 

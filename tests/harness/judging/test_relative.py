@@ -96,7 +96,7 @@ def shifted(by: float, floor: float = 2.0):
 @pytest.mark.parametrize(("by", "word"), [(4.2, "negative"), (2.0, "near zero"), (5.0, "negative"), (6.0, "negative")])
 def test_what_is_relative_is_no_number(wide: Study, observable: Observable, by: float, word: str) -> None:
     with pytest.raises(
-        NotEstimableError, match=rf"shares of a loss mean nothing here: .* nats, which is {word}; judge"
+        NotEstimableError, match=rf"relative losses are undefined here: .* nats, which is {word}; judge"
     ) as caught:
         observe(observable, table_of(wide, shifted(by)))
     assert caught.value.verdict == OUT_OF_REGIME
@@ -131,7 +131,7 @@ def test_no_false_verdict_of_negative_losses(wide: Study) -> None:
 def test_final_losses_are_looked_at_too(study: Study) -> None:
     one = changed(study, factors={"peak_lr": (0.01,)}, judgements=())
     gap = RelativeGap(left=FinalLoss(arm="none"), right=FinalLoss(arm="half"))
-    with pytest.raises(NotEstimableError, match="mean nothing"):
+    with pytest.raises(NotEstimableError, match="undefined here"):
         observe(gap, table_of(one, lambda trial: replace(result(-2.0 - 0.1 * trial.seed), initial_loss=1.0)))
 
 
@@ -231,5 +231,5 @@ def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(wide: Study) -> Non
 
     regret = FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
     assert observe(regret, table_of(study, outcome)).estimate > 0
-    with pytest.raises(NotEstimableError, match="shares of a loss mean nothing here"):
+    with pytest.raises(NotEstimableError, match="relative losses are undefined here"):
         observe(regret.model_copy(update={"of": None}), table_of(study, outcome))

@@ -203,11 +203,11 @@ def _edges(rule: Rule) -> list[float]:
 @pytest.mark.parametrize(
     ("verdicts", "words"),
     [
-        ([], "no other choice bears on it"),
-        ([SUPPORTED], "the same under the one other choice (choice 0)"),
-        ([SUPPORTED] * 2, "the same under both other choices (choice 0, choice 1)"),
-        ([REFUTED], "another under the one other choice: choice 0 (refuted)"),
-        ([SUPPORTED, REFUTED], "another under 1 of 2 other choices: choice 1 (refuted)"),
+        ([], "no alternative choice applies"),
+        ([SUPPORTED], "unchanged under the one alternative choice (choice 0)"),
+        ([SUPPORTED] * 2, "unchanged under both alternative choices (choice 0, choice 1)"),
+        ([REFUTED], "different under the one alternative choice: choice 0 (refuted)"),
+        ([SUPPORTED, REFUTED], "different under 1 of 2 alternative choices: choice 1 (refuted)"),
     ],
 )
 def test_other_choices_in_words(verdicts: list[str], words: str) -> None:
@@ -218,7 +218,8 @@ def test_other_choices_in_words(verdicts: list[str], words: str) -> None:
 
 def test_seeds_in_words() -> None:
     assert (
-        Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: SUPPORTED}, ()).seeds_in_words == "the same without any one of 2 seeds"
+        Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: SUPPORTED}, ()).seeds_in_words
+        == "unchanged without any one of 2 seeds"
     )
     matters = Robustness("claim", SUPPORTED, {0: SUPPORTED, 1: OPEN}, ())
-    assert matters.seeds_in_words == "another without seed 1 (open)"
+    assert matters.seeds_in_words == "different without seed 1 (open)"

@@ -30,8 +30,8 @@ def test_a_sentence_knows_its_numbers() -> None:
     found = filled(criterion("5% warmup ends {lower} than none", test="no_worse", null=0, margin=0.01), -0.011, -0.016, -0.006)
     number = Number(0.011, 0.006, 0.016, "relative", "90%", "higher")
     assert found == Sentence(("5% warmup ends ", number, " than none", "."))
-    assert (number.value, number.rest) == ("1.1%", " (0.6–1.6, 90%) higher")
-    assert plain((found, Sentence(("It holds.",)))) == "5% warmup ends 1.1% (0.6–1.6, 90%) higher than none. It holds."
+    assert (number.value, number.rest) == ("1.1%", " higher (90% CI 0.6–1.6%)")
+    assert plain((found, Sentence(("It holds.",)))) == "5% warmup ends 1.1% higher (90% CI 0.6–1.6%) than none. It holds."
     assert str(Number(4.0, 4.0, 4.0, "x")) == "4x", "what is exact stands alone"
     ends = filled(criterion("from {low} to {high}, in the middle {value}!", "nats"), 2.0, 1.0, 3.0)
     assert str(ends) == "from 1 nats to 3 nats, in the middle 2 nats!"
@@ -39,23 +39,33 @@ def test_a_sentence_knows_its_numbers() -> None:
 
 def test_a_blank_turns_with_the_sign() -> None:
     lower = criterion("5% warmup ends {lower} than none")
-    assert told(lower, 0.011, 0.006, 0.016) == "5% warmup ends 1.1% (0.6–1.6) lower than none."
-    assert told(lower, -0.011, -0.016, -0.006) == "5% warmup ends 1.1% (0.6–1.6) higher than none."
+    assert told(lower, 0.011, 0.006, 0.016) == "5% warmup ends 1.1% lower (95% CI 0.6–1.6%) than none."
+    assert told(lower, -0.011, -0.016, -0.006) == "5% warmup ends 1.1% higher (95% CI 0.6–1.6%) than none."
     larger = criterion("The largest LR is {larger}", unit="x", ratio=True)
-    assert told(larger, 2.0, 1.5, 2.5) == "The largest LR is 2.0x (1.5–2.5) larger."
-    assert told(larger, 0.5, 0.4, 0.8) == "The largest LR is 2.0x (1.2–2.5) smaller."
+    assert told(larger, 2.0, 1.5, 2.5) == "The largest LR is 2.0x larger (95% CI 1.5–2.5)."
+    assert told(larger, 0.5, 0.4, 0.8) == "The largest LR is 2.0x smaller (95% CI 1.2–2.5)."
+
+
+def test_a_verb_stands_before_its_number_and_turns_with_the_sign() -> None:
+    costs = criterion("5% warmup {costs} of the loss reduction")
+    assert told(costs, 0.011, 0.006, 0.016) == "5% warmup costs 1.1% (95% CI 0.6–1.6%) of the loss reduction."
+    assert told(costs, -0.011, -0.016, -0.006) == "5% warmup gains 1.1% (95% CI 0.6–1.6%) of the loss reduction."
+
+
+def test_an_interval_that_rounds_to_its_estimate_is_left_out() -> None:
+    assert told(criterion("It loses {estimate}", unit="share"), 1.000006, 0.999998, 1.000014) == "It loses 100.00%."
 
 
 def test_what_cannot_be_turned_is_left() -> None:
     """A ratio that reaches down to nothing has no upper end the other way round; a difference is not turned as a ratio is."""
     larger = criterion("The largest LR is {larger}", unit="x", ratio=True)
-    assert told(larger, 0.5, 0.0, 0.8) == "The largest LR is 2.0x (1.2 to no bound) smaller."
+    assert told(larger, 0.5, 0.0, 0.8) == "The largest LR is 2.0x smaller (95% CI 1.2 to no bound)."
     assert told(larger, 0.0, 0.0, 0.0) == "The largest LR is 0x larger."
-    assert told(criterion("It is {larger}", unit="x"), 0.5, -0.2, 1.2) == "It is 0.50x (−0.20 to 1.20) larger."
+    assert told(criterion("It is {larger}", unit="x"), 0.5, -0.2, 1.2) == "It is 0.50x larger (95% CI −0.20 to 1.20)."
 
 
 def test_without_a_sentence_the_name_and_its_number_stand() -> None:
-    assert told(criterion(""), 0.011, 0.006, 0.016) == "Tuned loss: 1.1% (0.6–1.6)."
+    assert told(criterion(""), 0.011, 0.006, 0.016) == "Tuned loss: 1.1% (95% CI 0.6–1.6%)."
 
 
 @pytest.mark.parametrize("says", ["ends {much} lower", "ends {lower than", "ends {}"])
@@ -73,7 +83,7 @@ def test_differences_of_parts() -> None:
         unit="nats",
         says="It costs {less}",
     )
-    assert told(gap, 0.0402, 0.0244, 0.0559) == "It costs 0.040 nats (0.024–0.056) less."
+    assert told(gap, 0.0402, 0.0244, 0.0559) == "It costs 0.040 nats less (95% CI 0.024–0.056)."
 
 
 @pytest.mark.parametrize("name", catalog.study_names())

@@ -219,7 +219,7 @@ def test_older_trials_say_that_they_have_none() -> None:
     """A file without the columns is read, and what was always there is judged."""
     table = toy(test_accuracy=np.nan, final_training_loss=np.nan)
     for of in ("test_error", "final_training_loss"):
-        with pytest.raises(NotEstimableError, match=f"{of.replace('_', ' ')} was not measured in 'good'; train it again"):
+        with pytest.raises(NotEstimableError, match=f"{of.replace('_', ' ')} was not measured in 'good'; retrain with a study"):
             TunedLoss(arm="good", of=of).estimate(table, WEIGHTS)
     study = table.study
     whole = helpers.rows(study, helpers.planned(study).trials, lambda trial: helpers.result(2.0))
