@@ -186,6 +186,8 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
 
 def _range_over_workloads(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:
     """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each, with the sign that the sentence has."""
+    if deciding.precondition:
+        return
     by_panel: dict[str, list[Finding]] = {}
     for each in findings:
         if not each.precondition:
