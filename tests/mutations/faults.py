@@ -317,7 +317,7 @@ ENGINE = (
         "harness/training/optimizers/lion.py",
         'self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")',
         'self.beta2, self.beta1 = self.per_lane("beta1"), self.per_lane("beta2")',
-        TRAINING + "test_optimizers.py::test_follows_another",
+        TRAINING + "test_optimizers.py::test_follows_another[lion of the paper]",
     ),
     Fault(
         "warmup comes a step late",

@@ -269,7 +269,7 @@ class Case:
     first: int = 0
 
     def lanes(self, **measurement: Any) -> list[Lane]:
-        settings = [{**LANES[number % 3], **self.shared, **own} for number, own in enumerate(self.own)]
+        settings = [{"steps": 10, **LANES[number % 3], **self.shared, **own} for number, own in enumerate(self.own)]
         looks = {**self.measurement, **measurement}
         return [lane(self.workload, measurement=looks, **each) for each in settings]
 

@@ -191,16 +191,29 @@ class Counted:
         self.steps += self.counts
 
 
+def called(runner: StepRunner, step: Counted, times: int) -> list[bool]:
+    """Whether the runner was settled before each of so many calls, of which each is one step."""
+    settled = []
+    for call in range(1, times + 1):
+        settled.append(runner.settled)
+        runner()
+        assert step.steps == call
+    return settled
+
+
+@pytest.fixture
+def compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled is the step itself."""
+    monkeypatch.setattr(programs, "compiled", lambda step: step)
+    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_every_call_is_one_step_and_the_preparing_ones_are_told_apart(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     step = Counted()
     Graphs(step, fails).install(monkeypatch)
-    runner, settled = StepRunner(step, Program(captured=True), CPU), []
-    for call in range(1, 8):
-        settled.append(runner.settled)
-        runner()
-        assert step.steps == call
-    assert settled == [False] * 4 + [True] * 3
+    runner = StepRunner(step, Program(captured=True), CPU)
+    assert called(runner, step, 7) == [False] * 4 + [True] * 3
     assert runner.program.name == ("eager" if fails else "captured")
 
 
@@ -222,12 +235,8 @@ def test_a_capture_is_compared_until_that_is_settled(monkeypatch: pytest.MonkeyP
     step = Counted()
     Graphs(step).install(monkeypatch)
     check = Checked(step, Verdict(settled=False), Verdict())
-    runner, settled = StepRunner(step, Program(captured=True), CPU, check), []
-    for call in range(1, 8):
-        settled.append(runner.settled)
-        runner()
-        assert step.steps == call
-    assert settled == [False] * 5 + [True] * 2
+    runner = StepRunner(step, Program(captured=True), CPU, check)
+    assert called(runner, step, 7) == [False] * 5 + [True] * 2
     assert (check.verdicts, runner.program.name, runner.note) == ([], "captured", "")
 
 
@@ -252,22 +261,19 @@ def test_a_capture_is_looked_at_once_more_after_other_work(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("verdict", [Verdict(), Verdict(proven=True), Verdict(difference="the loss is off", proven=True)])
-def test_what_was_seen_to_agree_is_told(verdict: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "compiled", lambda step: step)
-    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
+@pytest.mark.usefixtures("compiles")
+def test_what_was_seen_to_agree_is_told(verdict: Verdict) -> None:
     step, proven = Counted(), []
     runner = StepRunner(step, Program(compiled=True), CPU)
     runner.compare_by(Checked(step, verdict), None, lambda: proven.append(1))
-    for _ in range(3):
-        runner()
+    called(runner, step, 3)
     assert len(proven) == (verdict == Verdict(proven=True))
 
 
+@pytest.mark.usefixtures("compiles")
 def test_what_is_compiled_is_compared_before_it_prepares_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     step = Counted()
     Graphs(step).install(monkeypatch)
-    monkeypatch.setattr(programs, "compiled", lambda step: step)
-    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
     check = Checked(step, Verdict(), Verdict(difference="the loss is off"))
     runner = StepRunner(step, Program(True, True), CPU, check)
     for call in range(1, 6):
@@ -279,17 +285,14 @@ def test_what_is_compiled_is_compared_before_it_prepares_a_capture(monkeypatch: 
     assert runner.note == "compiled and captured differs from the eager step (the loss is off)"
 
 
-def test_a_check_that_fails_costs_no_step(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.usefixtures("compiles")
+def test_a_check_that_fails_costs_no_step(caplog: pytest.LogCaptureFixture) -> None:
     def fails(eager: Any, program: Any) -> Verdict:
         raise MemoryError("no room for copies")
 
-    monkeypatch.setattr(programs, "compiled", lambda step: step)
-    monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
     step = Counted()
     runner = StepRunner(step, Program(compiled=True), CPU, fails)
-    for call in range(1, 4):
-        runner()
-        assert step.steps == call
+    called(runner, step, 3)
     assert (runner.program, runner.settled, runner.differs) == (EAGER, True, False)
     assert [record.message for record in caplog.records] == ["packs run eagerly: compiled failed (no room for copies)"]
 
