@@ -78,10 +78,10 @@ def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, mon
     assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
 
 
-@pytest.mark.parametrize("name", fast_for(("warmup",), study_names()))
+@pytest.mark.parametrize("name", fast_for(("decay", "warmup"), study_names()))
 def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a fresh clone, where published evidence is what there is of a spread. (tests/studies asks of every study whether it is
-    refused for want of power.)"""
+    """In a fresh clone, where published evidence is what there is of a spread: one study that searches and one that does not.
+    (tests/studies asks of every study whether it is refused for want of power.)"""
     declared = load_study(name)
     assert published_sets(declared)
     monkeypatch.setattr(run, "_train_or_sync", lambda ready, options, deadline, reporter: [Outcome(0, 0, False, 0)])
