@@ -11,6 +11,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_AUTH_TOKEN", "0123456789abcdef" * 4)
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,20 @@ def ray_address(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtur
 def text() -> Text:
     """Markov text, as all tests that train on text share it."""
     return markov()
+
+
+@pytest.fixture(scope="module")
+def few_calibrated() -> Iterator[None]:
+    """The published calibration of relative gaps alone: all kinds of worlds are the longest page by far, whatever is shown. And
+    in this process, which remembers templates and pictures: others take longer to start than such pages to write."""
+    from folklore.reports import calibration, parallel
+
+    few = [row for row in calibration.rows() if row["observable"] == "relative_gap"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(calibration, "rows", lambda: few)
+        patch.setattr(calibration, "methods", list)
+        patch.setattr(parallel, "available_cores", lambda: 1)
+        yield
 
 
 @pytest.fixture

@@ -9,9 +9,3 @@ from _pytest.mark import ParameterSet
 def fast_for(fast: Collection[str], names: Iterable[str]) -> list[ParameterSet]:
     """Parameters for all names, those of the fast part unmarked."""
     return [pytest.param(name, marks=[pytest.mark.slow] * (name not in fast)) for name in names]
-
-
-def slow_for(slow: Collection[str], names: Iterable[str]) -> list[ParameterSet]:
-    """Parameters for all names, those of the slow part marked."""
-    names = list(names)
-    return fast_for(set(names) - set(slow), names)

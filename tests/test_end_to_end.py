@@ -1,6 +1,7 @@
 """The real path at smoke scale: a study through Ray and MLflow to a page, resumed, killed and interrupted.
 
-The first run is the command as a newcomer gives it, with a Ray of its own; what reads its results runs in this process.
+The first run is the command as a newcomer gives it, with a Ray of its own (and one worker, for each takes seconds to start);
+what reads its results runs in this process.
 """
 
 import json
@@ -32,7 +33,7 @@ def launches(store: Path, study: str = "warmup") -> list:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smoke")
-    done = folklore("run", "warmup", "--scale", "smoke", "--store", str(folder))
+    done = folklore("run", "warmup", "--scale", "smoke", "--store", str(folder), "--workers", 1)
     assert "78 of 78 trials" in done.stderr
     assert f"page: {folder}/pages/warmup.html" in done.stdout
     return folder

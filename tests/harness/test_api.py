@@ -19,7 +19,7 @@ from folklore.harness.spec import Study, canonical_json
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import INITIAL_LOSS, bowl, planned, result, rows, stored
+from tests.harness.helpers import INITIAL_LOSS, bowl, changed, planned, result, rows, stored
 
 
 @pytest.fixture
@@ -231,13 +231,8 @@ def test_a_run_is_refused_where_ray_cannot_be_ours(study: Study, tmp_path: Path,
 
 
 def test_factors_of_a_scale_alone_are_documented_too(study: Study, tmp_path: Path) -> None:
-    dump = study.model_dump()
-    dump["scales"]["laptop"]["factors"] = {"weight_decay": (0.0, 0.1)}
-    varied = Study.model_validate({**dump, "judgements": ()})
-    for pack in planned(varied).packs:
-        Ledger(Store(str(tmp_path)), varied.name).write(
-            pack.key, rows(varied, pack.trials, lambda trial: result(bowl(trial, -7, 2.0)), pack.key)
-        )
+    varied = changed(study, {"scales.laptop.factors": {"weight_decay": (0.0, 0.1)}}, judgements=())
+    stored(varied, Store(str(tmp_path)), lambda trial: result(bowl(trial, -7, 2.0)))
     found = trials(varied, "laptop", str(tmp_path))
     assert set(found["weight_decay"]) == {0.0, 0.1}
     assert found.attrs["columns"]["weight_decay"]["description"].startswith("factor of the study")

@@ -207,7 +207,7 @@ READING = (
     "verdicts memory --published",
     "why warmup.improves_best --published",
     "why opt.layerwise_ratio --published",
-    "compare warmup@laptop:published warmup@laptop:published",
+    "compare memory@laptop:published memory@laptop:published",
 )
 
 

@@ -17,7 +17,7 @@ from folklore.harness.options import Options
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking import server
 from folklore.harness.tracking.server import CLOSED, command_of, is_loopback
-from tests.command_line import folklore_forked
+from tests.command_line import folklore_here
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,13 +91,16 @@ def test_addresses_are_shown_without_their_secrets(text: str, secret: str) -> No
     assert masked("https://host:5000/path?b=1") == "https://host:5000/path?b=1"
 
 
-def test_a_command_that_fails_shows_no_secret(tmp_path: Path) -> None:
-    """Of servers that are not there and of schemes that nobody knows."""
-    uris = ("http://me:hunter2@127.0.0.1:1", "nonsense://me:hunter2@host/x")
-    lines = [f"sync warmup --store {tmp_path}/store {option} {uri}" for option in ("--tracking", "--store") for uri in uris]
-    for found in folklore_forked(*lines, imports=("folklore.harness.tracking.projection",), code=2, folder=tmp_path):
-        assert "hunter2" not in found.stdout + found.stderr
-        assert len(found.stderr.strip().splitlines()) == 1, found.stderr
+@pytest.mark.parametrize("uri", ["http://me:hunter2@127.0.0.1:1", "nonsense://me:hunter2@host/x"])
+@pytest.mark.parametrize("option", ["--tracking", "--store"])
+def test_a_command_that_fails_shows_no_secret(
+    option: str, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of servers that are not there and of schemes that nobody knows; by no library either."""
+    monkeypatch.chdir(tmp_path)
+    found, libraries = folklore_here("sync", "warmup", "--store", tmp_path / "store", option, uri, code=2), capfd.readouterr()
+    assert "hunter2" not in found.stdout + found.stderr + libraries.out + libraries.err
+    assert len((found.stderr + libraries.err).strip().splitlines()) == 1, found.stderr + libraries.err
 
 
 @pytest.mark.parametrize("place", ["", "index.html", "figures"])

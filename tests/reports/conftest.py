@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from jinja2 import Environment, FileSystemBytecodeCache
 
-from folklore.reports import calibration, parallel, site, study_page
+from folklore.reports import site, study_page
 from folklore.reports.figures.drawing import Drawing
 from folklore.reports.figures.render import as_svg
 
@@ -35,15 +35,3 @@ def pictures() -> Iterator[dict[bytes, str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(study_page, "as_svg", drawn_once)
         yield drawn
-
-
-@pytest.fixture(scope="module")
-def few_calibrated() -> Iterator[None]:
-    """The published calibration of relative gaps alone: all kinds of worlds are the longest page by far, whatever is shown. And
-    in this process, which remembers templates and pictures: others take longer to start than such pages to write."""
-    few = [row for row in calibration.rows() if row["observable"] == "relative_gap"]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibration, "rows", lambda: few)
-        patch.setattr(calibration, "methods", list)
-        patch.setattr(parallel, "available_cores", lambda: 1)
-        yield

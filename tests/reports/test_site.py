@@ -215,10 +215,8 @@ def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
 
 def test_several_scales_have_a_section_each_and_links_to_them(study: Study, tmp_path: Path) -> None:
     """The first judged one answers first; what belongs to none of them stands once."""
-    dump = study.model_dump()
-    dump["scales"]["wide"] = {**dump["scales"]["laptop"], "description": "wider", "workload": {"width": 16}}
-    dump["departures"] = ("a <departure>",)
-    both = Study.model_validate(dump)
+    wider = {**study.scales["laptop"].model_dump(), "description": "wider", "workload": {"width": 16}}
+    both = changed(study, {"scales.wide": wider}, departures=("a <departure>",))
     wide = TrialSet(both, "wide", "cpu", HERE, frame(both, lambda trial: result(bowl(trial, -7, 2.0)), scale="wide"))
     smoke = TrialSet(both, "smoke", "cpu", HERE, frame(both, lambda trial: result(2.0), scale="smoke"))
     site.write(tmp_path, [both], REGISTER, of([replace(records(study), study=both), wide, smoke]), published=lambda _: None)

@@ -21,8 +21,8 @@ from folklore.harness.workloads.data import describe, load
 from tests.parts import fast_for
 
 SCALE = "smoke"
-# Of every kind of network, data and search one.
-FAST = ("decay", "generalization", "lr_finder", "memory", "mup_transfer", "optimizers", "warmup")
+# Of every kind of network, data and search one; tests/test_end_to_end.py trains all of warmup.
+FAST = ("decay", "generalization", "lr_finder", "memory", "mup_transfer", "optimizers")
 
 
 def smoke_plan(name: str) -> Plan:

@@ -14,7 +14,7 @@ from folklore.harness.metrics import FailureRate, FinalLoss
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Study
 from folklore.harness.statistics.intervals import Sampled, student
 from folklore.harness.statistics.power import decided_distance
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, changed, frame, result
 
 
 @pytest.mark.parametrize("seeds", [5, 10, 30])
@@ -109,12 +109,8 @@ def test_a_study_with_too_little_power_is_refused(study: Study) -> None:
     """By the spread that it declares, before anything is trained, with the seeds that would do; unless it says why not."""
 
     def declared(**fields: object) -> Study:
-        content = study.model_dump()
-        (judgement,) = content["judgements"]
-        (criterion,) = judgement["criteria"]
-        expected = {"value": 0.01, "source": "theory", "spread": 0.02}
-        changed = {**criterion, "null": 0.0, "expected": expected, **fields}
-        return Study.model_validate({**content, "judgements": [{**judgement, "criteria": [changed]}]})
+        values = {"null": 0.0, "expected": {"value": 0.01, "source": "theory", "spread": 0.02}, **fields}
+        return changed(study, {f"judgements.0.criteria.0.{name}": value for name, value in values.items()})
 
     with pytest.raises(UserError, match=r"5 seeds show the expected \+1% of .* with 14% power, and 80% is needed: 34 seeds"):
         require_power(declared(), "laptop", None)

@@ -73,9 +73,8 @@ def test_added_seeds_extend_a_plan_to_what_a_new_one_would_be(study: Study) -> N
 
 def of_many_points(study: Study, count: int) -> Study:
     """The toy study with so many peak LRs at its laptop scale, which is not judged then."""
-    dump = study.model_dump()
-    dump["scales"]["laptop"] |= {"factors": {"peak_lr": tuple(2.0 ** (-20 * step / count) for step in range(count))}}
-    return Study.model_validate({**dump, "judgements": (), "seeds": 1})
+    lrs = tuple(2.0 ** (-20 * step / count) for step in range(count))
+    return changed(study, {"scales.laptop.factors": {"peak_lr": lrs}}, judgements=(), seeds=1)
 
 
 def test_a_hundred_thousand_trials_plan_quickly_enough_to_wait_for(study: Study) -> None:

@@ -75,8 +75,8 @@ def test_numbers(value: float, text: str) -> None:
 
 
 def test_an_own_module_is_named_by_its_address(study: Study) -> None:
-    dump = study.model_dump() | {"workload": {"model": "own", "dataset": "own:my_module:workload@0123456789abcdef"}}
-    found = study_recipe(Study.model_validate(dump), "laptop")
+    workload = {"model": "own", "dataset": "own:my_module:workload@0123456789abcdef"}
+    found = study_recipe(changed(study, workload=workload), "laptop")
     assert found["model"] == "own module my_module:workload"
     assert found["training"] == "10 steps x 4 examples = 40 examples"
 
@@ -94,9 +94,8 @@ def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) ->
         ({"micro_batches": 2}, ", 2 micro-batches a step"),
         ({"sampling": "full", "micro_batches": 4}, ", all training examples at every step, 4 micro-batches a step"),
     ):
-        dump = study.model_dump()
-        dump["training"] |= settings
-        assert study_recipe(Study.model_validate(dump), "laptop")["training"] == usual + words
+        found = changed(study, {f"training.{name}": value for name, value in settings.items()})
+        assert study_recipe(found, "laptop")["training"] == usual + words
 
 
 def test_it_stands_in_plan_show_and_on_the_page(study: Study, tmp_path: Path) -> None:

@@ -63,10 +63,7 @@ def test_steps_that_followed_from_examples_are_set_all_the_same(study: Study) ->
 
 
 def test_a_searched_arm_is_trained_at_the_values_given(study: Study) -> None:
-    dump = study.model_dump()
-    dump["search"] = Search(low=0.001, high=0.1, first_seed=1000).model_dump()
-    dump["arms"]["half"]["searched"] = True
-    searched = Study.model_validate(dump)
+    searched = changed(study, {"arms.half.searched": True}, search=Search(low=0.001, high=0.1, first_seed=1000).model_dump())
     found = varied(searched, "peak_lr=0.01,0.02,0.04")
     assert found.search_at("laptop") is None
     assert found.factors_at("laptop", "half") == {"peak_lr": (0.01, 0.02, 0.04)}

@@ -102,7 +102,7 @@ def test_without_a_name_the_store_counts(store: Store, from_file: Study, own: St
 
 
 def test_pages_are_written_of_all_of_it(
-    store: Store, from_file: Study, own: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, from_file: Study, own: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_calibrated: None
 ) -> None:
     """Beside the catalogue's, of which one stands for all: tests/reports/test_published.py writes the others."""
     monkeypatch.setattr(catalog, "study_names", lambda: ["batch_ramp"])

@@ -1,6 +1,7 @@
 """What is kept of many packs is what their files say, for as long as those are the same."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,20 @@ from folklore.harness.storing.trial_schema import JUDGED, SUMMARY
 from tests.harness.helpers import result, rows
 
 
-@pytest.fixture
-def ledger(tmp_path: Path, study: Study) -> Ledger:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory, study: Study) -> Path:
     """A pack a trial, 50 of them: more than are read one by one."""
-    ledger = Ledger(Store(str(tmp_path)), study.name)
+    folder = tmp_path_factory.mktemp("written")
+    ledger = Ledger(Store(str(folder)), study.name)
     for pack in make_plan(study, "laptop", "cpu", "data", lanes=1).packs:
         ledger.write(pack.key, rows(study, pack.trials, lambda trial: result(2.0 + trial.seed), pack.key))
-    return ledger
+    return folder
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, written: Path, study: Study) -> Ledger:
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    return Ledger(Store(str(tmp_path)), study.name)
 
 
 def reopened(ledger: Ledger) -> Ledger:
