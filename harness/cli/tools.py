@@ -70,7 +70,8 @@ def lr_find(
     end: Annotated[float, typer.Option("--to", help="last LR")] = 100.0,
     seeds: Annotated[int, typer.Option("--seeds", help="repetitions")] = 3,
     plot: Annotated[
-        str | None, typer.Option("--plot", help="where to draw it: .svg or .png; default: lr-find.svg, or the next free lr-find-2.svg")
+        str | None,
+        typer.Option("--plot", help="a new .svg or .png; default: lr-find.svg, or lr-find-2.svg …"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="overwrite the file that --plot names")] = False,
     as_json: AsJson = False,

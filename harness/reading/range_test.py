@@ -22,8 +22,7 @@ Curve = NDArray[np.float64]
 DIVERGENCE = "divergence"
 # As study lr_finder reads them. A tenth of divergence is too high for some of its workloads and the steepest point too low for
 # others: whole runs lose up to 11% and 13% of the loss reduction there, and at most 3% half-way between the two.
-TENTH, TENTH_READING = "tenth_of_halfway", {"beta": 0.9, "delag": True}
-STEEPEST = "steepest_centred"
+TENTH, STEEPEST, SMOOTHING = "tenth_of_halfway", "steepest_centred", 0.9
 # On either side of the start. The best LR of each of its workloads lies within.
 OCTAVES = 3
 
@@ -51,8 +50,8 @@ class RangeTest:
 
     @property
     def start(self) -> float | None:
-        """An LR to start at, a power of two: half-way, on the log axis, between a tenth of where the test diverges and where its
-        loss falls fastest; None where no seed diverges."""
+        """An LR to start at, a power of two: half-way, on the log axis, between a tenth of where the test diverges and where
+        its loss falls fastest; None where no seed diverges."""
         found = [at for loss in self.losses if (at := _log_start(self.lr, loss)) is not None]
         return 2.0 ** round(float(np.mean(found))) if found else None
 
@@ -85,7 +84,7 @@ class RangeTest:
 
 def _log_start(lr: Curve, loss: Curve) -> float | None:
     """Of one seed, as a power of two."""
-    tenth, steepest = suggest(TENTH, lr, loss, **TENTH_READING), suggest(STEEPEST, lr, loss)
+    tenth, steepest = suggest(TENTH, lr, loss, SMOOTHING, delag=True), suggest(STEEPEST, lr, loss)
     if not isinstance(tenth, Suggestion):
         return None
     found = [pick.lr for pick in (tenth, steepest) if isinstance(pick, Suggestion)]

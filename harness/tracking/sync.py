@@ -1,5 +1,7 @@
 """Bringing MLflow up to the ledger: what it lacks is written, what it has is left alone."""
 
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +52,7 @@ def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
     for scale, run_id in tracker.uncounted().items():
         here = [each for each in sets if each.scale == scale]
         if len(here) == 1:  # trained on one kind of device
-            tracker.count(run_id, [verdict.verdict for verdict in here[0].verdicts()])
+            tracker.judged(run_id, here[0].verdicts())
 
 
 def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
@@ -71,9 +73,12 @@ def _tracking(options: Options, store: Store) -> tuple[str, Path]:
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
     from folklore.harness.tracking.projection import Tracker
-    from folklore.harness.tracking.uri import ARTIFACTS
+    from folklore.harness.tracking.uri import ARTIFACTS, FILE, bring_along
 
     uri, local = _tracking(options, store)
     if options.tracking is None:
         local.mkdir(parents=True, exist_ok=True)
+        if (database := local / FILE).exists():
+            with suppress(sqlite3.Error):  # MLflow tells
+                bring_along(database, local / ARTIFACTS)
     return Tracker(uri, study, artifacts=local / ARTIFACTS if uri.startswith("sqlite:") else None)
