@@ -13,12 +13,12 @@ MOST_FINDINGS = 5
 # What others call a field of ours; of names that only look alike, the wrong one would be suggested.
 USUAL = {
     **dict.fromkeys(("lr", "learning_rate", "max_lr", "eta"), "peak_lr"),
-    **dict.fromkeys(("wd", "decay"), "weight_decay"),
+    **dict.fromkeys(("wd", "l2"), "weight_decay"),
     **dict.fromkeys(("bs", "batch"), "batch_size"),
     **dict.fromkeys(("eps", "adam_epsilon"), "epsilon"),
     **dict.fromkeys(("grad_clip", "max_grad_norm"), "clip_norm"),
     **dict.fromkeys(("epochs", "max_steps"), "steps"),
-    **dict.fromkeys(("warmup", "warmup_steps", "warmup_ratio"), "warmup_fraction"),
+    **dict.fromkeys(("warmup_steps", "warmup_ratio"), "warmup_fraction"),
     **dict.fromkeys(("min_lr", "lr_end"), "final_fraction"),
     **dict.fromkeys(("n_layers", "layers", "num_layers"), "depth"),
     **dict.fromkeys(("d_model", "hidden_size"), "width"),

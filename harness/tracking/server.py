@@ -58,7 +58,7 @@ def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: 
     say(
         f"open {address}"
         if auth
-        else f"open {address}?{urlencode({'token': token})}   (who has this address sees the runs; Ctrl-C ends it)"
+        else f"open {address}?{urlencode({'token': token})}   (it answers in about 10 s; who has this address sees the runs; Ctrl-C ends it)"
     )
     os.execve(command[0], command, variables)
 
