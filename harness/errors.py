@@ -10,6 +10,21 @@ from pydantic import ValidationError
 LONGEST_MESSAGE = 2000
 # Of what is wrong with an input so much is told at once.
 MOST_FINDINGS = 5
+# What others call a field of ours; of names that only look alike, the wrong one would be suggested.
+USUAL = {
+    **dict.fromkeys(("lr", "learning_rate", "max_lr", "eta"), "peak_lr"),
+    **dict.fromkeys(("wd", "l2"), "weight_decay"),
+    **dict.fromkeys(("bs", "batch"), "batch_size"),
+    **dict.fromkeys(("eps", "adam_epsilon"), "epsilon"),
+    **dict.fromkeys(("grad_clip", "max_grad_norm"), "clip_norm"),
+    **dict.fromkeys(("epochs", "max_steps"), "steps"),
+    **dict.fromkeys(("warmup_steps", "warmup_ratio"), "warmup_fraction"),
+    **dict.fromkeys(("min_lr", "lr_end"), "final_fraction"),
+    **dict.fromkeys(("n_layers", "layers", "num_layers"), "depth"),
+    **dict.fromkeys(("d_model", "hidden_size"), "width"),
+    "dtype": "precision",
+    "data": "dataset",
+}
 
 
 class UserError(ValueError):
@@ -63,12 +78,14 @@ def masked(text: str) -> str:
 def nearest(name: str, names: Sequence[str]) -> str:
     """The name that was meant; empty if none is.
 
-    One that is nearly the same (`steps` for `step`), else one of which it is a whole word (`peak_lr` for `lr`), else the most
-    similar.
+    What others call it (`peak_lr` for `lr`), else one that is nearly the same (`steps` for `step`), else one of which it is a
+    whole word (`critical_batch` for `critical`), else the most similar.
     """
+    if USUAL.get(name) in names:
+        return USUAL[name]
     same = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
     of_words = [each for each in names if name in re.split(r"[_.-]", each)]
-    return next(iter(same or of_words or difflib.get_close_matches(name, names, n=1, cutoff=0.4)), "")
+    return next(iter(same or of_words or difflib.get_close_matches(name, names, n=1, cutoff=0.5)), "")
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
@@ -96,6 +113,8 @@ def invalid(subject: str, error: ValidationError) -> UserError:
         value = "" if item["type"] == "value_error" else f" = {item['input']!r:.80}"
         if item["type"] == "union_tag_invalid":
             field, value, message = f"{field}.kind", "", _no_kind(item["ctx"])
+        if item["type"] == "extra_forbidden" and (meant := USUAL.get(str(item["loc"][-1]))):
+            message += f"; did you mean '{meant}'?"
         findings.append(f"{field}{value}: {message}" if field else message)
     more = [f"and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
     return UserError(f"{subject}: {'; '.join([*findings[:MOST_FINDINGS], *more])}")

@@ -31,6 +31,7 @@ from folklore.harness.spec.parts import all_parts
 from folklore.harness.storing.declaration import changed_since
 from folklore.harness.storing.source_check import commits_of, sources_of
 from folklore.harness.storing.trial_schema import SUMMARY
+from folklore.harness.tracking.notes import runs_link
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.base import PROOF, READ
 from folklore.reports.answers import answer
@@ -95,7 +96,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
     machine = {key: environment[key] for key in MACHINE if key in environment}
     name = f"{study.name}-{records.scale}-{records.device}"
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
-    drawn, lead = _draw(records, judged, output) if able else ({}, None)
+    drawn, lead = ({}, None) if judged.meant_to_be and not able else _draw(records, judged, output)
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     shown = _of_first_seeds(trials, MOST_TRIALS)
     files = _write_curves(name, shown, output, study)
@@ -121,7 +122,7 @@ def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = ""
             "packing": _packing(trials),
             "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
             "minutes": minutes(records),
-            "importances": search.importances(records) if drawn else {},
+            "importances": search.importances(records) if able else {},
             "data_hash": trials["data_hash"].iloc[0],
             "engine_version": int(trials["engine_version"].iloc[0]),
             "hashes": records.ran_under,
@@ -156,6 +157,7 @@ def content(
         "previous": neighbours[0],
         "next": neighbours[1],
         "calibrated": bool(calibrated),
+        "run_of": "" if experiment is None else MLFLOW + runs_link(experiment, "tags.`folklore.digest` = 'DIGEST'"),
         "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs?workflowType=machine_learning",
     }
 
@@ -291,7 +293,8 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
 def _draw(records: TrialSet, judged: Judged, output: Path) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
     caption says that there is nothing to draw. And the figure that the page begins with."""
-    shown = {each.claim: choosing.claim_figure(records, each) for each in records.study.judgements}
+    judgements = records.study.judgements if judged.meant_to_be else ()
+    shown = {each.claim: choosing.claim_figure(records, each) for each in judgements}
     whole = {each.kind: each for each in choosing.study_figures(records)}
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
@@ -301,7 +304,8 @@ def _draw(records: TrialSet, judged: Judged, output: Path) -> tuple[dict[str, di
         if claim in drawn and (drawing := drawn[claim].drawing) is not None:
             path = output / card_figure_file(records.study.name, records.scale, records.device, claim)
             path.write_text(as_svg(on_a_card(drawing)), "utf-8")
-    lead = _leading_claim(records.study, judged.verdicts, [key for key, each in drawn.items() if each.drawing is not None])
+    there = [key for key, each in drawn.items() if each.drawing is not None]
+    lead = _leading_claim(records.study, judged.verdicts, there) if judged.meant_to_be else next(iter(there), None)
     return written, {**_written_wide(drawn[lead], written[lead], output), "claim": lead} if lead else None
 
 

@@ -52,8 +52,8 @@ def test_every_trial_is_in_the_ledger_and_in_mlflow(store: Path) -> None:
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
     client = MlflowClient(tracking_uri=f"sqlite:///{store / 'mlflow.db'}")
     report = {each.path for each in client.list_artifacts(parents[0].info.run_id, "report")}
-    assert {"report/warmup.html", "report/style.css"} <= report, "the page is attached to its launch"
-    losses = {run.data.tags["folklore.digest"]: run.data.metrics.get("final/test_loss", math.nan) for run in children}
+    assert {"report/warmup.html", "report/warmup-trials.html"} == report, "the page is attached to its launch"
+    losses = {run.data.tags["folklore.digest"]: run.data.metrics.get("test_loss", math.nan) for run in children}
     outcomes = {run.data.tags["folklore.digest"]: run.data.tags["folklore.outcome"] for run in children}
     for _, trial in trials.iterrows():
         assert losses[trial["digest"]] == pytest.approx(trial["test_loss"], nan_ok=True)

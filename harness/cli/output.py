@@ -310,13 +310,15 @@ def coloured(verdict: str, reading: str = "") -> Text:
 
 
 def print_picks(rows: Sequence[dict[str, Any]]) -> None:
-    """What the rules of an LR range test read off it."""
+    """What the rules of an LR range test read off it, and what each rule is."""
+    from folklore.harness.metrics.estimating.range_test_rules import MEANINGS
+
     columns = Column("rule"), Column("LR", number=True), Column("over seeds", number=True), Column("seeds", number=True)
     lines = []
     for row in rows:
         if row["lr"] is None:
-            lines.append(Row((row["rule"], "–", "–", "0"), (f"no suggestion: {row['no_suggestion']}",)))
+            cells, missing = ("–", "–", "0"), f"no suggestion: {row['no_suggestion']}"
         else:
-            spread = f"{row['lowest']:.3g} to {row['highest']:.3g}"
-            lines.append(Row((row["rule"], f"{row['lr']:.3g}", spread, str(row["seeds"]))))
+            cells, missing = (f"{row['lr']:.3g}", f"{row['lowest']:.3g} to {row['highest']:.3g}", str(row["seeds"])), ""
+        lines.append(Row((row["rule"], *cells), (MEANINGS[row["rule"]], missing)))
     print_table(columns, lines)

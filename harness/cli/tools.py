@@ -1,7 +1,8 @@
 """Commands that train without a study: worlds for the judge, and the LR range test."""
 
+import itertools
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +10,9 @@ from folklore.harness.cli import choices
 from folklore.harness.cli.base import AsJson, OwnWorkload, command
 from folklore.harness.cli.output import counting, json_lines, out, print_calibration, print_json, print_picks
 from folklore.harness.errors import UserError, invalid, unknown
+
+if TYPE_CHECKING:
+    from folklore.harness.spec import Training, Workload
 
 
 @command(
@@ -65,16 +69,20 @@ def lr_find(
     start: Annotated[float, typer.Option("--from", help="first LR")] = 1e-6,
     end: Annotated[float, typer.Option("--to", help="last LR")] = 100.0,
     seeds: Annotated[int, typer.Option("--seeds", help="repetitions")] = 3,
-    plot: Annotated[str, typer.Option("--plot", help="where to draw it: .svg or .png")] = "lr-find.svg",
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", help="a new .svg or .png; default: lr-find.svg, or lr-find-2.svg …"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="overwrite the file that --plot names")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run an LR range test and say what six published rules read off it. Which of them to believe: see `lr_finder`."""
-    from pydantic import ValidationError
+    """Run an LR range test: where to start, a grid of LRs around it, and what published rules read off the test.
 
+    No rule was good on every workload of study `lr_finder`; `folklore why finder.margin --published` says on which.
+    """
     from folklore.harness.machine.description import local_device
     from folklore.harness.reading.pages import site
     from folklore.harness.running.lr_find import run_range_test
-    from folklore.harness.spec import Training, Workload
 
     fields: dict[str, object] = {
         "model": model,
@@ -84,25 +92,44 @@ def lr_find(
         "heads": heads,
         "context": context,
     }
-    if workload is not None:
-        from folklore.harness.workloads.own.finding import find
-
-        fields = find(workload).declared.model_dump()
-    trained = {"optimizer": optimizer, "batch_size": batch_size, "steps": steps}
-    try:
-        chosen = Workload.model_validate(fields)
-        training = Training.model_validate({**trained, "warmup_fraction": 0.0})
-    except ValidationError as error:
-        raise invalid("lr-find", error) from None
+    chosen, training = _trained(fields, workload, {"optimizer": optimizer, "batch_size": batch_size, "steps": steps})
     count = choices.count("--seeds", seeds) or 1
-    drawn = Path(plot)
-    if drawn.suffix not in (".svg", ".png") or not drawn.absolute().parent.is_dir():
-        raise UserError(f"--plot {plot}: must end in .svg or .png, in a folder that is there")
-    found = run_range_test(chosen, training, range(count), start, end, steps, local_device())
+    drawn = _plot_path(plot, force)
+    with counting("range test") as progress:
+        found = run_range_test(chosen, training, range(count), start, end, steps, local_device(), progress)
     site().draw_range_test(found, drawn)
     if as_json:
-        print_json(found.summary())
+        print_json({"start": found.start, "grid": found.grid, "plot": str(drawn.absolute()), "picks": found.summary()})
         return
     print_picks(found.summary())
     out.print(f"plot: {drawn.absolute()}", highlight=False, soft_wrap=True)
     out.print(found.advice(), highlight=False, soft_wrap=True)
+
+
+def _trained(fields: dict[str, object], own: str | None, trained: dict[str, object]) -> "tuple[Workload, Training]":
+    """What a range test trains. own: where a user's workload is, in place of what the fields say."""
+    from pydantic import ValidationError
+
+    from folklore.harness.spec import Training, Workload
+
+    if own is not None:
+        from folklore.harness.workloads.own.finding import find
+
+        fields = find(own).declared.model_dump()
+    try:
+        return Workload.model_validate(fields), Training.model_validate({**trained, "warmup_fraction": 0.0})
+    except ValidationError as error:
+        raise invalid("lr-find", error) from None
+
+
+def _plot_path(given: str | None, force: bool) -> Path:
+    """Where to draw: nothing is overwritten unless that is asked for."""
+    if given is None:
+        names = itertools.chain(["lr-find.svg"], (f"lr-find-{number}.svg" for number in itertools.count(2)))
+        return next(path for path in map(Path, names) if not path.exists())
+    path = Path(given)
+    if path.suffix not in (".svg", ".png") or not path.absolute().parent.is_dir():
+        raise UserError(f"--plot {given}: must end in .svg or .png, in a folder that is there")
+    if path.exists() and not force:
+        raise UserError(f"--plot {given}: is there already; name another file, or add --force to overwrite it")
+    return path

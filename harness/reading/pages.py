@@ -1,8 +1,9 @@
 """Pages from what a store has, and from the published evidence where it has nothing."""
 
+import base64
+import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
-from html.parser import HTMLParser
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -55,25 +56,22 @@ def site() -> Site:
     raise UserError("nothing is installed that writes pages: install the project first (make setup, or pip install -e .)")
 
 
-def belonging(page: Path) -> list[Path]:
-    """A page and the files beside it that it links to or shows, other pages left out."""
-    links = _Links()
-    links.feed(page.read_text(encoding="utf-8"))
+def self_contained(page: Path) -> str:
+    """A page with its styles and figures in it and without its scripts, for MLflow shows a file without those beside it."""
     folder = page.parent.resolve()
-    files = {(folder / target.partition("#")[0]).resolve() for target in links.targets if "://" not in target}
-    shown = sorted(file for file in files if file.is_file() and file.suffix != ".html" and file.is_relative_to(folder))
-    return [folder / page.name, *shown]
 
+    def style(found: re.Match[str]) -> str:
+        return f"<style>{(folder / found[1]).read_text(encoding='utf-8')}</style>"
 
-class _Links(HTMLParser):
-    """Gathers the targets of links, images and style sheets."""
+    def image(found: re.Match[str]) -> str:
+        file = (folder / found[2]).resolve()
+        if not (file.is_file() and file.is_relative_to(folder)):
+            return found[0]
+        return f'{found[1]}="data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}"'
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.targets: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.targets += [value for name, value in attrs if name in ("href", "src") and value]
+    text = re.sub(r'<link rel="stylesheet" href="(\w+\.css)">', style, page.read_text(encoding="utf-8"))
+    text = re.sub(r'<script src="[^"]*" defer></script>\n?', "", text)
+    return re.sub(r'\b(src|srcset)="([^":]+\.svg)"', image, text)
 
 
 def store_option(store: Store) -> str:

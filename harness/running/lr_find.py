@@ -1,7 +1,7 @@
 """The range test as a tool: train a model while the LR rises."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,14 +14,24 @@ from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import Dataset
 
+# Between two reports of how far the training is.
+REPORT_SECONDS = 0.5
 # A ramp of less has no shape to read, and every step's loss is kept.
 LEAST_RISE, MOST_STEPS = 10.0, 10_000
 
 
 def run_range_test(
-    workload: Workload, training: Training, seeds: Sequence[int], start: float, end: float, steps: int, device: Device
+    workload: Workload,
+    training: Training,
+    seeds: Sequence[int],
+    start: float,
+    end: float,
+    steps: int,
+    device: Device,
+    progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> RangeTest:
-    """Train `workload` for this many steps from LR `start` to `end`, once for each seed. Raises UserError for bad input."""
+    """Train `workload` for this many steps from LR `start` to `end`, once for each seed. progress: is told how many steps are
+    done, and of how many. Raises UserError for bad input."""
     if not (start > 0 and LEAST_RISE * start <= end < math.inf):
         raise UserError(
             f"--from {start:g} --to {end:g}: the LR must rise from above 0, and tenfold at least; a usual range is 1e-7 to 10"
@@ -37,7 +47,9 @@ def run_range_test(
     dataset = workload_of(workload).data()
     _require_memory(configuration, dataset, len(seeds), device)
     pack = Pack([Lane(configuration, seed) for seed in seeds], dataset, device.kind)
-    pack.advance()
+    while not pack.done:
+        pack.advance(REPORT_SECONDS)
+        progress(pack.step, steps)
     results = pack.results()
     lr = np.asarray(results[0].curves["lr"])
     losses = np.asarray([result.curves["train_loss"] for result in results])

@@ -24,7 +24,7 @@ from folklore.harness.options import Options, checkpoint_seconds
 from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
 from folklore.harness.planning.recipe import study_recipe
 from folklore.harness.planning.variation import Changes, vary
-from folklore.harness.reading.pages import belonging, write_pages
+from folklore.harness.reading.pages import self_contained, write_pages
 from folklore.harness.reading.stored_studies import every_study
 from folklore.harness.running.events import EVENTS
 from folklore.harness.running.lease import leases
@@ -370,7 +370,7 @@ def _attach(
     options: Options,
     reporter: Reporter,
 ) -> None:
-    """Pages and counts of verdicts to the launches in MLflow; where it does not take them they are in their folder all the
+    """Pages and verdicts to the launches in MLflow; where it does not take them they are in their folder all the
     same."""
     for outcome in outcomes:
         if outcome.run_id is None:
@@ -378,9 +378,9 @@ def _attach(
         own = next(each for each in ready if each.plan.study.name == outcome.study)
         try:
             tracker = open_tracker(own.plan.study, options, own.ledger.store)
-            tracker.count(outcome.run_id, [verdict.verdict for verdict in verdicts[outcome.study]])
+            tracker.judged(outcome.run_id, verdicts[outcome.study])
             about = [*pages.glob(f"{outcome.study}.html"), *pages.glob(f"{outcome.study}-*.html")]
-            tracker.attach(outcome.run_id, pages.resolve(), sorted({file for page in about for file in belonging(page)}))
+            tracker.attach(outcome.run_id, {page.name: self_contained(page) for page in about})
         except Exception as error:  # whatever MLflow's backend raises
             reporter.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
 

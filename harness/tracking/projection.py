@@ -22,10 +22,25 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.spec import Study
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.spec import Configuration, Study
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.trial_schema import CURVE_PREFIX
-from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity, study_note
+from folklore.harness.tracking.notes import (
+    JUDGED,
+    LONGEST_TAG,
+    SIGNS,
+    VIEW,
+    claims_of,
+    launch_note,
+    page_link,
+    saved_view,
+    study_note,
+    trial_name,
+    trial_note,
+    verdicts_note,
+)
+from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity
 from folklore.harness.tracking.uri import SQLITE, require_reachable
 from folklore.harness.training.curves import CURVES
 from folklore.harness.workloads.base import PROOF, READ
@@ -36,9 +51,6 @@ os.environ.setdefault("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
 # A server that is away must not hold up training for minutes; the ledger keeps what it misses.
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "20")
-
-# Characters of a tag, which MLflow would cut by itself or refuse.
-LONGEST_TAG = 5_000
 
 for _name in ("alembic", "mlflow", "sqlalchemy"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
@@ -57,28 +69,25 @@ METRICS_A_BATCH, PARAMS_A_BATCH = 1000, 100
 
 # curve column -> (step column, name in MLflow)
 TRACKED = {curve.name: (curve.steps, curve.tracked) for curve in CURVES if curve.steps and curve.tracked}
+# Without a prefix: MLflow's page opens with the curves of each prefix, and has these below them.
 FINALS = {
-    "test_loss": "final/test_loss",
-    "validation_loss": "final/validation_loss",
-    "train_loss": "final/train_loss",
-    "initial_loss": "initial/loss",
-    "test_accuracy": "final/test_accuracy",
-    "validation_accuracy": "final/validation_accuracy",
-    "final_training_loss": "final/training_loss_in_eval_mode",
-    "final_training_accuracy": "final/training_accuracy",
-    "initial_accuracy": "initial/accuracy",
-    "divergence_step": "final/divergence_step",
-    "seconds": "cost/seconds",
-    "examples_per_second": "cost/pack_examples_per_second",
-    "peak_memory_bytes": "cost/pack_peak_memory_bytes",
+    "test_loss": "test_loss",
+    "validation_loss": "validation_loss",
+    "train_loss": "train_loss",
+    "initial_loss": "initial_loss",
+    "test_accuracy": "test_accuracy",
+    "validation_accuracy": "validation_accuracy",
+    "final_training_loss": "train_loss_in_eval_mode",
+    "final_training_accuracy": "train_accuracy",
+    "initial_accuracy": "initial_accuracy",
+    "divergence_step": "divergence_step",
+    "seconds": "seconds",
+    "examples_per_second": "pack_examples_per_second",
+    "peak_memory_bytes": "pack_peak_memory_bytes",
 }
 PARENT, LAUNCHER, NAME = "mlflow.parentRunId", "folklore.launcher", "mlflow.runName"
 # Shown for every launch, be they 0; others where there are any.
 VERDICTS = ("supported", "partly", "refuted", "open")
-# A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
-SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!", "withdrawn": "⊘"}
-# Between what is noted of a launch and the words for what it came to.
-COUNTED = "\n\nVerdicts: "
 
 
 class Tracker:
@@ -117,7 +126,7 @@ class Tracker:
             LAUNCHER: _launcher(),
             "folklore.study_hash": self.study.hash,
             "folklore.variation": str(self.study.variation_of is not None).lower(),
-            NOTE: _launch_note(self.study, scale, trials),
+            NOTE: launch_note(self.study, scale, trials),
             **origin.tags,
         }
         run_id = str(self.client.create_run(self.experiment, run_name=self._name(scale), tags=tags).info.run_id)
@@ -130,37 +139,42 @@ class Tracker:
             log.warning("MLflow takes no files (%s): its launches have no study.json and no page", one_line(error)[:200])
         return run_id
 
-    def attach(self, run_id: str, folder: Path, files: Sequence[Path]) -> None:
-        """Files of a folder as the run's artifact `report`, each where it lies in the folder: links between them hold."""
-        for file in files:
-            inside = file.relative_to(folder).parent.as_posix()
-            self.client.log_artifact(run_id, str(file), "report" if inside == "." else f"report/{inside}")
+    def attach(self, run_id: str, pages: Mapping[str, str]) -> None:
+        """Pages, by file name, as the run's artifact `report`."""
+        for name, text in pages.items():
+            self.client.log_text(run_id, text, f"report/{name}")
 
     def measure(self, run_id: str, values: Mapping[str, float], step: int) -> None:
         """A sample of what the machine does, under the names by which MLflow shows system metrics."""
         now = int(time.time() * 1000)
         self.client.log_batch(run_id, metrics=[Metric(f"system/{name}", value, now, step) for name, value in values.items()])
 
-    def count(self, run_id: str, verdicts: Sequence[str]) -> None:
-        """How many of each verdict a launch came to: in its name, which every row shows, in words in its note, and as metrics,
-        by which launches can be sorted."""
-        counts = {**dict.fromkeys(VERDICTS, 0), **Counter(verdicts)}
+    def judged(self, run_id: str, verdicts: Sequence[Verdict]) -> None:
+        """What a launch came to: counts of verdicts in its name, which every row shows, and as metrics, by which launches can
+        be sorted; in its note each claim with its verdict and estimate."""
+        counts = {**dict.fromkeys(VERDICTS, 0), **Counter(each.verdict for each in verdicts)}
         now = int(time.time() * 1000)
         metrics = [Metric(f"verdicts/{name.replace(' ', '_')}", float(count), now, 0) for name, count in counts.items()]
         self.client.log_batch(run_id, metrics=metrics)
         tags = self.client.get_run(run_id).data.tags
         signs = " ".join(f"{SIGNS[name]}{count}" for name, count in counts.items() if count)
-        words = ", ".join(f"{count} {name}" for name, count in counts.items())
-        note = tags.get(NOTE, "").partition(COUNTED)[0]
+        said = verdicts_note(verdicts, counts, self.experiment, self._page(run_id))
+        note = f"{tags.get(NOTE, '').partition(JUDGED)[0]}{JUDGED}{said}"
+        if len(note) > LONGEST_TAG:
+            note = note[:LONGEST_TAG].rpartition("\n")[0]
         named = " · ".join(filter(None, (signs, self._name(tags.get("folklore.scale", "")))))
-        self.client.log_batch(run_id, tags=[RunTag(NOTE, f"{note}{COUNTED}{words}."), RunTag(NAME, named)])
+        self.client.log_batch(run_id, tags=[RunTag(NOTE, note), RunTag(NAME, named)])
+
+    def _page(self, run_id: str) -> str:
+        return page_link(self.experiment, run_id, self.study.name)
 
     def _name(self, scale: str) -> str:
         return f"{self.study.name} · {scale}"
 
     def _describe(self, tags: Mapping[str, str]) -> None:
         """What MLflow shows above the experiment's runs, and as which kind of experiment."""
-        for name, value in {NOTE: study_note(self.study), KIND: MODELS}.items():
+        shown = {NOTE: study_note(self.study, self.experiment), KIND: MODELS, VIEW: saved_view(self.study)}
+        for name, value in shown.items():
             if tags.get(name) != value:
                 self.client.set_experiment_tag(self.experiment, name, value)
 
@@ -195,7 +209,16 @@ class Tracker:
 
     def record(self, trials: pd.DataFrame, parent: str | None) -> None:
         """Project the trials of one pack; those already there, be it by another pack, are left alone."""
-        self._record({trial["digest"]: partial(_run, trial, parent) for _, trial in trials.iterrows()})
+        claims = {scale: claims_of(self.study, scale) for scale in set(trials["scale"])}
+        self._record({trial["digest"]: partial(self._run, trial, parent, claims) for _, trial in trials.iterrows()})
+
+    def _run(self, trial: pd.Series, parent: str | None, claims_by_arm: Mapping[str, Mapping[str, Sequence[str]]]) -> TrialRun:
+        arm = trial["arm"]
+        label = self.study.arms[arm].label if arm in self.study.arms else arm
+        claims = claims_by_arm[trial["scale"]].get(arm, [])
+        page = None if parent is None else self._page(parent)
+        tags = {"folklore.claims": ", ".join(claims)[:LONGEST_TAG], NOTE: trial_note(claims, page)[:LONGEST_TAG]}
+        return _run(trial, trial_name(label, json.loads(trial["point"]), trial["seed"]), tags, parent)
 
     def record_computation(self, found: Computation, scale: str, parent: str | None) -> None:
         """Project the result of a computed job, a run of its own."""
@@ -300,18 +323,11 @@ class Tracker:
                 return
 
 
-def _launch_note(study: Study, scale: str, trials: int) -> str:
-    return (
-        f"A launch of `{study.name}` version {study.version} at scale `{scale}`, with {trials} trials to train. Its artifact"
-        " `report` is the study's page as this launch left it; system metrics are those of the machine that started it."
-    )
-
-
-def _run(trial: pd.Series, parent: str | None) -> TrialRun:
+def _run(trial: pd.Series, name: str, more_tags: Mapping[str, str], parent: str | None) -> TrialRun:
     end = int(datetime.fromisoformat(trial["finished_at"]).timestamp() * 1000)
-    named = ("digest", "pack", "arm", "scale", "device", "outcome", "data_hash", "program", "width_source")
+    named = ("digest", "pack", "arm", "seed", "scale", "device", "outcome", "data_hash", "program", "width_source")
     origin = _origin(trial)
-    tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"} | origin.tags
+    tags = {f"folklore.{name}": str(trial[name]) for name in named} | {"folklore.kind": "trial"} | origin.tags | dict(more_tags)
     # Of a user's workload or data: what was proved and what was read.
     said = json.loads(trial["environment"])
     tags |= {f"folklore.{name}": said[name][:LONGEST_TAG] for name in (PROOF, READ) if name in said}
@@ -319,7 +335,7 @@ def _run(trial: pd.Series, parent: str | None) -> TrialRun:
         tags[PARENT] = parent
     params = dict(list(_params(trial).items())[:PARAMS_A_BATCH])
     return TrialRun(
-        name=_run_name(trial),
+        name=name,
         start=end - int(1000 * trial["seconds"]),
         end=end,
         tags=tags,
@@ -374,7 +390,7 @@ def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
     for column, name in FINALS.items():
         if trial[column] is not None and math.isfinite(trial[column]):
             yield Metric(name, float(trial[column]), timestamp, 0)
-    yield Metric("final/diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
+    yield Metric("diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
     for column, (steps, name) in TRACKED.items():
         if trial[CURVE_PREFIX + column] is None:  # nobody asked for it
             continue
@@ -384,13 +400,17 @@ def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
 
 
 def _params(trial: pd.Series) -> dict[str, Any]:
-    configuration = json.loads(trial["configuration"])
-    flat = {f"{part}.{name}": value for part, values in configuration.items() for name, value in values.items()}
-    return {"arm": trial["arm"], "seed": trial["seed"], **flat}
+    """Arm, factors and seed first, then what else differs from the defaults: MLflow's page lists them in this order."""
+    configuration = Configuration.model_validate_json(trial["configuration"])
+    flat = _flat(json.loads(trial["configuration"]))
+    factors = {name for point in json.loads(trial["point"]) for name in flat if name.partition(".")[2] == point}
+    chosen = factors | _flat(configuration.model_dump(exclude_defaults=True)).keys()
+    first = sorted(flat, key=lambda name: (name not in factors, name not in chosen))
+    return {"arm": trial["arm"], "seed": trial["seed"], **{name: flat[name] for name in first}}
 
 
-def _run_name(trial: pd.Series) -> str:
-    return f"{trial['arm']} · {trial['point'].strip('{}')} · seed {trial['seed']}".replace('"', "")
+def _flat(configuration: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {f"{part}.{name}": value for part, values in configuration.items() for name, value in values.items()}
 
 
 def _launcher() -> str:

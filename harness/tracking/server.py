@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +29,7 @@ from folklore.harness.tracking.uri import (
     TOKEN_VARIABLE,
     WRITE_VARIABLE,
     artifact_locations,
+    bring_along,
     default_uri,
 )
 
@@ -56,7 +58,7 @@ def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: 
     say(
         f"open {address}"
         if auth
-        else f"open {address}?{urlencode({'token': token})}   (who has this address sees the runs; Ctrl-C ends it)"
+        else f"open {address}?{urlencode({'token': token})}   (it answers in about 10 s; who has this address sees the runs; Ctrl-C ends it)"
     )
     os.execve(command[0], command, variables)
 
@@ -99,6 +101,9 @@ def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
     if uri.startswith(SERVERS):
         raise UserError(f"--tracking {uri}: is a server already; open it in a browser")
     folder = artifacts_folder(options)
+    if options.tracking is None:
+        with suppress(sqlite3.Error):  # what cannot be read or written is told below
+            bring_along(Path(uri.removeprefix(SQLITE)), folder)
     require_artifacts_below(folder, uri)
     if not entry_points(group="mlflow.app", name=APP):
         raise UserError("what guards MLflow's server is not installed: install the project again (make setup)")
@@ -129,7 +134,7 @@ def require_artifacts_below(folder: Path, uri: str) -> None:
     if elsewhere:
         raise UserError(
             f"{uri} has artifacts at {elsewhere[0]:.200}, which is not below {folder}: they could be anybody's files, and are"
-            " not served; if the store was moved, move the database away, and `folklore sync` makes it again"
+            " not served; move the database away, and `folklore sync` makes it again"
         )
 
 

@@ -1,10 +1,11 @@
-"""What MLflow has of a study, read from its database without importing MLflow, and what it shows above the study's runs."""
+"""What MLflow has of a study, read from its database without importing MLflow."""
 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from folklore.harness.spec import Study, fingerprint
+from folklore.harness.tracking.notes import study_note
 from folklore.harness.tracking.uri import SQLITE
 
 NOTE = "mlflow.note.content"
@@ -32,34 +33,16 @@ def settled(uri: str, study: Study) -> str | None:
         return None
     if found is None:
         return None
-    creation_time, note, kind, running = found
-    described = (note, kind) == (study_note(study), MODELS)
+    experiment, creation_time, note, kind, running = found
+    described = (note, kind) == (study_note(study, str(experiment)), MODELS)
     return identity(uri, study.name, creation_time) if described and not running else None
 
 
 _EXPERIMENT = """
-    SELECT creation_time,
+    SELECT experiment_id, creation_time,
         (SELECT value FROM experiment_tags AS tags WHERE tags.experiment_id = experiments.experiment_id AND tags.key = ?),
         (SELECT value FROM experiment_tags AS tags WHERE tags.experiment_id = experiments.experiment_id AND tags.key = ?),
         EXISTS (SELECT 1 FROM runs WHERE runs.experiment_id = experiments.experiment_id
             AND runs.status = 'RUNNING' AND runs.lifecycle_stage = 'active')
     FROM experiments WHERE name = ? AND lifecycle_stage = 'active'
 """
-
-
-def study_note(study: Study) -> str:
-    """Markdown."""
-    claims = [f"- `{each.claim}`: {'; '.join(criterion.name for criterion in each.criteria)}" for each in study.judgements]
-    varied = [f"- {each}" for each in study.departures] if study.variation_of is not None else []
-    return "\n".join(
-        [
-            f"**{study.title}.** {study.question}",
-            "",
-            *varied,
-            "One parent run a launch, whose artifact `report` is the page; below it a run a trial. Compare trials by"
-            " `final/test_loss` over the parameter `training.peak_lr`, and filter them by the tags `folklore.arm`,"
-            " `folklore.scale`, `folklore.device` and `folklore.outcome`.",
-            "",
-            *claims,
-        ]
-    )

@@ -1,5 +1,7 @@
 """Bringing MLflow up to the ledger: what it lacks is written, what it has is left alone."""
 
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking.live import Sink
 from folklore.harness.tracking.state import settled
-from folklore.harness.tracking.uri import ARTIFACTS, default_uri
+from folklore.harness.tracking.uri import ARTIFACTS, FILE, bring_along, default_uri
 
 if TYPE_CHECKING:
     from folklore.harness.tracking.projection import Tracker
@@ -51,7 +53,7 @@ def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
     for scale, run_id in tracker.uncounted().items():
         here = [each for each in sets if each.scale == scale]
         if len(here) == 1:  # trained on one kind of device
-            tracker.count(run_id, [verdict.verdict for verdict in here[0].verdicts()])
+            tracker.judged(run_id, here[0].verdicts())
 
 
 def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
@@ -73,4 +75,7 @@ def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
     uri, local = _tracking(options, store)
     if options.tracking is None:
         local.mkdir(parents=True, exist_ok=True)
+        if (database := local / FILE).exists():
+            with suppress(sqlite3.Error):  # MLflow tells
+                bring_along(database, local / ARTIFACTS)
     return Tracker(uri, study, artifacts=local / ARTIFACTS if uri.startswith("sqlite:") else None)

@@ -58,6 +58,18 @@ def artifact_locations(database: Path) -> set[str]:
     return found
 
 
+def bring_along(database: Path, folder: Path) -> None:
+    """Let a database that was copied or moved with its store name the artifacts that lie beside it. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(database)) as connection, connection:
+        places = connection.execute("SELECT artifact_location FROM experiments WHERE experiment_id != 0").fetchall()
+        roots = {place.rpartition(f"/{ARTIFACTS}/")[0] for (place,) in places if place}
+        for elsewhere in (f"{root}/{ARTIFACTS}" for root in roots - {"", str(folder.parent)}):
+            for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
+                moved = f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?"
+                length = len(elsewhere) + 1
+                connection.execute(moved, (str(folder), length, length, f"{elsewhere}/"))
+
+
 def require_known(uri: str | None) -> None:
     """An address of a kind that MLflow does not know is an error at once; a server that is away is none."""
     if uri is not None and not uri.startswith((*SERVERS, *DATABASES)):

@@ -105,6 +105,7 @@ def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:
 
 
 def study_figures(records: TrialSet) -> list[Shown]:
-    """What shows a whole study, whatever its claims are."""
-    drawn = [(figure, figure.draw(records)) for figure in OF_STUDIES]
+    """What shows a whole study, whatever its claims are; of a scale that is not judged, nothing that is estimated."""
+    figures = OF_STUDIES if records.study.scale(records.scale).judged else (losses.UNJUDGED,)
+    drawn = [(figure, figure.draw(records)) for figure in figures]
     return [Shown(figure.name, caption(figure.caption, drawing), drawing) for figure, drawing in drawn if drawing is not None]

@@ -1,6 +1,9 @@
 """Training losses of a study's arms, at their tuned LRs."""
 
+from collections.abc import Mapping
+
 import numpy as np
+import pandas as pd
 
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
@@ -22,9 +25,19 @@ def draw(records: TrialSet) -> Drawing | None:
     trained = study.arms_at(records.scale)
     arms = [arm for arm in trained if is_searched(table, arm, "peak_lr")]
     arms = arms or [arm for arm in trained if list(study.factors_at(records.scale, arm)) == ["peak_lr"]]
+    return _drawing(records, {arm: _tuned_losses(arm, table) for arm in arms})
+
+
+def draw_unjudged(records: TrialSet) -> Drawing | None:
+    """Of a scale at which nothing is estimated: every arm at its setting with the lowest final loss."""
+    return _drawing(records, {str(arm): _lowest_losses(rows) for arm, rows in records.trials.groupby("arm", sort=False)})
+
+
+def _drawing(records: TrialSet, curves_of: Mapping[str, Columns | None]) -> Drawing | None:
+    study = records.study
     together: dict[str, dict[str, Columns]] = {}
-    for arm in arms:
-        if (curve := _tuned_losses(arm, table)) is not None:
+    for arm, curve in curves_of.items():
+        if curve is not None and arm in study.arms:
             together.setdefault(study.arms[arm].panel, {})[arm] = curve
     panels = []
     for title, curves in together.items():
@@ -35,6 +48,15 @@ def draw(records: TrialSet) -> Drawing | None:
                 panel.add("curve", study.arms[arm].label, looks(study)[arm], **curves[arm])
             panels.append(panel)
     return grid(panels)
+
+
+def _lowest_losses(rows: pd.DataFrame) -> Columns | None:
+    """Means over the seeds; None where a seed of every setting diverges."""
+    points = rows.groupby("point")["train_loss"].agg(lambda losses: losses.mean(skipna=False)).dropna()
+    if points.empty:
+        return None
+    lowest = rows[rows["point"] == points.idxmin()]
+    return {"x": lowest["curve_step"].iloc[0], "y": np.stack(lowest["curve_train_loss"].to_list()).mean(axis=0)}
 
 
 def _tuned_losses(arm: str, table: TrialArrays) -> Columns | None:
@@ -49,4 +71,5 @@ def _tuned_losses(arm: str, table: TrialArrays) -> Columns | None:
     return {"x": steps, **seed_band(values, table)} if np.isfinite(values.mean(axis=0)).any() else None
 
 
+UNJUDGED = StudyFigure("losses", "Training loss of each arm at its setting that ends lowest: means over seeds.", draw_unjudged)
 FIGURE = StudyFigure("losses", "Training loss at each arm's tuned LR: means over seeds with 95% bands.", draw)

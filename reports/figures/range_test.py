@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Inches for the names of rules, and of a rule's row.
 NAMES, ROW = 1.75, 0.24
+# Inches for half of the last number below the axis.
+BESIDE = 0.25
 
 
 def draw_range_test(found: "RangeTest", path: Path) -> None:
@@ -27,21 +29,34 @@ def draw_range_test(found: "RangeTest", path: Path) -> None:
 
 
 def drawing(found: "RangeTest") -> Drawing:
-    """The losses, and under them a row for each rule."""
+    """The losses with a mark on them for each rule, and under them the picks of every seed, a row for each rule."""
     lowest, top = _range_of(found.smoothed)
     unit = SQUARED_ERROR if found.squares else "nats"
     x = Scale("learning rate", 10, float(found.lr[0]), float(found.lr[-1]))
     y = Scale(f"training loss ({unit})", low=max(0.0, lowest - 0.2 * (top - lowest)), high=top)
-    curves = Panel(x, y, names=NAMES)
+    curves = Panel(x, y, names=NAMES, beside=BESIDE)
     for index, (raw, mean) in enumerate(zip(found.losses, found.smoothed, strict=True)):
         curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
         curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
+    if found.grid:
+        curves.add("region", "_claimed", left=found.grid[0], right=found.grid[-1])
+        curves.add("rule", "_null", x=found.start)
+        curves.note(f"start at {found.start:.2g}", found.start, y.high, place="below", align="center")
+    for row, lr in enumerate(each["lr"] for each in found.summary()):
+        if lr is not None:
+            curves.add("estimate", f"_{row}", numbered(row), x=[lr], y=[min(_height(found, lr), top)])
     names = {-float(row): in_words(rule) for row, rule in enumerate(found.picks)}
-    rows = Panel(x, Scale(names=names, low=0.4 - len(names), high=0.6), height=ROW * len(names), names=NAMES)
+    rows = Panel(x, Scale(names=names, low=0.4 - len(names), high=0.6), height=ROW * len(names), names=NAMES, beside=BESIDE)
     for row, picks in enumerate(found.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
         rows.add("estimate", f"_{row}", numbered(row), x=lrs, y=[-float(row)] * len(lrs))
     return Drawing((((curves, rows) if names else (curves,),),))
+
+
+def _height(found: "RangeTest", lr: float) -> float:
+    """The smoothed loss at an LR, over the seeds; infinite where none is finite any more."""
+    heights = [np.interp(np.log(lr), np.log(found.lr), mean) for mean in found.smoothed]
+    return float(np.mean([each for each in heights if np.isfinite(each)] or [np.inf]))
 
 
 def _range_of(means_SN: NDArray[np.float64]) -> tuple[float, float]:

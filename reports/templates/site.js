@@ -176,8 +176,16 @@
     for (const row of table.tBodies[0].rows) {
       const box = document.createElement("input");
       box.type = "checkbox";
-      box.setAttribute("aria-label", `Curves of ${row.cells[row.cells.length - 1].textContent.trim()}`);
+      const last = row.cells[row.cells.length - 1];
+      const digest = last.textContent.trim();
+      box.setAttribute("aria-label", `Curves of ${digest}`);
       row.insertCell(0).append(box);
+      if (table.dataset.run) {
+        const run = document.createElement("a");
+        run.href = table.dataset.run.replace("DIGEST", digest);
+        run.textContent = digest;
+        last.replaceChildren(run);
+      }
     }
 
     async function show() {

@@ -12,7 +12,7 @@ from folklore.harness.judging.spelling import in_prose, region
 from folklore.harness.judging.verdict import Finding
 from folklore.harness.judging.verdict_memory import Memory, published_verdicts
 from folklore.harness.planning import catalog
-from folklore.harness.reading.pages import belonging, published_sets, write_pages
+from folklore.harness.reading.pages import published_sets, write_pages
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -43,7 +43,8 @@ def test_every_page_is_small_with_its_figures(site: str, request: pytest.Fixture
     sizes, folder = {}, request.getfixturevalue(site)
     for page in folder.glob("*.html"):
         figures = [file for file in (folder / "figures").iterdir() if file.name.startswith(f"{page.stem}-")]
-        beside = {*belonging(page), *figures}
+        shown = re.findall(r'(?:src|href)="([^":#]+\.(?:svg|png|css|js))"', page.read_text())
+        beside = {page, *figures, *(folder / target for target in shown)}
         own = [file for file in beside if file.name not in SHARED and file.parent.name != CURVES]
         sizes[page.name] = sum(file.stat().st_size for file in own)
     studies = FEW if site == "first_run" else catalog.study_names()

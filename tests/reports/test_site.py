@@ -440,6 +440,12 @@ def test_the_study_a_claim_is_filed_under_speaks_for_it(study: Study, tmp_path: 
 def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> None:
     smoke = TrialSet(study, "smoke", "cpu", HERE, records(study).trials)
     site.write(tmp_path, [study], REGISTER, of([smoke]), published=lambda _: None)
+    page = (tmp_path / "toy.html").read_text()
+    assert '<figure class="lead">' in page, "its loss curves"
+    assert "data-run" not in (tmp_path / "toy-trials.html").read_text()
+    site.write(tmp_path, [study], REGISTER, of([smoke]), published=lambda _: None, experiments={"toy": "7"})
+    trials = (tmp_path / "toy-trials.html").read_text()
+    assert 'data-run="http://127.0.0.1:5000/#/experiments/7/runs?searchFilter=' in trials, "each digest leads to its run"
     assert "None is judged yet" in (tmp_path / "index.html").read_text()
     assert "2 claims; 0 are judged so far" in (tmp_path / "document-TB.html").read_text()
 

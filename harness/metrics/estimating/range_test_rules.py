@@ -377,3 +377,21 @@ RULES: dict[str, Rule] = {
     "valley": _of_the_cut(_valley),
     "slide": _of_the_cut(_slide),
 }
+
+# What each reads, for who has to choose between them. The smoothed loss is meant unless the raw one is named.
+MEANINGS = {
+    "divergence": "the loss is four times its lowest",
+    "tenth_of_divergence": "a tenth of that, the usual advice",
+    "passes_initial": "the loss is back at its first value",
+    "tenth_of_passing": "a tenth of that",
+    "rises_halfway": "the loss is half-way back from its lowest to its first value",
+    "tenth_of_halfway": "a tenth of that",
+    "steepest_centred": "the raw loss falls fastest, over windows of a decade",
+    "tenth_of_minimum": "a tenth of where the loss is lowest (fastai: minimum)",
+    "steepest_log": "the loss falls fastest against log LR (fastai: steep)",
+    "steepest_linear": "the loss falls fastest against the LR itself (Lightning)",
+    "valley": "the middle of the longest fall (fastai: valley, its default)",
+    "slide": "the lower end of a window that slides down from the end of the curve (fastai: slide)",
+}
+# Those that tools and documents give.
+PUBLISHED = ("tenth_of_divergence", "tenth_of_minimum", "steepest_log", "steepest_linear", "valley", "slide")

@@ -10,7 +10,9 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
-NORM = Curve("probe_gradient_norm", "nats", "norm of the batch gradient, before clipping", tracked="gradient/norm", place=6)
+NORM = Curve(
+    "probe_gradient_norm", "nats", "norm of the batch gradient, before clipping", tracked="weights/gradient_norm", place=6
+)
 LAYER_NORM = Curve(
     "probe_layer_gradient_norm",
     "nats",

@@ -17,7 +17,7 @@ VARIANCE = Curve(
     "probe_gradient_variance",
     "nats^2",
     "trace of the covariance of the batch gradient, from half a batch",
-    tracked="gradient/variance",
+    tracked="weights/gradient_variance",
     place=7,
 )
 ACTIVATION = Curve(

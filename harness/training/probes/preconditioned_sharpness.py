@@ -19,7 +19,7 @@ VALUE = Curve(
     "probe_preconditioned_sharpness",
     "",
     "largest eigenvalue of the Hessian between the inverse roots of what Adam divides by",
-    tracked="sharpness/preconditioned",
+    tracked="weights/preconditioned_sharpness",
 )
 RESIDUAL = Curve("probe_preconditioned_sharpness_residual", "", "|Mv - value v| over the value, of that matrix M and its v")
 

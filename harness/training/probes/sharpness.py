@@ -15,9 +15,7 @@ from folklore.harness.training.probes.base import Probe, ProbedStep
 if TYPE_CHECKING:
     from torch import Tensor
 
-VALUE = Curve(
-    "probe_sharpness", "nats", "largest eigenvalue of the Hessian of the training loss", tracked="sharpness/largest_eigenvalue"
-)
+VALUE = Curve("probe_sharpness", "nats", "largest eigenvalue of the Hessian of the training loss", tracked="weights/sharpness")
 RESIDUAL = Curve("probe_sharpness_residual", "", "|Hv - value v| over the value, of that eigenvalue and its vector v")
 
 

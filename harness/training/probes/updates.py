@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
     from folklore.harness.workloads.network import PackedNetwork
 
-RATIO = Curve(
-    "probe_update_ratio", "", "norm of the update over that of the weights", tracked="update/ratio_to_weights", place=8
-)
+RATIO = Curve("probe_update_ratio", "", "norm of the update over that of the weights", tracked="weights/update_ratio", place=8)
 WEIGHT_NORM = Curve("probe_weight_norm", "", "norm of all weights", tracked="weights/norm", place=9)
 MEDIAN_RATIO = Curve("probe_median_update_ratio", "", "median over the layers of update over weights", place=10, derived=True)
 LAYER_RATIO = Curve(

@@ -112,6 +112,8 @@ def test_no_trial_of_a_variation_is_one_of_the_study(study: Study) -> None:
 @pytest.mark.parametrize(
     ("settings", "only", "message"),
     [
+        (("lr=0.1",), (), "named 'lr': did you mean 'peak_lr'?"),
+        (("learning_rate=0.1",), (), "named 'learning_rate': did you mean 'peak_lr'?"),
         (("peek_lr=0.1",), (), "no factor or field of study 'toy' named 'peek_lr': did you mean 'peak_lr'?"),
         (("peak_lr",), (), "write it as NAME=VALUE"),
         (("peak_lr=0.1,",), (), "write it as NAME=VALUE"),

@@ -1,14 +1,17 @@
 """The range test as a command: what it prints, draws and refuses."""
 
 import json
+import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from folklore.harness.cli import app
-from folklore.harness.metrics.estimating.range_test_rules import RULES
+from folklore.harness.metrics.estimating.range_test_rules import MEANINGS, PUBLISHED, RULES, suggest
+from folklore.harness.reading.range_test import SMOOTHING, STEEPEST, TENTH, RangeTest
 from folklore.harness.spec import Training, Workload
 
 
@@ -31,11 +34,50 @@ def test_numbers_for_machines(tmp_path: Path) -> None:
     found = CliRunner().invoke(
         app, ["lr-find", "--model", "mlp", "--data", "digits", "--seeds", "2", "--json", "--plot", str(tmp_path / "a.svg")]
     )
-    rows = {row["rule"]: row for row in json.loads(found.stdout)}
+    told = json.loads(found.stdout)
+    assert told["grid"] == [told["start"] * 2.0**octave for octave in range(-3, 4)]
+    assert Path(told["plot"]).is_file()
+    rows = {row["rule"]: row for row in told["picks"]}
     assert rows.keys() == {"divergence", *RULES}
     diverged, tenth = rows["divergence"], rows["tenth_of_divergence"]
     assert tenth["lr"] == pytest.approx(diverged["lr"] / 10)
     assert diverged["lowest"] <= diverged["lr"] <= diverged["highest"]
+
+
+def test_it_ends_in_an_answer_and_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    quick = ("--model", "mlp", "--data", "digits", "--width", "8", "--depth", "1", "--seeds", "1", "--steps", "200")
+    (tmp_path / "lr-find.svg").write_text("the user's own")
+    found = CliRunner().invoke(app, ["lr-find", *quick])
+    answer = found.output.splitlines()[-1]
+    assert re.fullmatch(
+        r"start at \S+; grid \S+ to \S+ \(--set peak_lr=2\^\S+\); \d published rules range over .+ to .+", answer
+    )
+    assert (tmp_path / "lr-find.svg").read_text() == "the user's own"
+    assert (tmp_path / "lr-find-2.svg").stat().st_size > 1000
+    code, said = call(*quick, "--plot", "lr-find.svg")
+    assert (code, said) == (2, "error: --plot lr-find.svg: is there already; name another file, or add --force to overwrite it")
+    assert call(*quick, "--plot", "lr-find.svg", "--force")[0] == 0
+    assert (tmp_path / "lr-find.svg").read_text() != "the user's own"
+
+
+def test_every_rule_is_explained() -> None:
+    assert MEANINGS.keys() == {"divergence", *RULES}
+    assert set(PUBLISHED) < RULES.keys()
+
+
+def test_the_start_lies_between_the_steepest_fall_and_a_tenth_of_divergence() -> None:
+    """Whose loss falls around 1e-3 and comes back at 1."""
+    lr = np.geomspace(1e-6, 100, 300)
+    loss = 3 - 2 / (1 + (1e-3 / lr) ** 2) + np.minimum(3.0, lr**4)
+    found = RangeTest.of(lr, np.stack([loss, loss]))
+    steepest, tenth = found.picks[STEEPEST][0].lr, suggest(TENTH, lr, loss, SMOOTHING, delag=True).lr
+    assert steepest < found.start < tenth
+    assert found.start == pytest.approx(math.sqrt(steepest * tenth), rel=0.5)
+    assert found.grid[0] == found.start / 8
+    falling = RangeTest.of(lr, np.linspace(3, 2, 300)[None])
+    assert (falling.start, falling.grid) == (None, [])
+    assert falling.advice().startswith("no start: no seed's loss diverged")
 
 
 def test_no_suggestion_says_why(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from folklore.harness.tracking.uri import (
     default_uri,
 )
 from tests.harness.helpers import planned, result, rows
+from tests.harness.tracking.test_projection import verdict
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -77,7 +78,7 @@ def server(
     tracker = Tracker(default_uri(tmp_path), study, artifacts=tmp_path / ARTIFACTS)
     launch = tracker.launch("laptop", {"git_commit": "0123456789ab"}, 3, {"python-docs": "d1"})
     tracker.record(trials, launch)
-    tracker.count(launch, ["supported", "refuted"])
+    tracker.judged(launch, [verdict("supported"), verdict("refuted")])
     tracker.finish(launch, "FINISHED")
     # As pip would install what pyproject.toml says, whatever is installed here.
     named = tmp_path / "installed" / "page-1.dist-info"

@@ -1,7 +1,9 @@
+import base64
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -11,11 +13,13 @@ from sqlalchemy.exc import ProgrammingError
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.outcomes import VERDICTS, WITHDRAWN
-from folklore.harness.reading.pages import belonging
+from folklore.harness.judging.verdict import Verdict
+from folklore.harness.reading.pages import self_contained
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
-from folklore.harness.tracking.projection import LAUNCHER, PARENT, SIGNS, Tracker
-from folklore.harness.tracking.uri import experiments
+from folklore.harness.tracking.notes import LONGEST_TAG, SIGNS, VIEW, runs_link, trial_name
+from folklore.harness.tracking.projection import FINALS, LAUNCHER, PARENT, Tracker, _params
+from folklore.harness.tracking.uri import ARTIFACTS, FILE, artifact_locations, bring_along, default_uri, experiments
 from tests.harness.helpers import planned, result, rows
 
 
@@ -52,30 +56,34 @@ def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFram
     assert run.data.params["training.optimizer"] == "adamw"
     assert run.data.params["workload.width"] == "8"
     assert run.data.tags["folklore.outcome"] == "finished"
-    assert run.data.metrics["final/test_loss"] == 2.5
+    assert run.data.metrics["test_loss"] == 2.5
+    assert "/" not in "".join(FINALS.values()), "curves come first on MLflow's page, which are in sections by their prefix"
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert launch.data.tags["folklore.git_commit"] == "abc"
     assert MlflowClient(tracking_uri=uri).list_artifacts(parent)[0].path == "study.json"
 
 
-def test_a_page_and_what_it_shows_lie_together_on_their_launch(tracker: Tracker, uri: str, tmp_path: Path) -> None:
+def test_a_page_is_shown_by_its_launch_with_its_styles_and_figures(tracker: Tracker, uri: str, tmp_path: Path) -> None:
+    """MLflow shows one file, without those beside it, and nothing of elsewhere goes along."""
     pages = tmp_path / "pages"
     (pages / "figures").mkdir(parents=True)
-    links = (
-        '<link href="style.css"><img src="figures/toy-a.svg"><a href="index.html#x">i</a><a href="https://x.org/y.css">y</a>'
+    (tmp_path / "secret.svg").write_text("secret")
+    (pages / "style.css").write_text("p { color: red }")
+    (pages / "figures/toy-a.svg").write_text("<svg/>")
+    (pages / "toy.html").write_text(
+        '<link rel="stylesheet" href="style.css">\n<script src="site.js" defer></script>\n<p>Says \\1</p>'
+        '<img src="figures/toy-a.svg"><img src="figures/gone.svg"><img src="../secret.svg"><img src="https://x.org/y.svg">'
     )
-    for name, text in (("toy.html", links), ("style.css", ""), ("index.html", ""), ("figures/toy-a.svg", "<svg/>")):
-        (pages / name).write_text(text)
-    (pages / "figures/other.svg").write_text("")
-    (tmp_path / "secret.txt").write_text("")
-    (pages / "toy.html").write_text(links + '<a href="../secret.txt">s</a><img src="figures/gone.svg">')
     parent = tracker.launch("laptop", {}, 3, {})
-    tracker.attach(parent, pages, belonging(pages / "toy.html"))
+    tracker.attach(parent, {"toy.html": self_contained(pages / "toy.html")})
     client = MlflowClient(tracking_uri=uri)
-    assert {each.path for each in client.list_artifacts(parent, "report")} == {
-        *("report/toy.html", "report/style.css", "report/figures")
-    }
-    assert [each.path for each in client.list_artifacts(parent, "report/figures")] == ["report/figures/toy-a.svg"]
+    assert [each.path for each in client.list_artifacts(parent, "report")] == ["report/toy.html"]
+    shown = Path(client.download_artifacts(parent, "report/toy.html", str(tmp_path))).read_text()
+    svg = base64.b64encode(b"<svg/>").decode()
+    assert shown == (
+        f'<style>p {{ color: red }}</style>\n<p>Says \\1</p><img src="data:image/svg+xml;base64,{svg}">'
+        '<img src="figures/gone.svg"><img src="../secret.svg"><img src="https://x.org/y.svg">'
+    )
 
 
 def test_what_people_read_first(tracker: Tracker, uri: str, study: Study) -> None:
@@ -101,7 +109,83 @@ def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Track
 def test_a_curve_that_nobody_asked_for_is_not_shown(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
     trials.at[0, "curve_probe_sharpness"] = None
     tracker.record(trials, None)
-    assert sorted("sharpness/largest_eigenvalue" in run.data.metrics for run in runs(uri)) == [False, True, True]
+    assert sorted("weights/sharpness" in run.data.metrics for run in runs(uri)) == [False, True, True]
+
+
+def verdict(word: str, **fields: Any) -> Verdict:
+    numbers = {"estimate": 1.44, "low": 1.372, "high": 1.513, "unit": "x"} | fields
+    place = {"study": "toy", "claim": "warmup.improves_best", "scale": "laptop", "device": "cpu"}
+    return Verdict(**place, verdict=word, seeds=5, trials=9, reason="", findings=(), **numbers)
+
+
+def test_a_launch_says_what_became_of_each_claim(tracker: Tracker, uri: str) -> None:
+    """With its estimate, a link to its trials and one to the page; cut between rows where a tag ends."""
+    parent = tracker.launch("laptop", {}, 3, {})
+    nothing = {"estimate": None, "low": None, "high": None}
+    tracker.judged(parent, [verdict("partly", reading="smaller"), verdict("open", **nothing)])
+    note = MlflowClient(tracking_uri=uri).get_run(parent).data.tags["mlflow.note.content"]
+    trials = runs_link(tracker.experiment, "tags.`folklore.claims` LIKE '%warmup.improves_best%'")
+    assert f"| [warmup.improves_best]({trials}) | ◐ partly (smaller) | 1.44x (1.37–1.51) |" in note
+    assert f"| [warmup.improves_best]({trials}) | ? open | – |" in note
+    assert f"(#/experiments/{tracker.experiment}/runs/{parent}/artifacts/report/toy.html)" in note
+    tracker.judged(parent, [verdict("open")] * 100)
+    note = MlflowClient(tracking_uri=uri).get_run(parent).data.tags["mlflow.note.content"]
+    assert len(note) <= LONGEST_TAG
+    assert note.endswith(" |")
+
+
+def test_a_trial_is_named_and_found_by_what_sets_it_apart(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+    parent = tracker.launch("laptop", {}, 3, {})
+    tracker.record(trials, parent)
+    first = trials.iloc[0]
+    asked = {"arm": first["arm"], "seed": "0", "digest": first["digest"]}
+    query = " and ".join(f"tags.`folklore.{name}` = '{value}'" for name, value in asked.items())
+    (run,) = runs(uri, f"{query} and tags.`folklore.claims` LIKE '%warmup.improves_best%'")
+    label, lr, seed = run.info.run_name.split(" · ")
+    assert label == tracker.study.arms[run.data.tags["folklore.arm"]].label
+    assert lr == f"lr {json.loads(first['point'])['peak_lr']:.2g}"
+    assert seed == "seed 0"
+    assert f"runs/{parent}/artifacts/report/toy.html" in run.data.tags["mlflow.note.content"]
+
+
+def test_names_of_trials() -> None:
+    point = {"peak_lr": 0.015625, "batch_size": 256, "beta2": 0.95, "clip_norm": 16.0, "optimizer": "sgd"}
+    assert trial_name("warmup 20%", point, 3) == (
+        "warmup 20% · lr 0.016 · batch size 256 · beta2 0.95 · clip norm 16 · optimizer sgd · seed 3"
+    )
+
+
+def test_parameters_that_differ_come_first(tracker: Tracker, trials: pd.DataFrame) -> None:
+    """As MLflow's page lists them: by when they were written."""
+    named = list(_params(trials.iloc[0]))
+    assert named[:3] == ["arm", "seed", "training.peak_lr"]
+    assert named.index("workload.width") < named.index("training.beta2") < len(named) - 1
+
+
+def test_an_experiment_offers_its_trials_as_a_view(tracker: Tracker, uri: str) -> None:
+    tags = MlflowClient(tracking_uri=uri).get_experiment_by_name("toy").tags
+    view = json.loads(tags[VIEW])
+    state = json.loads(view["state"])
+    assert {"params.`training.peak_lr`", "metrics.`test_loss`"} <= set(state["selectedColumns"])
+    assert f"viewStateShareKey={VIEW.rpartition('.')[2]}" in tags["mlflow.note.content"]
+
+
+def test_a_copied_store_has_its_artifacts(tracker: Tracker, study: Study, tmp_path: Path) -> None:
+    """They lie beside the database that names them, wherever both are; what is launched there stays there."""
+    there, here = tmp_path / "there", tmp_path / "here"
+    there.mkdir()
+    shutil.copy(tmp_path / FILE, there / FILE)
+    first = Tracker(default_uri(there), study.model_copy(update={"name": "copied"}), artifacts=there / ARTIFACTS)
+    parent = first.launch("laptop", {}, 3, {})
+    shutil.copytree(there, here)
+    shutil.rmtree(there)
+    bring_along(here / FILE, here / ARTIFACTS)
+    copied = Tracker(default_uri(here), first.study, artifacts=here / ARTIFACTS)
+    assert [each.path for each in copied.client.list_artifacts(parent)] == ["study.json"]
+    assert artifact_locations(here / FILE) >= {f"{here}/{ARTIFACTS}/copied", f"{here}/{ARTIFACTS}/copied/{parent}/artifacts"}
+    copied.launch("laptop", {}, 3, {})
+    assert not there.exists()
+    assert f"{tmp_path}/artifacts/toy" in artifact_locations(here / FILE), "another's folder is left alone"
 
 
 def datasets(run: Run) -> list[tuple[str, str]]:
@@ -112,7 +196,7 @@ def test_the_columns_of_the_runs_table_are_filled(tracker: Tracker, uri: str, tr
     """Dataset, source and version; verdicts are metrics, so that launches can be sorted by them."""
     parent = tracker.launch("laptop", {"git_commit": "0123456789ab+"}, 3, {"python-docs": "d1", "digits": "d2"})
     tracker.record(trials, parent)
-    tracker.count(parent, ["supported", "refuted", "supported", "out of regime"])
+    tracker.judged(parent, [verdict(each) for each in ("supported", "refuted", "supported", "out of regime")])
     tracker.finish(parent, "FINISHED")
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert sorted(datasets(launch)) == [("digits", "d2"), ("python-docs", "d1")]
@@ -181,9 +265,9 @@ def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) ->
     tracker.finish(last, "FINISHED")
     assert tracker.uncounted() == {"laptop": last}
     tracker.finish(going, "KILLED")
-    tracker.count(last, ["supported"])
+    tracker.judged(last, [verdict("supported")])
     assert tracker.uncounted() == {"smoke": going}
-    tracker.count(last, ["refuted"])  # again, after more seeds
+    tracker.judged(last, [verdict("refuted")])  # again, after more seeds
     counted = tracker.client.get_run(last)
     assert counted.info.run_name == "✗1 · toy · laptop"
     assert counted.data.tags["mlflow.note.content"].count("Verdicts:") == 1

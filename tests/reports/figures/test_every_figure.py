@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -286,6 +287,17 @@ def test_curves_of_arms_that_are_best_at_an_edge_are_drawn_without_an_optimum(st
 def test_curves_without_a_number_are_left_out(study: Study) -> None:
     assert losses.draw(recorded(study, train_loss=[np.nan])) is None
     assert losses.draw(recorded(study)) is not None
+
+
+def test_a_scale_that_is_not_judged_shows_its_loss_curves(study: Study) -> None:
+    """Also where every arm is best at an edge of its grid: nothing is estimated there."""
+    records = replace(recorded(study, optimum=-20), scale="smoke")
+    (shown,) = study_figures(records)
+    assert shown.caption == losses.UNJUDGED.caption
+    lines = drawn(shown.drawing).frame.query("mark == 'curve'")
+    assert set(lines["series"]) == {arm.label for arm in study.arms.values()}
+    lost = replace(records, trials=records.trials.assign(train_loss=np.nan))
+    assert losses.draw_unjudged(lost) is None
 
 
 def test_more_arms_than_a_panel_holds_have_several(study: Study) -> None:
