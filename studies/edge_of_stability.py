@@ -121,8 +121,7 @@ QUADRATIC = judgement(
         "share of LRs around 2/λmax at which descent converges if and only if it is below",
         "threshold",
         "Of six learning rates around 2/λmax, {estimate} converge if below it and diverge if above",
-        clause="a",
-        **above(0.999, refuted=0.9, unit="share"),
+        **above(0.999, refuted=0.9, unit="share", clause="a"),
     ),
     quadratic("the fastest LR over 2 / (λmax + λmin)", "best_lr", clause="b", **AS_DERIVED),
     quadratic("error left a step at the fastest LR, over (κ - 1) / (κ + 1)", "best_rate", clause="c", **AS_DERIVED),
@@ -193,23 +192,17 @@ SHARPNESS = judgement(
 
 EVERY_OTHER = "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up"
 RISES, FALLS = "share of steps at the edge whose loss rises", "share of windows of 100 steps at the edge whose loss falls"
+MOST = above(0.8, refuted=0.5, unit="share")
 NONMONOTONE = judgement(
     "eos.nonmonotone",
     *of_each(
         RISES,
         "rising_steps",
         "the loss rises in {estimate} of the steps",
-        clause="a",
         expected=predicted(0.5, EVERY_OTHER, spread=0.1),
-        **above(0.1, refuted=0.02, unit="share"),
+        **above(0.1, refuted=0.02, unit="share", clause="a"),
     ),
-    *of_each(
-        FALLS,
-        "falling_windows",
-        "the loss falls over {estimate} of 100-step windows",
-        clause="b",
-        **above(0.8, refuted=0.5, unit="share"),
-    ),
+    *of_each(FALLS, "falling_windows", "the loss falls over {estimate} of 100-step windows", clause="b", **MOST),
     reported={
         **{
             f"{words}, {run.name}": (run.edge(of), "share")

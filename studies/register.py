@@ -13,9 +13,8 @@ states the first. Every place of a side is among the sources, too; a document th
 source is right by arithmetic.
 
 `measure`: what has to be measured, and the rule; η* is the LR with the lowest final loss, CI the 95% interval over seeds.
-"(ours)" marks thresholds of ours. Of lettered clauses each has to hold, and is decided by criteria that name its letter; what
-is reported decides nothing. Thresholds were fixed before the first run; a change needs a written reason and a new version of
-the study.
+"(ours)" marks thresholds of ours. Each lettered clause has to hold, decided by criteria that name it; what is reported decides
+nothing. Thresholds were fixed before the first run; a change needs a written reason and a new version of the study.
 """
 
 from typing import Any
@@ -127,8 +126,7 @@ _CLAIMS = {
             "one epoch: a ramp takes one epoch [TD Learning Rate Finder]",
             "few batches: a ramp from 1e-7 takes a few batches, so the LR would have to grow 25–50x in each [CP advanced Q3]",
         ),
-        measure="pick of a 1000-step over that of a 100-step ramp (CNNs: 300): CI within 2x: (a) divergence; (b) steepest"
-        " point",
+        measure="pick of a 1000-step over that of a 100-step ramp (CNNs: 300): CI within 2x: (a) divergence; (b) steepest",
     ),
     "finder.ratio": _claim(
         paraphrase="updates are about 1e-3 of the weights in most layers over the first few thousand steps of a healthy run",
@@ -224,8 +222,8 @@ _CLAIMS = {
         paraphrase="the gradient noise scale grows during training, and the best batch size with it",
         short="The gradient noise scale grows during training",
         sources="GL Q15; GL Q34",
-        measure="noise scale past the target over that of the first 5%: CI > 1.25 (ours) everywhere, refuted < 1; reported: a"
-        " plateau",
+        measure="noise scale past the target over that of the first 5%: CI > 1.25 (ours) on every workload, refuted < 1;"
+        " reported: a plateau",
     ),
     "crit.range": _claim(
         paraphrase="the critical batch size depends on the task, from about 1,000 to millions of tokens",
@@ -626,8 +624,7 @@ _CLAIMS = {
         short="Under muP activations neither grow nor vanish with width",
         sources="GL Q35",
         own=True,
-        measure="slope of log activation size on log width, mean over steps 1–5: (a) logits; (b) last block: within ±0.1"
-        " (ours)",
+        measure="slope of log activation size on log width, over steps 1–5, within ±0.1 (ours): (a) logits; (b) last block",
     ),
     "mup.depth": _claim(
         paraphrase="without muP the best LR depends not only on width, but also on depth and architectural details",
@@ -678,8 +675,7 @@ _CLAIMS = {
         sources="TB 2; TB 4; TB 1; GL Q11; GL Q12; GL Q42",
         regime="an LR in the sweet spot",
         sides=(SMOOTH, SPIKES),
-        measure="slope of log norm on log step after the first tenth: CI ≤ −0.1 (ours), refuted ≥ 0; reported: at a constant"
-        " LR",
+        measure="slope of log norm on log step after a tenth: CI ≤ −0.1 (ours), refuted ≥ 0; reported: at a constant LR",
     ),
     "lr.layers_differ": _claim(
         paraphrase="a good-looking loss can hide one layer that hardly moves and another that explodes; update-to-weight ratios"
@@ -705,7 +701,7 @@ _CLAIMS = {
         quantifier="most",
         regime="healthy runs",
         measure="of the loss reduction (ours): (a) ≤ half is left a tenth of the run after warmup; (b) the loss flattens by 1%"
-        " from the first third to the second; (c) by 0.5% to the last; (d) half way validation is ≤ 10% above training loss",
+        " from the first third to the second; (c) by 0.5% to the last; (d) half way validation is ≤ 10% above training",
     ),
     "lr.grad_not_loss": _claim(
         paraphrase="the gradient norm shows why a loss is flat: near zero means a critical point, normal too small an LR, huge"
@@ -754,8 +750,8 @@ _CLAIMS = {
         regime="quadratic losses",
         lost="all three formulas in GL Q3",
         ungraded=("GL",),
-        measure="(a) descent converges at LRs around 2/λmax if and only if below it; (b) fastest at 2/(λmax+λmin), (c) by"
-        " (κ−1)/(κ+1) per step, to 0.1%; (d) most runs diverge at 2.01/λmax; (e) most do not at 1.99/λmax",
+        measure="(a) descent converges at LRs around 2/λmax if and only if below it; (b) it is fastest at 2/(λmax+λmin), to"
+        " 0.1%; (c) by (κ−1)/(κ+1) per step, to 0.1%; (d) most runs diverge at 2.01/λmax; (e) most do not at 1.99/λmax",
     ),
     "eos.sharpness": _claim(
         paraphrase="training drives a deep network's sharpness up to the stability limit 2/LR and holds it there",
@@ -822,8 +818,7 @@ _CLAIMS = {
             "6 GB: batch 32 to 8 saves 6 GB of parts that sum to 31 GB [SG Single GPU Training Strategy]",
             "not always: a smaller batch does not always cure running out of memory [SG Edge Cases and Follow-Up Questions]",
         ),
-        measure="memory of a 7B GPT, within a tenth: (a) 4x at batch 32 over 8; (b) slope on B of 1, log-log; reported:"
-        " activations",
+        measure="memory of a 7B GPT, to a tenth: (a) 4x at batch 32 over 8; (b) log-log slope 1 on B; reported: activations",
     ),
     "noise.temperature": _claim(
         paraphrase="SGD's implicit regularization is set by the ratio of LR to batch size",
