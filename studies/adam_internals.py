@@ -63,10 +63,11 @@ def late_spikes(beta2: str, lr: float) -> Observed:
     return Curve(arm=f"beta2_{beta2}", of="train_loss_spikes", value=lr, first=0.5) * 1000
 
 
-def time_constant(moment: str, steps: float, says: str) -> Criterion:
+def time_constant(clause: str, moment: str, steps: float, says: str) -> Criterion:
     """`steps` to within a factor of two; a factor of four refutes."""
     return Criterion(
         name=f"time constant of the uncorrected {moment} moment, steps",
+        clause=clause,
         observe=computed("adam.uncorrected", f"{moment}_moment_steps"),
         **inside(steps / 2, 2 * steps, refuted=(steps / 4, 4 * steps), unit="steps"),
         says=says,
@@ -75,10 +76,11 @@ def time_constant(moment: str, steps: float, says: str) -> Criterion:
 
 BIAS = judgement(
     "adam.bias",
-    time_constant("first", 10, "Without bias correction, the first moment is too small for {estimate}"),
-    time_constant("second", 1000, "Without it, the second moment is too small for {estimate}"),
+    time_constant("a", "first", 10, "Without bias correction, the first moment is too small for {estimate}"),
+    time_constant("b", "second", 1000, "Without it, the second moment is too small for {estimate}"),
     Criterion(
         name="first step without correction over the first with it",
+        clause="c",
         observe=computed("adam.uncorrected", "first_step"),
         **above(1.1, refuted=0.9, null=1.0, unit="x"),
         says="The first step is {larger} without correction",
@@ -108,12 +110,14 @@ EPSILON = judgement(
     "adam.epsilon",
     Criterion(
         name="largest error of LR x gradient / epsilon as the step, far below epsilon",
+        clause="a",
         observe=computed("adam.small_gradients", "error"),
         **below(0.02, refuted=0.1, unit="share"),
         says="For gradients at least 100 times below epsilon, Adam's step is LR x gradient / epsilon to within {estimate}",
     ),
     Criterion(
         name="largest step over gradient, over LR / epsilon",
+        clause="b",
         observe=computed("adam.small_gradients", "cap"),
         **below(1.001, refuted=1.1, unit="x"),
         says="At constant gradients, the largest step is {estimate} LR x gradient / epsilon",
@@ -199,6 +203,7 @@ OUTLIER = judgement(
         outlier_adds("memory", last=0.6),
         "In the tenth of the run after an outlier, its memory in the second moment alone {costs} of the loss reduction",
         by=0.01,
+        clause="a",
         alternatives={
             "in the whole half after it": outlier_adds("memory"),
             "in the last tenth": outlier_adds("memory", first=0.9),
@@ -209,6 +214,7 @@ OUTLIER = judgement(
         outlier_adds("whole", "kick", first=0.9),
         "After the outlier's own step, its memory {costs} of the loss reduction",
         by=0.01,
+        clause="b",
     ),
     right={"supported": "memory", "refuted": "kick"},
     reported={

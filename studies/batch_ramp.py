@@ -77,6 +77,7 @@ EQUIVALENT = judgement(
         "Raising the batch size instead of lowering the LR {costs} of the loss reduction",
         times=1.0,
         spread=0.0105,
+        clause="a",
         alternatives={"at half the LR": over_lowered("ramp", times=0.5)},
     ),
     same_loss(
@@ -84,9 +85,11 @@ EQUIVALENT = judgement(
         "At twice the LR, raising the batch size {costs} of the loss reduction",
         times=2.0,
         spread=0.009,
+        clause="b",
     ),
     Criterion(
         name="time of the run whose batch is raised, over that of the other",
+        clause="c",
         observe=TIME,
         **below(0.9, refuted=1.0, null=1.0, unit="x"),
         says="With a raised batch size, a run takes {estimate} the time",

@@ -309,6 +309,7 @@ def critical_tokens(scale: str, context: int, workload: str, model: str = "the G
     """Whether a GPT's critical batch size lies in the documents' range."""
     return Criterion(
         name=f"critical batch size in tokens, {workload}",
+        clause="b",
         observe=GPT.critical_batch * context,
         says=f"The critical batch size of {model} is {{estimate}}",
         scales=(scale,),
@@ -439,6 +440,7 @@ RANGE = judgement(
     "crit.range",
     Criterion(
         name="critical batch size with noisy labels over that with clean ones, MLP with SGD",
+        clause="a",
         observe=NOISY_LATE.critical_batch / MLP.critical_batch,
         says=("With 60% random labels, the critical batch size of the same model on the same images is {estimate} as large"),
         **DEPENDS,

@@ -284,14 +284,14 @@ def flat(plateau: Plateau, panel: str | None = None) -> Criterion:
     )
 
 
-def no_gain(raising: str, plateau: Plateau, panel: str | None = None) -> Criterion:
+def no_gain(raising: str, plateau: Plateau, **options: Any) -> Criterion:
     """Raising gains nothing that matters; a gain of 2% of the loss reduction refutes."""
     return Criterion(
         name=f"{raising} against staying, {plateau.words}",
-        panel=panel,
         observe=plateau.gap("ten_times"),
         **above(-0.005, refuted=-0.02, unit="relative"),
         says=f"On a plateau {plateau.words}, raising the LR tenfold {{costs}} of the loss reduction compared with keeping it",
+        **options,
     )
 
 
@@ -300,9 +300,10 @@ def lower_and_never_raise(plateau: Plateau) -> tuple[Criterion, ...]:
         f"staying against x0.1, {plateau.words}",
         plateau.gap("stay", "tenth"),
         f"On a plateau {plateau.words}, keeping the LR {{costs}} of the loss reduction compared with a tenth of it",
+        clause="a",
         panel=plateau.panel,
     )
-    return flat(plateau, plateau.panel), lower, no_gain("x10", plateau, plateau.panel)
+    return flat(plateau, plateau.panel), lower, no_gain("x10", plateau, clause="b", panel=plateau.panel)
 
 
 def raised(plateau: Plateau, *switches: str) -> dict[str, Any]:

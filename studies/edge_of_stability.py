@@ -87,10 +87,10 @@ def quadratic(name: str, number: str, says: str = "", **options: Any) -> Criteri
     return Criterion(name=name, observe=computed("descent.quadratic", number), says=says, **options)
 
 
-def order(method: str, number: str, **regions: Any) -> Criterion:
+def order(method: str, number: str, **options: Any) -> Criterion:
     """The order of convergence near a minimum."""
     says = f"Near a minimum, the error of {method} scales as (previous error)^{{estimate}}"
-    return Criterion(name=f"order of {method}", observe=computed("descent.near_a_minimum", number), says=says, **regions)
+    return Criterion(name=f"order of {method}", observe=computed("descent.near_a_minimum", number), says=says, **options)
 
 
 def of_each(name: str, of: str, says: str, **options: Any) -> tuple[Criterion, ...]:
@@ -101,10 +101,10 @@ def of_each(name: str, of: str, says: str, **options: Any) -> tuple[Criterion, .
     )
 
 
-def diverges(arm: str, lr: float, **regions: Any) -> Criterion:
+def diverges(arm: str, lr: float, **options: Any) -> Criterion:
     """Runs in the bowl, at an LR in units of 1/λmax."""
     name = f"share of runs that diverge at {lr}/λmax"
-    return Criterion(name=name, observe=FailureRate(arm=arm, tuned_for=arm), scales=ENOUGH_SEEDS, **regions)
+    return Criterion(name=name, observe=FailureRate(arm=arm, tuned_for=arm), scales=ENOUGH_SEEDS, **options)
 
 
 def highest(arm: str, limit: float, **options: Any) -> EdgeSharpness:
@@ -121,12 +121,12 @@ QUADRATIC = judgement(
         "share of LRs around 2/λmax at which descent converges if and only if it is below",
         "threshold",
         "Of six learning rates around 2/λmax, {estimate} converge if below it and diverge if above",
-        **above(0.999, refuted=0.9, unit="share"),
+        **above(0.999, refuted=0.9, unit="share", clause="a"),
     ),
-    quadratic("the fastest LR over 2 / (λmax + λmin)", "best_lr", **AS_DERIVED),
-    quadratic("error left a step at the fastest LR, over (κ - 1) / (κ + 1)", "best_rate", **AS_DERIVED),
-    diverges("above", ABOVE, **above(0.5, unit="share")),
-    diverges("below", BELOW, **below(0.5, unit="share")),
+    quadratic("the fastest LR over 2 / (λmax + λmin)", "best_lr", clause="b", **AS_DERIVED),
+    quadratic("error left a step at the fastest LR, over (κ - 1) / (κ + 1)", "best_rate", clause="c", **AS_DERIVED),
+    diverges("above", ABOVE, clause="d", **above(0.5, unit="share")),
+    diverges("below", BELOW, clause="e", **below(0.5, unit="share")),
     note="The engine's SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
     if_supported="If the curvature is known, set the learning rate below 2/λmax.",
     if_refuted="Do not use quadratic theory as a bound on the learning rate.",
@@ -134,8 +134,8 @@ QUADRATIC = judgement(
 
 NEWTON = judgement(
     "eos.newton",
-    order("Newton's method", "newton_order", **inside(1.85, 2.15, refuted=AtMost(value=1.5))),
-    order("gradient descent", "descent_order", **inside(0.95, 1.05, refuted=AtLeast(value=1.5))),
+    order("Newton's method", "newton_order", clause="a", **inside(1.85, 2.15, refuted=AtMost(value=1.5))),
+    order("gradient descent", "descent_order", clause="b", **inside(0.95, 1.05, refuted=AtLeast(value=1.5))),
     reported={
         "error factor of descent per step, over (κ - 1) / (κ + 1)": (computed("descent.near_a_minimum", "descent_rate"), "x")
     },
@@ -192,6 +192,7 @@ SHARPNESS = judgement(
 
 EVERY_OTHER = "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up"
 RISES, FALLS = "share of steps at the edge whose loss rises", "share of windows of 100 steps at the edge whose loss falls"
+MOST = above(0.8, refuted=0.5, unit="share")
 NONMONOTONE = judgement(
     "eos.nonmonotone",
     *of_each(
@@ -199,11 +200,9 @@ NONMONOTONE = judgement(
         "rising_steps",
         "the loss rises in {estimate} of the steps",
         expected=predicted(0.5, EVERY_OTHER, spread=0.1),
-        **above(0.1, refuted=0.02, unit="share"),
+        **above(0.1, refuted=0.02, unit="share", clause="a"),
     ),
-    *of_each(
-        FALLS, "falling_windows", "the loss falls over {estimate} of 100-step windows", **above(0.8, refuted=0.5, unit="share")
-    ),
+    *of_each(FALLS, "falling_windows", "the loss falls over {estimate} of 100-step windows", clause="b", **MOST),
     reported={
         **{
             f"{words}, {run.name}": (run.edge(of), "share")

@@ -46,10 +46,11 @@ def lone_gradients(number: str) -> Computed:
     return computed("sparse.lone_gradients", number)
 
 
-def lowers_loss(arm: str, tokens: str, name: str, remedy: str, says: str) -> Criterion:
+def lowers_loss(clause: str, arm: str, tokens: str, name: str, remedy: str, says: str) -> Criterion:
     """An arm with its own tuned LR ends lower on some tokens than plain Adam."""
     return Criterion(
         name=name,
+        clause=clause,
         panel=remedy,
         observe=token_loss_gap(arm, tokens),
         **below(-0.01, refuted=0.0, null=0.0, margin=0.005, unit="relative"),
@@ -70,6 +71,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
     return (
         Criterion(
             name=f"slope of a row's movement per occurrence on its token's frequency ({remedy})",
+            clause="a",
             panel=remedy,
             observe=slope("plain"),
             expected=EXPECTED_SLOPE,
@@ -79,6 +81,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
         ),
         Criterion(
             name=f"slope of a row's movement per occurrence, Adam's less SGD's ({remedy})",
+            clause="b",
             panel=remedy,
             observe=length_slope("plain") - length_slope("sgd"),
             says="The exponent of the absolute movement is {lower} for Adam than for SGD",
@@ -86,6 +89,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             **FALLING,
         ),
         lowers_loss(
+            "c",
             arm,
             "rare",
             f"loss on rare tokens, {remedy}, over plain Adam's",
@@ -93,6 +97,7 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             f"With {remedy} and a tuned LR, the loss on rare tokens is {{lower}}",
         ),
         lowers_loss(
+            "d",
             "fast",
             "common",
             f"loss on common tokens, {FAST}, over plain Adam's ({remedy})",

@@ -131,6 +131,7 @@ SHARPER = judgement(
     "gen.sharper",
     Criterion(
         name="sharpness of batch 256 over batch 16 at equal training loss, one LR",
+        clause="a",
         panel="one LR",
         observe=sharper("large_updates", ONE_LR),
         expected=predicted(
@@ -145,6 +146,7 @@ SHARPER = judgement(
     ),
     Criterion(
         name="sharpness of batch 256 over batch 16 at equal training loss, each at its best LR",
+        clause="b",
         panel="best LR of each",
         observe=sharper("large_epochs", BEST_LARGE),
         says="At each one's best LR and a training loss of 0.8 nats, batch 256 is {estimate} as sharp as batch 16",

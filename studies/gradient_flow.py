@@ -169,7 +169,7 @@ def gained(arm: str, *best_of: str) -> LossGap:
     return LossGap(left=FinalLoss(arm=f"{arm}_frozen"), right=FinalLoss(arm=arm), best_of=best_of)
 
 
-def similar(arm: str, when: str) -> Criterion:
+def similar(clause: str, arm: str, when: str) -> Criterion:
     def spread(curves: dict[str, Any]) -> Curve:
         return Curve(arm=arm, value=BEST[arm], **curves, **TIMES[when])
 
@@ -179,6 +179,7 @@ def similar(arm: str, when: str) -> Criterion:
         f"largest gradient norm of a weight matrix over the smallest {when}",
         spread(NORMS),
         f"In the {NAMES[arm]}, the largest gradient norm of a matrix is {{estimate}} the smallest {when}",
+        clause=clause,
         **below(10.0, refuted=10.0, unit="x"),
         alternatives={name: spread(curves) for name, curves in others.items()},
     )
@@ -186,7 +187,7 @@ def similar(arm: str, when: str) -> Criterion:
 
 SIMILAR = judgement(
     "flow.healthy",
-    *(similar(arm, when) for arm in HEALTHY for when in TIMES),
+    *(similar(clause, arm, when) for arm in HEALTHY for clause, when in zip("abc", TIMES, strict=True)),
     right={"refuted": "differ"},
     reported={
         **{
@@ -234,6 +235,7 @@ def vanishes(deep: Deep) -> tuple[Criterion, ...]:
             "how far the first layer moves, over how far the last one does",
             moved(deep.arm),
             f"With {deep.words}, the first layer moves {{estimate}} as far as the last one",
+            clause="a",
             **below(0.1, refuted=0.5, unit="x"),
             alternatives={"over how far that of a network with residuals and norms moves": (far / twin_far)},
         ),
@@ -249,6 +251,7 @@ def gains_little(deep: Deep) -> Criterion:
         f"share of the fall that {GAINS}",
         gained(deep.arm, deep.arm, deep.twin),
         f"With {deep.words}, training the first half of the layers gains {{estimate}} of a healthy network's loss reduction",
+        clause="b",
         **below(0.05, refuted=0.2, unit="share"),
     )
 
@@ -347,6 +350,7 @@ def dies(optimizer: str) -> tuple[Criterion, ...]:
             "share of dead ReLUs that some held-out example wakes",
             at_the_end(optimizer, "awake_units"),
             f"With {name}, held-out examples activate {{estimate}} of the ReLUs that are dead on training examples",
+            clause="a",
             **below(0.05, refuted=0.2, unit="share"),
         ),
         criterion(
@@ -354,6 +358,7 @@ def dies(optimizer: str) -> tuple[Criterion, ...]:
             "share of ReLUs above the first layer, dead half-way, that are alive at the end",
             at_the_end(optimizer, "revived_units_deeper"),
             f"With {name}, {{estimate}} of the deeper ReLUs that are dead halfway are active at the end",
+            clause="b",
             **below(0.05, refuted=0.2, unit="share"),
         ),
     )
@@ -420,6 +425,7 @@ def zero_and_not_converged(words: str, arm: str) -> tuple[Criterion, ...]:
             "gradient norm at the end over that of a healthy network at its start",
             norm_left(arm),
             f"With {words}, the gradient norm ends at {{estimate}} the initial norm of a healthy network",
+            clause="a",
             **below(0.01, refuted=0.1, null=1.0, unit="x"),
         ),
         criterion(
@@ -427,6 +433,7 @@ def zero_and_not_converged(words: str, arm: str) -> tuple[Criterion, ...]:
             "share of a healthy network's fall that is lost",
             lost(arm, "twin"),
             f"With {words}, {{estimate}} of the loss reduction is lost",
+            clause="b",
             null=0.0,
             claimed=AtLeast(value=0.9),
             refuted=AtMost(value=0.5),

@@ -167,12 +167,14 @@ MEMORY = judgement(
     "noise.memory",
     Criterion(
         name="memory at batch 32 over 8",
+        clause="a",
         observe=computed("memory.levers", "batch"),
         **inside(3.6, 4.4, unit="x"),
         says="At batch 32, a 7B GPT takes {estimate} the memory of batch 8",
     ),
     Criterion(
         name="exponent of all memory on the batch size, 1 to 256",
+        clause="b",
         observe=computed("noise.memory", "exponent"),
         **inside(0.9, 1.1),
         says="From batch size B = 1 to 256, the memory of a 7B GPT scales as B^{estimate}",
@@ -202,13 +204,14 @@ TEMPERATURE = judgement(
     *(
         Criterion(
             name=f"share of the variance of the {words} that lies between lines of equal LR over batch",
+            clause=clause,
             observe=explained("LR over batch", of),
             # Null: three meaningless lines of three arms have two of eight degrees of freedom.
             **above(0.75, refuted=0.25, null=0.25, unit="share"),
             says=f"LR over batch size explains {{estimate}} of the variance in {words}",
             alternatives={"after half of the training": explained("half", of)},
         )
-        for of, words in WORDS.items()
+        for clause, (of, words) in zip("ab", WORDS.items(), strict=True)
     ),
     right={"supported": "in proportion"},
     reported={

@@ -238,7 +238,7 @@ def tenth_beats_steepest(setup: Setup) -> Criterion:
     )
 
 
-def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
+def stable(clause: str, setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
     """name, what: the pick's name in the criterion and in its sentence."""
     short, other = setup.short_ramps
 
@@ -254,6 +254,7 @@ def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
             f"{other} steps for the short ramp": moved(other),
             **{words: moved(smoothing=weight) for words, weight in smoothings.items()},
         },
+        clause=clause,
         **prediction(1.0, ANY_RAMP, RAMP_SPREADS[name].get(setup)),
         **STABLE,
     )
@@ -262,8 +263,8 @@ def stable(setup: Setup, name: str, what: str, reading: Settings) -> Criterion:
 def independent_of_the_ramp(setup: Setup) -> tuple[Criterion, Criterion]:
     """Of both picks."""
     return (
-        stable(setup, "divergence", "LR of divergence", HALFWAY),
-        stable(setup, "steepest point", "steepest point", STEEPEST),
+        stable("a", setup, "divergence", "LR of divergence", HALFWAY),
+        stable("b", setup, "steepest point", "steepest point", STEEPEST),
     )
 
 

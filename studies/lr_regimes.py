@@ -186,12 +186,14 @@ def edge(setup: Setup) -> tuple[Criterion, ...]:
             "LR that loses half of the fall over the last within 5% of it",
             half / good,
             f"The {setup.panel} loses half of the loss reduction at {{estimate}} its last good LR",
+            clause="a",
             **below(3.0, refuted=3.0, unit="x"),
         ),
         setup.criterion(
             "share of the fall lost at three times the best LR",
             LossGap(left=at_three_times, right=TunedLoss(arm=setup.name)),
             f"At three times its best LR, the {setup.panel} loses {{estimate}} of the loss reduction",
+            clause="b",
             **above(0.25, refuted=0.05, null=0.0, margin=0.05),
         ),
     )
@@ -231,6 +233,7 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
             "steps to 80% of the fall at a tenth of the LR over those at it",
             slower(setup, 0.8),
             f"At a tenth of its best LR, the {setup.panel} needs {{estimate}} the steps",
+            clause="a",
             **above(3.0, refuted=1.5, null=1.0, margin=1.5, unit="x"),
             alternatives={"to half of the fall": slower(setup, 0.5)},
         ),
@@ -238,6 +241,7 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
             "share of the fall lost at a tenth of the LR in as many steps",
             lost_below(setup, 10),
             f"At a tenth of its best LR and equal steps, the {setup.panel} loses {{estimate}} of the loss reduction",
+            clause="b",
             **above(0.05, refuted=0.01, null=0.0, margin=0.01),
         ),
     )
@@ -282,6 +286,7 @@ TOO_HIGH = judgement(
             "share of evaluations at which the loss rises, too high an LR less the best",
             rises(setup, setup.too_high) - rises(setup, setup.best),
             f"Too high an LR adds {{estimate}} to the fraction of evaluations at which the loss of the {setup.panel} rises",
+            clause="a",
             **above(0.1, refuted=0.0, null=0.0, margin=0.05, unit=""),
         )
         for setup in THAT_TRAIN
@@ -291,6 +296,7 @@ TOO_HIGH = judgement(
             f"gradient norm, {OVER_BEST}",
             too_high_over_best(setup, "probe_gradient_norm"),
             f"At too high an LR, the gradient norm of the {setup.panel} is {{estimate}} that at the best LR",
+            clause="b",
             **above(2.0, refuted=1.0, null=1.0, margin=1.2, unit="x"),
             alternatives={"over what it is at the first step": over_first_step(setup)},
         )
@@ -345,20 +351,21 @@ def apart(setup: Setup, variant: str = "") -> Observed:
     return most / least
 
 
-def looks_good(setup: Setup, variant: str, what: str) -> Criterion:
+def looks_good(clause: str, setup: Setup, variant: str, what: str) -> Criterion:
     return setup.criterion(
         f"share of the fall lost with {what}",
         setup.share_of_fall(FinalLoss(arm=setup.arm(variant)), setup.loss_at(setup.best)),
         f"With {what}, the {setup.panel} loses {{estimate}} of the loss reduction",
         kind=no_worse,
+        clause=clause,
         margin=0.05,
     )
 
 
 def layers_differ(setup: Setup) -> tuple[Criterion, ...]:
     return (
-        looks_good(setup, "stuck", "one matrix at a hundredth of the LR"),
-        looks_good(setup, "wild", "one matrix at thirty times the LR"),
+        looks_good("a", setup, "stuck", "one matrix at a hundredth of the LR"),
+        looks_good("b", setup, "wild", "one matrix at thirty times the LR"),
         setup.criterion(
             "spread of the matrices' update ratios with one stuck over that without",
             apart(setup, "stuck") / apart(setup),
@@ -401,12 +408,13 @@ def bend(setup: Setup, shares: tuple[float, ...], variant: str = "") -> LossGap:
 THIRDS = (0.05, 0.325, 0.6, 0.875)
 
 
-def bends(setup: Setup, one: str, other: str, shares: tuple[float, ...], by: float) -> Criterion:
+def bends(clause: str, setup: Setup, one: str, other: str, shares: tuple[float, ...], by: float) -> Criterion:
     return setup.criterion(
         f"bend of the training loss from the {one} third after warmup to the {other}",
         bend(setup, shares),
         f"After warmup, the loss of the {setup.panel} flattens from the {one} third to the {other} by {{estimate}}",
         kind=exceeds,
+        clause=clause,
         by=by,
         alternatives={"at a constant LR": bend(setup, shares, "constant")},
     )
@@ -419,15 +427,17 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
             "share of the fall that is left a tenth of the run after warmup",
             setup.share_of_fall(train_loss(setup, 0.15), train_loss(setup, THIRDS[-1])),
             f"A tenth of the run after warmup, {{estimate}} of the loss reduction of the {setup.panel} is left",
+            clause="a",
             **below(0.5, refuted=0.7),
         ),
-        bends(setup, "first", "second", THIRDS[:3], by=0.01),
-        bends(setup, "second", "last", THIRDS[1:], by=0.005),
+        bends("b", setup, "first", "second", THIRDS[:3], by=0.01),
+        bends("c", setup, "second", "last", THIRDS[1:], by=0.005),
         setup.criterion(
             "validation loss above training loss half way",
             setup.share_of_fall(half_way, setup.mean("train_loss", setup.best, "constant", first=0.45, last=0.55)),
             f"Halfway, the validation loss of the {setup.panel} is {{estimate}} of the loss reduction above its training loss",
             kind=no_worse,
+            clause="d",
             margin=0.1,
         ),
     )

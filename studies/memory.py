@@ -49,10 +49,14 @@ def time_over(arm: str, other: str) -> SpeedUp:
     return SpeedUp(arm=other, reference=arm)
 
 
-def lever(name: str, number: str, says: str, times: float) -> Criterion:
+def lever(clause: str, name: str, number: str, says: str, times: float) -> Criterion:
     """A lever's factor agrees with the document's to within a tenth."""
     return Criterion(
-        name=name, observe=computed("memory.levers", number), says=says, **inside(0.9 * times, 1.1 * times, unit="x")
+        name=name,
+        clause=clause,
+        observe=computed("memory.levers", number),
+        says=says,
+        **inside(0.9 * times, 1.1 * times, unit="x"),
     )
 
 
@@ -110,12 +114,14 @@ PEAK = judgement(
     "mem.accumulation_peak",
     Criterion(
         name="exponent of the peak on the number of micro-batches of one size",
+        clause="a",
         observe=computed("memory.accumulation_peak", "exponent"),
         says="With k accumulated micro-batches of one size, peak activation memory scales as k^{estimate}",
         **inside(-0.02, 0.02, refuted=AtLeast(value=0.5)),
     ),
     Criterion(
         name="exponent of the peak on the number of parts of one batch",
+        clause="b",
         observe=computed("memory.accumulation_peak", "parted_exponent"),
         says="With one batch split into k parts, peak activation memory scales as k^{estimate}",
         **below(-0.9, refuted=-0.5),
@@ -132,12 +138,14 @@ CHECKPOINTS = judgement(
     "mem.checkpoint_memory",
     Criterion(
         name="exponent of the peak on depth, as many checkpoints as its root",
+        clause="a",
         observe=computed("memory.depth", "root"),
         says="With √depth checkpoints, peak activation memory scales as depth^{estimate}",
         **inside(0.45, 0.6, refuted=AtLeast(value=0.8)),
     ),
     Criterion(
         name="exponent of the peak on depth, all kept",
+        clause="b",
         observe=computed("memory.depth", "kept"),
         says="Without checkpoints, peak activation memory scales as depth^{estimate}",
         **inside(0.95, 1.05, refuted=AtMost(value=0.75)),
@@ -210,14 +218,16 @@ ADAM_STATES = judgement(
 
 LEVERS = judgement(
     "mem.levers",
-    lever("memory at batch 32 over 8", "batch", "At batch 32, a 7B GPT takes {estimate} the memory of batch 8", 4.0),
+    lever("a", "memory at batch 32 over 8", "batch", "At batch 32, a 7B GPT takes {estimate} the memory of batch 8", 4.0),
     lever(
+        "b",
         "memory at 2048 tokens over 1024",
         "sequence",
         "At 2,048 tokens, a 7B GPT takes {estimate} the memory of 1,024 tokens",
         2.0,
     ),
     lever(
+        "c",
         "memory in FP32 over mixed precision",
         "precision",
         "In FP32, a 7B GPT takes {estimate} the memory of mixed precision",

@@ -216,6 +216,7 @@ def keeps_lr(width: int, base_width: int, **options: Any) -> Criterion:
         regret("mup", width, base_width),
         f"Under muP, width {width} loses {{estimate}} of its loss reduction at the best learning rate of width {base_width}",
         margin=0.01,
+        clause="a",
         unit="share",
         **options,
     )
@@ -224,6 +225,7 @@ def keeps_lr(width: int, base_width: int, **options: Any) -> Criterion:
 def standard_loses_more(width: int, base_width: int, scales: tuple[str, ...]) -> Criterion:
     return Criterion(
         name=f"share of the fall lost from width {base_width} to {width}, standard minus muP",
+        clause="b",
         observe=regret("sp", width, base_width) - regret("mup", width, base_width),
         **above(0.01, refuted=0.0, null=0.0, unit="share"),
         says=f"From width {base_width} to {width}, keeping the learning rate loses {{estimate}} more of the loss reduction in"
@@ -265,9 +267,10 @@ def trained(arms: Arms, tap: int = LOGITS) -> MeanActivationSlope:
     return MeanActivationSlope(points=arms, tap=tap, steps=2, end=True, at=2.0**-8)
 
 
-def flat(name: str, tap: int, spread: float, says: str) -> Criterion:
+def flat(clause: str, name: str, tap: int, spread: float, says: str) -> Criterion:
     return Criterion(
         name=f"slope of the {name} over five steps, muP",
+        clause=clause,
         observe=over_five_steps(CHECKED_MUP, tap),
         test="equivalence",
         null=0.0,
@@ -280,8 +283,8 @@ def flat(name: str, tap: int, spread: float, says: str) -> Criterion:
 
 COORD_CHECK = judgement(
     "mup.coord_check",
-    flat("logits", LOGITS, 0.03, "the logits scale"),
-    flat("last block", LAST_BLOCK, 0.05, "the output of the last block scales"),
+    flat("a", "logits", LOGITS, 0.03, "the logits scale"),
+    flat("b", "last block", LAST_BLOCK, 0.05, "the output of the last block scales"),
     # The check must show the growth without muP.
     Criterion(
         name="slope of the logits over five steps, standard parametrization",

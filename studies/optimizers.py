@@ -102,12 +102,14 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
     return (
         Criterion(
             name=f"Lion's state over AdamW's, {panel}",
+            clause="a",
             panel=panel,
             observe=computed("optimizers.state", "lion_over_adam"),
             **inside(0.49, 0.51, refuted=(0.4, 0.6), null=1.0, unit="share"),
         ),
         Criterion(
             name=f"AdamW's best LR over Lion's, {panel}",
+            clause="b",
             panel=panel,
             observe=lr_over(adamw, lion),
             **inside(3.0, 10.0, refuted=(1.5, 20.0), null=1.0, unit="x"),
@@ -118,26 +120,29 @@ def lion_replaces_adamw(batch: int) -> tuple[Criterion, ...]:
             f"tuned loss of Lion, less AdamW's, of the fall, {panel}",
             loss_gap(lion, adamw),
             f"At {panel}, Lion {{costs}} of the loss reduction compared with AdamW",
+            clause="c",
             panel=panel,
         ),
     )
 
 
-def below_one(batch: int, name: str, observe: Any, says: str, at_most: float = 1.0) -> Criterion:
+def below_one(clause: str, batch: int, name: str, observe: Any, says: str, at_most: float = 1.0) -> Criterion:
     """A ratio of Lion or Sophia over AdamW."""
     panel, regions = f"batch {batch}", below(at_most, refuted=1.0, null=1.0, unit="x")
-    return Criterion(name=f"{name}, {panel}", panel=panel, observe=observe, says=f"At {panel}, {says}", **regions)
+    return Criterion(
+        name=f"{name}, {panel}", clause=clause, panel=panel, observe=observe, says=f"At {panel}, {says}", **regions
+    )
 
 
 def sophia_saves(batch: int) -> tuple[Criterion, Criterion]:
     """Sophia reaches AdamW's loss with fewer steps and gradients."""
     steps = LengthRatio(anchor=f"adamw_{batch}", points=tuple((length, sophia(batch, length)) for length in LENGTHS))
 
-    def saves(what: str, observe: Any, at_most: float) -> Criterion:
+    def saves(clause: str, what: str, observe: Any, at_most: float) -> Criterion:
         says = f"Sophia needs {{estimate}} AdamW's {what} for the same loss"
-        return below_one(batch, f"{what} of Sophia over AdamW's for the same tuned loss", observe, says, at_most)
+        return below_one(clause, batch, f"{what} of Sophia over AdamW's for the same tuned loss", observe, says, at_most)
 
-    return saves("steps", steps, at_most=0.8), saves("gradients", steps * EXTRA_GRADIENTS, at_most=0.9)
+    return saves("a", "steps", steps, at_most=0.8), saves("b", "gradients", steps * EXTRA_GRADIENTS, at_most=0.9)
 
 
 def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
@@ -153,17 +158,18 @@ def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     )
 
 
-def lion_is_narrower(batch: int, of: str) -> Criterion:
+def lion_is_narrower(clause: str, batch: int, of: str) -> Criterion:
     name, says = (
         f"octaves of {of} within 5% of the fall, Lion over AdamW",
         f"Lion's range of good {of}s in octaves is {{larger}} than AdamW's",
     )
-    return below_one(batch, name, basin(of, "lion", batch) / basin(of, "adamw", batch), says)
+    return below_one(clause, batch, name, basin(of, "lion", batch) / basin(of, "adamw", batch), says)
 
 
-def same_share(name: str, number: str) -> Criterion:
+def same_share(clause: str, name: str, number: str) -> Criterion:
     """The update-to-weight ratio is the same for all matrices at all steps."""
-    return Criterion(name=name, observe=computed("optimizers.layerwise", number), **below(1.00001, refuted=1.5, unit="x"))
+    observe = computed("optimizers.layerwise", number)
+    return Criterion(name=name, clause=clause, observe=observe, **below(1.00001, refuted=1.5, unit="x"))
 
 
 LION = judgement(
@@ -177,7 +183,7 @@ LION = judgement(
 
 LION_SENSITIVE = judgement(
     "opt.lion_sensitive",
-    *(lion_is_narrower(batch, of) for batch in BATCHES for of in ("LR", "decay")),
+    *(lion_is_narrower(clause, batch, of) for batch in BATCHES for clause, of in (("a", "LR"), ("b", "decay"))),
     reported={
         f"octaves of {words} within 5% of the loss reduction, {name}, batch {batch}": basin(of, optimizer, batch)
         for of, words in (("LR", "LR"), ("decay", "LR x decay from 2^-12"))
@@ -233,9 +239,9 @@ LAYERWISE_CLAIM = judgement(
 
 LAYERWISE_RATIO = judgement(
     "opt.layerwise_ratio",
-    same_share("largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay", "lamb"),
-    same_share("the same of LARS without momentum and decay", "lars"),
-    same_share("the same of LARS with momentum 0.9 and decay 0.0005, as published", "lars_with_momentum"),
+    same_share("a", "largest over smallest update-to-weight ratio over matrices and steps, LAMB with decay", "lamb"),
+    same_share("b", "the same of LARS without momentum and decay", "lars"),
+    same_share("c", "the same of LARS with momentum 0.9 and decay 0.0005, as published", "lars_with_momentum"),
     reported={
         "the same of LARS without momentum, decay 0.1": (computed("optimizers.layerwise", "lars_with_decay"), "x"),
         "distance of LAMB's steps from LR |w| u / |u|, u Adam's update": computed("optimizers.layerwise", "lamb_distance"),

@@ -307,6 +307,7 @@ def layer_norm_cancels(precision: str, where: str, **options: Any) -> Criterion:
         error_of("layer_norm", precision, **arguments),
         f"On {inputs}, layer norm in {label} has an error of {{estimate}} unit roundoffs",
         CANCELLATION,
+        clause="a",
         panel=f"{label}, inputs {where}",
         unit="",
         **options,
@@ -322,6 +323,7 @@ def errors_far_from_zero(precision: str) -> tuple[Criterion, Criterion]:
             error_of("matmul", precision, **FAR),
             f"On the same inputs, a matrix product in {precision.upper()} has an error of {{estimate}} unit roundoffs",
             CANCELLATION,
+            clause="b",
             panel=f"{precision.upper()}, inputs far from zero",
             unit="",
         ),
@@ -385,8 +387,21 @@ def reaches_nan(
     """Unscaled FP16 runs reach NaN, and the same runs with a scaled loss do not. Of both: names and rates."""
     (unscaled, scaled), (unscaled_rate, scaled_rate) = names, rates
     return (
-        at_least(unscaled, unscaled_rate, f"{where}, {{estimate}} of the unscaled FP16 runs reach NaN", panel=panel, **options),
-        at_most(scaled, scaled_rate, f"{where}, {{estimate}} of the FP16 runs with loss scaling reach NaN", panel=panel),
+        at_least(
+            unscaled,
+            unscaled_rate,
+            f"{where}, {{estimate}} of the unscaled FP16 runs reach NaN",
+            clause="a",
+            panel=panel,
+            **options,
+        ),
+        at_most(
+            scaled,
+            scaled_rate,
+            f"{where}, {{estimate}} of the FP16 runs with loss scaling reach NaN",
+            clause="b",
+            panel=panel,
+        ),
     )
 
 
@@ -417,11 +432,13 @@ FP16_UNDERFLOW = judgement(
         flushed("fp32_passes", "activation", IN_2M),
         "With 2M tokens per step, unscaled FP16 flushes {estimate} of the gradients to zero",
         0.01,
+        clause="a",
     ),
     exceeds(
         "tuned loss, unscaled FP16 of 2M tokens a step against FP32",
         loss_gap("fp16_2m", "fp32"),
         "Unscaled FP16 at its own best LR {costs} of the loss reduction compared with FP32",
+        clause="b",
         refuted=AtMost(value=-0.005),
     ),
     at_least(
@@ -429,6 +446,7 @@ FP16_UNDERFLOW = judgement(
         gap_at_its_lr("fp16_2m", "fp32"),
         "Unscaled FP16 at FP32's best LR loses {estimate} of the loss reduction",
         0.9,
+        clause="c",
         alternatives={"at half FP32's LR": gap_at_its_lr("fp16_2m", "fp32", 0.5)},
     ),
     right={"supported": "zeros"},
@@ -542,18 +560,21 @@ RANGE = judgement(
     "prec.range",
     Criterion(
         name="largest FP16 number, by doubling until it overflows",
+        clause="a",
         observe=computed("constants.number_formats", "fp16_largest"),
         **inside(65503.0, 65505.0),
         says="The largest FP16 number is {estimate}",
     ),
     Criterion(
         name="smallest FP16 number, by halving until it is flushed",
+        clause="b",
         observe=computed("constants.number_formats", "fp16_smallest"),
         **inside(4.5e-8, 6.5e-8),
         says="The smallest FP16 number above zero is {estimate}",
     ),
     Criterion(
         name="octaves of BF16's normal range over FP32's",
+        clause="c",
         observe=computed("constants.number_formats", "bf16_exponent_bits"),
         **inside(0.99, 1.01, unit="share"),
         says="BF16's normal range covers {estimate} of FP32's octaves",
@@ -637,11 +658,13 @@ FP8_CLAIM = judgement(
         loss_gap("fp8", "fp32"),
         "Emulated FP8 with a scale per tensor {costs} of the loss reduction compared with FP32",
         margin=0.01,
+        clause="a",
     ),
     exceeds(
         "loss, FP8 unscaled of 2M tokens a step against scaled",
         unscaled_fp8(),
         "With 2M tokens per step, leaving out the scales {costs} of the loss reduction",
+        clause="b",
         refuted=AtMost(value=-0.005),
         alternatives={"at half that LR": unscaled_fp8(0.5), "at four times that LR": unscaled_fp8(4.0)},
     ),
@@ -655,6 +678,7 @@ FP8_CLAIM = judgement(
         ),
         "FP8 saves {estimate}",
         1.0,
+        clause="c",
         unit="x",
     ),
     reported={"loss, FP8 unscaled of one pass a step against scaled": (unscaled_fp8(arm="fp8_unscaled"), "relative")},

@@ -103,15 +103,16 @@ def improves(length: str, **options: Any) -> Criterion:
     return exceeds(f"tuned loss, none over {length} warmup", long_gap("none", length), says, by=0.01, **options)
 
 
-def suffices(length: str, name: str, margin: float, scales: tuple[str, ...]) -> Criterion:
+def suffices(clause: str, length: str, name: str, margin: float, scales: tuple[str, ...]) -> Criterion:
     """A length of warmup ends no higher than 20%."""
     says = f"{length} warmup {{costs}} of the loss reduction compared with 20%"
-    return no_worse(name, long_gap(length, "20%"), says, margin, scales=scales)
+    return no_worse(name, long_gap(length, "20%"), says, margin, clause=clause, scales=scales)
 
 
-def early_over_late(curve: Literal["gradient_norm", "gradient_variance"], name: str, says: str) -> Criterion:
+def early_over_late(clause: str, curve: Literal["gradient_norm", "gradient_variance"], name: str, says: str) -> Criterion:
     return Criterion(
         name=f"{name}, first 1% of the steps over last 10%",
+        clause=clause,
         observe=CurveRatio(arm="long_none", curve=curve),
         says=says,
         **above(1.0, null=1.0, unit="x"),
@@ -182,6 +183,7 @@ WIDENS = judgement(
     "warmup.widens",
     Criterion(
         name="largest trainable LR, 20% warmup over none",
+        clause="a",
         observe=lr_ratio("warmup_20%", "none"),
         expected=predicted(4.0, "Kalra and Barkeshli 2024, WRN-16-4 with 1024 steps of warmup", spread=0.25),
         says="20% warmup makes the largest LR that still trains {larger}",
@@ -190,6 +192,7 @@ WIDENS = judgement(
     ),
     Criterion(
         name="share of diverged SGD runs cured by 20% warmup",
+        clause="b",
         observe=CureRate(arm="sgd", by_arm=SGD_20),
         says="20% warmup saves {estimate} of the SGD runs that just diverge without it, at the same LR",
         **above(0.5, unit="share"),
@@ -238,9 +241,9 @@ TRANSFORMER_DIVERGES = judgement(
 # Being better never refutes. At laptop scale paired differences scatter by 1.2% of the loss reduction between seeds (pilot).
 DURATION = judgement(
     "warmup.duration",
-    suffices("5%", "tuned loss, 5% over 20% warmup", margin=0.01, scales=LAPTOP),
-    suffices("5%", "tuned loss, 5% over 20% warmup, within 0.5%", margin=0.005, scales=LARGER),
-    suffices("0.5%", "tuned loss, 0.5% over 20% warmup, within 0.5%", margin=0.005, scales=("cluster",)),
+    suffices("a", "5%", "tuned loss, 5% over 20% warmup", margin=0.01, scales=LAPTOP),
+    suffices("a", "5%", "tuned loss, 5% over 20% warmup, within 0.5%", margin=0.005, scales=LARGER),
+    suffices("b", "0.5%", "tuned loss, 0.5% over 20% warmup, within 0.5%", margin=0.005, scales=("cluster",)),
     note=(
         "The documents call a range usual: the question is whether more than its upper end helps. Non-inferiority: a better"
         " shorter warmup is no evidence against it. The margin is 0.5% of the loss reduction, and 1% at laptop scale, where"
@@ -257,6 +260,7 @@ MECHANISM = judgement(
     "warmup.mechanism",
     Criterion(
         name="share of the widening recovered by a second moment formed at LR 0",
+        clause="a",
         observe=recovered("held"),
         says="A second moment formed at an LR of zero recovers {estimate} of the octaves that warmup gains with AdamW",
         **above(0.5, null=0.0, unit="share"),
@@ -264,6 +268,7 @@ MECHANISM = judgement(
     ),
     Criterion(
         name="share of the widening recovered by v0 = g0²",
+        clause="b",
         observe=recovered("first_gradient"),
         expected=predicted(1.0, "Kalra and Barkeshli 2024: the same learning rates train", spread=0.5),
         says="A second moment that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
@@ -271,6 +276,7 @@ MECHANISM = judgement(
     ),
     Criterion(
         name="octaves that SGD gains by 20% warmup",
+        clause="c",
         # In a pilot SGD without a ramp does not come within 5% of SGD with one at any LR.
         observe=Log2(of=lr_ratio(SGD_20, "sgd", 0.1, SGD_BAR)),
         says="SGD, which has no second moment, gains {estimate} from 20% warmup",
@@ -296,9 +302,13 @@ MECHANISM = judgement(
 EARLY_GRADIENTS = judgement(
     "warmup.early_gradients",
     early_over_late(
-        "gradient_norm", "gradient norm", "In the first 1% of the steps, the gradient norm is {larger} than in the last 10%"
+        "a",
+        "gradient_norm",
+        "gradient norm",
+        "In the first 1% of the steps, the gradient norm is {larger} than in the last 10%",
     ),
     early_over_late(
+        "b",
         "gradient_variance",
         "variance of the gradient",
         "In the first 1% of the steps, the gradient variance is {larger} than in the last 10%",
@@ -317,18 +327,21 @@ LATE_NAN = judgement(
     "warmup.late_nan",
     Criterion(
         name="step of divergence over end of warmup, 20% warmup",
+        clause="a",
         observe=DivergenceTime(arm=SGD_20),
         says="With 20% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
         **AT_THE_END,
     ),
     Criterion(
         name="step of divergence over end of warmup, 60% warmup",
+        clause="a",
         observe=DivergenceTime(arm=SGD_60),
         says="With 60% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
         **AT_THE_END,
     ),
     Criterion(
         name="largest peak LR at which half of the runs survive, 60% over 20% warmup",
+        clause="b",
         # A diverged run counts with its initial loss: where the mean loses half of the loss reduction, about half diverge.
         observe=lr_ratio(SGD_60, SGD_20, 0.5, SGD_BAR),
         says="A warmup three times as long makes the peak LR at which runs start to diverge {larger}",
@@ -355,12 +368,14 @@ CLIP_FIRST = judgement(
     "warmup.clip_first",
     Criterion(
         name="share of diverged runs cured by clipping at 1.0",
+        clause="a",
         observe=CureRate(arm=SGD_20, by_arm="sgd_clipped"),
         says="Clipping at 1.0 saves {estimate} of the SGD runs that diverge",
         **above(0.5, unit="share"),
     ),
     Criterion(
         name="share of diverged runs in which clipping does no worse than 60% warmup",
+        clause="b",
         observe=CureRate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
         says="In {estimate} of the diverged runs, clipping does no worse than a warmup three times as long",
         **above(0.7, refuted=0.5, unit="share"),

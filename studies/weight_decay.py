@@ -63,6 +63,7 @@ def grows(setup: Setup) -> tuple[Criterion, ...]:
     return (
         Criterion(
             name=f"norm of the weights, end over start, {setup.panel}",
+            clause="a",
             panel=setup.panel,
             observe=setup.growth(setup.decayed),
             **above(2.0, refuted=1.0, null=1.0, margin=1.05, unit="x"),
@@ -74,6 +75,7 @@ def grows(setup: Setup) -> tuple[Criterion, ...]:
             setup.late_slope(setup.free),
             f"Without decay, the weight norm of the {setup.panel} grows as step^{{estimate}} late in training",
             by=0.02,
+            clause="b",
             unit="",
             panel=setup.panel,
             alternatives=at_other_lrs(setup.late_slope, setup.free),
@@ -85,12 +87,14 @@ ADAMW_VS_L2 = judgement(
     "wd.adamw_vs_l2",
     Criterion(
         name="spread of the shares that decoupled decay takes off, over their mean",
+        clause="a",
         observe=computed("decay.shrinkage", "spread"),
         **below(1e-3, refuted=0.1),
         says="Decoupled decay shrinks all weights by the same fraction, with a relative spread of {estimate}",
     ),
     Criterion(
         name="rank correlation of what L2 inside Adam takes off with the root of the second moment",
+        clause="b",
         observe=computed("decay.shrinkage", "rank_correlation"),
         **below(-0.5, refuted=0.0),
         says="The shrinkage by L2 inside Adam has a rank correlation of {estimate} with the root of the second moment",
@@ -119,12 +123,14 @@ SGD_IDENTITY = judgement(
     "wd.sgd_identity",
     Criterion(
         name="distance of L2 from decoupled decay, SGD without momentum, of the way",
+        clause="a",
         observe=computed("decay.sgd", "distance"),
         **below(1e-6, refuted=1e-3),
         says="For SGD without momentum, L2 and decoupled decay differ by {estimate} of the distance travelled after 200 steps",
     ),
     Criterion(
         name="distance of L2 from decoupled decay, momentum 0.9, of the way",
+        clause="b",
         observe=computed("decay.sgd", "momentum_distance"),
         **below(1e-6, refuted=1e-3),
         says="For SGD with momentum 0.9, they differ by {estimate} of the distance, though there is no preconditioning",

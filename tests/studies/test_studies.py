@@ -6,7 +6,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.power import pilot_of, require_power
 from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_sets import published_sets
-from folklore.harness.planning.catalog import load_study, register, study_names
+from folklore.harness.planning.catalog import judgeable, load_study, register, study_names
 from folklore.harness.planning.plan import points
 from folklore.harness.spec import arms_of
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
@@ -42,6 +42,17 @@ def test_every_judged_claim_is_registered_under_its_study(name: str) -> None:
     filed = {claim.id for claim in register().claims if claim.study == name}
     assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_what_the_register_promises_is_what_is_judged(name: str) -> None:
+    """Every clause of a measure has a criterion, and every criterion but a precondition its clause."""
+    study = load_study(name)
+    assert judgeable(study) is study
+    for judgement in study.judgements:
+        decided = {each.clause for each in judgement.criteria if not each.precondition}
+        assert decided == set(register().claim(judgement.claim).clauses)
+        assert not any(each.clause for each in judgement.criteria if each.precondition)
 
 
 @pytest.mark.parametrize("name", study_names())
