@@ -1,6 +1,7 @@
 import base64
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
