@@ -102,7 +102,7 @@ ACCUMULATION = judgement(
         "step time with micro-batches over that with the whole batch": (time_over("accumulated", "plain"), "x"),
     },
     note="In FP32. Micro-batches of unequal size give a wrong gradient if weighted equally: sum the loss over tokens and divide"
-    " by all tokens. A step of k micro-batches takes k times as long as one (the 8x of CP), but equal compute to a whole batch.",
+    " by all tokens. A step of k micro-batches takes k times as long as one (the 8x of CP), but equal compute to one batch.",
     if_supported="Accumulate if a batch does not fit; weight unequal micro-batches by their tokens.",
     if_refuted="Compare gradients on your own model before you accumulate.",
 )
