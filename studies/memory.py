@@ -101,11 +101,8 @@ ACCUMULATION = judgement(
         f"step time with {PARTS} micro-batches over that with one micro-batch": (time_over("accumulated", "micro"), "x"),
         "step time with micro-batches over that with the whole batch": (time_over("accumulated", "plain"), "x"),
     },
-    note=(
-        "In FP32. Micro-batches of unequal size give a wrong gradient if weighted equally: sum the loss over tokens and divide"
-        " by all tokens. A step of k micro-batches takes k times as long as one micro-batch (the 8x of CP), but is the same"
-        " compute as the whole batch."
-    ),
+    note="In FP32. Micro-batches of unequal size give a wrong gradient if weighted equally: sum the loss over tokens and divide"
+    " by all tokens. A step of k micro-batches takes k times as long as one (the 8x of CP), but equal compute to one batch.",
     if_supported="Accumulate if a batch does not fit; weight unequal micro-batches by their tokens.",
     if_refuted="Compare gradients on your own model before you accumulate.",
 )
@@ -126,10 +123,8 @@ PEAK = judgement(
         says="With one batch split into k parts, peak activation memory scales as k^{estimate}",
         **below(-0.9, refuted=-0.5),
     ),
-    note=(
-        "Activations only. The accumulated gradients, as many bytes as the weights, add to the peak, where a plain step has"
-        " none yet; this engine holds them twice."
-    ),
+    note="Activations only. The accumulated gradients, as many bytes as the weights, add to the peak, where a plain step has"
+    " none yet; this engine holds them twice.",
     if_supported="Choose the micro-batch size that fits, and the number of micro-batches by the batch size you need.",
     if_refuted="Measure the peak at every number of micro-batches.",
 )
@@ -152,10 +147,8 @@ CHECKPOINTS = judgement(
     ),
     right={"supported": "square root"},
     reported={"exponent with a checkpoint at every block, 4 to 36 blocks": computed("memory.depth", "every_block")},
-    note=(
-        "From 4 to 36 blocks. Logits do not grow with depth, so both exponents lie below 1/2 and 1. A checkpoint at every block"
-        " takes less memory at these depths, because a block's inner tensors outweigh its input."
-    ),
+    note="From 4 to 36 blocks. Logits do not grow with depth, so both exponents lie below 1/2 and 1. A checkpoint at every"
+    " block takes less memory at these depths, because a block's inner tensors outweigh its input.",
     if_supported="If activations do not fit, place a checkpoint at every block, up to dozens of blocks.",
     if_refuted="Compute the peak of your model with and without checkpoints: folklore budget.",
 )
@@ -241,12 +234,9 @@ LEVERS = judgement(
             "x",
         ),
     },
-    note=(
-        "Total memory of a GPT of 6.7 billion parameters with Adam, 8 sequences of 2,048 tokens unless varied. Factors lie"
-        " between 1x, if weights dominate, and the document's, if activations do. In mixed precision weights, gradients and"
-        " state stay FP32 and a 16-bit copy of the weights is added; all in 16 bits gives 2x. The document's GB are for another"
-        " model size, and its factors do not follow from them."
-    ),
+    note="Total memory of a GPT of 6.7B parameters with Adam, 8 sequences of 2,048 tokens unless varied. Factors lie between"
+    " 1x (weights dominate) and the document's (activations dominate). Mixed precision keeps weights, gradients and state FP32"
+    " and adds a 16-bit copy of the weights; all in 16 bits gives 2x. The document's GB are for another model size.",
     if_supported="Use the document's list.",
     if_partly="Apply a lever's factor to activations only: weights, gradients and state stay.",
     if_refuted="Apply a lever's factor to activations only: weights, gradients and state stay.",
@@ -311,9 +301,8 @@ STUDY = Study(
     published=(
         Published(
             claim="mem.checkpoint_memory",
-            finding=(
-                "√n memory for n layers at the cost of one more forward pass; a 1,000-layer residual network from 48 to 7 GB."
-            ),
+            finding="√n memory for n layers at the cost of one more forward pass; a 1,000-layer residual network from 48 to 7"
+            " GB.",
             source="Chen et al. 2016",
             link="https://arxiv.org/abs/1604.06174",
         ),

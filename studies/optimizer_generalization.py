@@ -151,10 +151,8 @@ SGD_VS_ADAM = judgement(
         for name, model in IMAGE_MODELS.items()
         for arm, label in (("adam", "Adam"), ("adamw", "AdamW"))
     },
-    note=(
-        "Two parts: SGD beats Adam by at least half a point, and AdamW beats Adam. 359 test images and 20 seeds resolve about"
-        " half a point: a smaller gap stays open, as was known beforehand."
-    ),
+    note="Two parts: SGD beats Adam by at least half a point, and AdamW beats Adam. 359 test images and 20 seeds resolve about"
+    " half a point: a smaller gap stays open, as was known beforehand.",
     if_supported="Train small image models with SGD and momentum if you can tune its LR; else with AdamW.",
     if_partly="Use SGD or AdamW, whichever you have tuned.",
     if_refuted="Do not expect SGD to generalize better than Adam.",
@@ -179,10 +177,8 @@ ADAM_TRAIN_LOSS = judgement(
         f"test loss minus that of SGD, of the loss reduction: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
         for arm, (label, _) in REMEDIES.items()
     },
-    note=(
-        "The claim is about tasks on which Adam validates worse, which is a precondition. Both losses are at the LR with the"
-        " lowest validation loss; the training loss is that of all examples in eval mode, including noisy labels."
-    ),
+    note="The claim is about tasks on which Adam validates worse, which is a precondition. Both losses are at the LR with the"
+    " lowest validation loss; the training loss is that of all examples in eval mode, including noisy labels.",
     if_supported="If Adam validates worse than SGD, regularize it or switch to SGD at the end: it fits well enough.",
     if_refuted="If Adam validates worse than SGD, check its training loss first: it may not fit as well.",
 )
@@ -219,10 +215,8 @@ LM_LARGE_BATCH = judgement(
             f"the same with tuned LR, batch {batch}": (over_base(TunedLoss(arm=f"lm_{batch}")), "relative") for batch in BATCHES
         },
     },
-    note=(
-        "The document is about generalization, the gap between test and training loss. 'Work fine' means within 2% of the loss"
-        " reduction at equal tokens, which is a matter of optimization. One pass over the text, so hardly any gap can open."
-    ),
+    note="The document is about generalization, the gap between test and training loss. 'Work fine' means within 2% of the loss"
+    " reduction at equal tokens, which is a matter of optimization. One pass over the text, so hardly any gap can open.",
     if_supported="Scale the LR with the batch size, and watch only the number of updates.",
     if_partly="In one pass large batches do not hurt generalization, but their LR and fewer updates cost loss.",
     if_refuted="Tune the LR again for a large batch: the linear rule loses more than the batch gains.",

@@ -455,15 +455,15 @@ FP16_UNDERFLOW = judgement(
         "tuned loss, unscaled FP16 of 0.5M tokens a step against FP32": (loss_gap("fp16_05m", "fp32"), "relative"),
         "at FP32's LR, the same": (gap_at_its_lr("fp16_05m", "fp32"), "relative"),
         **{
-            f"gradients flushed: {which}": (flushed(*of), "share")
-            for which, of in {
-                "hidden activations, 17M tokens a step": ("fp32_passes", "activation"),
-                "hidden activations, loss scaled by 2^8 more": ("fp32_passes", "activation", 8),
-                "hidden activations, loss scaled by 2^16 more": ("fp32_passes", "activation", 16),
-                "hidden activations, one pass a step": ("fp32", "activation"),
-                "logits, one pass a step": ("fp32", "logits"),
-                "logits, 2M tokens a step": ("fp32_passes", "logits", IN_2M),
-                "weights, 2M tokens a step": ("fp32_passes", "weight", IN_2M),
+            f"gradients flushed: {which}": (share, "share")
+            for which, share in {
+                "hidden activations, 17M tokens a step": flushed("fp32_passes", "activation"),
+                "hidden activations, loss scaled by 2^8 more": flushed("fp32_passes", "activation", 8),
+                "hidden activations, loss scaled by 2^16 more": flushed("fp32_passes", "activation", 16),
+                "hidden activations, one pass a step": flushed("fp32", "activation"),
+                "logits, one pass a step": flushed("fp32", "logits"),
+                "logits, 2M tokens a step": flushed("fp32_passes", "logits", IN_2M),
+                "weights, 2M tokens a step": flushed("fp32_passes", "weight", IN_2M),
             }.items()
         },
     },
