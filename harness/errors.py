@@ -22,7 +22,6 @@ USUAL = {
     **dict.fromkeys(("min_lr", "lr_end"), "final_fraction"),
     **dict.fromkeys(("n_layers", "layers", "num_layers"), "depth"),
     **dict.fromkeys(("d_model", "hidden_size"), "width"),
-    "dtype": "precision",
     "data": "dataset",
 }
 

@@ -55,11 +55,8 @@ def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: 
     variables = {**os.environ, **CLOSED, ARTIFACTS_VARIABLE: str(artifacts_folder(options)), TOKEN_VARIABLE: token}
     variables |= {AUTH_VARIABLE: "1"} if auth else {WRITE_VARIABLE: "1"} if write else {}
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-    say(
-        f"open {address}"
-        if auth
-        else f"open {address}?{urlencode({'token': token})}   (it answers in about 10 s; who has this address sees the runs; Ctrl-C ends it)"
-    )
+    note = "it answers in about 10 s; who has this address sees the runs; Ctrl-C ends it"
+    say(f"open {address}" if auth else f"open {address}?{urlencode({'token': token})}   ({note})")
     os.execve(command[0], command, variables)
 
 

@@ -38,10 +38,10 @@ def drawing(found: "RangeTest") -> Drawing:
     for index, (raw, mean) in enumerate(zip(found.losses, found.smoothed, strict=True)):
         curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
         curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
-    if found.grid:
+    if found.start is not None:
         curves.add("region", "_claimed", left=found.grid[0], right=found.grid[-1])
         curves.add("rule", "_null", x=found.start)
-        curves.note(f"start at {found.start:.2g}", found.start, y.high, place="below", align="center")
+        curves.note(f"start at {found.start:.2g}", found.start, top, place="below", align="center")
     for row, lr in enumerate(each["lr"] for each in found.summary()):
         if lr is not None:
             curves.add("estimate", f"_{row}", numbered(row), x=[lr], y=[min(_height(found, lr), top)])
