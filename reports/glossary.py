@@ -93,7 +93,7 @@ MEASURES = (
         "loss reduction",
         "How far training lowers the loss: the loss at initialization minus the best loss. Differences of losses are given as"
         " shares of it, which can be compared between models.",
-        also=("share of the fall",),
+        also=("the fall",),
     ),
     Term("seed", "The number that fixes initialization and data order of a trial."),
     Term("paired seeds", "All arms share their seeds, so a seed's luck cancels where arms are compared."),

@@ -368,7 +368,7 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
     assert observe(MeanActivationSlope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)
     with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of 0\.3"):
         observe(MeanActivationSlope(points=points, at=0.3), table)
-    with pytest.raises(NotEstimableError, match="are zero at every step looked at"):
+    with pytest.raises(NotEstimableError, match="are zero at every step used"):
         observe(MeanActivationSlope(points=points, at=0.2, steps=1), table)
 
 
