@@ -21,8 +21,8 @@ PROBED = {"sampling": "full", "sharpness": "probes", "probes": 80, "evaluations"
 DEEP = {**TANH_MLP, **DIGITS, **ALL_DIGITS, **PROBED}
 # Steps that a point of the training curve averages over.
 POINT = 20
-# LR x steps of a window over which the loss is to fall: 100 steps at the high LR, 300 at the low one.
-WINDOW = 15.0
+# LR x steps of a window over which the loss is to fall: 100 steps at the high LR, 300 at the low one; others are reported.
+WINDOW, OTHER_WINDOWS = 15.0, (7.5, 30.0)
 # Batches of 25 examples, as in usual training.
 BATCHES = {"sampling": "replacement", "batch_size": 25}
 GD = {"optimizer": "sgd", "momentum": 0.0}
@@ -47,10 +47,9 @@ class Run(NamedTuple):
         preconditioned = "preconditioned_sharpness" in self.settings
         return kind(arm=self.arm, limit=self.limit, preconditioned=preconditioned, of=of, **options)
 
-    def falls(self, scale: str) -> Any:
-        """The share of windows whose loss falls. At any LR a window is equally long in LR x steps."""
-        lr = self.lr if scale == "laptop" else self.cifar_lr
-        return self.edge("falling_windows", window=max(1, round(WINDOW / lr / POINT)) * POINT)
+    def falls(self, window: float) -> Any:
+        """The share of windows of this LR x steps whose loss falls."""
+        return self.edge("falling_windows", window=max(1, round(window / self.lr / POINT)) * POINT)
 
     @property
     def over_limit(self) -> str:
@@ -84,8 +83,9 @@ def deep_arm(panel: str, label: str, settings: dict[str, Any], lr: float, steps:
 
 CIFAR_ARMS = {
     **{run.arm: {**CIFAR, **lasting(4000)} for run in RUNS},
-    **{arm: {**CIFAR, **lasting(8000)} for arm in ("gd_low", "flow")},
-    **{arm: {**CIFAR, **lasting(2000), "batch_size": 100} for arm in ("sgd_batches", "adam_batches")},
+    "gd_low": {**CIFAR, **lasting(8000)},
+    "flow": {**CIFAR, **lasting(16_000)},
+    **{arm: {**CIFAR, **lasting(4000), "batch_size": 500} for arm in ("sgd_batches", "adam_batches")},
 }
 CIFAR_LRS = {**{run.arm: run.cifar_lr for run in RUNS}, "flow": 0.005, "sgd_batches": 0.05, "adam_batches": 1e-4}
 IMAGES: dict[str, Any] = {"arm_settings": CIFAR_ARMS, "arm_factors": {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}}
@@ -175,18 +175,22 @@ SHARPNESS = judgement(
         "LR x sharpness is {estimate} the limit of 2",
         expected=predicted(1.02, "Cohen et al. 2021, section 3: at 2/LR or just above", spread=0.03),
         panel="full batch",
-        **inside(0.9, 1.2, refuted=(0.7, 1.5), unit="x"),
+        **inside(0.9, 1.2, unit="x"),
     ),
     Criterion(
-        name="LR x sharpness over 2, SGD with batches",
-        observe=EdgeSharpness(arm="sgd_batches", limit=GD_LIMIT, until=0.0),
-        says="In batches of 25, LR x sharpness of SGD is {estimate} the limit of 2",
-        panel="batches of 25",
+        name="LR x sharpness over 2, SGD in mini-batches, second half of the run",
+        observe=EdgeSharpness(arm="sgd_batches", limit=GD_LIMIT, of="late", until=0.0),
+        says="In mini-batches of a tenth of the examples, LR x sharpness settles at {estimate} the limit of 2",
+        panel="mini-batches",
+        expected=predicted(
+            0.8, "Cohen et al. 2021, section 6: SGD stays below 2/LR; version 2 had .82 at its highest", spread=0.05
+        ),
         **inside(0.9, 1.2, unit="x"),
     ),
     reported={
         **{run.over_limit: (run.edge(), "x") for run in OTHERS},
         **{f"sharpness at the start over the limit, {run.name}": (run.edge("start"), "x") for run in OTHERS},
+        "highest LR x sharpness over 2, SGD in mini-batches": (highest("sgd_batches", GD_LIMIT, until=0.0), "x"),
         "highest LR x sharpness over 2, Adam": (highest("adam", GD_LIMIT), "x"),
         "highest LR x preconditioned sharpness over 38, Adam with batches": (
             highest("adam_batches", ADAM.limit, preconditioned=True, until=0.0),
@@ -201,7 +205,9 @@ SHARPNESS = judgement(
         " limit at constant curvature, because its second moment falls."
     ),
     if_supported="In full-batch training the LR determines the sharpness: a sharpness of 2/LR is normal.",
-    if_partly="Take 2/LR as the sharpness of full-batch gradient descent, and less as that of training in small batches.",
+    advice={
+        "partly: some workloads": "Take 2/LR as the sharpness of full-batch gradient descent, and less in mini-batches.",
+    },
     if_refuted="Do not infer the sharpness of your network from its LR.",
 )
 
@@ -214,19 +220,17 @@ NONMONOTONE = judgement(
         RISES,
         "rising_steps",
         "the loss rises in {estimate} of the steps",
-        expected=predicted(0.5, EVERY_OTHER, spread=0.1),
+        expected=predicted(0.4, EVERY_OTHER, spread=0.1),
         **above(0.1, refuted=0.02, unit="share", clause="a"),
     ),
     *(
         Criterion(
-            name=f"{FALLS}, {run.name}{'' if at == 'laptop' else ' on images'}",
-            observe=run.falls(at),
-            says=f"At the {run.name}, the loss falls over {{estimate}} of {run.falls(at).window}-step windows",
+            name=f"{FALLS}, {run.name}",
+            observe=run.falls(WINDOW),
+            says=f"At the {run.name}, the loss falls over {{estimate}} of {run.falls(WINDOW).window}-step windows",
             clause="b",
-            scales=on,
             **MOST,
         )
-        for at, on in (("laptop", ("laptop",)), ("images", ("gpu", "cluster")))
         for run in DESCENTS
     ),
     reported={
@@ -234,6 +238,11 @@ NONMONOTONE = judgement(
             f"{words}, {run.name}": (run.edge(of), "share")
             for run in OTHERS
             for words, of in ((RISES, "rising_steps"), (f"{FALLS}, of 100 steps", "falling_windows"))
+        },
+        **{
+            f"{FALLS}, LR x steps of {window:g}, {run.name}": (run.falls(window), "share")
+            for run in DESCENTS
+            for window in OTHER_WINDOWS
         },
         **{f"share of runs that diverge, {run.name}": (FailureRate(arm=run.arm, tuned_for=run.arm), "share") for run in RUNS},
         "test loss at the end, high LR minus near gradient flow": TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
@@ -243,7 +252,7 @@ NONMONOTONE = judgement(
         " that no rise is batch noise; windows whose loss is not finite do not fall. Whether a bouncing loss is a concern in"
         " mini-batch training is not tested, so no document is graded on that."
     ),
-    if_supported="Do not lower the LR because the loss bounces while it falls: judge it by means over many steps.",
+    if_supported="In full batches, do not lower the LR because the loss bounces: judge it by means over many steps.",
     if_refuted="Do not expect the loss to bounce and fall at the edge of stability.",
 )
 
@@ -263,8 +272,8 @@ STUDY = Study(
         "above": Arm(panel="Bowl", label="LR x λmax 2.01", factors={"peak_lr": (ABOVE,)}),
         **{run.arm: deep_arm("Gradient descent", run.name, run.settings, run.lr, run.steps) for run in DESCENTS},
         **{run.arm: deep_arm(run.name, run.name, run.settings, run.lr, run.steps) for run in OTHERS},
-        "flow": deep_arm("Gradient descent", "near gradient flow", {**GD, "probes": 50}, 0.02, 18_000),
-        "sgd_batches": deep_arm("Batches", "SGD, batches", {**GD, **BATCHES}, GD_HIGH.lr, 3000),
+        "flow": deep_arm("Gradient descent", "near gradient flow", {**GD, "probes": 50}, 0.02, 30_000),
+        "sgd_batches": deep_arm("Batches", "SGD, batches", {**GD, **BATCHES}, GD_HIGH.lr, GD_HIGH.steps),
         "adam_batches": deep_arm("Batches", "Adam, batches", {**PRECONDITIONED, **BATCHES}, ADAM.lr, 3000),
     },
     factors={"peak_lr": (BELOW,)},
@@ -295,7 +304,10 @@ STUDY = Study(
     },
     departures=(
         "The exact claims are about quadratics and one convex loss: about the neighbourhood of a minimum.",
-        "One small tanh network without norms and half the squared error, a constant LR.",
+        "One small tanh network without norms and half the squared error, a constant LR; mini-batches of one size.",
+        "Version 2 had judged windows of 100 steps at every LR (open: 69% fell at the low one) and reported mini-batches (0.82"
+        " at their highest). Windows of equal LR x steps, the mini-batches as a workload and one region for both were declared"
+        " with these numbers known, before fresh seeds were trained. Windows half as long fall less often (reported).",
         "The task was chosen by trials on one to five other seeds because sharpness keeps rising on it. Without random labels"
         " heavy-ball momentum reached its limit and fell to 0.6 to 0.85 of it as the loss vanished.",
         "That a ratio above 1.5 refutes, and that a run's first hundredth does not count, was added after trials of one seed."
