@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from folklore.harness.judging.combining import SOME_PARTS
+from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS
 from folklore.harness.judging.error_rates import FRAGILE
 from folklore.harness.judging.explaining import WHY_OPEN
 from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
@@ -79,7 +79,7 @@ def shortened(verdict: Verdict) -> tuple[Sentence, ...]:
         return verdict.answer
     first, last = verdict.answer[0], verdict.answer[-1]
     if len(verdict.panels) > 1:
-        return first, last
+        return (*verdict.answer[:2], last) if verdict.reading == SOME_WORKLOADS else (first, last)
     if verdict.verdict == OPEN:
         return first, Sentence((f"The claim is open: {WHY_OPEN[verdict.reading]}.",))
     return (first,)

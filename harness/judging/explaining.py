@@ -170,6 +170,8 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
     if found.verdict == OUT_OF_REGIME:
         why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
         return why, Sentence(("Not decisive here: ", *said.parts))
+    if found.reading == SOME_WORKLOADS:
+        return *_contrast(parts, found), *_on_which(found)
     if len(found.panels) > 1:
         return said, *_range_over_workloads(findings, deciding), *_on_which(found)
     if found.reading == MULTIPLICITY:
@@ -182,6 +184,16 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
     if len(parts) > 1 and found.verdict != REFUTED:
         return _different(parts[:3])
     return (said,)
+
+
+def _contrast(parts: Sequence[Finding], found: Combined) -> tuple[Sentence, ...]:
+    """What is seen where the claim holds, and where it fails: on the middle one of those workloads."""
+    told = []
+    for verdicts in ((SUPPORTED, PARTLY), (REFUTED,)):
+        panels = tuple(each for each in found.panels if each.verdict in verdicts)
+        middle = _middle(parts, replace(found, verdict=panels[0].verdict, panels=panels)) if panels else None
+        told += [] if middle is None else [middle]
+    return _different(told)
 
 
 def _range_over_workloads(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:

@@ -233,6 +233,35 @@ def test_panels_disagree(study: Study) -> None:
     assert "holds on MLP; fails on GPT" in found.plain_answer
 
 
+def test_where_workloads_disagree_both_are_told(study: Study) -> None:
+    """What is seen where the claim holds, then where it fails."""
+    panels = [{**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}]
+    claims = judging(study, [{**each, "says": f"The {each['panel']} gains {{estimate}}"} for each in panels])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    told = [str(sentence) for sentence in found.answer]
+    assert [sentence.split(" gains ")[0] for sentence in told[:2]] == ["The MLP", "The GPT"]
+    assert len(told) == 3
+
+
+@pytest.mark.parametrize(
+    ("first", "says", "told"),
+    [("none", "It ends {higher}", "4.97% to 19.9%"), ("half", "It ends {lower}", "4.73% to 18.9%"),
+     ("half", "It gains {estimate}", "−18.9% to −4.73%")],
+)  # fmt: skip
+def test_several_workloads_have_a_range_with_the_sentences_sign(study: Study, first: str, says: str, told: str) -> None:
+    """Of the same part on each: one arm ends 5% from the other, and four times that in the other workload."""
+    left, right = (({"kind": "tuned_loss", "arm": arm}) for arm in (first, "half" if first == "none" else "none"))
+    gap = {"kind": "relative_gap", "left": left, "right": right}
+    observed = {"MLP": gap, "GPT": {"kind": "scaled", "of": gap, "by": 4.0}}
+    regions = {"claimed": {"kind": "at_least", "value": -1.0}, "refuted": {"kind": "at_most", "value": -2.0}}
+    criteria = [
+        {"name": n, "observe": each, "panel": n, "says": says, "unit": "relative", **regions} for n, each in observed.items()
+    ]
+    claims = judging(study, criteria)
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert f"Range over the 2 workloads: {told}." in found.plain_answer
+
+
 def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
     holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
     claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])

@@ -98,6 +98,8 @@ def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study
     seeds = table.seed_numbers
     start = math.exp(np.mean([math.log(height(10, seed)) for seed in seeds]))
     assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="start"), table) == pytest.approx(start)
+    late = [np.median([height(step, seed) for step in PROBED if STEPS / 2 < step <= 820]) for seed in seeds]
+    assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="late"), table) == pytest.approx(math.exp(np.mean(np.log(late))))
     other = changed(planned, {"arms.below.factors.peak_lr": (LR / 4,)})
     quarter = table_of(other, outcome)
     own = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
