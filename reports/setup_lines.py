@@ -31,7 +31,8 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
     lines = []
     for model, several in by_model.items():
         data = enumerated(list(dict.fromkeys(workload_of(each.workload).data_name for each in several)))
-        lines += [("model", f"{_model(model, several)}, on {data}"), ("trained", _seen(several))]
+        on = "" if model == "quadratic" else f", on {data}"
+        lines += [("model", f"{_model(model, several)}{on}"), ("trained", _seen(several))]
     lines.append(("optimizer", f"{_optimizers(trained)}; {_schedules(trained)}"))
     diverged = int((records.trials["outcome"] == "diverged").sum())
     runs = f"{study.seeds_at(scale)} seeds, {counted(len(records.trials), 'run')}"
@@ -66,7 +67,10 @@ def _model(model: str, settings: Sequence[Configuration]) -> str:
     counts = {workload_of(each.workload).hidden_parameters or 0 for each in settings}
     low, high = min(counts), max(counts)
     workload = workload_of(settings[0].workload)
-    name = model.upper() if len(model) <= 3 and high else workload.model_name
+    if model == "quadratic":
+        sizes = dict.fromkeys(each.workload.dataset.partition(":")[2] for each in settings)
+        return f"Quadratic of {enumerated(list(sizes))} dimensions"
+    name = model.upper() if model in ("mlp", "cnn", "gpt") else workload.model_name
     if not high:
         return name
     size = in_thousands(low) if low == high else f"{in_thousands(low)} to {in_thousands(high)}"

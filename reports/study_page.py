@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from folklore.harness.judging.error_rates import ErrorRates, standing
-from folklore.harness.judging.explaining import enumerated
+from folklore.harness.judging.explaining import enumerated, told_workloads
 from folklore.harness.judging.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
 from folklore.harness.judging.power import Resolution, resolution, whole_seeds
 from folklore.harness.judging.robustness import Robustness
@@ -306,7 +306,8 @@ def _draw(records: TrialSet, judged: Judged, output: Path) -> tuple[dict[str, di
             path.write_text(as_svg(on_a_card(drawing)), "utf-8")
     there = [key for key, each in drawn.items() if each.drawing is not None]
     lead = _leading_claim(records.study, judged.verdicts, there) if judged.meant_to_be else next(iter(there), None)
-    return written, {**_written_wide(drawn[lead], written[lead], output), "claim": lead} if lead else None
+    names = next((told_workloads(each) for each in judged.verdicts if each.claim == lead), ())
+    return written, {**_written_wide(drawn[lead], written[lead], output, names), "claim": lead} if lead else None
 
 
 def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[str]) -> str | None:
@@ -316,9 +317,9 @@ def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[
     return next((claim for claim in every if claim in drawn), None)
 
 
-def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Path) -> dict[str, str]:
+def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Path, names: Sequence[str]) -> dict[str, str]:
     assert shown.drawing is not None
-    wide = leading(shown.drawing)
+    wide = leading(shown.drawing, names)
     file = written["image"].removesuffix(".svg") + "-wide.svg"
     (output / file).write_text(as_svg(wide), "utf-8")
     width, height = _pixels(wide)

@@ -258,7 +258,7 @@ STUDY = Study(
         ),
         Published(
             claim="gen.small_batch",
-            finding="With hyper-parameters tuned at every batch size, larger batches are no worse out of sample.",
+            finding="With hyperparameters tuned at every batch size, larger batches are no worse out of sample.",
             source="Shallue et al. 2019, Measuring the Effects of Data Parallelism",
             link="https://arxiv.org/abs/1811.03600",
         ),

@@ -1,4 +1,4 @@
-"""How do you see that an LR is too low, right or too high, and is the LR the most important hyper-parameter?"""
+"""How do you see that an LR is too low, right or too high, and is the LR the most important hyperparameter?"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ def changed(value: float) -> tuple[float, ...]:
 
 
 def changes(setup: Setup) -> dict[str, tuple[float, ...]]:
-    """Hyper-parameter -> its changed values; without LR and momentum."""
+    """Hyperparameter -> its changed values; without LR and momentum."""
     values: dict[str, tuple[float, ...]] = {
         "weight_decay": changed(setup.settings["weight_decay"]),
         "batch_size": tuple(round(size) for size in changed(setup.settings["batch_size"])),
@@ -534,7 +534,7 @@ def moved(setup: Setup, losses: Iterable[Any]) -> MeanDistance:
 
 
 def lr_moves_more(setup: Setup, other: str, losses: Iterable[Any]) -> Criterion:
-    """losses: with the other hyper-parameter changed."""
+    """losses: with the other hyperparameter changed."""
     of_lr = moved(setup, (setup.loss_at(lr, "lr") for lr in changed(setup.best)))
     return setup.criterion(
         f"what changes of the LR do over what those of {other} do",
@@ -557,12 +557,12 @@ MOST_IMPORTANT = judgement(
     ),
     quantifier="most",
     note=(
-        "Each hyper-parameter is divided and multiplied by two and by ten at equal steps; the number is the mean distance, up"
+        "Each hyperparameter is divided and multiplied by two and by ten at equal steps; the number is the mean distance, up"
         " or down, of the four losses from the unchanged one. Of β2 and momentum, one minus the value is changed, and the LR"
         " along with momentum. The LR must matter more than each of the others."
     ),
     if_supported="Tune the LR first, with the budget you have.",
-    if_partly="Tune the LR first, then the hyper-parameters that matter as much here.",
+    if_partly="Tune the LR first, then the hyperparameters that matter as much here.",
     if_refuted="Do not spend the whole budget on the LR.",
 )
 
@@ -607,7 +607,7 @@ STUDY = Study(
     # bouncing, had no gradient norm, and so made the claim hold. And lr.grad_not_loss counted runs, not causes.
     version=2,
     title="Learning rates too low, right and too high",
-    question="How do you see that an LR is too low, right or too high, and is the LR the most important hyper-parameter?",
+    question="How do you see that an LR is too low, right or too high, and is the LR the most important hyperparameter?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(schedule="cosine", warmup_fraction=WARMUP, steps=400),
     measurement=Measurement(probes=40, evaluations=20, evaluation_examples=64, final_examples=256, curve_points=40),
@@ -640,7 +640,7 @@ STUDY = Study(
         "Curves are read at LRs that a pilot found best or too high; gpu and cluster scale use the laptop's.",
         "Gradient norms are those of a training batch, as a monitor shows them, with batch noise.",
         "Whether too low an LR gets stuck at saddles and shallow minima is not tested.",
-        "Hyper-parameters are changed one at a time, at equal steps and, except for momentum, at the same LR; initialization is"
+        "Hyperparameters are changed one at a time, at equal steps and, except for momentum, at the same LR; initialization is"
         " not among them.",
         "The metrics were chosen after pilots on other seeds, which showed that swings of batch losses are noise, that clipping"
         " removes the harm of a high LR, and that lr.sharp has two readings.",
@@ -661,7 +661,7 @@ STUDY = Study(
     published=(
         Published(
             claim="lr.most_important",
-            finding="The LR is perhaps the most important hyper-parameter; if there is time to tune one only, it is that one.",
+            finding="The LR is perhaps the most important hyperparameter; if there is time to tune one only, it is that one.",
             source="Bengio 2012, section 3.1",
             link="https://arxiv.org/abs/1206.5533",
         ),

@@ -369,7 +369,7 @@ STUDY = Study(
         "Models are widened by more heads of equal size; depth is varied separately, at the base width.",
         "Weight decay is zero; how it should scale with width is a separate question.",
     ),
-    answer=("mup.regret", "mup.sp_shifts", "mup.invariant", "mup.depth"),
+    answer=("mup.invariant", "mup.sp_shifts", "mup.regret", "mup.depth"),
     judgements=(SP_SHIFTS, INVARIANT, REGRET, COORD_CHECK, DEPTH),
     published=(
         Published(

@@ -279,7 +279,7 @@ STUDY = Study(
         ),
         Published(
             claim="gen.sgd_vs_adam",
-            finding="With all hyper-parameters tuned, Adam is never worse than SGD with momentum.",
+            finding="With all hyperparameters tuned, Adam is never worse than SGD with momentum.",
             source="Choi et al. 2019, On Empirical Comparisons of Optimizers",
             link="https://arxiv.org/abs/1910.05446",
         ),

@@ -195,7 +195,7 @@ LION_SENSITIVE = judgement(
         " both. If only one range is open there, read the octaves themselves."
     ),
     if_supported="Tune Lion's LR and decay on finer grids than AdamW's.",
-    if_partly="Tune finely only that of Lion's two hyper-parameters whose range is narrower.",
+    if_partly="Tune finely only that of Lion's two hyperparameters whose range is narrower.",
     if_refuted="Tune Lion's LR and decay on grids as coarse as AdamW's.",
 )
 

@@ -171,7 +171,7 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
         why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
         return why, Sentence(("Not decisive here: ", *said.parts))
     if found.reading == SOME_WORKLOADS:
-        return *_contrast(parts, found), *_on_which(found)
+        return *_different(_contrasted(parts, found)), *_on_which(found)
     if len(found.panels) > 1:
         return said, *_range_over_workloads(findings, deciding), *_on_which(found)
     if found.reading == MULTIPLICITY:
@@ -186,14 +186,14 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
     return (said,)
 
 
-def _contrast(parts: Sequence[Finding], found: Combined) -> tuple[Sentence, ...]:
+def _contrasted(parts: Sequence[Finding], found: Combined) -> list[Finding]:
     """What is seen where the claim holds, and where it fails: on the middle one of those workloads."""
     told = []
     for verdicts in ((SUPPORTED, PARTLY), (REFUTED,)):
         panels = tuple(each for each in found.panels if each.verdict in verdicts)
         middle = _middle(parts, replace(found, verdict=panels[0].verdict, panels=panels)) if panels else None
         told += [] if middle is None else [middle]
-    return _different(told)
+    return told
 
 
 def _range_over_workloads(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:
@@ -240,6 +240,14 @@ def _on_which(found: Combined) -> Iterator[Sentence]:
 def _different(findings: Iterable[Finding]) -> tuple[Sentence, ...]:
     """What findings say, each thing once."""
     return tuple({str(each.says): each.says for each in findings}.values())
+
+
+def told_workloads(verdict: Verdict) -> tuple[str, ...]:
+    """The workloads whose numbers an answer tells."""
+    found = Combined(verdict.verdict, verdict.reading, verdict.p, verdict.panels, verdict.direction)
+    parts = [each for each in verdict.findings if not each.precondition]
+    told = _contrasted(parts, found) if found.reading == SOME_WORKLOADS else [deciding(verdict.findings, found)]
+    return tuple(dict.fromkeys(each.panel for each in told))
 
 
 def retold(verdict: Verdict, criteria: Sequence[Criterion], quantifier: Quantifier) -> Verdict:

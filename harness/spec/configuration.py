@@ -547,7 +547,7 @@ class Configuration(Spec):
 
     @cached_property
     def pack_key(self) -> str:
-        """Trials with equal keys can share a pack: all but the per-lane hyper-parameters is equal."""
+        """Trials with equal keys can share a pack: all but the per-lane hyperparameters is equal."""
         training = self.training.model_dump(mode="json", exclude=set(marked(Training, PER_LANE)))
         return sys.intern(f"[{_part_json(self.workload)},{_part_json(self.measurement)},{canonical_json(training)}]")
 

@@ -63,7 +63,7 @@ class Pack:
         configurations = [lane.configuration for lane in lanes]
         first = configurations[0]
         if any(each.pack_key != first.pack_key for each in configurations):
-            raise UserError("lanes of a pack must agree in everything but per-lane hyper-parameters; plan them apart")
+            raise UserError("lanes of a pack must agree in everything but per-lane hyperparameters; plan them apart")
         self.lanes, self.device = tuple(lanes), torch.device(device)
         self.training, self.measurement = first.training, first.measurement
         self.trainings, self.seeds = [each.training for each in configurations], [lane.seed for lane in lanes]

@@ -77,6 +77,7 @@ def _panel(sweep: CriticalBatch, name: str, table: TrialArrays) -> Panel:
 FIGURE = ClaimFigure(
     "batch",
     "Steps to the target loss. Black: geometric means with 95% intervals; blue: the fitted curve and its 95% band. Dashed: the"
-    " fewest steps; dotted: half for each doubling. Brown: the critical batch size, with its interval.",
+    " fewest steps; dotted: perfect scaling, half the steps for each doubling. Brown: the critical batch size, with its"
+    " interval.",
     draw,
 )

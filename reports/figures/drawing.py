@@ -69,7 +69,8 @@ class Panel:
                 self.add(REGION, name, **dict(zip(ends, (times(low), times(high), *across), strict=True)))
                 if both_sides:
                     self.add(REGION, name, **dict(zip(ends, (-times(high), -times(low), *across), strict=True)))
-        lines = [(criterion.null, "_null"), (criterion.expected.value if criterion.expected else None, "_expected")]
+        expected = criterion.expected.value if criterion.expected else None
+        lines = [(criterion.null, "_null"), (None if expected == criterion.null else expected, "_expected")]
         for value, name in lines:
             if value is not None:
                 self.add(RULE, name, **{axis: times(value), **dict(zip(ends[2:], across, strict=True))})
@@ -147,9 +148,12 @@ class Drawing:
         return pd.concat([panel.frame.assign(panel=index) for index, panel in enumerate(self.panels)], ignore_index=True)
 
 
-def leading(drawing: Drawing) -> Drawing:
-    """The same, broad: its first panels, side by side where there are several."""
-    stacks = [stack for row in drawing.rows for stack in row][:MOST_LEADING]
+def leading(drawing: Drawing, names: Sequence[str] = ()) -> Drawing:
+    """The same, broad: its first panels, side by side where there are several. names: of workloads whose panels come first."""
+    stacks = [stack for row in drawing.rows for stack in row]
+    first = [next((each for each in stacks if each[0].title.startswith(name)), None) for name in names if name]
+    named = [each for each in first if each is not None]
+    stacks = [*named, *(each for each in stacks if not any(each is other for other in named))][:MOST_LEADING]
     columns = 1 if len(stacks) == 1 else 2
     return Drawing(tuple(tuple(stacks[at : at + columns]) for at in range(0, len(stacks), columns)), WIDE)
 
@@ -182,6 +186,8 @@ ALIKE = (
     ("_expected", "Dash-dotted: expected beforehand."),
     ("_beside", "Gray: for comparison, deciding nothing."),
     ("run", "Pale dots: single seeds."),
+    ("fails above", "On dashed lines: the LR at which an arm fails, with its 95% interval."),
+    ("_one_sided", "Tests of one side have 90% intervals."),
     ("_beyond", "An arrow points to a value beyond the axis."),
 )
 

@@ -99,10 +99,10 @@ def _panel(title: str, arms: list[Edge], beside: list[Edge], across: bool, table
         _sharpness(panel, part, look, in_time, table)
         panel.add("rule", f"_limit {part.arm}", Look(look.colour, "", "--"), y=part.limit / lr)
         name = f"{number(float(f'{part.limit:.4g}'))}/LR, LR {number(lr)}"
-        if across:  # beside the panel, or in its empty corner where there is no room
+        if across:  # beside the panel, or above its line where there is no room
             panel.note(name.replace(", ", "\n"), math.inf, part.limit / lr, f"_{part.arm}")
         else:
-            panel.note(name, math.inf, -math.inf, f"_{part.arm}", "right", "above")
+            panel.note(name, math.inf, part.limit / lr, f"_{part.arm}", "right", "above")
     return panel
 
 
@@ -151,6 +151,6 @@ def _behind(panel: Panel, part: Edge, in_time: bool, table: TrialArrays) -> None
 FIGURE = ClaimFigure(
     "edge",
     "Sharpness over training: geometric means over seeds with 95% bands, pale once next to no loss is left. Dashed: the"
-    " limit of each LR, above which the optimizer is unstable on a quadratic. Gray: other runs, which decide nothing.",
+    " limit of each LR, above which the optimizer is unstable on a quadratic. Gray: other runs, not used for the verdict.",
     draw,
 )

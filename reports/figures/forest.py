@@ -115,6 +115,7 @@ def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
             panel.note("→" if row.seen.estimate > most else "←", columns["x"], middle, "_beyond", "center")
             columns["x"] = math.nan
         mark, kind = ("estimate", "_row") if decides else ("beside", "_beside")
+        kind = "_one_sided" if row.criterion is not None and row.criterion.one_sided else kind
         panel.add(mark, f"{kind} {index} number", look, **columns)
     _name_regions(panel, [row.criterion for row in rows if row.criterion is not None], factor, -height)
     return panel

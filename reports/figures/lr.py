@@ -34,7 +34,7 @@ FACTORS = {
     "warmup_fraction": "share of warmup",
     "final_fraction": "final LR over peak LR",
 }
-CAPTION = "Means over seeds with 95% bands. Below the curves and on dashed lines: values read off them, with 95% intervals."
+CAPTION = "Means over seeds with 95% bands; below the curves: tuned values with 95% intervals."
 
 
 @dataclass(frozen=True)

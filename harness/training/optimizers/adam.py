@@ -98,7 +98,7 @@ class Adam(PackedOptimizer):
         return wide and alike and self.all_correct and not self.any_held and not torch.compiler.is_compiling()
 
     def update_by_kernel(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
-        """Lane by lane, for the kernel's hyper-parameters are numbers. It counts steps from 1."""
+        """Lane by lane, for the kernel's hyperparameters are numbers. It counts steps from 1."""
         import torch
 
         kernel = getattr(torch, self.kernel)

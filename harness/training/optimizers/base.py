@@ -1,4 +1,4 @@
-"""What every optimizer over a pack has: parameters and gradients are [K, P], hyper-parameters [K, 1], one update for all
+"""What every optimizer over a pack has: parameters and gradients are [K, P], hyperparameters [K, 1], one update for all
 lanes. `decays` [P] marks the parameters that weight decay acts on, and `parts` says which entries are one weight of the model,
 for optimizers that look at whole weights. An update changes the parameters in place.
 """
@@ -40,7 +40,7 @@ class Part:
 
 
 class PackedOptimizer(ABC):
-    """Holds the hyper-parameters of K lanes and the state of one kind of optimizer, in the parameters' number format."""
+    """Holds the hyperparameters of K lanes and the state of one kind of optimizer, in the parameters' number format."""
 
     # Names of the state tensors [K, P].
     moments: ClassVar[tuple[str, ...]]
@@ -68,7 +68,7 @@ class PackedOptimizer(ABC):
     @staticmethod
     @abstractmethod
     def words(training: Training) -> str:
-        """The hyper-parameters it reads, as a recipe tells them; LR, weight decay and clipping are told of all alike."""
+        """The hyperparameters it reads, as a recipe tells them; LR, weight decay and clipping are told of all alike."""
 
     @classmethod
     def require(cls, training: Training, workload: BaseWorkload) -> None:
