@@ -85,7 +85,7 @@ def test_a_withdrawn_claim_on_every_page(study: Study, tmp_path: Path, monkeypat
     assert "was supported , but the question was wrong" in text(first_screen)
     assert 'class="sentence"' not in first_screen
     # The index counts it apart.
-    assert "None is judged yet. 1 verdict was withdrawn because its question was wrong." in text(index)
+    assert "None has a verdict yet. 1 verdict was withdrawn because its question was wrong." in text(index)
     assert "1 is withdrawn" in text(index)
     assert "was supported, 4.97% (" in text(index)
     for words in ("1 holds", "What holds", "expected to be wrong", "firm"):

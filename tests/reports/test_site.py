@@ -446,7 +446,7 @@ def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> No
     site.write(tmp_path, [study], REGISTER, of([smoke]), published=lambda _: None, experiments={"toy": "7"})
     trials = (tmp_path / "toy-trials.html").read_text()
     assert 'data-run="http://127.0.0.1:5000/#/experiments/7/runs?searchFilter=' in trials, "each digest leads to its run"
-    assert "None is judged yet" in (tmp_path / "index.html").read_text()
+    assert "None has a verdict yet" in (tmp_path / "index.html").read_text()
     assert "2 claims; 0 are judged so far" in (tmp_path / "document-TB.html").read_text()
 
 
