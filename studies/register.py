@@ -546,6 +546,15 @@ _CLAIMS = {
         ),
         measure="tuned loss of decay to zero minus that to 10%: ≥ 0.2% of the loss reduction at most of 20, 40 and 80 tokens",
     ),
+    "decay.floor_and_length": _claim(
+        paraphrase="the longer a run, the less a floor of 10% of the peak gains over cosine decay to zero",
+        short="The longer a run, the less a floor of 10% gains over decay to zero",
+        sources="GL Q20; GL Q17; TB 2",
+        regime=Regime(words="cosine decay, LLM pretraining", models=("gpt",)),
+        own=True,
+        measure="change of (loss of decay to zero minus that to 10%), of the loss reduction, per doubling of the tokens from 20"
+        " to 80 per parameter: ≤ −0.1%, refuted ≥ 0 (ours)",
+    ),
     "decay.half_way": _claim(
         kinds=("exact",),
         paraphrase="cosine decay to zero is at half of the peak LR halfway from the end of warmup",
@@ -573,8 +582,8 @@ _CLAIMS = {
         regime="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget",
         size="x0.1 (GL Q19)",
         sides=("lower: lower the LR; raising it only makes the loss oscillate [CP Q3; GL Q19]", TOO_LOW),
-        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR: (a) x0.1 gains ≥ 0.5% of the"
-        " loss reduction; (b) x10 gains less, refuted at 2%",
+        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR, where at most 0.5% of the loss"
+        " reduction falls in the tenth of the steps before: (a) x0.1 gains ≥ 0.5%; (b) x10 gains less, refuted at 2%",
     ),
     "decay.raise_lr": _claim(
         paraphrase="raising the LR on a plateau never helps, it only makes the loss oscillate",
@@ -582,8 +591,9 @@ _CLAIMS = {
         sources="CP Q3; GL Q37; TB 6",
         regime="plateaus with underfitting",
         sides=("never: raising the LR on a plateau only makes the loss oscillate [CP Q3]", TOO_LOW),
-        measure="loss after x10 from a plateau of too low an LR, on which the documents disagree: raising gains < 0.5% of the"
-        " loss reduction, refuted if ≥ 2% (ours); reported: other plateaus and x2",
+        measure="loss after x10 from a plateau of too low an LR, on which the documents disagree, where at most 0.5% of the"
+        " loss reduction falls in the tenth of the steps before: raising gains < 0.5%, refuted if ≥ 2% (ours); reported: other"
+        " plateaus and x2",
     ),
     "decay.first_half": _claim(
         paraphrase="with cosine decay most progress is made in the first half of the steps, at the high LR",
@@ -591,8 +601,9 @@ _CLAIMS = {
         sources="GL Q18",
         regime=Regime(words="cosine decay in LLM pretraining", models=("gpt",)),
         size="most, that is more than half",
-        measure="share of the loss reduction after warmup in the first half of the steps, cosine decay: CI > 0.5, refuted"
-        " below; reported: linear, warmup-stable-decay and constant",
+        measure="share of the loss reduction after warmup in the first half of the steps: (a) more than half with cosine decay;"
+        " (b) larger with cosine decay than at a constant LR, refuted if smaller (ours); reported: linear and"
+        " warmup-stable-decay",
     ),
     "mup.sp_shifts": _claim(
         paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",

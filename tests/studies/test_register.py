@@ -39,6 +39,7 @@ OWN = {
     "finder.ramp",
     "warmup.improves_best",
     "decay.beats_constant",
+    "decay.floor_and_length",
     "decay.trapezoid",
     "mup.coord_check",
 }
