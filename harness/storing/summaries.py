@@ -62,7 +62,7 @@ class Summaries:
             }
             if not few:
                 self._write(found, left)
-            yield from (rows.select(columns) for rows in found.values())
+            yield from (_held_once(rows.select(columns)) for rows in found.values())
 
     def _files(self, name: str) -> dict[str, str]:
         if name not in self._known:
@@ -101,3 +101,11 @@ class Summaries:
             self.store.write(name, content.getvalue())
         except UnwritableError as error:  # of who only reads
             log.info("the summary of %s is not kept: %s", self.folder, one_line(error))
+
+
+def _held_once(rows: pa.Table) -> pa.Table:
+    """Rows of a pack's own file as a summary's file gives them: long texts that trials have in common by number."""
+    for place, name in enumerate(rows.column_names):
+        if name in OBJECTS and not pa.types.is_dictionary(rows.schema.field(place).type):
+            rows = rows.set_column(place, name, rows[name].dictionary_encode())
+    return rows

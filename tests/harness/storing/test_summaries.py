@@ -60,6 +60,17 @@ def test_it_is_what_the_files_say(columns: tuple[str, ...], ledger: Ledger, open
     assert sorted(again["test_loss"]) == sorted(2.0 + again["seed"])
 
 
+@pytest.mark.parametrize("columns", [SUMMARY, JUDGED])
+def test_rows_of_a_summary_and_of_a_later_pack_are_one_table(columns: tuple[str, ...], ledger: Ledger, study: Study) -> None:
+    """A run of more packs than are read one by one that gets a few more ended in a traceback: texts had two types."""
+    before = len(ledger.trials(columns))
+    trials = make_plan(study, "smoke", "cpu", "data").trials
+    ledger.write("later", rows(study, trials, lambda _: result(1.0), "later"))
+    found = reopened(ledger).trials(columns)
+    assert len(found) == before + len(trials)
+    assert set(found["arm"]) == set(study.arms)
+
+
 def test_what_came_later_is_read_beside_it(ledger: Ledger, study: Study, opened: list[str]) -> None:
     ledger.digests()
     trials = make_plan(study, "smoke", "cpu", "data").trials
