@@ -659,8 +659,8 @@ STUDY = Study(
         "Every arm is trained on one half-octave grid of LRs and judged at its best, by validation loss. One arm's LR is"
         " searched by Optuna's TPE instead, with twelve proposals on three seeds of its own.",
         "On a plateau the loss falls by at most 0.5% of the loss reduction over the last tenth of the steps before the switch."
-        " Version 2 allowed 2%, with which a loss that still fell by 1.3% counted; at 0.5% the GPT has no plateau below its best"
-        " LR, so raising the LR there is not tested."
+        " Version 2 allowed 2%, with which a loss that still fell by 1.3% counted; at 0.5% the GPT has no plateau below its"
+        " best LR, so raising the LR there is not tested."
         " With too low an LR the GPT's loss falls slowly, far above the best (the loss that hardly moves of GL Q37), but does"
         " not stop, as in CP Q3; no LR below the best made it stop in pilots, neither AdamW's nor SGD's.",
         "The MLP at its best LR fits its data, so it has no plateau at the best LR.",
