@@ -413,7 +413,7 @@ FINAL_POSITIVE = judgement(
         " Bergsma et al. compare linear decay to zero with cosine decay to 10%, which changes shape and floor at once; that"
         " comparison is reported, too."
     ),
-    if_supported="End the decay at about 10% of the peak, not at zero, up to 80 tokens per parameter.",
+    if_supported="End the decay at about 10% of the peak rather than at zero, and compare both in long runs.",
     if_partly="Compare a floor of zero with one of 10% at the length of your runs.",
     if_refuted="Decay to zero or to 10%: zero has no measurable cost here.",
     if_opposite="Decay to zero rather than to 10% of the peak.",
