@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published, reason, start, tuned
+from tests.reports.recomputed.tables import best, published, start, tuned
 
 STUDY = "decay"
 
@@ -56,23 +56,27 @@ def test_what_raising_too_low_a_learning_rate_gains(table: pd.DataFrame) -> None
     assert change / fall == pytest.approx(published("decay.raise_lr", STUDY, 1), rel=1e-9)
 
 
-def test_a_plateau_is_flat(table: pd.DataFrame) -> None:
-    """30 evaluations: the 18th stands at 60% of the run, the 20th at two thirds."""
+def test_a_plateau_falls_by_means_of_three_evaluations(table: pd.DataFrame) -> None:
+    """30 evaluations: the 17th stands a tenth of the steps before the 19th, the switch comes after the 20th."""
     seen = curve(table, "low_stay")
     fall = start(table, "right_tenth", "low_stay") - final(table, "right_tenth")
-    assert (seen[18] - seen[20]) / fall == pytest.approx(published("decay.raise_lr", STUDY, 0), rel=1e-9)
+    means = [np.mean([seen[at] for at in places]) for places in ((16, 17, 18), (18, 19, 20))]
+    assert (means[0] - means[1]) / fall == pytest.approx(published("decay.raise_lr", STUDY, 0), rel=1e-9)
 
 
-def test_why_raise_lr_is_withdrawn(table: pd.DataFrame) -> None:
-    """The run that stays at its LR, at two thirds of its steps and at the end."""
-    seen = curve(table, "low_stay")
-    assert f"from {seen[20]:.3f} nats at the switch to {seen[30]:.3f}" in reason("decay.raise_lr")
+def test_the_trend_of_the_floor(table: pd.DataFrame) -> None:
+    """Two doublings lie between 20 and 80 tokens per parameter."""
+    change = share_of_fall(table, "zero_80", "tenth_80") - share_of_fall(table, "zero_20", "cosine")
+    assert change / 2 == pytest.approx(published("decay.floor_and_length", STUDY), rel=1e-9)
 
 
 def test_what_the_first_half_makes(table: pd.DataFrame) -> None:
     """20 evaluations: the first stands at 5% of the run, the tenth at its half."""
-    seen = curve(table, "cosine")
-    assert (seen[1] - seen[10]) / (seen[1] - seen[20]) == pytest.approx(published("decay.first_half", STUDY), rel=1e-9)
+    cosine, constant = (
+        (seen[1] - seen[10]) / (seen[1] - seen[20]) for seen in (curve(table, arm) for arm in ("cosine", "constant"))
+    )
+    assert cosine == pytest.approx(published("decay.first_half", STUDY), rel=1e-9)
+    assert cosine - constant == pytest.approx(published("decay.first_half", STUDY, 3), rel=1e-9)
 
 
 def test_half_of_a_cosine() -> None:
