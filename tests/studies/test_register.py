@@ -32,7 +32,7 @@ SECTION_SIZES = {
     "embedding_lr": 1,
 }
 # 105 of the first reading of the documents, 19 that a second one found, and one that was two: checkpointing's compute and time.
-COUNT = 105 + 19 + 1
+COUNT = 105 + 19 + 2
 # What no document claims.
 OWN = {
     "finder.head_to_head",
