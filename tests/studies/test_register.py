@@ -13,7 +13,7 @@ SECTION_SIZES = {
     "critical_batch": 8,
     "warmup": 8,
     "precision": 13,
-    "decay": 9,
+    "decay": 10,
     "mup_transfer": 5,
     "lr_regimes": 10,
     "edge_of_stability": 4,
