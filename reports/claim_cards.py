@@ -82,6 +82,8 @@ class Card:
     rule_changes: tuple[RuleChange, ...]
     sides: tuple[str, ...]
     note: str
+    cite: str
+    command: str
 
 
 def card(
@@ -97,8 +99,10 @@ def card(
     tables: Sequence[Mapping[str, Any]] = (),
     calibrated: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Change] = (),
+    cite: str = "",
+    command: str = "",
 ) -> Card:
-    """changes: of the claim's published verdict at this scale."""
+    """changes: of the claim's published verdict at this scale. cite, command: how to name it, and what trains it again."""
     criteria = judgement.criteria_at(verdict.scale)
     stands = standing(verdict, robust, rates)
     own = tuple(each for each in published if each.claim == verdict.claim)
@@ -132,6 +136,8 @@ def card(
         ),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
+        cite=cite,
+        command=command,
     )
 
 

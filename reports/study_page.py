@@ -233,6 +233,9 @@ def _cards(
             section.tables.get(verdict.claim, ()),
             calibrated,
             changed.get((verdict.claim, study.name, verdict.scale, verdict.device), ()),
+            f"Folklore, claim {verdict.claim}, study {study.name} version {study.version} (hash {study.hash}), {verdict.scale}"
+            f" scale, {verdict.seeds} seeds.",
+            section.details["command"],
         )
         for verdict in section.judged.verdicts
     ]
