@@ -108,7 +108,7 @@ def test_a_range_test_ends_in_a_grid_that_a_study_takes(address: str, tmp_path: 
     )
     assert found.exit_code == 0, found.output
     last = found.output.strip().rpartition("\n")[2]
-    matched = re.fullmatch(r"start at (\S+); grid (\S+) to (\S+): (--set) (peak_lr=\S+)", last)
+    matched = re.fullmatch(r"start at (\S+); grid (\S+) to (\S+) \((--set) (peak_lr=\S+)\); 6 published rules .*", last)
     assert matched, last
     assert float(matched[2]) < float(matched[1]) < float(matched[3])
     plan = ("plan", "warmup", "--workload", address, "--scale", "smoke", "--store", str(tmp_path / "s"))
