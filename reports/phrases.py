@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
+from folklore.harness.judging.combining import SOME_WORKLOADS
 from folklore.harness.judging.sentences import Number, Sentence
 from folklore.harness.judging.spelling import in_prose
 from folklore.harness.judging.verdict import Finding, Verdict
@@ -29,7 +30,10 @@ def number(seen: Verdict | Finding | Stand) -> str:
 
 
 def said(verdict: Verdict) -> tuple[Sentence, ...]:
-    """A verdict's answer, or of a long one the sentence of the criterion whose numbers are the verdict's."""
+    """A verdict's answer, or of a long one the sentence of the criterion whose numbers are the verdict's; where workloads
+    disagree, one on which the claim holds and one on which it fails."""
+    if verdict.reading == SOME_WORKLOADS:
+        return verdict.answer[:2]
     if len(verdict.plain_answer) <= LONGEST_ANSWER:
         return verdict.answer
     numbers = (verdict.estimate, verdict.low, verdict.high)
