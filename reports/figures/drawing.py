@@ -186,7 +186,7 @@ ALIKE = (
     ("_expected", "Dash-dotted: expected beforehand."),
     ("_beside", "Gray: for comparison, deciding nothing."),
     ("run", "Pale dots: single seeds."),
-    ("fails above", "On dashed lines: the LR at which an arm fails, with its 95% interval."),
+    ("above: over", "Dashed: a loss that far above the best; on it the LR at which an arm gets there, with its 95% interval."),
     ("_one_sided", "Tests of one side have 90% intervals."),
     ("_beyond", "An arrow points to a value beyond the axis."),
 )

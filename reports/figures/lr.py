@@ -192,7 +192,7 @@ def _max_trainable(metric: MaxTrainable, group: Group) -> None:
         return
     panel, look = group.panel, looks(group.table.study)[metric.arm]
     line = SOFT if metric.best_of else look.colour
-    panel.add("rule", "fails above this loss", Look(line, "o", "--"), y=bar)
+    panel.add("rule", f"above: over {metric.within:.0%} lost", Look(line, "o", "--"), y=bar)
     seen, least, most = observe(metric, group.table), *group.panel.limits("x")
     low, high = max(least, seen.low), min(most, seen.high)
     step, at = STEP * (group.top - group.lowest), bar
