@@ -192,7 +192,9 @@ def _max_trainable(metric: MaxTrainable, group: Group) -> None:
         return
     panel, look = group.panel, looks(group.table.study)[metric.arm]
     line = SOFT if metric.best_of else look.colour
-    panel.add("rule", f"above: over {metric.within:.0%} lost", Look(line, "o", "--"), y=bar)
+    # A small loss and a large one, where a claim reads both, look different.
+    dashes = "--" if metric.within < 0.25 else "-."
+    panel.add("rule", f"above: over {metric.within:.0%} lost", Look(line, "o", dashes), y=bar)
     seen, least, most = observe(metric, group.table), *group.panel.limits("x")
     low, high = max(least, seen.low), min(most, seen.high)
     step, at = STEP * (group.top - group.lowest), bar
