@@ -130,4 +130,30 @@ RULE_CHANGES = (
             "mem.checkpoint_size": ("partly", "Refuted below 1.5x alone, as first written, not above 4x, too."),
         },
     ),
+    *_version(
+        "edge_of_stability",
+        3,
+        {
+            "eos.sharpness": (
+                "supported",
+                "Mini-batches are a workload, too, and both have one region, 0.9 to 1.2; 0.7 and 1.5 refuted before.",
+            ),
+            "eos.nonmonotone": ("open (too noisy)", "Windows are equally long in LR x steps (15), not 100 steps at every LR."),
+        },
+    ),
+    *_version(
+        "decay",
+        3,
+        {
+            "decay.plateau_rule": (
+                "partly (some workloads)",
+                "A plateau falls by at most 0.5% of the loss reduction, not 2%: the LR at which raising helped is out.",
+            ),
+            "decay.raise_lr": (
+                "refuted (smaller), withdrawn",
+                "A plateau falls by at most 0.5% of the loss reduction, not 2%.",
+            ),
+            "decay.first_half": ("supported", "The first half must also make more of it than at a constant LR."),
+        },
+    ),
 )

@@ -545,9 +545,16 @@ def padded_set(module: Any, x: Tensor) -> Tensor:
 CLASS_WEIGHTS = torch.tensor([0.2, 1.0, 3.0, 0.5])
 
 
+def frozen_bias() -> nn.Module:
+    made = net()
+    made[0].bias.requires_grad_(False)  # type: ignore[index, union-attr]
+    return made
+
+
 KINDS = {
     # what a module gives, and what it is called with
     "gives a tuple": of(gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
+    "gives a dict": of(gives(lambda logits, _: {"logits": logits}), lambda out, y: F.cross_entropy(out["logits"], y)),
     "gives an object": of(gives(lambda logits, _: Output(logits)), lambda out, y: F.cross_entropy(out.logits, y)),
     "gives its loss": of(gives(lambda _, loss: loss), None, with_labels),
     "gives its loss in a dict": of(gives(lambda logits, loss: {"loss": loss, "logits": logits}), None, with_labels),
@@ -655,6 +662,7 @@ KINDS = {
         draw=next_symbol,
     ),
     "a part of a storage": of(sliced),
+    "a frozen bias": of(frozen_bias),
     "a hook of a weight": of(hooked("weight")),
     "a hook after accumulation": of(hooked("accumulated")),
     "a hook of a module": of(hooked("module")),

@@ -29,7 +29,8 @@ STEPS, BATCH, SEED = 8, 8, 3
 SUMS = ("a sum", "a sum over tokens")
 # What is packed; all others are modules by themselves.
 PACKED = {
-    "examples that are drawn again", "a loader's sampler", "gives a tuple", "gives its loss", "gives its loss in a dict",
+    "examples that are drawn again", "a loader's sampler", "gives a tuple", "gives a dict", "a frozen bias", "gives its loss",
+    "gives its loss in a dict",
     "gives its loss first", "several inputs", "gives an object", "gives its loss in an object",
     "a batch that is a dict, and a loss of it", "several outputs and targets", "arrays in double precision",
     "a dataset of tensors", "a dataset of dicts", "a loader", "a loss for each example", "a sum", "a sum over tokens",
@@ -68,7 +69,7 @@ def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.
 
 
 def test_there_are_many() -> None:
-    assert len(KINDS) >= 65
+    assert len(KINDS) >= 80
     assert set(KINDS) >= PACKED
 
 

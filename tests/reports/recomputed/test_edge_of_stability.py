@@ -1,5 +1,7 @@
 """One number of each claim of edge_of_stability again: descent and Newton's method by numpy alone, runs by pandas and loops."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,6 +72,26 @@ def test_sharpness(table: pd.DataFrame) -> None:
             inside = [value for step, value in run["late"].items() if step >= begin]
             logs.append(np.log(np.median(inside) if inside else max(run["late"].values())))
         assert published("eos.sharpness", STUDY, index) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
+
+
+def test_sharpness_in_mini_batches(table: pd.DataFrame) -> None:
+    """The same over all probes of the second half of a run."""
+    logs = []
+    for _, run in table[table["arm"] == "sgd_batches"].iterrows():
+        steps, values = (np.asarray(run[f"curve_probe_{name}"], float) for name in ("step", "sharpness"))
+        logs.append(np.log(np.nanmedian(run["lr"] * values[steps > steps[-1] / 2] / 2)))
+    assert published("eos.sharpness", STUDY, 7) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
+
+
+def test_windows_of_equal_lr_times_steps_fall(table: pd.DataFrame) -> None:
+    """Means of windows of 300 steps at the low LR, both at the edge, one below the other."""
+    shares = []
+    for begin, end, run in windows(table, "gd_low", of_the_limit=1.0):
+        losses, points = np.asarray(run["curve_train_loss"], float), round(300 / run["curve_step"][0])
+        means = losses[: len(losses) // points * points].reshape(-1, points).mean(axis=1)
+        falls = [b < a for at, (a, b) in enumerate(pairwise(means)) if at * 300 >= begin and (at + 2) * 300 <= end]
+        shares += [np.mean(falls)] if falls else []
+    assert published("eos.nonmonotone", STUDY, 3) == pytest.approx(np.mean(shares), abs=1e-4)
 
 
 def test_nonmonotone(table: pd.DataFrame) -> None:
