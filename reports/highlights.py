@@ -26,9 +26,9 @@ CHOSEN = (
     "eos.sharpness",
     "mup.sp_shifts",
     "scaling.sgd_linear",
+    "noise.temperature",
     "crit.hyperbola",
     "prec.fp16_underflow",
-    "warmup.early_gradients",
 )
 # By how much of the expected effect something must lie off to be a surprise.
 LEAST_SURPRISE = 0.5

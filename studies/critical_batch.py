@@ -334,9 +334,9 @@ HYPERBOLA = judgement(
     ),
     *(gain_past_critical(sweep, LESS_THAN_HALF, one_doubling(sweep)) for sweep in SWEEPS),
     note=(
-        "The claim is judged by the gain; the fit only shows that there is a critical batch size. A fitted curve bends at its"
-        " critical size by construction, so the last alternative is one doubling fixed beforehand. Whether anything is gained"
-        " at all is judged in crit.ceiling."
+        "What is shown is that the curve fits: given that, theory has at most 1.33x here, so this claim, crit.ceiling and"
+        " crit.small_batch_slow are three readings of one curve and no independent evidence. The last alternative is one"
+        " doubling fixed beforehand, without the fit."
     ),
     reported={f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
     if_supported=(
@@ -353,8 +353,8 @@ CEILING = judgement(
     right={"supported": "nothing", "refuted": "less"},
     note=(
         "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends there"
-        " would show as 1.0x. If critical is defined as the size beyond which nothing is gained, the claim holds by definition,"
-        " and that size is several times ours."
+        " would show as 1.0x; where the curve of crit.hyperbola fits, it cannot. If critical is defined as the size beyond"
+        " which nothing is gained, the claim holds by definition, and that size is several times ours."
     ),
     reported={
         f"the same from three times critical on, {sweep.panel}": (sweep.doubling_gain(above=3.0, below=12.0), "x")
@@ -450,7 +450,8 @@ RANGE = judgement(
     critical_tokens("cluster", 256, "GPT with AdamW, web text"),
     note=(
         "The claim has two parts: the critical batch size depends on the task (same model and images, other labels), and it"
-        " lies between 1,000 and millions of tokens, which a GPT can show. The upper end needs large models."
+        " lies between 1,000 and millions of tokens. A GPT of 7,000 parameters on 16 characters of context is no language model"
+        " whose batches are counted in tokens, so at this scale nothing is decided."
     ),
     reported={f"critical batch size, {sweep.panel}, {sweep.examples}": sweep.critical_batch for sweep in LATE_SWEEPS},
     if_supported="Do not carry a batch size over from another task: measure the critical one of yours.",
@@ -473,6 +474,7 @@ SMALL_BATCH_SLOW = judgement(
     ),
     note=(
         "This judges the half of the claim about the batch, with the LR tuned at every size; lr.too_low judges the other half."
+        " Where the curve of crit.hyperbola fits, it follows: 1.67x and more."
     ),
     if_supported=(
         "Raise the batch while it is below a quarter of the critical size: each doubling saves at least a third of the steps."

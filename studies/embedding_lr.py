@@ -16,9 +16,7 @@ REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 LABELS = {arm: label for arm, (label, _) in REMEDIES.items()}
 FAST = "embedding LR x3"
-# The regions of slopes.
-FALLING = below(-0.25, refuted=-0.05, null=0.0, margin=0.05)
-EXPECTED_SLOPE = predicted(-0.7, "arithmetic: -0.5 for tokens of some batches, -1 for those of every batch", spread=0.02)
+BY_ROOT = predicted(-0.5, "arithmetic: Adam divides by the root of a token's frequency, SGD does not", spread=0.03)
 
 
 def probed(arm: str, curve: Any, **options: Any) -> Curve:
@@ -31,9 +29,9 @@ def slope(arm: str, **options: Any) -> Curve:
     return probed(arm, "slope", **options)
 
 
-def length_slope(arm: str) -> Curve:
+def length_slope(arm: str, **options: Any) -> Curve:
     """The same for the absolute movement, which shows the effect of Adam's division."""
-    return probed(arm, "length_slope")
+    return probed(arm, "length_slope", **options)
 
 
 def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
@@ -63,46 +61,39 @@ def lowers_loss(clause: str, arm: str, tokens: str, name: str, remedy: str, says
 
 
 def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
-    """Adam moves rare rows too far, and this remedy helps."""
-    other_lrs = {
-        f"at {times} the LR": slope("plain", tuned_for="plain", times=factor)
-        for times, factor in (("half", 0.5), ("twice", 2.0))
-    }
+    """Adam moves rare rows further than SGD does, and this remedy helps."""
     return (
         Criterion(
-            name=f"slope of a row's movement per occurrence on its token's frequency ({remedy})",
+            name=f"exponent of a row's movement per occurrence on its token's frequency, Adam's less SGD's ({remedy})",
             clause="a",
             panel=remedy,
-            observe=slope("plain"),
-            expected=EXPECTED_SLOPE,
-            says="A row's relative movement per occurrence scales as (token frequency)^{estimate}",
-            alternatives=other_lrs,
-            **FALLING,
-        ),
-        Criterion(
-            name=f"slope of a row's movement per occurrence, Adam's less SGD's ({remedy})",
-            clause="b",
-            panel=remedy,
             observe=length_slope("plain") - length_slope("sgd"),
-            says="The exponent of the absolute movement is {lower} for Adam than for SGD",
-            alternatives={"over the row's norm": slope("plain") - slope("sgd")},
-            **FALLING,
+            **below(-0.25, refuted=-0.05, null=0.0, margin=0.05),
+            expected=BY_ROOT,
+            says="Per occurrence, a row moves by (token frequency)^k, and k is {higher} with Adam than with SGD",
+            alternatives={
+                "over the row's norm": slope("plain") - slope("sgd"),
+                **{
+                    f"at {times} the LR": length_slope("plain", tuned_for="plain", times=factor) - length_slope("sgd")
+                    for times, factor in (("half", 0.5), ("twice", 2.0))
+                },
+            },
         ),
         lowers_loss(
-            "c",
+            "b",
             arm,
             "rare",
             f"loss on rare tokens, {remedy}, over plain Adam's",
             remedy,
-            f"With {remedy} and a tuned LR, the loss on rare tokens is {{lower}}",
+            f"With {remedy} and a tuned LR, the loss on rare tokens is {{higher}}",
         ),
         lowers_loss(
-            "d",
+            "c",
             "fast",
             "common",
             f"loss on common tokens, {FAST}, over plain Adam's ({remedy})",
             remedy,
-            "With three times the embedding LR and a tuned LR, the loss on common tokens is {lower}",
+            "With three times the embedding LR and a tuned LR, the loss on common tokens is {higher}",
         ),
     )
 
@@ -122,11 +113,11 @@ RARE_TOKENS = judgement(
             probed("plain", "update_rare") / probed("plain", "update_common"),
             "x",
         ),
-        "slope of a row's movement per step": probed("plain", "step_slope"),
-        "slope per occurrence with SGD": slope("sgd"),
-        "slope of the absolute movement, plain Adam": length_slope("plain"),
-        "slope of the absolute movement, SGD": length_slope("sgd"),
-        **{f"slope per occurrence, {label}": slope(arm) for arm, label in LABELS.items()},
+        "exponent of the movement per step": probed("plain", "step_slope"),
+        "exponent of the movement per occurrence, plain Adam": length_slope("plain"),
+        "exponent of the movement per occurrence, SGD": length_slope("sgd"),
+        "exponent over the row's norm, SGD": slope("sgd"),
+        **{f"exponent over the row's norm, {label}": slope(arm) for arm, label in {"plain": "plain Adam", **LABELS}.items()},
         **{
             f"loss on all tokens, {label}, over plain Adam's": (relative_loss_gap(arm, "plain"), "relative")
             for arm, label in {**LABELS, "fast": FAST}.items()
@@ -149,15 +140,15 @@ RARE_TOKENS = judgement(
     ),
     if_supported="Give embeddings their own LR, or use the remedy that lowered the loss on rare tokens here.",
     if_partly=(
-        "Adam moves rare rows much further per occurrence; check the loss on rare tokens before you treat this: not every"
-        " remedy lowered it here, or none did."
+        "Adam moves rare rows further per occurrence than SGD does; check the loss on rare tokens before you treat this: not"
+        " every remedy lowered it here, or none did."
     ),
     if_refuted="Use one LR for embeddings and all other weights.",
 )
 
 STUDY = Study(
     name="embedding_lr",
-    version=1,
+    version=2,
     title="Embeddings of rare tokens",
     question="Does Adam move the embedding rows of rare tokens too far, and those of common tokens not far enough?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -174,7 +165,7 @@ STUDY = Study(
     },
     factors=lr_grid(-8, -5),
     seeds=32,
-    first_seed=26_000,
+    first_seed=51_000,
     scales={
         "smoke": scales.smoke(
             training={"steps": 60}, measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 64}
@@ -206,8 +197,8 @@ STUDY = Study(
         "The region of the computed number was written when the number was known, from an earlier design.",
         "Tokens are characters or bytes: the rarest come once in hundreds of steps, words of a vocabulary once in thousands.",
         "No weight decay, which would move rows without their tokens.",
-        "In a pilot the slope relative to the norm was as steep with SGD as with Adam. So the absolute movement is compared"
-        " with SGD's, by the same regions, written before that number was known.",
+        "Version 1 also judged the movement over the row's norm, in Adam alone. It falls as fast with SGD (frequency^-0.97):"
+        " it says nothing about Adam and is reported.",
         "The most common quarter are a space and an e: the loss on them differs by 3% between runs, which hides 1%.",
         "'Too much' means harm: a remedy with its own LR lowers the loss on rare tokens by 1% (our threshold).",
     ),

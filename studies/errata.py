@@ -84,7 +84,7 @@ ERRATA = (
     ),
     Erratum(
         claim="warmup.duration",
-        study="warmup",
+        study="warmup_duration",
         version=4,
         date="2026-11-25",
         reason=(

@@ -5,7 +5,7 @@ from typing import Any
 from folklore.harness.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import above, exceeds, judgement, lr_grid, predicted
+from folklore.studies.shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted
 
 SMALL, LARGE = 16, 256
 # The examples of 15 epochs; the large batch also with the steps of the small one.
@@ -13,41 +13,38 @@ SMALL_STEPS = 1024
 LARGE_STEPS = SMALL_STEPS * SMALL // LARGE
 CNN_STEPS = 512
 CNN_LARGE_STEPS = CNN_STEPS * SMALL // LARGE
-# In nats: where an MLP has learnt the true labels and begins to fit the noisy ones. Large batches at equal epochs reach 0.66.
-LEVEL, HIGHER, LOWER = 0.8, 1.0, 0.65
+# In nats: where an MLP has learnt the true labels and begins to fit the noisy ones; what version 1 compared runs at.
+LEVEL = 0.8
+# Where training losses that count as equal end: what a reader of version 1 tried, on other seeds.
+ENDS = (0.55, 0.75)
+FIT = (0.0, LEVEL)
 # The LR of comparisons at one LR: a pilot's best for the small batch.
 ONE_LR = 2.0**-5
-# The LR declared before pilots: verdicts that depend on the choice are fragile.
-FIRST_LR = 2.0**-6
-# A pilot's best for the large batch at equal epochs: tuned for each resample it would jump by an octave.
-BEST_LARGE = 2.0**-2
+# The best for the large batch at equal epochs in version 2; the small batch's was that one LR. Tuned for each resample they
+# jumped between neighbours, between which sharpness doubles.
+BEST_LARGE = 2.0**-1.5
 # On two cores no CNN gets far enough with noisy labels.
 LARGER = ("gpu", "cluster")
 SETTINGS: dict[str, dict[str, Any]] = {
-    "MLP": {"probes": 8, "sharpness": "probes", "sharpness_examples": 540, "evaluations": 32},
+    "MLP": {"probes": 6, "sharpness": "probes", "sharpness_examples": 540, "evaluations": 32},
     "CNN": {"model": "cnn", "width": 8, "depth": 2},
 }
 MLP_ARMS, CNN_ARMS = ("small", "large_epochs", "large_updates"), ("cnn_small", "cnn_large")
 SMOKE = {"probes": 2, "sharpness_examples": 32}
-MUCH_SHARPER = above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x")
-ONE, EPOCHS, UPDATES = "one LR, equal updates", "tuned LRs, equal epochs", "tuned LRs, equal updates"
+EPOCHS, UPDATES = "tuned LRs, 15 epochs of both", "tuned LRs, equal updates (243 epochs against 15)"
 CNN_EPOCHS = "CNN, tuned LRs, equal epochs"
-# Panel -> arms with the large and the small batch, and the LR, if it is not tuned for both.
+# Panel -> arms with the large and the small batch.
 COMPARED = {
-    ONE: ("large_updates", "small", ONE_LR),
-    EPOCHS: ("large_epochs", "small", None),
-    UPDATES: ("large_updates", "small", None),
-    CNN_EPOCHS: ("cnn_large", "cnn_small", None),
+    EPOCHS: ("large_epochs", "small"),
+    UPDATES: ("large_updates", "small"),
+    CNN_EPOCHS: ("cnn_large", "cnn_small"),
 }
 # Spreads of a pilot.
 EXPECTED = {
-    ONE: predicted(0.05, "Hoffer et al. 2017, table 1: up to 5 points of accuracy", spread=0.0125),
     EPOCHS: predicted(0.0, "Shallue et al. 2019, section 4.8: no difference out of sample", spread=0.0117),
     UPDATES: predicted(0.0, "Hoffer et al. 2017, section 5: nothing is left of the gap", spread=0.0106),
 }
-UNDERPOWERED = dict.fromkeys(
-    (EPOCHS, UPDATES), "60 seeds would show that there is no gap; 20 show a gap of 1.5% of the loss reduction"
-)
+UNDERPOWERED = "60 seeds would show that there is no gap; 16 show a gap of 1.5% of the loss reduction"
 
 
 def image_arm(model: str, label: str, batch: int, steps: int, lrs: dict[str, tuple[float, ...]]) -> Arm:
@@ -66,99 +63,123 @@ def widths(mlp: int, cnn: int) -> dict[str, dict[str, int]]:
     return {**{arm: {"width": mlp} for arm in MLP_ARMS}, **{arm: {"width": cnn} for arm in CNN_ARMS}}
 
 
-def gap(large: str, small: str, lr: float | None, of: Any = None, kind: Any = LossGap) -> Any:
+def gap(large: str, small: str, lr: float | None = None, of: Any = None, kind: Any = LossGap) -> Any:
     """How much higher the loss with the large batch is, at an LR or each at its best; kind: LossGap or Gap."""
     left, right = (TunedLoss(arm=arm, of=of) if lr is None else LossAt(arm=arm, value=lr, of=of) for arm in (large, small))
     return kind(left=left, right=right)
 
 
-def ends_higher(panel: str) -> Criterion:
-    first_declared = {"at an LR of 2^-6": gap("large_updates", "small", FIRST_LR)}
-    return exceeds(
-        f"test loss of batch 256, less that of batch 16, of the fall, {panel}",
+def generalizes_worse(panel: str) -> tuple[Criterion, Criterion]:
+    """Loss and error of unseen examples."""
+    where, scales = f"{panel[0].upper()}{panel[1:]}", LARGER if panel == CNN_EPOCHS else None
+    loss = exceeds(
+        f"test loss of batch 256, less that of batch 16, of the loss reduction, {panel}",
         gap(*COMPARED[panel]),
-        f"{panel[0].upper()}{panel[1:]}: batch 256 {{costs}} of the loss reduction compared with batch 16",
+        f"{where}: batch 256 {{costs}} of the loss reduction compared with batch 16",
         by=0.01,
         margin=0.005,
+        clause="a",
         panel=panel,
         expected=EXPECTED.get(panel),
-        underpowered=UNDERPOWERED.get(panel, ""),
-        alternatives=first_declared if panel == ONE else None,
-        scales=LARGER if panel == CNN_EPOCHS else None,
+        underpowered=UNDERPOWERED if panel in EXPECTED else "",
+        scales=scales,
+    )
+    error = Criterion(
+        name=f"test error of batch 256, less that of batch 16, {panel}",
+        clause="b",
+        panel=panel,
+        observe=gap(*COMPARED[panel], of="test_error", kind=Gap),
+        says=f"{where}: the test error of batch 256 is {{higher}}",
+        **above(0.005, refuted=0.0, null=0.0, unit="share"),
+        scales=scales,
+    )
+    return loss, error
+
+
+def sharper(large: str, lr: float | None, small_lr: float | None = ONE_LR, level: float | None = None) -> Any:
+    """Sharpness over that of the small batch, each at an LR or tuned; without a level, at the end of training."""
+    return SharpnessAtLoss(arm=large, level=level, value=lr) / SharpnessAtLoss(arm="small", level=level, value=small_lr)
+
+
+def much_sharper(
+    clause: str, panel: str, large: str, lr: float | None, small_lr: float | None = ONE_LR, **options: Any
+) -> Criterion:
+    return Criterion(
+        name=f"sharpness of batch 256 over batch 16 at the end of training, {panel}",
+        clause=clause,
+        panel=panel,
+        observe=sharper(large, lr, small_lr),
+        says=f"{panel[0].upper()}{panel[1:]}: at the end of training, batch 256 is {{estimate}} as sharp as batch 16",
+        alternatives={
+            "at a training loss of 0.8 nats": sharper(large, lr, small_lr, LEVEL),
+            "each tuned anew under each resample": sharper(large, None, None),
+        },
+        **above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x"),
+        **options,
     )
 
 
-def sharper(large: str, lr: float | None, small_lr: float | None = ONE_LR, level: float = LEVEL) -> Any:
-    """Sharpness over that of the small batch at equal training loss; without an LR, at the best one."""
-    top = SharpnessAtLoss(arm=large, level=level, value=lr)
-    return top / SharpnessAtLoss(arm="small", level=level, value=small_lr)
+def correlation(level: float | None = None, ends: tuple[float, float] | None = FIT, **options: Any) -> SharpnessCorrelation:
+    return SharpnessCorrelation(**{"arms": MLP_ARMS, "level": level, "ends": ends, "least_share": 0.2, **options})
 
 
-def correlation(arms: tuple[str, ...] = MLP_ARMS, level: float = LEVEL, **options: Any) -> SharpnessCorrelation:
-    return SharpnessCorrelation(arms=arms, level=level, least_share=0.4, **options)
+def flatter_is_better(clause: str, ends: tuple[float, float], which: str, **alternatives: Any) -> Criterion:
+    return Criterion(
+        name=f"rank correlation of sharpness with validation loss at the end of training, {which}",
+        clause=clause,
+        observe=correlation(ends=ends),
+        **above(0.3, refuted=0.1, null=0.0),
+        says=f"At the end of training, the rank correlation of sharpness with validation loss is {{estimate}} {which}",
+        alternatives={"with validation error": correlation(ends=ends, of="evaluation_accuracy"), **alternatives},
+    )
 
 
 SMALL_BATCH = judgement(
     "gen.small_batch",
-    *(ends_higher(panel) for panel in COMPARED),
+    *(criterion for panel in COMPARED for criterion in generalizes_worse(panel)),
     right={"supported": "sometimes"},
     reported={
-        **{
-            f"test error of batch 256 minus that of batch 16, {panel} (0.01 is a point)": gap(
-                *compared, of="test_error", kind=Gap
-            )
-            for panel, compared in COMPARED.items()
-        },
-        "test loss of batch 256 minus that of batch 16, of the loss reduction, one LR, equal epochs": (
-            gap("large_epochs", "small", ONE_LR),
+        "test loss of batch 256 minus that of batch 16, of the loss reduction, one LR, equal updates (243 epochs against 15)": (
+            gap("large_updates", "small", ONE_LR),
             "relative",
         ),
-        "training loss of batch 256 minus that of batch 16, one LR, equal epochs": (
-            gap("large_epochs", "small", ONE_LR, of="final_training_loss", kind=Gap),
+        "training loss of batch 256 minus that of batch 16, tuned LRs, equal updates": (
+            gap("large_updates", "small", of="final_training_loss", kind=Gap),
+            "nats",
+        ),
+        "training loss of batch 256 minus that of batch 16, tuned LRs, 15 epochs": (
+            gap("large_epochs", "small", of="final_training_loss", kind=Gap),
             "nats",
         ),
     },
     note=(
-        "'Some cases' means at least one of these comparisons. At one LR and equal epochs the large batch makes a sixteenth of"
-        " the updates and is undertrained, which is not a matter of generalization: it is only reported. The one LR is the best"
-        " of the small batch in a pilot on other seeds; 2^-6, declared earlier, is an alternative."
+        "'Some cases' means at least one of these comparisons, in loss and in error. With 359 test digits and 16 seeds, a"
+        " difference in error under about a point cannot be seen. At equal updates batch 256 sees each example 243 times,"
+        " and a fifth of the labels are wrong: what it costs there is as much an effect of epochs as of the batch. At one LR"
+        " this is only reported, and at one LR and equal epochs batch 256 is undertrained."
     ),
-    if_supported="Expect a generalization gap if you enlarge the batch at the same LR: tune the LR again.",
+    if_supported="Expect a generalization gap if you enlarge the batch: tune the LR again, and stop earlier.",
+    if_partly="Tune the LR for every batch size; then expect a small gap at most.",
     if_refuted="Choose the batch size by time and memory, and tune the LR for it.",
 )
 
 SHARPER = judgement(
     "gen.sharper",
-    Criterion(
-        name="sharpness of batch 256 over batch 16 at equal training loss, one LR",
-        clause="a",
-        panel="one LR",
-        observe=sharper("large_updates", ONE_LR),
+    much_sharper(
+        "a",
+        "one LR, equal updates",
+        "large_updates",
+        ONE_LR,
         expected=predicted(
             3.0, "Keskar et al. 2017, sections 2 and 3: several times sharper at the LR of the small batch", spread=0.53
         ),
-        says="At one LR and a training loss of 0.8 nats, batch 256 is {estimate} as sharp as batch 16",
-        alternatives={
-            "at an LR of 2^-6": sharper("large_updates", FIRST_LR, FIRST_LR),
-            "at a lower training loss": sharper("large_updates", ONE_LR, level=LOWER),
-        },
-        **MUCH_SHARPER,
     ),
-    Criterion(
-        name="sharpness of batch 256 over batch 16 at equal training loss, each at its best LR",
-        clause="b",
-        panel="best LR of each",
-        observe=sharper("large_epochs", BEST_LARGE),
-        says="At each one's best LR and a training loss of 0.8 nats, batch 256 is {estimate} as sharp as batch 16",
-        alternatives={"tuned anew under each resample": sharper("large_epochs", None, None)},
-        **MUCH_SHARPER,
-    ),
-    reported={
-        "the same at equal LR over batch: 2^-5 at batch 16, 2^-1 at batch 256": (sharper("large_epochs", 16 * ONE_LR), "x")
-    },
+    much_sharper("b", "best LR of each, 15 epochs of both", "large_epochs", BEST_LARGE, scales=("smoke", "laptop")),
+    much_sharper("b", "LRs tuned at this scale, 15 epochs of both", "large_epochs", None, None, scales=LARGER),
     note=(
-        "Sharpness is the largest eigenvalue of the Hessian of the training loss when that loss first reaches 0.8 nats, so runs"
-        " are compared at equal fit. 'Small ones with suitable noise' means a small batch at its own best LR."
+        "Sharpness is the largest eigenvalue of the Hessian of the training loss. 'Small ones with suitable noise' means a"
+        " small batch at its own best LR. Version 1 read runs where their training loss first reached 0.8 nats, which is an"
+        " alternative. Version 2 tuned LRs anew under each resample, and could not tell 0.8x from 1.6x."
     ),
     if_supported="Expect sharper minima from larger batches at any LR.",
     if_partly="Raise the LR with the batch: large batches find sharp minima if their LR is too low.",
@@ -167,32 +188,31 @@ SHARPER = judgement(
 
 FLAT_MINIMA = judgement(
     "gen.flat_minima",
-    Criterion(
-        name="rank correlation of sharpness with validation loss at equal training loss",
-        observe=correlation(),
-        **above(0.3, refuted=0.1, null=0.0),
-        says="Over batch sizes and LRs, the rank correlation of sharpness with validation loss is {estimate}",
-        alternatives={
-            "at a higher training loss": correlation(level=HIGHER),
-            "with validation error": correlation(of="evaluation_accuracy"),
-        },
+    flatter_is_better(
+        "a",
+        FIT,
+        "among runs that learn the true labels",
+        **{"where training first reaches 0.8 nats": correlation(LEVEL, None), "among all runs": correlation(ends=None)},
     ),
+    flatter_is_better("b", ENDS, "among runs whose training loss ends at 0.55 to 0.75 nats"),
     reported={
-        "the same among runs of batch 16": correlation(("small",)),
-        "the same among runs of batch 256, equal epochs": correlation(("large_epochs",)),
+        "the same among runs of batch 16": correlation(arms=("small",)),
+        "the same among runs of batch 256, 15 epochs": correlation(arms=("large_epochs",)),
     },
     note=(
-        "Every run is read when its training loss first reaches 0.8 nats, as if stopped there; runs that never do are left out."
-        " The thresholds 0.3 and 0.1 are ours. One architecture only: between architectures sharpness depends on the scale of"
-        " the weights (Dinh et al. 2017)."
+        "Over batch sizes and LRs, both read at the end of training, where the LR has decayed to zero. Runs that end above 0.8"
+        " nats have not learnt the true labels and are at no minimum. The second part compares runs that fit equally well. The"
+        " thresholds 0.3 and 0.1 are ours. One architecture only: between architectures sharpness depends on the scale of the"
+        " weights (Dinh et al. 2017)."
     ),
     if_supported="Of runs that fit equally well, prefer the flatter one.",
+    if_partly="Flatter runs tend to be better, but loosely so among runs that fit equally well: compare validation losses.",
     if_refuted="Do not choose runs by their sharpness.",
 )
 
 STUDY = Study(
     name="generalization",
-    version=1,
+    version=3,
     title="Batch size and generalization",
     question="Do small batches generalize better, do large ones find sharper minima, and do flat minima generalize better?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
@@ -209,15 +229,19 @@ STUDY = Study(
         probes=2, evaluations=2, evaluation_examples=359, final_examples=359, training_examples=1079, curve_points=20
     ),
     arms={
-        "small": image_arm("MLP", "batch 16", SMALL, SMALL_STEPS, lr_grid(-8, -3)),
-        "large_epochs": image_arm("MLP", "batch 256, equal epochs", LARGE, LARGE_STEPS, lr_grid(-6, 0)),
-        "large_updates": image_arm("MLP", "batch 256, equal updates", LARGE, SMALL_STEPS, lr_grid(-9, -4)),
+        "small": image_arm("MLP", "batch 16", SMALL, SMALL_STEPS, peak_lrs(-8, -7.5, -7, -6.5, -6, -5.5, -5, -4.5, -4, -3)),
+        "large_epochs": image_arm(
+            "MLP", "batch 256, equal epochs", LARGE, LARGE_STEPS, peak_lrs(-5, -4, -3, -2.5, -2, -1.5, -1, -0.5, 0)
+        ),
+        "large_updates": image_arm(
+            "MLP", "batch 256, equal updates", LARGE, SMALL_STEPS, peak_lrs(-9, -8, -7.5, -7, -6.5, -6, -5, -4)
+        ),
         "cnn_small": image_arm("CNN", "batch 16", SMALL, CNN_STEPS, lr_grid(-7, -1)),
         "cnn_large": image_arm("CNN", "batch 256, equal epochs", LARGE, CNN_LARGE_STEPS, lr_grid(-4, 2)),
     },
     factors={"peak_lr": (ONE_LR,)},
-    seeds=20,
-    first_seed=30_000,
+    seeds=16,
+    first_seed=43_100,
     scales={
         "smoke": scales.smoke(
             measurement={"sharpness_examples": 64, "evaluations": 4, "probes": 2},
@@ -241,8 +265,8 @@ STUDY = Study(
     departures=(
         "A fifth of the training labels are random: on clean digits all these settings generalize equally well.",
         "SGD with momentum 0.9 and cosine decay to zero, no weight decay; batches are drawn without replacement.",
-        "LRs are tuned by validation loss on a grid of octaves, and judged by test loss.",
-        "Sharpness is measured on the same 540 training examples for all runs, at up to 18 steps of each.",
+        "LRs are tuned by validation loss on a grid of half octaves around the best, and judged by test loss.",
+        "Sharpness is measured on the same 540 training examples for all runs, at up to 16 steps of each.",
     ),
     answer=("gen.small_batch", "gen.sharper", "gen.flat_minima"),
     judgements=(SMALL_BATCH, SHARPER, FLAT_MINIMA),

@@ -23,6 +23,8 @@ REMEDIES: dict[str, tuple[str, dict[str, float | int]]] = {
     "mlp_adam_long": ("Adam, twice the steps", {"steps": 2048}),
     "mlp_adam_dropout": ("Adam, dropout 0.2", {"dropout": 0.2}),
 }
+# Both without L2, which holds Adam back more than SGD.
+UNDECAYED = {"mlp_sgd_plain": ("SGD, no decay", SGD), "mlp_adam_plain": ("Adam, no decay", ADAM)}
 CIFAR = {"dataset": "cifar-10", "label_noise": 0.0, "final_examples": 6000, "evaluation_examples": 1000}
 PHOTOGRAPHS = {**CIFAR, "batch_size": 128, "augmentation": "flip_and_shift", "shift_pixels": 4}
 SMOKE = {"steps": 20, "batch_size": 8, "final_examples": 16}
@@ -61,6 +63,7 @@ ARMS = {
         for optimizer, (label, settings) in IMAGE_OPTIMIZERS.items()
     },
     **{arm: image_arm("mlp", label, {**ADAM, **settings}) for arm, (label, settings) in REMEDIES.items()},
+    **{arm: image_arm("mlp", label, {**settings, "weight_decay": 0.0}) for arm, (label, settings) in UNDECAYED.items()},
     **{
         f"gpt_{optimizer}_{batch}": searched(label, f"GPT, batch {batch}", {**settings, "batch_size": batch, "steps": steps})
         for batch, steps in GPT_STEPS.items()
@@ -130,7 +133,7 @@ def large_batch_works(batch: int) -> tuple[Criterion, ...]:
             panel=f"batch {batch}",
         ),
         Criterion(
-            name=f"test loss at batch {batch} with linear LR less that at batch 8, of the fall",
+            name=f"test loss at batch {batch} with linear LR less that at batch 8, of the loss reduction",
             clause="b",
             panel=f"batch {batch}",
             observe=over_base(by_rule(batch)),
@@ -138,6 +141,10 @@ def large_batch_works(batch: int) -> tuple[Criterion, ...]:
             says=f"At equal tokens, batch {batch} with the linear rule {{costs}} of the loss reduction compared with batch 8",
         ),
     )
+
+
+def training_gap(arm: str, reference: str) -> LossGap:
+    return loss_gap(arm, reference, best_of=(arm, reference), of="final_training_loss")
 
 
 SGD_VS_ADAM = judgement(
@@ -161,24 +168,34 @@ SGD_VS_ADAM = judgement(
 ADAM_TRAIN_LOSS = judgement(
     "gen.adam_train_loss",
     exceeds(
-        "test loss of Adam less that of SGD, of the fall",
+        "test loss of Adam less that of SGD, of the loss reduction",
         loss_gap("mlp_adam", "mlp_sgd"),
         "In test loss, Adam {costs} of the loss reduction compared with SGD",
         by=0.0,
         margin=None,
         precondition=True,
     ),
-    no_worse(
-        "training loss of Adam less that of SGD, of the fall",
-        loss_gap("mlp_adam", "mlp_sgd", best_of=("mlp_adam", "mlp_sgd"), of="final_training_loss"),
-        "In training loss, Adam {costs} of the loss reduction compared with SGD",
+    Criterion(
+        name="training loss of Adam less that of SGD, of the loss reduction",
+        observe=training_gap("mlp_adam", "mlp_sgd"),
+        **below(0.0, null=0.0, unit="relative"),
+        says="In training loss, Adam {costs} of the loss reduction compared with SGD",
     ),
     reported={
-        f"test loss minus that of SGD, of the loss reduction: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
-        for arm, (label, _) in REMEDIES.items()
+        "the same without weight decay": (training_gap("mlp_adam_plain", "mlp_sgd_plain"), "relative"),
+        "test loss of Adam less that of SGD without weight decay, of the loss reduction": (
+            loss_gap("mlp_adam_plain", "mlp_sgd_plain"),
+            "relative",
+        ),
+        **{
+            f"test loss minus that of SGD, of the loss reduction: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
+            for arm, (label, _) in REMEDIES.items()
+        },
     },
     note="The claim is about tasks on which Adam validates worse, which is a precondition. Both losses are at the LR with the"
-    " lowest validation loss; the training loss is that of all examples in eval mode, including noisy labels.",
+    " lowest validation loss; the training loss is that of all examples in eval mode, including noisy labels. 'As low or lower'"
+    " is judged by the direction: version 1 allowed 0.5% of the loss reduction and lay on it. Adam has L2 in its gradient here;"
+    " the pair without it is reported.",
     if_supported="If Adam validates worse than SGD, regularize it or switch to SGD at the end: it fits well enough.",
     if_refuted="If Adam validates worse than SGD, check its training loss first: it may not fit as well.",
 )
@@ -187,7 +204,7 @@ ADAM_TRANSFORMER = judgement(
     "gen.adam_transformer",
     *(
         exceeds(
-            f"test loss of SGD less that of AdamW, of the fall, batch {batch}",
+            f"test loss of SGD less that of AdamW, of the loss reduction, batch {batch}",
             loss_gap(f"gpt_sgd_{batch}", f"gpt_adamw_{batch}"),
             f"At batch {batch}, SGD {{costs}} of the loss reduction compared with AdamW",
             by=0.01,
@@ -224,7 +241,7 @@ LM_LARGE_BATCH = judgement(
 
 STUDY = Study(
     name="optimizer_generalization",
-    version=1,
+    version=2,
     title="Optimizers and generalization",
     question="Does SGD beat Adam on images, does AdamW beat SGD on text, and what do large batches cost a language model?",
     workload=Workload(model="cnn", dataset="digits", label_noise=0.2),
@@ -234,9 +251,9 @@ STUDY = Study(
     ),
     arms=ARMS,
     factors={"peak_lr": (2.0**-7,)},
-    search=Search(low=2.0**-11, high=2.0**1, rounds=4, proposals=4, seeds=2, first_seed=38_000),
+    search=Search(low=2.0**-11, high=2.0**1, rounds=4, proposals=4, seeds=2, first_seed=44_900),
     seeds=20,
-    first_seed=31_000,
+    first_seed=44_000,
     scales={
         "smoke": scales.smoke(
             measurement={"evaluation_examples": 8, "final_examples": 16, "training_examples": 16},

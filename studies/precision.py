@@ -430,7 +430,7 @@ FP16_UNDERFLOW = judgement(
     at_least(
         "share of hidden activations' non-zero gradients that FP16 flushes, 2M tokens a step",
         flushed("fp32_passes", "activation", IN_2M),
-        "With 2M tokens per step, unscaled FP16 flushes {estimate} of the gradients to zero",
+        "With the loss divided as in a mean over 2M tokens, unscaled FP16 flushes {estimate} of the gradients to zero",
         0.01,
         clause="a",
     ),
@@ -468,8 +468,9 @@ FP16_UNDERFLOW = judgement(
         },
     },
     note=(
-        "Underflow and its effect on learning are judged separately. The number of tokens per step decides: one pass of a small"
-        " batch loses almost nothing."
+        "Underflow and its effect on learning are judged separately. A step of 2M tokens is simulated by one pass, at laptop"
+        " scale of 128 tokens, whose loss is divided by the number of passes in such a step, there 2^14. That number decides:"
+        " one pass undivided loses almost nothing."
     ),
     if_supported="If you train in FP16, scale the loss, above all if a step averages over many tokens.",
     if_partly="If you train in FP16, scale the loss: gradients underflow, whether or not learning stops.",
@@ -482,7 +483,7 @@ FP16_SCALED = judgement(
         "fp16",
         "tuned loss, FP16 of 2M tokens a step scaled by 2^16 against FP32",
         loss_gap("fp16_2m_scaled", "fp32"),
-        "GPT with 2M tokens per step: FP16 scaled by 2^16",
+        "GPT with the loss divided as in a mean over 2M tokens: FP16 scaled by 2^16",
         "GPT, 2M tokens a step",
     ),
     *final_losses_as_good("fp16", long=0.002, mlp=0.0006, cnn=0.003),
@@ -663,7 +664,7 @@ FP8_CLAIM = judgement(
     exceeds(
         "loss, FP8 unscaled of 2M tokens a step against scaled",
         unscaled_fp8(),
-        "With 2M tokens per step, leaving out the scales {costs} of the loss reduction",
+        "With the loss divided as in a mean over 2M tokens, leaving out the scales {costs} of the loss reduction",
         clause="b",
         refuted=AtMost(value=-0.005),
         alternatives={"at half that LR": unscaled_fp8(0.5), "at four times that LR": unscaled_fp8(4.0)},
@@ -757,7 +758,10 @@ MIXED_FORMATS = judgement(
 LR_RANGE = judgement(
     "prec.lr_range",
     largest_lr_differs(
-        "fp16_2m", "FP16, 2M tokens a step", "unscaled FP16 of 2M tokens a step", "With 2M tokens per step, unscaled FP16"
+        "fp16_2m",
+        "FP16, 2M tokens a step",
+        "unscaled FP16 of 2M tokens a step",
+        "With the loss divided as in a mean over 2M tokens, unscaled FP16",
     ),
     largest_lr_differs("fp16", "FP16, one pass a step", "FP16 of one pass", "With one small pass per step, FP16"),
     largest_lr_differs("bf16", "BF16", "BF16", "BF16", other_bars=(NEAR,)),

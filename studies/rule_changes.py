@@ -30,12 +30,18 @@ RULE_CHANGES = (
                 "open",
                 "Every length is judged, over 2,000 steps, with a margin of 1% of the loss reduction.",
             ),
+            "warmup.mechanism": ("open", "A second moment formed at LR 0 was added, and SGD has the same bar as AdamW."),
+            "warmup.late_nan": ("open", "Ramps are 120 and 360 steps long, not 15, and the shift of the edge is judged."),
+        },
+    ),
+    *_version(
+        "warmup_duration",
+        3,
+        {
             "warmup.duration": (
                 "refuted (worse)",
                 "The margin is 1% of the loss reduction for 5% warmup, where it was 0.5% for 5% and 0.5% warmup in 300 steps.",
             ),
-            "warmup.mechanism": ("open", "A second moment formed at LR 0 was added, and SGD has the same bar as AdamW."),
-            "warmup.late_nan": ("open", "Ramps are 120 and 360 steps long, not 15, and the shift of the edge is judged."),
         },
     ),
     *_version(
@@ -154,6 +160,127 @@ RULE_CHANGES = (
                 "A plateau falls by at most 0.5% of the loss reduction, not 2%.",
             ),
             "decay.first_half": ("supported", "The first half must also make more of it than at a constant LR."),
+        },
+    ),
+    *_version(
+        "batch_scaling",
+        6,
+        {
+            "scaling.trajectory": (
+                "open (too noisy)",
+                "The two arms that left it open have 60 seeds; bar and workloads are the same.",
+            )
+        },
+    ),
+    *_version(
+        "warmup",
+        5,
+        {
+            "warmup.late_nan": (
+                "open (multiplicity)",
+                "The share that a longer warmup saves is judged, not how far it moves the edge (by 1.4x).",
+            ),
+        },
+    ),
+    *_version(
+        "warmup_duration",
+        5,
+        {
+            "warmup.duration": (
+                "supported, withdrawn",
+                "The margin is 0.5% of the loss reduction, not 1%, and 0.5% warmup is judged beside 5%.",
+            ),
+        },
+    ),
+    *_version(
+        "generalization",
+        3,
+        {
+            "gen.small_batch": (
+                "supported",
+                "Test error must be higher, too, and one LR at equal updates (243 epochs against 15) is only reported.",
+            ),
+            "gen.sharper": (
+                "partly (smaller)",
+                "Sharpness is read at the end of training, not at a training loss of 0.8 nats, and the LR grid is finer.",
+            ),
+            "gen.flat_minima": (
+                "refuted (opposite), withdrawn",
+                "Runs are read at the end of training, not where their training loss first reaches 0.8 nats.",
+            ),
+        },
+    ),
+    *_version(
+        "optimizer_generalization",
+        2,
+        {
+            "gen.adam_train_loss": (
+                "open (too noisy)",
+                "The direction is judged; a training loss higher by 0.5% of the loss reduction counted as equal before.",
+            ),
+        },
+    ),
+    *_version(
+        "lr_regimes",
+        3,
+        {
+            "lr.most_important": ("open (too noisy)", "The batch size is changed at equal examples, not at equal steps."),
+            "adam.lr_tolerance": (
+                "partly (smaller)",
+                "Both optimizers have one bar, above the lower of their best losses, not each its own.",
+            ),
+        },
+    ),
+    *_version(
+        "gradient_noise",
+        2,
+        {
+            "noise.step_cost": (
+                "supported",
+                "Linear means a straight line with a constant, to a tenth, not an exponent of 1.",
+            ),
+            "noise.memory": (
+                "refuted (smaller), withdrawn",
+                "Linear means a straight line with a constant, to a tenth, not an exponent of 1.",
+            ),
+            "noise.temperature": (
+                "partly (direction)",
+                "LR over batch must also explain more than LR over the root of the batch.",
+            ),
+        },
+    ),
+    *_version(
+        "gradient_flow",
+        3,
+        {
+            "flow.healthy": (
+                "open (multiplicity)",
+                "Hidden matrices are judged three times in the run, all matrices at the start alone.",
+            ),
+            "flow.dead_relu": (
+                "open (too noisy)",
+                "By its definition: no gradient. What held-out examples activate, and what recovers, is only reported.",
+            ),
+        },
+    ),
+    *_version(
+        "embedding_lr",
+        2,
+        {
+            "emb.rare_tokens": (
+                "partly (some parts)",
+                "The contrast with SGD is judged; movement over the row's norm, as steep with SGD, is only reported.",
+            ),
+        },
+    ),
+    *_version(
+        "adam_internals",
+        2,
+        {
+            "adam.beta2_spikes": (
+                "supported",
+                "The direction at 8 times the best LR is judged; at 8 and 16 times, by at least 2%, before.",
+            ),
         },
     ),
 )

@@ -34,19 +34,19 @@ def launches(store: Path, study: str = "warmup") -> list:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smoke")
     done = folklore("run", "warmup", "--scale", "smoke", "--store", str(folder), "--workers", 1)
-    assert "78 of 78 trials" in done.stderr
+    assert "72 of 72 trials" in done.stderr
     assert f"page: {folder}/pages/warmup.html" in done.stdout
     return folder
 
 
 def test_every_trial_is_in_the_ledger_and_in_mlflow(store: Path) -> None:
     trials = Ledger(Store(str(store)), "warmup").trials()
-    assert len(trials) == 78
+    assert len(trials) == 72
     runs = launches(store)
     children = [run for run in runs if run.data.tags["folklore.kind"] == "trial"]
     parents = [run for run in runs if run.data.tags["folklore.kind"] == "launch"]
     assert {run.data.tags["folklore.digest"] for run in children} == set(trials["digest"])
-    assert len(children) == 78
+    assert len(children) == 72
     assert len(parents) == 1
     assert {run.info.status for run in runs} == {"FINISHED"}
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
@@ -69,7 +69,7 @@ def test_a_second_run_trains_nothing(store: Path) -> None:
 
 def test_smoke_is_never_judged(store: Path) -> None:
     found = json.loads(folklore_here("verdicts", "warmup", "--json", "--store", str(store)).stdout)
-    assert len(found) == 8
+    assert len(found) == 7
     assert {each["verdict"] for each in found} == {"out of regime"}
     assert {each["estimate"] for each in found} == {None}
 
@@ -81,7 +81,7 @@ def test_sync_rebuilds_mlflow_from_the_ledger(store: Path) -> None:
     packs = len(Ledger(Store(str(store)), "warmup").packs())
     for _ in range(2):
         assert f"{packs} packs" in folklore_here("sync", "warmup", "--all", *tracking).stdout
-    assert len(launches(fresh)) == 78
+    assert len(launches(fresh)) == 72
     assert "0 packs" in folklore_here("sync", "warmup", *tracking).stdout
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from folklore.harness.judging.relative import require_a_zero
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.spec import Observed, leaves
+from folklore.harness.spec import Observed, arms_of, leaves
 from folklore.harness.spec.observed import Interval, ShareOfRuns
 from folklore.harness.spec.parts import all_parts
 from folklore.harness.spec.trials import ADD_SEEDS, NotEstimableError
@@ -37,6 +37,7 @@ LEAST_DEFINED_SHARE = 0.9
 def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> Observation:
     """Estimate and interval. Raises NotEstimableError where there is no number."""
     require_a_zero(observable, table)
+    table = table.of_arms(arms_of(observable) & set(table.study.arms_at(table.scale)))
     if isinstance(observable, ShareOfRuns):
         return binomial(*observable.counts(table), level)
     if observable.grade != "measured":

@@ -27,7 +27,7 @@ from folklore.harness.judging.outcomes import (
 from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.spec import Criterion, Study
+from folklore.harness.spec import Criterion, Study, arms_of
 from folklore.harness.spec.observed import ShareOfRuns
 from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.statistics import ALPHA
@@ -81,7 +81,8 @@ def resolutions(study: Study, scale: str, seeds: int, pilot: TrialSet | None) ->
         table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=seeds_of, computations=pilot.computations)
     for judgement in study.judgements:
         for criterion in judgement.criteria_at(scale):
-            yield resolution(judgement.claim, criterion, scale, seeds, table)
+            own = study.shared_seeds_at(scale, arms_of(criterion.observe))
+            yield resolution(judgement.claim, criterion, scale, max(seeds, own), table)
 
 
 def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: TrialArrays | None) -> Resolution:

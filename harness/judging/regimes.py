@@ -4,6 +4,8 @@ from folklore.harness.spec import Criterion, Regime, Study, arms_of
 from folklore.harness.spec.study import Value
 from folklore.harness.workloads import workload_of
 
+KINDS = {"mlp": "an MLP", "cnn": "a CNN", "gpt": "a GPT"}
+
 
 def outside(regime: Regime, criterion: Criterion, study: Study, scale: str) -> str | None:
     """Why not all arms that a criterion reads are of a claim's regime, a clause; None if they are, or nothing of that can be
@@ -18,7 +20,7 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
     setting = study.configuration(scale, arm, point)
     workload, optimizer = workload_of(setting.workload), setting.training.optimizer
     if regime.models and not workload.may_be(regime.models):
-        return f"the claim is about {regime.words}; this is {workload.model_name}"
+        return f"the claim is about {regime.words}; this is {KINDS.get(workload.model_name, workload.model_name)}"
     if regime.optimizers and optimizer not in regime.optimizers:
         return f"the claim is about {regime.words}; this is {optimizer}"
     count = workload.hidden_parameters

@@ -5,7 +5,7 @@ well have made otherwise. None of this decides anything: the verdict is that of 
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -34,6 +34,8 @@ SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
 RESAMPLES = 500
 
 Change = Callable[[Judgement], Judgement | None]
+# What an earlier declaration is called -> how it judged.
+Earlier = Mapping[str, Sequence[Judgement]]
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,10 @@ def robustness(
     trials: pd.DataFrame,
     verdicts: Sequence[Verdict],
     computations: Computations | None = None,
+    earlier: Earlier | None = None,
 ) -> list[Robustness]:
-    """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to."""
+    """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to. earlier: how
+    they were judged before."""
     numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and not each.is_arithmetic]
     if not numbers:
         return []
@@ -119,9 +123,11 @@ def robustness(
             if found.claim in without:
                 without[found.claim][seed] = found.verdict
     alternatives: dict[str, list[Alternative]] = {claim: [] for claim in claims}
-    for choice, other, touched, table in _universes(study, scale, trials, computations):
+    earlier = earlier or {}
+    for choice, other, touched, table in _universes(study, scale, trials, computations, earlier):
         for found in judge(other, scale, device, trials, table=table):
-            if found.claim in alternatives and found.claim in touched:
+            gone = found.verdict == INVALID and choice in earlier  # what an earlier version computed is no longer stored
+            if found.claim in alternatives and found.claim in touched and not gone:
                 alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
@@ -138,10 +144,10 @@ def _table(
 
 
 def _universes(
-    study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None
+    study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None, earlier: Earlier
 ) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
-    """Each with one choice made otherwise, and the claims it bears on: those that studies declare, and those that any study
-    could have made otherwise."""
+    """Each with one choice made otherwise, and the claims it bears on: those that studies declare, those of earlier
+    declarations, and those that any study could have made otherwise."""
     every = {each.claim for each in study.judgements}
     changes: dict[str, Change] = {
         **{choice: partial(_multiplied, of="margin", by=factor) for choice, factor in MARGINS.items()},
@@ -155,6 +161,7 @@ def _universes(
         for other in each.alternatives or ()
     }
     changes.update({choice: partial(_read_otherwise, choice=choice) for choice in sorted(declared)})
+    changes.update({choice: partial(_as_before, study, scale, before) for choice, before in earlier.items()})
     for choice, change in changes.items():
         other, touched = _with_judgements(study, change)
         if touched:
@@ -213,6 +220,22 @@ def _read_otherwise(judgement: Judgement, choice: str) -> Judgement | None:
         for each, other in zip(judgement.criteria, others, strict=True)
     ]
     return judgement.model_copy(update={"criteria": tuple(criteria)})
+
+
+def _as_before(study: Study, scale: str, before: Sequence[Judgement], judgement: Judgement) -> Judgement | None:
+    """As an earlier version judged the claim; None if it asked the same, or of arms that there are no more."""
+    other = next((each for each in before if each.claim == judgement.claim), None)
+    if other is None or not other.criteria_at(scale) or _decides(other, scale) == _decides(judgement, scale):
+        return None
+    arms = {arm for each in other.criteria_at(scale) for arm in arms_of(each.observe)}
+    return other if arms <= set(study.arms_at(scale)) else None
+
+
+def _decides(judgement: Judgement, scale: str) -> list[tuple[Any, ...]]:
+    criteria = judgement.criteria_at(scale)
+    return [
+        (each.panel, each.observe, each.claimed, each.refuted, each.precondition, judgement.quantifier) for each in criteria
+    ]
 
 
 def _multiplied(judgement: Judgement, of: str, by: float) -> Judgement | None:

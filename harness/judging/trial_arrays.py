@@ -1,7 +1,7 @@
 """The trials of one study at one scale as arrays, and the resamples of its seeds that all observations share."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -65,14 +65,29 @@ class TrialArrays:
         self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
         # The table that this one has some of the seeds of, and which.
         self._of: tuple[TrialArrays, list[int]] | None = None
+        self._further: dict[int, TrialArrays] = {}
 
     def of_seeds(self, seed_numbers: Sequence[int]) -> "TrialArrays":
         """The same trials, of some of the seeds."""
         other = copy.copy(self)
         other.seed_numbers, other.seeds = tuple(seed_numbers), len(seed_numbers)
-        other.evaluated, other._found = {}, {}
+        other.evaluated, other._found, other._further = {}, {}, {}
         other._of = self, [self.seed_numbers.index(seed) for seed in seed_numbers]
         return other
+
+    def of_arms(self, arms: Collection[str]) -> "TrialArrays":
+        """The same trials, with the seeds that all of these arms have beyond those of the study (Scale.arm_seeds)."""
+        declared = self.study.seed_numbers_at(self.scale)
+        further = self.study.shared_seeds_at(self.scale, arms) - len(declared)
+        if further <= 0 or self.seed_numbers[-1] not in declared:
+            return self
+        if further not in self._further:
+            other = copy.copy(self)
+            other.seed_numbers = (*self.seed_numbers, *range(declared.stop, declared.stop + further))
+            other.seeds = len(other.seed_numbers)
+            other.evaluated, other._found, other._of, other._further = {}, {}, None, {}
+            self._further[further] = other
+        return self._further[further]
 
     @property
     def resamples(self) -> Numbers:

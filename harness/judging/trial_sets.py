@@ -25,7 +25,14 @@ from folklore.harness.planning.search_results import searched_plan
 from folklore.harness.spec import Judgement, Study
 from folklore.harness.storing import evidence
 from folklore.harness.storing.computations import Computation, Computations
-from folklore.harness.storing.declaration import Declaration, declarations, declared_otherwise, looks_of
+from folklore.harness.storing.declaration import (
+    Declaration,
+    declarations,
+    declared_otherwise,
+    earlier_judgements,
+    looks_of,
+    stored_declarations,
+)
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.source_check import SourceCheck, findings
 from folklore.harness.storing.trial_schema import JUDGED
@@ -42,7 +49,7 @@ def everywhere(scale: str, device: str) -> bool:
 @dataclass(frozen=True)
 class TrialSet:
     """Trials that belong together, and where they come from. source_check: None of those not published, and of those published
-    before there was one."""
+    before there was one. earlier: declarations of earlier versions, whose judgements are alternative readings."""
 
     study: Study
     scale: str
@@ -54,6 +61,7 @@ class TrialSet:
     declarations: tuple[Declaration, ...] = ()
     computations: Computations = field(default_factory=dict)
     source_check: SourceCheck | None = None
+    earlier: tuple[Declaration, ...] = ()
 
     @cached_property
     def table(self) -> TrialArrays:
@@ -106,7 +114,13 @@ class TrialSet:
         if self.looks or not self.study.scale(self.scale).judged:
             return []
         return robustness(
-            self.study, self.scale, self.device, self.trials, [as_judged(each) for each in verdicts], self.computations
+            self.study,
+            self.scale,
+            self.device,
+            self.trials,
+            [as_judged(each) for each in verdicts],
+            self.computations,
+            earlier_judgements((*self.earlier, *self.declarations), self.study.version),
         )
 
 
@@ -169,7 +183,7 @@ def at_last_look(plan: Plan, looks: tuple[int, ...]) -> Plan:
 
 
 def stored_sets(study: Study, ledger: Ledger, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
-    return trial_sets(
+    found = trial_sets(
         study,
         ledger.trials(JUDGED),
         HERE,
@@ -179,6 +193,8 @@ def stored_sets(study: Study, ledger: Ledger, wanted: Wanted = everywhere, plans
         wanted,
         plans,
     )
+    earlier = (*evidence.earlier(study.name), *stored_declarations(ledger.store, study.name))
+    return [replace(each, earlier=earlier) for each in found]
 
 
 def published_sets(study: Study, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
@@ -195,7 +211,11 @@ def published_sets(study: Study, wanted: Wanted = everywhere, plans: Plans | Non
         wanted=wanted,
         plans=plans,
     )
-    return [replace(each, source_check=evidence.source_check(study.name, each.scale, each.device)) for each in found]
+    earlier = tuple(evidence.earlier(study.name))
+    return [
+        replace(each, source_check=evidence.source_check(study.name, each.scale, each.device), earlier=earlier)
+        for each in found
+    ]
 
 
 def checked(records: TrialSet, as_is: str | None = None, repository: Repository = OURS) -> SourceCheck:

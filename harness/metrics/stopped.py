@@ -1,5 +1,5 @@
-"""Runs at equal training loss: each is read where the loss of fixed training examples, in eval mode, first falls to a level, as
-if it had been stopped there. So runs that fit as well are compared, however long they took.
+"""Runs at equal training loss: of fixed training examples, in eval mode. Each is read where that loss first falls to a level,
+as if it had been stopped there; or at its end, and those are compared whose loss ends in the same range.
 """
 
 from typing import Annotated, ClassVar, Literal, Self
@@ -18,19 +18,30 @@ STEPS_OF = {curve.name: curve.steps for curve in CURVES}
 HeldOut = Literal["evaluation_loss", "evaluation_accuracy"]
 # Settings a seed has to have, so that ranks of them mean anything.
 LEAST_SETTINGS = 5
-Level = Annotated[float, Field(gt=0, description="the loss of fixed training examples at which runs are read")]
+Level = Annotated[
+    float | None, Field(gt=0, description="the loss of fixed training examples at which runs are read; none: at their end")
+]
+Ends = Annotated[
+    tuple[float, float] | None, Field(description="only runs whose loss of fixed training examples ends in this range")
+]
 LeastShare = Annotated[
     float, Field(gt=0, le=1, description="share of the runs that have to come to the level; those that do not are left out")
 ]
 
 
-def stops(arm: str, over: str, level: float, trials: Trials) -> Numbers:
-    """The step at which each run first comes to the level, linear between evaluations, [G, S]; nan if it never does, or before
-    the first evaluation. Raises NotEstimableError where the training loss was not evaluated."""
+def stops(arm: str, over: str, level: float | None, trials: Trials, ends: tuple[float, float] | None = None) -> Numbers:
+    """The step at which each run first comes to the level, linear between evaluations, [G, S]; nan if it never does, before the
+    first evaluation, or if its loss does not end in the range; infinite where runs are read at their end. Raises
+    NotEstimableError where the training loss was not evaluated."""
     steps, losses = _curve(arm, over, STOP, "training_examples", trials)
     found = np.full(losses.shape, np.nan)
     for place in np.ndindex(losses.shape):
         step, loss = (np.asarray(each[place], dtype=np.float64) for each in (steps, losses))
+        if ends is not None and not ends[0] <= loss[-1] <= ends[1]:
+            continue
+        if level is None:
+            found[place] = np.inf
+            continue
         below = np.flatnonzero(loss <= level)
         if len(below) and below[0] > 0:
             after = int(below[0])
@@ -40,7 +51,8 @@ def stops(arm: str, over: str, level: float, trials: Trials) -> Numbers:
 
 
 def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) -> Numbers:
-    """A curve at a step of each run, linear between its points, [G, S]; of sharpness its logarithm. nan beyond them."""
+    """A curve at a step of each run, linear between its points, [G, S]; of sharpness its logarithm. nan beyond them; at an
+    infinite step its last point."""
     steps, values = _curve(arm, over, curve, "sharpness" if curve == SHARPNESS else "evaluations", trials)
     found = np.full(values.shape, np.nan)
     for place in np.ndindex(values.shape):
@@ -48,7 +60,9 @@ def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) 
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.log(value) if curve == SHARPNESS else value
         known = np.isfinite(value)
-        if known.any():
+        if np.isposinf(steps_GS[place]):
+            found[place] = value[-1] if known[-1] else np.nan
+        elif known.any():
             found[place] = np.interp(steps_GS[place], step[known], value[known], left=np.nan, right=np.nan)
     return found
 
@@ -64,24 +78,24 @@ def _curve(arm: str, over: str, curve: str, field: str, trials: Trials) -> tuple
     return trials.values(arm, over, f"curve_{STEPS_OF[curve]}"), values
 
 
-def _require_reached(found: Numbers, least: float, level: float, whose: str) -> None:
+def _require_reached(found: Numbers, least: float, level: float | None, whose: str) -> None:
     share = float(np.isfinite(found).mean())
     if share < least:
+        place = "their end" if level is None else f"a training loss of {level:.3g}"
         raise NotEstimableError(
             "open",
-            f"{share:.0%} of the runs of {whose} come to a training loss of {level:.3g} with a sharpness, fewer than"
-            f" {least:.0%}",
+            f"{share:.0%} of the runs of {whose} come to {place} with a sharpness, fewer than {least:.0%}",
             "longer runs or a higher level would settle it",
         )
 
 
 class SharpnessAtLoss(Observed):
-    """The largest eigenvalue of the Hessian of the training loss, where a run's training loss first falls to a level: at the
-    arm's tuned value, or at a declared one; geometric mean over seeds."""
+    """The largest eigenvalue of the Hessian of the training loss, where a run's training loss first falls to a level or at its
+    end: at the arm's tuned value, or at a declared one; geometric mean over seeds."""
 
     kind: Literal["sharpness_at_loss"] = "sharpness_at_loss"
     arm: ObservedArm
-    level: Level
+    level: Level = None
     value: float | None = Field(default=None, gt=0, description="a value of the arm's grid; none: the tuned one")
     least_share: LeastShare = 0.75
     over: FactorName = "peak_lr"
@@ -111,14 +125,15 @@ class SharpnessAtLoss(Observed):
 
 class SharpnessCorrelation(Observed):
     """Spearman's rank correlation over settings of sharpness with loss or error on the validation sample, both where a run's
-    training loss first falls to a level; mean over seeds. Positive where flatter runs generalize better.
+    training loss first falls to a level or at its end; mean over seeds. Positive where flatter runs generalize better.
 
     Every point of every arm is a setting. Ranks are made within a seed, whose settings have their start and their data in
     common."""
 
     kind: Literal["sharpness_correlation"] = "sharpness_correlation"
     arms: Annotated[tuple[str, ...], ARM] = Field(min_length=1, description="arms whose runs are compared")
-    level: Level
+    level: Level = None
+    ends: Ends = None
     of: HeldOut = Field(default="evaluation_loss", description="the validation loss at the stop, or the share of errors there")
     least_share: LeastShare = 0.75
     over: FactorName = "peak_lr"
@@ -148,14 +163,15 @@ class SharpnessCorrelation(Observed):
         ]
         if not np.isfinite(found).any():
             raise NotEstimableError(
-                "open", f"no seed has {LEAST_SETTINGS} settings that differ and come to a training loss of {self.level:.3g}"
+                "open",
+                f"no seed has {LEAST_SETTINGS} settings that differ and come to the training loss at which they are compared",
             )
         return seed_mean(np.array(found), weights)
 
     def points(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """Logarithm of the sharpness, and what is held out, at the stop, [settings, S] each, settings in the order of `arms`;
         of accuracies the share of errors."""
-        stop = {arm: stops(arm, self.over, self.level, trials) for arm in self.arms}
+        stop = {arm: stops(arm, self.over, self.level, trials, self.ends) for arm in self.arms}
         sharpness, held_out = (
             np.concatenate([read_at(stop[arm], arm, self.over, curve, trials) for arm in self.arms])
             for curve in (SHARPNESS, self.of)

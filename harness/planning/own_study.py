@@ -87,6 +87,8 @@ def _on(study: Study, found: Found, left: Left) -> Study:
     for content in (dump, *dump["scales"].values()):
         for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
             content[field] = {left.first[arm]: said for arm, said in (content[field] or {}).items() if arm in left.first}
+        if content.get("arm_seeds"):
+            content["arm_seeds"] = {left.first[arm]: count for arm, count in content["arm_seeds"].items() if arm in left.first}
     whole = len(own.examples["training"])
     for arm in dump["arms"].values():
         arm["settings"] = _of_training(arm["settings"])

@@ -78,8 +78,9 @@ class Plan:
         if search is None:
             return tuple(itertools.chain(*self.grid.values()))
         proposed = [self._searched(search, arm, value) for arm, values in self.proposals.items() for value in values]
-        chosen = self._expanded([self._searched(search, arm, value) for arm, value in self.chosen.items()], self.grid)
-        judged = (trials for seed, known in self.grid.items() for trials in (known, chosen[seed]))
+        seeds = self.study.seed_numbers_at(self.scale)
+        chosen = self._expanded([self._searched(search, arm, value) for arm, value in self.chosen.items()], seeds)
+        judged = (trials for seed, known in self.grid.items() for trials in (known, chosen.get(seed, ())))
         return tuple(itertools.chain(*self._expanded(proposed, search.seed_numbers).values(), *judged))
 
     def with_search(self, proposals: Mapping[str, Sequence[float]], chosen: Mapping[str, float]) -> "Plan":
@@ -90,8 +91,13 @@ class Plan:
     def with_seeds(self, study: Study) -> "Plan":
         """The same plan of the study with other seeds; trials of seeds that it has had stay as they are."""
         seeds = study.seed_numbers_at(self.scale)
-        grid = {**self.grid, **self._expanded(self.settings, [seed for seed in seeds if seed not in self.grid])}
-        return replace(self, study=study, grid={seed: grid[seed] for seed in seeds})
+        whole = {seed: self.grid[seed] for seed in self.study.seed_numbers_at(self.scale) if seed in self.grid}
+        grid = {**whole, **self._expanded(self.settings, [seed for seed in seeds if seed not in whole])}
+        further: dict[int, tuple[Trial, ...]] = {}
+        for arm, own in study.further_seeds_at(self.scale).items():
+            for seed, trials in self._expanded([each for each in self.settings if each.arm == arm], own).items():
+                further[seed] = further.get(seed, ()) + trials
+        return replace(self, study=study, grid={**{seed: grid[seed] for seed in seeds}, **dict(sorted(further.items()))})
 
     def _searched(self, search: Search, arm: str, value: float) -> Setting:
         point: dict[str, Value] = {search.factor: value}

@@ -30,7 +30,15 @@ def study_recipe(study: Study, scale: str) -> dict[str, str]:
             found.setdefault(name, {}).setdefault(text, []).append(arm)
     recipe = {name: _by_text(arms) for name, arms in found.items()}
     seeds = study.seed_numbers_at(scale)
-    return {**recipe, "seeds": f"{len(seeds)}, numbered {seeds[0]} to {seeds[-1]}, for each arm and value"}
+    further: dict[int, list[str]] = {}
+    for arm, own in study.further_seeds_at(scale).items():
+        further.setdefault(own.stop - seeds[0], []).append(arm)
+    more = [f"; {count} for {_few(arms)}" for count, arms in further.items()]
+    return {**recipe, "seeds": f"{len(seeds)}, numbered {seeds[0]} to {seeds[-1]}, for each arm and value{''.join(more)}"}
+
+
+def _few(arms: list[str]) -> str:
+    return ", ".join(arms) if len(arms) <= 4 else f"{len(arms)} of the arms"
 
 
 def number(value: float) -> str:

@@ -122,7 +122,7 @@ class _Draft:
             self._set(name, values)
         if self.changes.seeds is not None and self.changes.seeds != self.study.seeds_at(self.scale):
             self.lines[f"seeds = {self.changes.seeds}"] = f", where the study has {self.study.seeds_at(self.scale)}."
-            self.at_scale["seeds"] = self.changes.seeds
+            self.at_scale["seeds"], self.at_scale["arm_seeds"] = self.changes.seeds, None
 
     def made(self) -> Study:
         """The changed study, judged if it can be; else a line says why it is not. Raises ValidationError."""
@@ -164,7 +164,7 @@ class _Draft:
         kept = [name for name in trained if not self.changes.only or name in self.changes.only]
         gone = [name for name in trained if name not in kept]
         self.content["arms"] = {name: {**self.content["arms"][name], "scales": None} for name in kept}
-        for field_name in ("arm_factors", "arm_settings"):
+        for field_name in ("arm_factors", "arm_settings", "arm_seeds"):
             overrides = self.at_scale[field_name]
             self.at_scale[field_name] = overrides and {name: each for name, each in overrides.items() if name in kept}
         if gone:

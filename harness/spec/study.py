@@ -111,6 +111,9 @@ class Scale(Spec):
     )
     search: dict[str, Number] | None = Field(default=None, description="overrides of the study's search")
     seeds: int | None = Field(default=None, ge=1, le=10_000, strict=True)
+    arm_seeds: dict[str, Annotated[int, Field(ge=1, le=10_000, strict=True)]] | None = Field(
+        default=None, description="seeds of arms that need more than the others; what reads such arms alone has all of them"
+    )
     judged: bool = True
     departures: Annotated[tuple[str, ...], WORDS] = Field(
         default=(), description="what else keeps this scale's verdicts from overclaiming"
@@ -314,6 +317,16 @@ class Study(Spec):
     def seed_numbers_at(self, scale: str) -> range:
         return range(self.first_seed, self.first_seed + self.seeds_at(scale))
 
+    def further_seeds_at(self, scale: str) -> dict[str, range]:
+        """Arm -> the seeds that it has beyond those of all arms, if any."""
+        own = {arm: self.shared_seeds_at(scale, (arm,)) for arm in self.scale(scale).arm_seeds or {}}
+        return {arm: range(self.seed_numbers_at(scale).stop, self.first_seed + count) for arm, count in own.items()}
+
+    def shared_seeds_at(self, scale: str, arms: Iterable[str]) -> int:
+        """The number of seeds that all of these arms have."""
+        seeds, own = self.seeds_at(scale), self.scale(scale).arm_seeds or {}
+        return min((max(seeds, own.get(arm, seeds)) for arm in arms), default=seeds)
+
     def scale(self, name: str) -> Scale:
         if name not in self.scales:
             raise unknown(f"scale of study '{self.name}'", name, self.scales)
@@ -371,7 +384,7 @@ class Study(Spec):
     def _trials_of_grid(self, scale: str, arm: str) -> int:
         chosen = self.scale(scale)
         factors = {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
-        return self.seeds_at(scale) * math.prod(map(len, factors.values()))
+        return self.shared_seeds_at(scale, (arm,)) * math.prod(map(len, factors.values()))
 
     @model_validator(mode="after")
     def _name_is_free(self) -> Self:
@@ -396,6 +409,7 @@ class Study(Spec):
             _require_known("factor", scale.factors, trained)
             _require_known("arm", scale.arm_factors, self.arms)
             _require_known("arm", scale.arm_settings or {}, self.arms)
+            _require_known("arm", scale.arm_seeds or {}, [name for name, arm in self.arms.items() if not arm.searched])
             for settings in (scale.arm_settings or {}).values():
                 _require_known("field", settings, trained | Measurement.model_fields.keys())
         return self

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Spec, Study, fingerprint
+from folklore.harness.spec import Judgement, Spec, Study, fingerprint
 from folklore.harness.spec.base import decides, declared
 from folklore.harness.storing.reading import read_or_leave
 from folklore.harness.storing.store import Store
@@ -127,6 +127,18 @@ def declare(store: Store, study: Study, scale: str, trials_before: int, looks: t
     found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content)
     store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", found.to_json())
     return found
+
+
+def earlier_judgements(found: Sequence[Declaration], version: int) -> dict[str, tuple[Judgement, ...]]:
+    """What earlier versions judged, and this one as it was first declared, by what such a choice is called. What only another
+    Folklore can read is left out."""
+    judgements: dict[str, tuple[Judgement, ...]] = {}
+    for each in sorted(found, key=lambda each: (each.version, each.declared_at)):
+        choice = f"as version {each.version} asked" if each.version < version else "as first declared"
+        if each.version <= version and choice not in judgements:
+            with suppress(ValidationError):
+                judgements[choice] = tuple(Judgement.model_validate(one) for one in each.declared["judgements"])
+    return judgements
 
 
 def declared_content(study: Study) -> dict[str, Any]:

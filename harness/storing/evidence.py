@@ -3,7 +3,8 @@
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,18 +43,36 @@ def write(
     path = FOLDER / f"{study}-{scale}-{device}.parquet"
     table = pa.Table.from_pandas(rows, schema=schema, preserve_index=False).replace_schema_metadata()
     path.write_bytes(trial_rows.encode(table))
-    beside = _declared_path(study, scale)
-    beside.unlink(missing_ok=True)
-    if declared:
-        # What was fixed beforehand goes with the trials: by which looks they are judged, and what has changed since.
-        beside.write_text("[" + ",\n".join(each.to_json().decode() for each in declared) + "]\n", encoding="utf-8")
+    # What was fixed beforehand goes with the trials: by which looks they are judged, and what has changed since.
+    past = [*earlier(study), *declarations(study, scale)]
+    _write_declarations(_declared_path(study, scale), declared)
+    versions = {each.version for each in declared}
+    _write_declarations(_earlier_path(study), _judgements_only(each for each in past if each.version not in versions))
     _source_check_path(study, scale, device).write_text(check.to_json(), encoding="utf-8")
     return path
 
 
+def _write_declarations(path: Path, found: Sequence[Declaration]) -> None:
+    path.unlink(missing_ok=True)
+    if found:
+        path.write_text("[" + ",\n".join(each.to_json().decode() for each in found) + "]\n", encoding="utf-8")
+
+
+def _judgements_only(found: Iterable[Declaration]) -> list[Declaration]:
+    """The first declaration of each version and scale, without its arms: their trials are no longer published."""
+    first: dict[tuple[int, str], Declaration] = {}
+    for each in sorted(found, key=lambda each: (each.version, each.declared_at)):
+        kept = {"judgements": each.declared["judgements"]}
+        first.setdefault((each.version, each.scale), replace(each, declared=kept))
+    return list(first.values())
+
+
 def write_computations(study: str, found: Sequence[Computation]) -> Path:
-    """Keep results of computed jobs beside those of other scales; a result of the same call replaces an older one."""
-    kept = {_call(each): each for each in computations(study).values()} | {_call(each): each for each in found}
+    """Keep results of computed jobs beside those of other scales; a result of the same call replaces an older one, and a new
+    version's results all of older versions."""
+    versions = {each.study_version for each in found}
+    older = [each for each in computations(study).values() if each.study_version in versions]
+    kept = {_call(each): each for each in (*older, *found)}
     lines = [each.to_json().decode().rstrip() for _, each in sorted(kept.items())]
     path = _computed_path(study)
     if lines:
@@ -101,16 +120,29 @@ def _declared_path(study: str, scale: str) -> Path:
     return FOLDER / f"{study}-{scale}.declared.json"
 
 
+def _earlier_path(study: str) -> Path:
+    return FOLDER / f"{study}.earlier.json"
+
+
 def declarations(study: str, scale: str) -> list[Declaration]:
     """What was written down before a scale's published trials; nothing of trials from before that was done."""
-    path = _declared_path(study, scale)
+    return _read_declarations(_declared_path(study, scale))
+
+
+def earlier(study: str) -> list[Declaration]:
+    """Of versions that were published before, by what they judged: judgements alone, the oldest version first."""
+    return _read_declarations(_earlier_path(study))
+
+
+def _read_declarations(path: Path) -> list[Declaration]:
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [Declaration.from_json(json.dumps(each).encode()) for each in found]
 
 
 def state(study: str) -> list[str]:
     """Names the files of a study's evidence and what is in them."""
-    files = [*_files(study), *sorted(FOLDER.glob(f"{study}-*.declared.json")), *FOLDER.glob(f"{study}.computed.json")]
+    beside = (f"{study}-*.declared.json", f"{study}.earlier.json", f"{study}.computed.json")
+    files = [*_files(study), *(file for pattern in beside for file in sorted(FOLDER.glob(pattern)))]
     return [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
 
 

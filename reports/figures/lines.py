@@ -15,7 +15,7 @@ from folklore.reports.figures.scales import Scale
 
 # Inches for the names of arms, and of a row.
 NAMES, ROW = 1.75, 0.21
-SHARPNESS = "largest eigenvalue of the Hessian, natural logarithm"
+SHARPNESS = "sharpness (natural logarithm)"
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:

@@ -55,13 +55,17 @@ def _looks(arms: tuple[Named, ...]) -> Mapping[str, Look]:
     hues = _hues([each for each in arms if each[0] not in numbers])
     # Markers of a panel's numbers are not given again.
     taken = {panel: len(places[numbers[arm][1]]) for arm, panel, _ in arms if arm in numbers}
+    # Numbers of a second kind in a panel have the same colours and another line.
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for panel, kind in dict.fromkeys((panel, numbers[arm][1]) for arm, panel, _ in arms if arm in numbers):
+        kinds[panel].append(kind)
     found = {}
     for arm, panel, _ in arms:
         if arm in numbers:
             value, kind = numbers[arm]
             index, count = places[kind].index(value), len(places[kind])
             colour = to_hex(mpl.colormaps["viridis"](DARKEST + (LIGHTEST - DARKEST) * index / max(1, count - 1)))
-            found[arm] = Look(colour, MARKERS[index % len(MARKERS)], "-")
+            found[arm] = Look(colour, MARKERS[index % len(MARKERS)], LINES[kinds[panel].index(kind) % len(LINES)])
         else:
             index = hues[arm]
             # After all hues have been used, lines differ.

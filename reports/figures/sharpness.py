@@ -22,11 +22,12 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
 
 def _panel(metric: SharpnessCorrelation, seen: Observation, table: TrialArrays) -> Panel:
     study = table.study
-    level = f"{metric.level:g} {study.loss_unit_of(table.scale, metric.arms)}".rstrip()
+    unit = study.loss_unit_of(table.scale, metric.arms)
+    where = "at the end of training" if metric.level is None else f"at a training loss of {metric.level:g} {unit}".rstrip()
     errors = metric.of == "evaluation_accuracy"
     held_out = "validation error" if errors else study.loss_label("validation", table.scale, metric.arms)
     panel = Panel(
-        Scale(f"largest eigenvalue of the Hessian at a training loss of {level}", 10),
+        Scale(f"largest eigenvalue of the Hessian {where}", 10),
         Scale("validation error there (share)" if errors else f"{held_out} there", least=0.0),
         "rank correlation " + in_prose(seen.estimate, seen.low, seen.high, ""),
     )
@@ -47,7 +48,7 @@ def _panel(metric: SharpnessCorrelation, seen: Observation, table: TrialArrays) 
 
 FIGURE = ClaimFigure(
     "sharpness",
-    "Validation loss against sharpness, both where a run's training loss first falls to the level. Large dots: settings,"
-    " means over seeds. The correlation judged stands above.",
+    "Validation loss against sharpness, both where the axis says. Large dots: settings, means over seeds. The correlation"
+    " judged stands above.",
     draw,
 )

@@ -53,11 +53,13 @@ FUNCTIONS = (
         1,
         dict.fromkeys(("exponent", "epochs_exponent", "replacement_error", "epochs_error"), MEASURED),
     ),
-    Function("noise.operations", 1, dict.fromkeys(("large", "small", "small_all"), EXACT)),
+    Function("noise.operations", 3, dict.fromkeys(("large_deviation", "small_deviation", "small_constant"), FLOAT64)),
     Function(
         "noise.memory",
-        1,
-        dict.fromkeys(("exponent", "activations_exponent", "saved_gb", "smallest_over_gpu"), EXACT),
+        3,
+        dict.fromkeys(
+            ("deviation", "constant_gb", "sequence_gb", "smallest_over_line", "saved_gb", "smallest_over_gpu"), FLOAT64
+        ),
     ),
     Function(
         "operations.error",
@@ -160,11 +162,6 @@ FORMER: dict[str, Mapping[str, Any]] = {
     "epochs_variance_exponent_mlp": _now("noise.mlp_gradient_variance", "epochs_exponent"),
     "replacement_variance_error": _now("noise.mlp_gradient_variance", "replacement_error"),
     "epochs_variance_error": _now("noise.mlp_gradient_variance", "epochs_error"),
-    "large_step_operations_exponent": _now("noise.operations", "large"),
-    "step_operations_exponent": _now("noise.operations", "small"),
-    "step_all_operations_exponent": _now("noise.operations", "small_all"),
-    "memory_on_batch_exponent": _now("noise.memory", "exponent"),
-    "activations_on_batch_exponent": _now("noise.memory", "activations_exponent"),
     "smaller_batch_saves_gb": _now("noise.memory", "saved_gb"),
     "smallest_batch_over_gpu": _now("noise.memory", "smallest_over_gpu"),
     "batch_ramp_updates": _now("ramp.updates", "ratio"),

@@ -5,6 +5,7 @@ counted as in memory.py.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -215,38 +216,59 @@ def large_operations(batch: int) -> int:
     return int(counter.get_total_flops())
 
 
+@dataclass(frozen=True)
+class Straight:
+    """The straight line through what the two largest batches take. deviation: the largest relative distance from it."""
+
+    deviation: float
+    constant: float
+    per_example: float
+
+
+def straight(batches: Sequence[int], values: Sequence[float]) -> Straight:
+    per_example = (values[-1] - values[-2]) / (batches[-1] - batches[-2])
+    constant = values[-1] - per_example * batches[-1]
+    line = constant + per_example * np.array(batches)
+    # What is left of rounding is no deviation.
+    deviation = round(float(np.abs(np.array(values) / line - 1).max()), 12)
+    return Straight(deviation, float(constant), float(per_example))
+
+
 def operations() -> Worked:
-    """Exponents of a step's operations on the batch size. large: of the products of a GPT of the document's size; small: of
-    those of the engine's own step of a small MLP; small_all: with all else that a step computes, of which the optimizer's
-    update does not know the batch size."""
+    """How far a step's operations are from a straight line in the batch size. large_deviation: products of a GPT of the
+    document's size; small_deviation: all that the engine's own step of a small MLP computes; small_constant: those at any batch
+    size, above all the update's, in examples."""
     products, entries = np.array([step_operations(batch) for batch in STEP_BATCHES], dtype=float).T
-    batches = np.array(STEP_BATCHES, dtype=float)
+    batches, small = np.array(STEP_BATCHES, dtype=float), straight(STEP_BATCHES, list(products + entries))
     curves = (Curve("products of matrices", batches, products, True), Curve("everything", batches, products + entries, True))
     return Worked(
         {
-            "large": slope(LARGE_BATCHES, [float(large_operations(batch)) for batch in LARGE_BATCHES]),
-            "small": slope(STEP_BATCHES, products),
-            "small_all": slope(STEP_BATCHES, products + entries),
+            "large_deviation": straight(LARGE_BATCHES, [float(large_operations(batch)) for batch in LARGE_BATCHES]).deviation,
+            "small_deviation": small.deviation,
+            "small_constant": small.constant / small.per_example,
         },
         plots=(Plot("batch size", "operations of a step of a small MLP", curves),),
     )
 
 
 def memory() -> Worked:
-    """Of a step of the large model. exponents: of all memory and of its activations on batches of 1 to 256; saved_gb: what a
-    batch of 8 takes less than one of 32; smallest_over_gpu: all memory at a batch of 1 over the document's GPU."""
+    """Of a step of the large model. deviation: how far its memory is from a straight line in the batch size, from 4 to 256;
+    constant_gb and sequence_gb: of that line; smallest_over_line: by how much a batch of 1 is above it; saved_gb: what a batch
+    of 8 takes less than one of 32; smallest_over_gpu: all memory at a batch of 1 over the document's GPU."""
     steps = {batch: large_step(batch=batch) for batch in sorted({*LARGE_BATCHES, 8, 32})}
     whole = np.array([steps[batch][1] for batch in LARGE_BATCHES], dtype=float)
     activations = np.array([steps[batch][0].activations for batch in LARGE_BATCHES], dtype=float)
-    batches = np.array(LARGE_BATCHES, dtype=float)
+    batches, line = np.array(LARGE_BATCHES, dtype=float), straight(LARGE_BATCHES[1:], list(whole[1:] / GB))
     curves = (Curve("all", batches, whole / GB, True), Curve("activations", batches, activations / GB, True))
     rows = tuple(
         (f"{batch}", f"{step.activations / GB:.0f} GB", f"{bytes_ / GB:.0f} GB") for batch, (step, bytes_) in steps.items()
     )
     return Worked(
         {
-            "exponent": slope(LARGE_BATCHES, whole),
-            "activations_exponent": slope(LARGE_BATCHES, activations),
+            "deviation": line.deviation,
+            "constant_gb": line.constant,
+            "sequence_gb": line.per_example,
+            "smallest_over_line": steps[1][1] / GB / (line.constant + line.per_example) - 1,
             "saved_gb": (steps[32][1] - steps[8][1]) / GB,
             "smallest_over_gpu": steps[1][1] / GB / DOCUMENT_GPU,
         },

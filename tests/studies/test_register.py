@@ -11,7 +11,8 @@ SECTION_SIZES = {
     "lr_finder": 5,
     "batch_scaling": 5,
     "critical_batch": 8,
-    "warmup": 8,
+    "warmup": 7,
+    "warmup_duration": 1,
     "precision": 13,
     "decay": 10,
     "mup_transfer": 5,
@@ -126,6 +127,7 @@ def test_a_regime_names_what_there_is() -> None:
     assert {claim: least for claim, least in sizes.items() if any(least)} == {
         **dict.fromkeys((*large, "gen.lm_large_batch"), (100_000_000, None)),
         **dict.fromkeys(language, (100_000, 2_000)),
+        "crit.range": (100_000, None),
     }
 
 

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 
@@ -8,30 +9,31 @@ from folklore.harness.judging.spelling import spell_declared
 from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning.catalog import judgeable, load_study, register, study_names
 from folklore.harness.planning.plan import points
-from folklore.harness.spec import arms_of
+from folklore.harness.spec import AtMost, arms_of
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
 
 # What published evidence, verdicts and declarations name each version by.
 DECLARED = {
-    "adam_internals": (1, "bd73f43e094ae784"),
+    "adam_internals": (2, "e03a89f4f4e639c3"),
     "batch_ramp": (1, "c179d2ba1f780533"),
-    "batch_scaling": (5, "5440d5b81dc70653"),
+    "batch_scaling": (6, "f163a5bcbd7fe5ef"),
     "critical_batch": (6, "1b1b0cccdd36a3ec"),
     "decay": (3, "6c294658ebb03c61"),
     "edge_of_stability": (3, "5c99185a193ae3b2"),
-    "embedding_lr": (1, "4cac0627ba07a711"),
-    "generalization": (1, "c7fd4c80d2f67037"),
-    "gradient_flow": (1, "49e0f5b6be1498fa"),
-    "gradient_noise": (1, "4efc34d4c010978c"),
+    "embedding_lr": (2, "aaee856e5c5f6a93"),
+    "generalization": (3, "3b775da4566d069f"),
+    "gradient_flow": (3, "e77d515dc8aed4b9"),
+    "gradient_noise": (2, "5a18cc8f483f6adb"),
     "lr_finder": (2, "c15c2e6535c8505e"),
-    "lr_regimes": (2, "84a77a6fc639001d"),
+    "lr_regimes": (3, "997ee253c0e3866e"),
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "optimizers": (1, "f16c5fd59747469b"),
-    "optimizer_generalization": (1, "e5a5f8b3151a9aaa"),
+    "optimizer_generalization": (2, "dddd169240c73fc7"),
     "precision": (5, "b4be4d16f92833f0"),
-    "warmup": (4, "18462807e63e7864"),
+    "warmup": (5, "5bb701eff5c519e4"),
+    "warmup_duration": (5, "effc80fba83fa02c"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
 }
 
@@ -65,6 +67,14 @@ def test_every_threshold_is_told_as_it_was_declared(name: str) -> None:
                 told = float(spell_declared(value, criterion.unit).split()[0].rstrip("%x").replace(",", ""))
                 exact = len(repr(value).strip("-0.").replace(".", "")) <= 12
                 assert told / percent == pytest.approx(value, rel=1e-12 if exact else 5e-3), criterion.name
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_claimed_decrease_is_not_called_one_twice(name: str) -> None:
+    """Blanks name the way of a positive difference: where a negative one is claimed, {lower} would read "higher"."""
+    for criterion in (each for judgement in load_study(name).judgements for each in judgement.criteria):
+        if isinstance(criterion.claimed, AtMost):
+            assert not re.search(r"\{(lower|smaller|less|gains)\}", criterion.says), criterion.name
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -300,7 +300,7 @@ def completed(line: str) -> list[str]:
     ("line", "offered"),
     [
         ("folklore ve", {"verdicts"}),
-        ("folklore run wa", {"warmup"}),
+        ("folklore run wa", {"warmup", "warmup_duration"}),
         ("folklore run warmup --scale ", {"smoke", "laptop", "gpu", "cluster"}),
         ("folklore run warmup --only sgd_", {"sgd_warmup_20%", "sgd_warmup_60%", "sgd_clipped"}),
         ("folklore run warmup --set peak", {"peak_lr="}),

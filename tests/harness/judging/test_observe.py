@@ -58,6 +58,16 @@ def test_tuned_loss(wide: Study) -> None:
     assert (seen.low + seen.high) / 2 == pytest.approx(losses.mean())
 
 
+def test_what_reads_one_arm_alone_has_all_of_its_seeds(wide: Study) -> None:
+    table = table_of(changed(wide, {"scales.laptop.arm_seeds": {"half": 9}}), bowls)
+    assert observe(TunedLoss(arm="half"), table).seeds == 9
+    assert observe(TunedLoss(arm="half"), table).estimate == pytest.approx(1.95 + 0.2)
+    assert observe(Gap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table).seeds == 5
+    without_one = table.of_seeds([0, 1, 3, 4])
+    assert observe(TunedLoss(arm="half"), without_one).seeds == 8
+    assert observe(TunedLoss(arm="none"), without_one).estimate == pytest.approx(2.0)
+
+
 def test_seeds_are_paired(wide: Study) -> None:
     """Seeds move both arms by up to 0.2 nats; their difference has no spread at all."""
     gap = observe(Gap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table_of(wide, bowls))

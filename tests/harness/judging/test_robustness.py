@@ -133,6 +133,25 @@ def test_a_declared_reading_is_tried(wide: Study) -> None:
     assert standing(verdicts[0], found, error_rates(verdicts)) == FRAGILE
 
 
+def _asking(study: Study, left: str, claimed: Rule) -> Study:
+    gap = RelativeGap(left=TunedLoss(arm=left), right=TunedLoss(arm="half"))
+    criterion = Criterion(name="gap", observe=gap, claimed=claimed, refuted=AtMost(value=-1.0))
+    return changed(study, judgements=(Judgement(claim="warmup.widens", criteria=(criterion,)),))
+
+
+def test_what_earlier_versions_asked_is_tried(wide: Study) -> None:
+    """One declaration asked for more, one for the same, and one of an arm that is no longer trained."""
+    study = _asking(wide, "none", AtLeast(value=0.01))
+    more = _asking(wide, "none", AtLeast(value=0.9))
+    former = changed(wide, {"arms.tenth": {"label": "a tenth", "settings": {"warmup_fraction": 0.1}}})
+    gone = _asking(former, "tenth", AtLeast(value=0.01))
+    trials = frame(study, _gap({seed: 0.1 + 0.001 * seed for seed in range(5)}))
+    before = {"more": more.judgements, "the same": study.judgements, "gone": gone.judgements}
+    (found,) = robustness(study, "laptop", "cpu", trials, judge(study, "laptop", "cpu", trials), earlier=before)
+    assert found.verdict == SUPPORTED
+    assert {each.choice: each.verdict for each in found.alternatives if each.choice in before} == {"more": OPEN}
+
+
 def test_a_verdict_that_turns_with_its_thresholds_is_fragile() -> None:
     """Though they are no other reading of the data."""
     moved = Alternative("thresholds a quarter further", OPEN, moved=True)

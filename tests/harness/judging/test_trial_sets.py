@@ -1,12 +1,17 @@
 """Which stored trials are judged together: those of the plan, by digest, and no others."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.trial_sets import HERE, planned_set, trial_sets
+from folklore.harness.judging.trial_sets import HERE, planned_set, publish, published_sets, trial_sets
 from folklore.harness.planning.plan import make_plan
 from folklore.harness.spec import Study
-from folklore.harness.storing import trial_rows, trial_schema
+from folklore.harness.storing import evidence, trial_rows, trial_schema
+from folklore.harness.storing.declaration import declarations, declare
+from folklore.harness.storing.source_check import SourceCheck
+from folklore.harness.storing.store import Store
 from tests.harness.helpers import bowl, changed, frame, result, rows
 
 
@@ -148,3 +153,16 @@ def test_versions_are_never_mixed(study: Study, trials: pd.DataFrame) -> None:
     assert verdicts(study, both) == ["supported"]
     assert verdicts(second, both) == ["refuted"]
     assert set(trial_sets(second, both, HERE)[0].trials["version"]) == {2}
+
+
+def test_publishing_keeps_what_earlier_versions_judged(study: Study, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, however often a version is published, and without its arms."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    store = Store(str(tmp_path / "store"))
+    for version in (1, 1, 2, 2):
+        each = changed(study, version=version)
+        declare(store, each, "laptop", trials_before=0)
+        (found,) = trial_sets(each, frame(each, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001))), HERE)
+        publish(replace(found, declarations=tuple(declarations(store, each, "laptop"))), SourceCheck())
+    (back,) = published_sets(each)
+    assert [(before.version, list(before.declared)) for before in back.earlier] == [(1, ["judgements"])]

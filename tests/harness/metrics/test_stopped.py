@@ -101,6 +101,23 @@ def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays)
     assert observable.estimate(table, np.eye(table.seeds)) == pytest.approx(found)
 
 
+@pytest.mark.parametrize("ends", [None, (-1.05, 0.0)])
+def test_at_their_end_runs_are_compared_whose_loss_ends_in_the_range(
+    ends: tuple[float, float] | None, table: TrialArrays
+) -> None:
+    low, high = ends or (-math.inf, math.inf)
+    found = []
+    for seed in table.seed_numbers:
+        kept = [arm for arm in ARMS if low <= 2.0 - 20 * fall(arm, seed) <= high]
+        assert (ends is None) == (len(kept) == len(ARMS))
+        sharp, losses = ([of(arm, seed, 20.0) for arm in kept] for of in (log_sharpness, held_out))
+        found.append(scipy.stats.spearmanr(sharp, losses).statistic)
+    observable = SharpnessCorrelation(arms=ARMS, ends=ends, least_share=0.4)
+    assert observe(observable, table).estimate == pytest.approx(np.mean(found))
+    sharpness = np.mean([log_sharpness(ARMS[0], seed, 20.0) for seed in table.seed_numbers])
+    assert math.log(observe(SharpnessAtLoss(arm=ARMS[0]), table).estimate) == pytest.approx(sharpness, rel=1e-5)
+
+
 def test_the_first_crossing_counts(stopping: Study) -> None:
     """A loss that comes to the level, leaves it and comes again."""
     losses = [2.0, 1.2, 0.8, 1.5, 1.0, 0.4, 0.4, 0.4, 0.4, 0.4]

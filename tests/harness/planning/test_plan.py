@@ -42,6 +42,17 @@ def test_more_seeds_keep_the_trials_there_are(study: Study) -> None:
     assert base.digests < more.digests
 
 
+def test_an_arm_has_further_seeds_of_its_own(study: Study) -> None:
+    base = make_plan(study, "laptop", "cpu", "data", lanes=8)
+    more = make_plan(changed(study, {"scales.laptop.arm_seeds": {"half": 8}}), "laptop", "cpu", "data", lanes=8)
+    assert base.digests < more.digests
+    added = [trial for trial in more.trials if trial.digest not in base.digests]
+    assert {trial.arm for trial in added} == {"half"}
+    assert sorted({trial.seed for trial in added}) == [5, 6, 7]
+    seven = changed(study, seeds=7)
+    assert more.with_seeds(seven).digests == make_plan(seven, "laptop", "cpu", "data").digests
+
+
 def test_what_is_done_is_not_planned_again(study: Study) -> None:
     plan = make_plan(study, "laptop", "cpu", "data", lanes=8)
     first = plan.packs[0]

@@ -81,6 +81,12 @@ def test_few_seeds_or_values_are_not_judged_and_say_so(study: Study) -> None:
     assert varied(study, seeds=6).scale("laptop").judged
 
 
+def test_arms_with_further_seeds_have_as_many_as_are_asked_for(study: Study) -> None:
+    further = changed(study, {"scales.laptop.arm_seeds": {"half": 9}})
+    assert varied(further, seeds=6).shared_seeds_at("laptop", ("half",)) == 6
+    assert varied(further, "peak_lr=0.01,0.02,0.03").shared_seeds_at("laptop", ("half",)) == 9
+
+
 def test_judgements_of_arms_that_are_gone_are_dropped_and_named(study: Study) -> None:
     found = varied(study, only=("none",))
     assert list(found.arms) == ["none"]

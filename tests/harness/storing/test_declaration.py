@@ -7,7 +7,15 @@ import pytest
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import stored_sets
 from folklore.harness.spec import AtLeast, Study
-from folklore.harness.storing.declaration import changed_since, changes, declarations, declare, looks_of
+from folklore.harness.storing.declaration import (
+    changed_since,
+    changes,
+    declarations,
+    declare,
+    earlier_judgements,
+    looks_of,
+    stored_declarations,
+)
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import bowl, changed, result, stored
@@ -52,6 +60,16 @@ def test_words_are_no_change(study: Study, store: Store) -> None:
     declare(store, reworded, "laptop", trials_before=7)
     assert len(declarations(store, reworded, "laptop")) == 1
     assert changed_since(declarations(store, reworded, "laptop"), reworded) == []
+
+
+def test_judgements_of_earlier_versions_and_as_first_declared(study: Study, store: Store) -> None:
+    """Of each version its first declaration; none of a version that is still to come."""
+    second = _with_threshold(study, 0.02).model_copy(update={"version": 2})
+    moved, third = _with_threshold(second, 0.03), study.model_copy(update={"version": 3})
+    for each in (study, second, moved, third):
+        declare(store, each, "laptop", trials_before=0)
+    found = earlier_judgements(stored_declarations(store, study.name), version=2)
+    assert found == {"as version 1 asked": study.judgements, "as first declared": second.judgements}
 
 
 def test_another_version_is_declared_for_itself(study: Study, store: Store) -> None:

@@ -10,11 +10,13 @@ from folklore.harness.planning.catalog import load_study, register
 from folklore.harness.storing import evidence
 
 
-def trials(name: str) -> pd.DataFrame:
-    """Judged seeds at laptop scale; a diverged run counts with its loss at initialization."""
+def trials(name: str, seeds: int | None = None) -> pd.DataFrame:
+    """Judged seeds at laptop scale; a diverged run counts with its loss at initialization. seeds: with the further ones of
+    some arms."""
     study = load_study(name)
     found = pd.read_parquet(evidence.FOLDER / f"{name}-laptop-cpu.parquet")
-    found = found[found["seed"].isin(study.seed_numbers_at("laptop"))]
+    judged = study.seed_numbers_at("laptop")
+    found = found[found["seed"].isin(judged if seeds is None else range(judged.start, judged.start + seeds))]
     lost = found["outcome"] == "diverged"
     losses = {
         loss: found[loss].where(~lost & (found[loss] < found["initial_loss"]), found["initial_loss"])

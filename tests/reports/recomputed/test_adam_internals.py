@@ -54,10 +54,9 @@ def test_rmsprop() -> None:
 
 
 def test_beta2(table: pd.DataFrame) -> None:
-    for index, lr in enumerate((2.0**-4, 2.0**-3)):
-        gap = window(table, "beta2_0.999", lr, 0.5) - window(table, "beta2_0.95", lr, 0.5)
-        found = of_the_fall(table, gap, "beta2_0.95", "beta2_0.999")
-        assert published("adam.beta2_spikes", STUDY, index) == pytest.approx(found, rel=1e-6)
+    gap = window(table, "beta2_0.999", 2.0**-4, 0.5) - window(table, "beta2_0.95", 2.0**-4, 0.5)
+    found = of_the_fall(table, gap, "beta2_0.95", "beta2_0.999")
+    assert published("adam.beta2_spikes", STUDY) == pytest.approx(found, rel=1e-6)
 
 
 def test_outlier(table: pd.DataFrame) -> None:

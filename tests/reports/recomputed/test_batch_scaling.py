@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import at, best, means, published, vertex
+from tests.reports.recomputed.tables import at, best, means, published, trials, vertex
 
 STUDY = "batch_scaling"
 
@@ -32,18 +32,22 @@ def test_the_regret_of_the_square_root_rule(table: pd.DataFrame) -> None:
     assert regret / (start - lowest) == pytest.approx(published("scaling.breaks", STUDY, 2), rel=1e-3)
 
 
-def test_the_gap_of_trajectories(table: pd.DataFrame) -> None:
+@pytest.mark.parametrize(
+    ("criterion", "small", "large", "seeds"), [(0, "mlp_sgd_16", "mlp_sgd_64", 60), (1, "gpt_sgd_2", "gpt_sgd_8", 15)]
+)
+def test_the_gap_of_trajectories(criterion: int, small: str, large: str, seeds: int) -> None:
     """Without the sign of noise: the published gap lies between the signed one and the plain mean of absolute gaps."""
-    lr = best(table, "gpt_sgd_2")
+    table = trials(STUDY, seeds)
+    lr = best(table, small)
     curves = {}
-    for arm, factor in (("gpt_sgd_2", 1.0), ("gpt_sgd_8", 4.0)):
+    for arm, factor in ((small, 1.0), (large, 4.0)):
         rows = table[(table["arm"] == arm) & np.isclose(table["lr"], factor * lr)].sort_values("seed")
         curves[arm] = np.stack(rows["curve_evaluation_loss"].to_list())[:, 2:]
-    gap = (curves["gpt_sgd_8"] - curves["gpt_sgd_2"]).mean(axis=0)
-    start = table[table["arm"].isin(tuple(curves))]["initial_loss"].mean()
-    fall = start - at(table, "gpt_sgd_2", lr)
+        assert len(rows) == seeds
+    gap = (curves[large] - curves[small]).mean(axis=0)
+    fall = table[table["arm"].isin(tuple(curves))]["initial_loss"].mean() - at(table, small, lr)
     least, most = abs(gap.mean()) / fall, np.abs(gap).mean() / fall
-    assert least - 0.005 <= published("scaling.trajectory", STUDY, 1) <= most + 1e-6
+    assert least - 0.005 <= published("scaling.trajectory", STUDY, criterion) <= most + 1e-6
 
 
 def test_what_warmup_gains_a_larger_batch(table: pd.DataFrame) -> None:
