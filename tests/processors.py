@@ -2,7 +2,8 @@
 processes that pretend to be other machines.
 
 `python -m tests.processors` runs the whole matrix, with the numeric tests; tests/test_processors.py runs short forms of it. A
-row is an environment; what a library or this processor does not have leaves the row as it is.
+row is an environment; what a library does not have leaves the row as it is, and rows whose instructions this processor lacks
+are left out: libraries that are told to use them do so unasked, and die.
 """
 
 import argparse
@@ -38,6 +39,8 @@ ROWS: dict[str, dict[str, str]] = {
     "AVX-512, two threads": {**TWO, "ATEN_CPU_CAPABILITY": "avx512", "OPENBLAS_CORETYPE": "SkylakeX"},
     "unset": {},
 }
+# What a row asks of a processor, as torch calls it.
+NEEDS = {"AVX-512": "avx512_f", "AVX2": "avx2"}
 # Of numbers that judging works out with floating point, from the same stored trials.
 JUDGED_TOLERANCE = 1e-6
 NUMERIC_TESTS = ("tests/models", "tests/harness/training", "tests/studies/computed", "tests/harness/metrics")
@@ -51,6 +54,13 @@ class Seen:
 
     verdicts: Mapping[str, tuple[str, list[list[float | None]]]]
     computed: Mapping[str, Mapping[str, float]]
+
+
+def lacking(row: str) -> str | None:
+    """The instructions of a row that this processor does not have; None if it has all."""
+    import torch
+
+    return next((words for words, flag in NEEDS.items() if words in row and not torch.cpu.get_capabilities().get(flag)), None)
 
 
 def seen_here(short: bool) -> Seen:
@@ -127,7 +137,7 @@ def in_child(row: str, short: bool) -> Seen:
             capture_output=True,
             text=True,
         )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, f"exit status {done.returncode}: {done.stderr}"
     value: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return Seen({place: (word, numbers) for place, (word, numbers) in value["verdicts"].items()}, value["computed"])
 
@@ -162,6 +172,9 @@ def main() -> None:
         return
     expected, failed = published(), False
     for row in given.rows or ROWS:
+        if lacking(row):
+            print(f"{row}: left out, this processor has no {lacking(row)}", flush=True)
+            continue
         found = in_child(row, given.short)
         told = list(differences(expected, found))
         tests = "not run" if given.no_tests else tests_pass(row, NUMERIC_TESTS)
