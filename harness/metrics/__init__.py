@@ -53,6 +53,7 @@ from folklore.harness.metrics.losses import (
     TransferRegret,
     TunedLoss,
 )
+from folklore.harness.metrics.overfitting import StoppedLoss, TurningStep, TurnRate
 from folklore.harness.metrics.range_tests import FinderPick, FinderRegret, SuggestionRate
 from folklore.harness.metrics.stopped import SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.metrics.unmeasured import Unmeasured
@@ -107,9 +108,12 @@ __all__ = [
     "Slope",
     "SpeedUp",
     "StepsToTarget",
+    "StoppedLoss",
     "SuggestionRate",
     "TransferRegret",
     "TunedLoss",
+    "TurnRate",
+    "TurningStep",
     "UnderflowShare",
     "Unmeasured",
 ]

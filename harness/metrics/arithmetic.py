@@ -88,7 +88,7 @@ class LossGap(Observed):
     """(left - right) / (L0 - L*) of two losses, seeds paired: their gap as a share of the loss reduction.
 
     L0 is the mean loss at initialization of the arms read, L* the lowest of the tuned mean test losses of the arms in `best_of`
-    (empty: of the arms of left and right). It means the same whatever constant is added to every loss, and stays finite where
+    (empty: of the arms of left and right), and of what is stopped before its end. It means the same whatever constant is added to every loss, and stays finite where
     losses come near zero.
     """
 
@@ -131,7 +131,9 @@ class LossGap(Observed):
         falls, not estimable if an arm of `best_of` is best at an edge of its grid."""
         searched = self._searched(trials)
         best_of = self.best_of or sorted(arms_of(self.left) | arms_of(self.right))
-        lowest = np.min([tuned_loss(arm, searched[arm], trials, weights) for arm in best_of], axis=0)
+        ends = [tuned_loss(arm, searched[arm], trials, weights) for arm in best_of]
+        stopped = [part for part in (*leaves(self.left), *leaves(self.right)) if part.ENDS_REDUCTION]
+        lowest = np.min([*ends, *(evaluate(part, trials, weights) for part in stopped)], axis=0)
         gap = evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
         return share_of_fall(gap, initial_loss(searched, trials, weights), lowest)
 

@@ -68,7 +68,7 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
     training, measurement = configuration.training, configuration.measurement
     trained = _passes(training) * (training.examples + 0.5 * measurement.probes * training.examples / training.steps)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
-    evaluated += measurement.evaluations * measurement.training_examples
+    evaluated += measurement.evaluations * (measurement.training_examples + measurement.test_examples)
     return (trained + evaluated + _sharpness_passes(measurement) + _flow_passes(measurement)) * model.flops_per_example
 
 

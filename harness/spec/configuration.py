@@ -92,7 +92,7 @@ class Workload(Spec):
         ge=1,
         le=1_000_000_000,
         strict=True,
-        description="of examples: train on only the first n of the training split; none: the whole split",
+        description="train on only the first n examples of the training split, of a text tokens; none: the whole split",
     )
     loss: Annotated[Literal["cross_entropy", "squared_error"], SINCE_PUBLICATION] = Field(
         default="cross_entropy",
@@ -482,6 +482,14 @@ class Measurement(Spec):
         strict=True,
         description="fixed training examples, as trained on, that are evaluated in eval mode as often as the validation"
         " sample; 0: none",
+    )
+    test_examples: Annotated[int, Unit("sequences or examples"), SINCE_PUBLICATION] = Field(
+        default=0,
+        ge=0,
+        le=1_000_000_000,
+        strict=True,
+        description="fixed test examples that are evaluated as often as the validation sample; a run then diverges by its"
+        " training examples, because what overfits may end above its start; 0: none",
     )
     curve_points: Annotated[int, Unit("points"), SINCE_PUBLICATION] = Field(
         default=100, ge=1, le=10_000, strict=True, description="points kept of a curve that has one a step"

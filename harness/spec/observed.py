@@ -94,6 +94,8 @@ class Observed(Spec):
     # It means the same of an arm that is trained at one value of the factor, where nothing is tuned: it looks for no optimum,
     # it only reads runs at one.
     AT_ONE_POINT: ClassVar[bool] = False
+    # A loss that is none of a run's end, and that a loss reduction it enters may end with.
+    ENDS_REDUCTION: ClassVar[bool] = False
     # The figure that shows it (reports/figures/choosing.py); none if empty: then what its parts name.
     FIGURE: ClassVar[str] = ""
     # Of every kind; there is no default.

@@ -43,6 +43,20 @@ OF_EVERY_RUN = (
         EVALUATION_STEP,
         tracked="train/evaluation_accuracy",
     ),
+    Curve(
+        "evaluation_test_loss",
+        "nats",
+        "loss on fixed test examples; where they are asked for",
+        EVALUATION_STEP,
+        tracked="test/loss",
+    ),
+    Curve(
+        "evaluation_test_accuracy",
+        "",
+        "share of the targets of fixed test examples that have the largest logit; where they are asked for",
+        EVALUATION_STEP,
+        tracked="test/accuracy",
+    ),
     Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
     Curve("train_loss_rises", "", "share of each bin's steps whose training loss is above the last step's", STEP, derived=True),
 )

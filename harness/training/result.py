@@ -19,7 +19,13 @@ FINAL_SHARE = 0.05
 # Where these are recorded, a run's start and end are losses of one sample of training examples.
 ENDS = ("initial_training_sample", "last_training_sample")
 # Curves of evaluations that not every run has.
-EVALUATED = ("evaluation_accuracy", "evaluation_training_loss", "evaluation_training_accuracy")
+EVALUATED = (
+    "evaluation_accuracy",
+    "evaluation_training_loss",
+    "evaluation_training_accuracy",
+    "evaluation_test_loss",
+    "evaluation_test_accuracy",
+)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ class BuiltInWorkload(BaseWorkload):
     def data_words(self) -> str:
         declared, found = self.declared, self.declared.dataset
         if declared.training_set_size is not None:
-            found += f", its first {declared.training_set_size:,} training examples"
+            what = "tokens" if self.architecture.reads_text else "training examples"
+            found += f", its first {declared.training_set_size:,} {what}"
         if declared.feature_scale != 1:
             found += f", features times {declared.feature_scale:g}"
         return found + (f", {declared.label_noise:.3g} of the labels drawn at random" if declared.label_noise else "")

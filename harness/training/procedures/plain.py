@@ -22,7 +22,8 @@ class Plain:
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
         self.training, self.measurement = configuration.training, configuration.measurement
         self.context = configuration.workload.context
-        self.diverges_in_training = workload_of(configuration.workload).diverges_in_training
+        own = workload_of(configuration.workload).diverges_in_training
+        self.diverges_in_training = own or self.measurement.test_examples > 0
         self.seeds, self.dataset, self.network = tuple(seeds), dataset, network
         self.device = network.flat_KP.device
         self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))
@@ -74,7 +75,8 @@ class Plain:
             Evaluation("evaluation_loss", "validation", often, on_the_way, is_curve=True, accuracy="evaluation_accuracy"),
             Evaluation("validation_loss", "validation", final, (steps,), accuracy="validation_accuracy"),
             Evaluation("test_loss", "test", final, (steps,), accuracy="test_accuracy"),
-            *self._of_training_examples(on_the_way),
+            *self._followed("train", "training", self.measurement.training_examples, on_the_way),
+            *self._followed("test", "test", self.measurement.test_examples, on_the_way),
             *self._ends(),
         )
 
@@ -84,10 +86,11 @@ class Plain:
         pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()
         return tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
 
-    def _of_training_examples(self, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:
-        record, accuracy = "evaluation_training_loss", "evaluation_training_accuracy"
-        count = self.measurement.training_examples
-        return (Evaluation(record, "train", count, on_the_way, is_curve=True, accuracy=accuracy),) if count else ()
+    @staticmethod
+    def _followed(split: Split, name: str, count: int, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:
+        """Fixed examples of a split that are evaluated along the run, if there are to be any."""
+        record, accuracy = f"evaluation_{name}_loss", f"evaluation_{name}_accuracy"
+        return (Evaluation(record, split, count, on_the_way, is_curve=True, accuracy=accuracy),) if count else ()
 
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         index = torch.from_numpy(self.dataset.sample_index(split, examples, self.context)).to(self.device)

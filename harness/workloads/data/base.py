@@ -72,13 +72,10 @@ class Dataset(ABC):
             raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' is a text and has no labels; leave it at 0")
         return self.arrays("train")
 
+    @abstractmethod
     def limited(self, training_set_size: int | None) -> "Dataset":
-        """The same with the first this many training examples for its training split. Raises UserError where it has none."""
-        if training_set_size is not None:
-            raise UserError(
-                f"training_set_size = {training_set_size}: dataset '{self.name}' is a text and has no examples; leave it out"
-            )
-        return self
+        """The same with the first this many examples, or tokens of a text, for its training split. Raises UserError where there
+        are not so many."""
 
     @abstractmethod
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":

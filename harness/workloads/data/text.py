@@ -11,7 +11,7 @@ import os
 import sysconfig
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +66,15 @@ class Text(Dataset):
                     f"dataset '{self.name}': its {split} split has {len(tokens)} bytes, fewer than two windows of context"
                     f" {context}; give a longer text or a shorter context"
                 )
+
+    def limited(self, training_set_size: int | None) -> "Text":
+        if training_set_size is None:
+            return self
+        if training_set_size > (count := len(self.splits["train"])):
+            raise UserError(
+                f"training_set_size = {training_set_size}: dataset '{self.name}' has {count} tokens; choose at most this many"
+            )
+        return replace(self, splits={**self.splits, "train": self.splits["train"][:training_set_size]})
 
     def sample_index(self, split: Split, examples: int, context: int) -> Index:
         last = len(self.splits[split]) - (context + 1)
