@@ -1310,7 +1310,7 @@ _CLAIMS = {
         sources="TB 9",
         regime="big models; TB 9: large language models too",
         measure="(a) step of the validation minimum against data size: exponent at least 0.25, refuted at zero; (b) share of"
-        " seeds whose validation loss turns up where no token is seen twice: below a quarter, refuted above half (ours)",
+        " seeds whose validation loss turns up where no token is seen twice: less than half, refuted from there up (ours)",
     ),
     "fit.val_turns": _claim(
         paraphrase="a validation loss that flattens and then rises while the training loss falls means overfitting, which long"

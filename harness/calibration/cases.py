@@ -26,6 +26,7 @@ from folklore.harness.calibration.worlds import (
     single_points,
     stopped_runs,
     study,
+    turning_runs,
 )
 from folklore.harness.metrics import (
     BasinWidth,
@@ -73,9 +74,12 @@ from folklore.harness.metrics import (
     Slope,
     SpeedUp,
     StepsToTarget,
+    StoppedLoss,
     SuggestionRate,
     TransferRegret,
     TunedLoss,
+    TurningStep,
+    TurnRate,
     UnderflowShare,
 )
 from folklore.harness.spec import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
@@ -488,6 +492,14 @@ LATER_CASES: tuple[Case, ...] = (
         stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
         {"a": {}},
         share=0.3,
+    ),
+    _of_points("stopped_loss", StoppedLoss(arm="a", at="end"), turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
+    _of_points("turning_step", TurningStep(arm="a"), turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
+    _of_points(
+        "turn_rate",
+        TurnRate(arm="a"),
+        turning_runs(lambda e: 0.3, lambda e: 0.2 + 0.2 * e),
+        {"a": {}},
     ),
     _of_points(
         "sharpness_correlation",

@@ -325,6 +325,39 @@ def stopped_runs(sharpness: Callable[[float], Mapping[str, float]], pull: Callab
     return draw
 
 
+def turning_runs(turn: Callable[[float], float], turning: Callable[[float], float] = lambda effect: 1.0) -> Draw:
+    """Runs of one point an arm whose validation loss falls to its lowest at a share of the run, each seed's around it, and then
+    rises in as many of them as turn; the test loss follows it, shifted by noise of its own."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds = planned.seeds_at(SCALE)
+        columns: dict[str, dict[str, Column]] = {}
+        step = np.linspace(STEPS / PROBES, STEPS, PROBES)
+        size = (1, seeds, PROBES)
+        for index, arm in enumerate(planned.arms_at(SCALE)):
+            own = condition.own(index)
+            noise = 0.2 * condition.noise(generator, 1, seeds, 1).clip(-5, 5)
+            octaves = np.log2(step / STEPS / turn(effect)) - own * noise
+            turns = generator.random((1, seeds, 1)) < turning(effect)
+            held_out = 1.0 + 0.2 * np.where(octaves > 0, octaves * turns, -octaves)
+            beside = 0.1 * own * condition.noise(generator, 1, seeds, 1)
+            for name, values in {
+                "curve_evaluation_step": np.broadcast_to(step, size),
+                "curve_evaluation_training_loss": np.broadcast_to(2.0 * (1 - step / STEPS), size),
+                "curve_evaluation_loss": held_out,
+                "curve_evaluation_test_loss": held_out + beside,
+                "curve_evaluation_test_accuracy": 1 - held_out / 10,
+            }.items():
+                _put(columns, name, arm, _lists(values))
+            for name, values in {"validation_loss": held_out, "test_loss": held_out + beside}.items():
+                _put(columns, name, arm, values[..., -1])
+            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
+            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+        return columns
+
+    return draw
+
+
 # Evaluations of a run of a batch sweep.
 EVALUATIONS = 40
 

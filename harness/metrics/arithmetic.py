@@ -88,8 +88,8 @@ class LossGap(Observed):
     """(left - right) / (L0 - L*) of two losses, seeds paired: their gap as a share of the loss reduction.
 
     L0 is the mean loss at initialization of the arms read, L* the lowest of the tuned mean test losses of the arms in `best_of`
-    (empty: of the arms of left and right), and of what is stopped before its end. It means the same whatever constant is added to every loss, and stays finite where
-    losses come near zero.
+    (empty: of the arms of left and right), and of what is stopped before its end. It means the same whatever constant is added
+    to every loss, and stays finite where losses come near zero.
     """
 
     kind: Literal["loss_gap"] = "loss_gap"

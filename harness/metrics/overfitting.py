@@ -110,7 +110,7 @@ class TurnRate(ShareOfRuns):
     kind: Literal["turn_rate"] = "turn_rate"
     arm: ObservedArm
     by: float = Field(
-        default=0.01, gt=0, description="how much higher it ends, as a share of what it has fallen by to its lowest"
+        default=0.02, gt=0, description="how much higher it ends, as a share of what it has fallen by to its lowest"
     )
     over: FactorName = "peak_lr"
 

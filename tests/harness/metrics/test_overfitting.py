@@ -95,5 +95,5 @@ def test_a_run_turns_whose_validation_loss_rises_while_training_falls(
 
 def test_what_was_not_evaluated_is_said(study: Study, table: TrialArrays) -> None:
     without = table_of(table.study, lambda trial: result(1.0, evaluation_loss=[1.0, 0.5], evaluation_test_loss=[]))
-    with pytest.raises(NotEstimableError, match="set measurement.test_examples"):
+    with pytest.raises(NotEstimableError, match=r"set measurement\.test_examples"):
         observe(StoppedLoss(arm="turns"), without)
