@@ -6,6 +6,7 @@ views into it. So an optimizer works on one tensor however many layers a model h
 """
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -110,6 +111,24 @@ class Linear:
         if view.product is torch.bmm:  # one call instead of two
             return torch.baddbmm(view[self.bias.name].unsqueeze(1), x_KNI, weight_KIO)
         return view.product(x_KNI, weight_KIO) + view[self.bias.name].unsqueeze(1)
+
+
+class Adapter:
+    """y = x A B beside a linear layer, in every lane: of low rank, and zero at first because B is (Hu et al. 2021, section 4.1;
+    their factor alpha over the rank is 1)."""
+
+    def __init__(self, beside: Linear, rank: int):
+        inputs, outputs = beside.weight.shape
+        name = f"adapter.{beside.weight.layer}"
+        self.down = Parameter(f"{name}.down", (inputs, rank), 1 / math.sqrt(inputs))
+        self.up = Parameter(f"{name}.up", (rank, outputs))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.down, self.up
+
+    def __call__(self, view: View, x_KNI: Tensor) -> Tensor:
+        return view.product(view.product(x_KNI, view[self.down.name]), view[self.up.name])
 
 
 class Embedding:

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.models.layers import LayerNorm, Linear, Parameter, Tap, View, show, through
+from folklore.models.layers import Adapter, LayerNorm, Linear, Parameter, Tap, View, show, through
 from folklore.models.parametrization import Parametrization
 
 # The gains that keep the scale of what passes: He et al. 2015 for ReLU, which GELU is near to; for the others those of
@@ -29,7 +29,8 @@ class MLP:
     from the second layer on, so that all but the first matrix write into a stream that they read through norm and activation
     (pre-activation, He et al. 2016, Identity mappings, figure 4e); at the start what each adds is divided by the root of how
     many add, so that the stream does not grow with the depth. gain: of the hidden matrices; none: the activation's own.
-    Dropout is of every a (Srivastava et al. 2014, section 4). tap, where given, is shown every a, and the logits.
+    adapter_rank: of an adapter beside every matrix; 0: none. Dropout is of every a (Srivastava et al. 2014, section 4). tap,
+    where given, is shown every a, and the logits.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class MLP:
         norm: bool = False,
         residual: bool = False,
         gain: float | None = None,
+        adapter_rank: int = 0,
     ):
         scheme = scheme or Parametrization()
         self.activation, own_gain = ACTIVATIONS[activation]
@@ -62,7 +64,10 @@ class MLP:
         self.norms = tuple(LayerNorm(f"norm.{index}", width) for index in range(depth)) if norm else ()
         self.readout = Linear("readout", width, classes, scheme.readout_std(width), growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
-        self.parameters: tuple[Parameter, ...] = tuple(p for layer in self._layers() for p in layer.parameters)
+        self.adapters = {layer: Adapter(layer, adapter_rank) for layer in (*self.blocks, self.readout) if adapter_rank}
+        # Adapters come last, so that the rest starts as it does without them.
+        layers = (*self._layers(), *self.adapters.values())
+        self.parameters: tuple[Parameter, ...] = tuple(p for layer in layers for p in layer.parameters)
         self.flops_per_example = 2.0 * sum(math.prod(p.shape) for p in self.parameters if p.decays)
         self.activations_per_example = features + (3 + norm + residual) * depth * width + 3 * classes
 
@@ -81,13 +86,17 @@ class MLP:
             show(tap, f"hidden.{index}", a_KBW)
             return view.dropped(f"hidden.{index}", a_KBW)
 
+        def linear(layer: Linear, a_KBF: Tensor) -> Tensor:
+            adapter = self.adapters.get(layer)
+            return layer(view, a_KBF) if adapter is None else layer(view, a_KBF) + adapter(view, a_KBF)
+
         def step(index: int, a_KBF: Tensor) -> Tensor:
-            return activated(index, self.blocks[index](view, a_KBF))
+            return activated(index, linear(self.blocks[index], a_KBF))
 
         def added(index: int, s_KBF: Tensor) -> Tensor:
             if not index:
-                return self.blocks[0](view, s_KBF)
-            return s_KBF + self.blocks[index](view, activated(index - 1, s_KBF))
+                return linear(self.blocks[0], s_KBF)
+            return s_KBF + linear(self.blocks[index], activated(index - 1, s_KBF))
 
         last = len(self.blocks) - 1
         steps = [partial(added if self.residual else step, index) for index in range(last + 1)]
@@ -96,6 +105,6 @@ class MLP:
             x_KBF = activated(last, x_KBF)
         if self.readout_multiplier != 1.0:
             x_KBF = x_KBF * self.readout_multiplier
-        logits_KBC = self.readout(view, x_KBF)
+        logits_KBC = linear(self.readout, x_KBF)
         show(tap, "logits", logits_KBC)
         return logits_KBC

@@ -32,7 +32,7 @@ def curves_of(arm: str, over: str, curve: str, trials: Trials) -> Numbers:
         )
     (values,) = stacked(found[None])
     (initial,) = np.asarray(trials.values(arm, over, "initial_loss"), dtype=np.float64)
-    return np.where(np.isfinite(values), values, initial[:, None])
+    return np.asarray(np.where(np.isfinite(values), values, initial[:, None]))
 
 
 def turning_points(arm: str, over: str, trials: Trials) -> NDArray[np.int64]:

@@ -99,6 +99,27 @@ class Workload(Spec):
         description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"
         " over classes (Cohen et al. 2021)",
     )
+    tasks: Annotated[int, SINCE_PUBLICATION] = Field(
+        default=1,
+        ge=1,
+        le=1000,
+        strict=True,
+        description="of an mlp's or cnn's classes: so many tasks of equally many classes, in the classes' order, are trained"
+        " one after another, as many steps each",
+    )
+    scenario: Annotated[Literal["class", "domain", "task"], SINCE_PUBLICATION] = Field(
+        default="class",
+        description="how the classes of several tasks compete (van de Ven & Tolias 2019); 'class': all with each other;"
+        " 'domain': each task numbers its own from 0, and they share a readout; 'task': only those of an example's task",
+    )
+    adapter_rank: Annotated[int, SINCE_PUBLICATION] = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        strict=True,
+        description="rank of adapters beside an mlp's matrices, which alone are trained from the second task on (Hu et al."
+        " 2021); 0: none",
+    )
 
     @property
     def own(self) -> OwnAddress | None:
@@ -131,6 +152,20 @@ class Workload(Spec):
                 value = getattr(self, name)
                 if self.model != model and value != Workload.model_fields[name].default:
                     raise ValueError(f"{name} = {value}: is of {of}, and model = {self.model}; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _tasks_are_of_classes(self) -> Self:
+        if self.tasks > 1 and (self.model not in ("mlp", "cnn") or self.loss != "cross_entropy"):
+            raise ValueError(
+                f"tasks = {self.tasks}: are of an mlp's or cnn's classes under cross_entropy, and model = {self.model}, loss ="
+                f" {self.loss}; leave it at 1"
+            )
+        if self.tasks == 1 and (self.scenario != "class" or self.adapter_rank):
+            name = "adapter_rank" if self.adapter_rank else "scenario"
+            raise ValueError(f"{name} = {getattr(self, name)}: is of several tasks; set tasks, or leave it out")
+        if self.adapter_rank and self.model != "mlp":
+            raise ValueError(f"adapter_rank = {self.adapter_rank}: is of an mlp, and model = {self.model}; leave it out")
         return self
 
     @model_validator(mode="after")
@@ -281,6 +316,32 @@ class Training(Spec):
     )
     outlier_size: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
         default=1000.0, gt=1, description="what the outlier's gradient is multiplied by; it is not clipped"
+    )
+
+    task_order: Annotated[Literal["sequence", "joint"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="sequence", description="of several tasks; 'joint': examples of all of them at every step"
+    )
+    replay: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0.0, ge=0, lt=1, description="share of each batch, rounded, that is drawn from the examples of earlier tasks"
+    )
+    consolidation: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0.0,
+        ge=0,
+        description="lambda of elastic weight consolidation: what half the squared distance from the weights after each earlier"
+        " task, times their Fisher information, is multiplied by (Kirkpatrick et al. 2017, equation 3)",
+    )
+    fisher_examples: Annotated[int, Unit("examples"), SINCE_PUBLICATION] = Field(
+        default=64, ge=1, le=1_000_000, strict=True, description="of each task, that its Fisher information is estimated on"
+    )
+    later_lr: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1.0, ge=0, description="what the LR is multiplied by from the second task on"
+    )
+    layer_lr_decay: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1.0,
+        ge=0,
+        le=1,
+        description="from the second task on, each layer's LR over that of the layer above (Howard & Ruder 2018); 0: only the"
+        " readout is trained",
     )
 
     scaled_parameter: Annotated[str | None, PER_LANE, SINCE_PUBLICATION] = Field(
@@ -537,6 +598,10 @@ class Measurement(Spec):
     )
 
 
+# Of a training: what only several tasks have.
+OF_TASKS = ("task_order", "replay", "consolidation", "later_lr", "layer_lr_decay")
+
+
 class Configuration(Spec):
     """Everything that decides a trial's numbers, but for its seed."""
 
@@ -551,6 +616,20 @@ class Configuration(Spec):
                 f"preconditioned_sharpness = True: is by Adam's second moment, and optimizer = {self.training.optimizer};"
                 " choose adam or adamw, or leave it out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _earlier_tasks_are_there(self) -> Self:
+        if self.workload.tasks > 1:
+            if self.training.sampling != "replacement" or self.training.batch_ramp:
+                raise ValueError(
+                    f"tasks = {self.workload.tasks}: each draws batches of one size with replacement; set sampling ="
+                    " replacement, and leave batch_ramp out"
+                )
+            return self
+        for name in OF_TASKS:
+            if (value := getattr(self.training, name)) != Training.model_fields[name].default:
+                raise ValueError(f"{name} = {value}: is of several tasks; set tasks, or leave it out")
         return self
 
     @cached_property

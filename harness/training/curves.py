@@ -57,6 +57,20 @@ OF_EVERY_RUN = (
         EVALUATION_STEP,
         tracked="test/accuracy",
     ),
+    Curve(
+        "evaluation_old_accuracy",
+        "",
+        "share of the test examples of all tasks before the one being trained that have the largest logit",
+        EVALUATION_STEP,
+        tracked="test/old_tasks_accuracy",
+    ),
+    Curve(
+        "evaluation_new_accuracy",
+        "",
+        "share of the test examples of the task being trained that have the largest logit",
+        EVALUATION_STEP,
+        tracked="test/new_task_accuracy",
+    ),
     Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
     Curve("train_loss_rises", "", "share of each bin's steps whose training loss is above the last step's", STEP, derived=True),
 )

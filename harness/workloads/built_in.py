@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from folklore.models import Model, Parametrization
 
 
+SCENARIOS = {
+    "class": "classes of all tasks compete",
+    "domain": "tasks share a readout",
+    "task": "classes compete within a task",
+}
+
+
 class BuiltInWorkload(BaseWorkload):
     """Raises UserError for a model that is unknown."""
 
@@ -47,6 +54,8 @@ class BuiltInWorkload(BaseWorkload):
         if declared.training_set_size is not None:
             what = "tokens" if self.architecture.reads_text else "training examples"
             found += f", its first {declared.training_set_size:,} {what}"
+        if declared.tasks > 1:
+            found += f", its classes in {declared.tasks} tasks one after another ({SCENARIOS[declared.scenario]})"
         if declared.feature_scale != 1:
             found += f", features times {declared.feature_scale:g}"
         return found + (f", {declared.label_noise:.3g} of the labels drawn at random" if declared.label_noise else "")

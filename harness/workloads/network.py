@@ -72,6 +72,7 @@ class PackedNetwork:
         self.model = workload_of(workload).model(facts, device.type, precision)
         self.classifies = self.measures = facts.classes > 0
         self.squares = workload.loss == "squared_error"
+        self.scenario, self.classes_a_task = workload.scenario, facts.classes // workload.tasks
         chosen = format_named(precision)
         self.dtype, self.product = chosen.dtype, chosen.product()
         self.feature_scale = workload.feature_scale
@@ -180,8 +181,20 @@ class PackedNetwork:
             return 0.5 * (logits - targets).square().sum(dim=-1).mean(dim=1)
         if self.squares:
             return 0.5 * (logits - F.one_hot(targets, logits.shape[-1])).square().sum(dim=-1).mean(dim=1)
+        logits, targets = self.competing(logits, targets)
         losses = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
         return losses.view(targets.shape[0], -1).mean(dim=1)
+
+    def competing(self, logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and targets as the workload's scenario has its tasks' classes compete: of the task of an example alone, or
+        numbered within it; NOT_COUNTED stays."""
+        if self.scenario == "class":
+            return logits, targets
+        if self.scenario == "domain":
+            return logits[..., : self.classes_a_task], torch.where(targets < 0, targets, targets % self.classes_a_task)
+        tasks = torch.arange(logits.shape[-1], device=logits.device) // self.classes_a_task
+        others = tasks != targets.clamp(min=0).unsqueeze(-1) // self.classes_a_task
+        return logits.masked_fill(others, -math.inf), targets
 
     def outputs(
         self,
@@ -262,6 +275,7 @@ class PackedNetwork:
         losses_K = self._losses_of(outputs, targets)
         if not self.classifies:
             return losses_K, torch.zeros_like(losses_K)
+        outputs, targets = self.competing(outputs, targets)
         return losses_K, (outputs.argmax(dim=-1) == targets).flatten(1).sum(dim=1)
 
     def layer_norms(self, values_KP: Tensor) -> Tensor:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures import augmentation, curvature, outlier
+from folklore.harness.training.procedures import augmentation, consolidation, curvature, outlier
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.procedures.batch_ramp import BatchRamp
+from folklore.harness.training.procedures.consolidation import Consolidation
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
 from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
 from folklore.harness.training.procedures.epochs import Epochs
@@ -17,6 +18,7 @@ from folklore.harness.training.procedures.outlier import Outlier
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
 from folklore.harness.training.procedures.summed import Summed
+from folklore.harness.training.procedures.tasks import Tasks, require_tasks
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
 from folklore.harness.training.schedules import schedule_named
 from folklore.harness.workloads.data import Dataset
@@ -31,12 +33,15 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
     require_rows(configuration)
     require_units(configuration)
     require_images(configuration, dataset)
+    require_tasks(configuration, dataset)
 
 
 def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:
     """What a pack of these lanes does."""
     training, network = lanes[0].training, learner.network
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
+    tasks = Tasks(procedure, lanes, seeds, dataset, learner) if lanes[0].workload.tasks > 1 else None
+    procedure = tasks or procedure
     if training.batch_ramp:
         procedure = BatchRamp(procedure, training)
     if any(augmentation.is_asked_for(lane.training) for lane in lanes):
@@ -45,6 +50,8 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = Accumulation(procedure, network, training.micro_batch_size)
     if network.sums:
         procedure = Summed(procedure, network)
+    if tasks is not None and consolidation.is_asked_for(lanes):
+        procedure = Consolidation(procedure, tasks, lanes, learner)
     if curvature.is_asked_for(training):
         procedure = Curvature(procedure, training, seeds, learner)
     if any(schedule_named(lane.training.schedule).waits for lane in lanes):

@@ -23,7 +23,7 @@ class Plain:
         self.training, self.measurement = configuration.training, configuration.measurement
         self.context = configuration.workload.context
         own = workload_of(configuration.workload).diverges_in_training
-        self.diverges_in_training = own or self.measurement.test_examples > 0
+        self.diverges_in_training = own or self.measurement.test_examples > 0 or configuration.workload.tasks > 1
         self.seeds, self.dataset, self.network = tuple(seeds), dataset, network
         self.device = network.flat_KP.device
         self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))

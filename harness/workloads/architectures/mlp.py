@@ -30,6 +30,7 @@ class Perceptron(Architecture):
             norm=workload.norm == "layer",
             residual=workload.residual,
             gain=workload.init_gain,
+            adapter_rank=workload.adapter_rank,
         )
 
     def hidden_parameters(self, workload: Workload) -> int:
@@ -43,6 +44,7 @@ class Perceptron(Architecture):
     def own_words(self, workload: Workload) -> str:
         """What differs from a plain one of ReLUs."""
         words = f", {workload.activation}" * (workload.activation != "relu")
+        words += f", adapters of rank {workload.adapter_rank}" * (workload.adapter_rank > 0)
         words += ", layer norm" * (workload.norm == "layer") + ", residual" * workload.residual
         return words + (f", hidden weights from a gain of {workload.init_gain:.3g}" if workload.init_gain is not None else "")
 

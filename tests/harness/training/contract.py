@@ -361,6 +361,13 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for 
         f"dropout of {base.model}": Case(base, {"micro_batches": 2}, own=({"dropout": 0.3}, {}, {"dropout": 0.6}))
         for base in (GPT, MLP, CNN)
     },
+    "tasks": Case(
+        _workload(DEEP, tasks=5, scenario="domain"),
+        {"steps": 15, "fisher_examples": 3},
+        own=({"replay": 0.3}, {"consolidation": 10.0}, {"task_order": "joint"}, {"layer_lr_decay": 0.5, "later_lr": 0.5}),
+        stops=(4, 9),
+    ),
+    "adapters": Case(_workload(DEEP, tasks=2, scenario="task", adapter_rank=2), own=({}, {"later_lr": 2.0}), stops=(6, 8)),
     "recomputation": Case(GPT, {"recompute_segments": 1, "micro_batches": 2}),
     "sophia in micro-batches": Case(GPT, {"optimizer": "sophia", "micro_batches": 2, "hessian_every": 4}),
 }
@@ -375,7 +382,7 @@ OF_MEASUREMENTS = {
     ),
     "sharpness at the end": Case(GPT, SGD, measurement={"sharpness": "end", "sharpness_examples": 16}),
     "underflow": Case(GPT, measurement={"underflow": True}),
-    "training examples": Case(measurement={"training_examples": 40}),
+    "training and test examples": Case(measurement={"training_examples": 40, "test_examples": 30}),
 }
 CASES: dict[str, Case] = (
     OF_MODELS | OF_WORKLOADS | OF_OPTIMIZERS | OF_SCHEDULES | OF_PRECISIONS | OF_PROCEDURES | OF_MEASUREMENTS

@@ -1,0 +1,190 @@
+"""Tasks in sequence: what a lane sees, what it is held by and what it may change, against plain PyTorch."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Training, Workload
+from folklore.harness.training.pack import Pack
+from folklore.harness.training.procedures.consolidation import Consolidation
+from folklore.harness.training.procedures.tasks import Tasks
+from folklore.harness.workloads.data import load
+from tests.harness.training import contract
+from tests.harness.training.contract import trained
+
+SIZE = {"model": "mlp", "dataset": "digits", "width": 8, "depth": 2}
+BY_CLASS = Workload(**SIZE, tasks=5)
+lane = partial(contract.lane, steps=20, batch_size=8, optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant")
+LABELS = load("digits").arrays("train")[1].numpy()
+
+
+def tasks_of(made: Pack) -> Tasks:
+    found = made.procedure
+    while not isinstance(found, Tasks):
+        found = found.inner  # type: ignore[attr-defined]
+    return found
+
+
+def drawn(made: Pack, step: int) -> np.ndarray:
+    """Tasks of the examples of a step, [K, B]."""
+    return LABELS[tasks_of(made).examples_of(step).numpy()] // 2
+
+
+def forward(weights: dict[str, Tensor], inputs: Tensor) -> Tensor:
+    x = inputs.flatten(1)
+    for index in range(2):
+        x = torch.relu(x @ weights[f"hidden.{index}.weight"] + weights[f"hidden.{index}.bias"])
+    return x @ weights["readout.weight"] + weights["readout.bias"]
+
+
+def plain_loss(scenario: str, tasks: int, logits: Tensor, targets: Tensor) -> Tensor:
+    """As the three scenarios are defined, one example after the other."""
+    each = 10 // tasks
+    losses = []
+    for row, target in zip(logits, targets.tolist(), strict=True):
+        first = target // each * each
+        chosen = {
+            "class": (row, target),
+            "domain": (row[:each], target % each),
+            "task": (row[first : first + each], target - first),
+        }
+        values, own = chosen[scenario]
+        losses.append(-F.log_softmax(values, dim=0)[own])
+    return torch.stack(losses).mean()
+
+
+@pytest.mark.parametrize("scenario", ["class", "domain", "task"])
+def test_a_lane_is_what_plain_torch_makes_of_the_same_examples(scenario: str) -> None:
+    """Layers at their own LRs from the second task on, too."""
+    workload = BY_CLASS.model_copy(update={"scenario": scenario})
+    made = contract.pack(lane(workload, 3, peak_lr=0.05, replay=0.25, layer_lr_decay=0.5, later_lr=0.5))
+    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    features, labels = load("digits").arrays("train")
+    for step in range(20):
+        index = tasks_of(made).examples_of(step)[0]
+        loss = plain_loss(scenario, 5, forward(weights, features[index]), labels[index])
+        gradients = torch.autograd.grad(loss, list(weights.values()))
+        for (name, value), gradient in zip(weights.items(), gradients, strict=True):
+            below = {"hidden.0": 2, "hidden.1": 1, "readout": 0}[name.rpartition(".")[0]]
+            value.data -= 0.05 * (0.5 * 0.5**below if step >= 4 else 1.0) * gradient
+    made.advance()
+    for name, view in made.network.views.items():
+        assert torch.allclose(view[0], weights[name], rtol=1e-4, atol=1e-6), name
+
+
+def test_examples_are_of_the_task_and_a_share_of_earlier_ones() -> None:
+    made = contract.pack(lane(BY_CLASS), lane(BY_CLASS, replay=0.25), lane(BY_CLASS, task_order="joint"))
+    for step in range(20):
+        alone, replaying, joint = drawn(made, step)
+        task = step // 4
+        assert (alone == task).all()
+        assert (replaying == task).sum() == (6 if task else 8)
+        assert (replaying <= task).all()
+        assert step > 3 or len(set(joint)) > 1
+    # Lanes of one seed see the same new examples.
+    indices = tasks_of(made).examples_of(10).numpy()
+    assert (indices[0, 2:] == indices[1, 2:]).all()
+
+
+def test_the_fisher_information_is_that_of_its_definition() -> None:
+    """Over all classes, weighted by the model's own probabilities."""
+    made = contract.pack(lane(BY_CLASS, consolidation=1.0, fisher_examples=5))
+    made.advance(0.0)
+    procedure = made.procedure
+    assert isinstance(procedure, Consolidation)
+    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    chosen = tasks_of(made).examples[1]
+    index = chosen[np.linspace(0, len(chosen) - 1, 5).round().astype(int)]
+    expected = torch.zeros(made.network.flat_KP.shape[1])
+    for features in load("digits").arrays("train")[0][index]:
+        log_chances = F.log_softmax(forward(weights, features[None])[0], dim=0)
+        for label in range(10):
+            gradients = torch.autograd.grad(log_chances[label], list(weights.values()), retain_graph=True)
+            joined = torch.cat([each.flatten() for each in gradients])
+            expected += log_chances[label].exp().detach() * joined.square() / 5
+    assert torch.allclose(procedure.fisher_of(1)[0], expected, rtol=1e-3, atol=1e-7)
+
+
+def test_consolidation_adds_the_gradient_of_its_penalty() -> None:
+    """Of all earlier tasks together, and scaled by lambda; without one a lane is as it is alone."""
+    strong, none = lane(BY_CLASS, consolidation=3.0, fisher_examples=4), lane(BY_CLASS, fisher_examples=4)
+    made = contract.pack(strong, none)
+    penalty, ends = torch.zeros_like(made.network.flat_KP[0]), []
+    while made.step < 9:
+        made.advance(0.0)
+        if made.step in (4, 8):
+            ends.append((made.network.flat_KP[0].detach().clone(), made.procedure.fisher_of(made.step // 4 - 1)[0]))  # type: ignore[attr-defined]
+    weights_P = made.network.flat_KP[0].detach()
+    for held_P, fisher_P in ends:
+        penalty += 3.0 * fisher_P * (weights_P - held_P)
+    batch = made.procedure.batch(made.procedure.examples_of(9))  # type: ignore[attr-defined]
+    found, plain = (each.gradient(*batch)[1] for each in (made.procedure, made.procedure.inner))  # type: ignore[attr-defined]
+    assert torch.allclose(found[0] - plain[0], penalty, rtol=1e-3, atol=1e-6)
+    assert penalty.norm() > 1e-3
+    assert torch.equal(found[1], plain[1])
+
+
+def test_adapters_leave_what_they_adapt_and_learn_alone_later() -> None:
+    """Bit by bit; and until the second task the run is one without adapters."""
+    adapted = BY_CLASS.model_copy(update={"tasks": 2, "adapter_rank": 3})
+    settings: dict[str, Any] = {"optimizer": "adamw", "weight_decay": 0.1, "peak_lr": 0.01}
+    made = contract.pack(lane(adapted, 2, **settings))
+    plain = contract.pack(lane(BY_CLASS.model_copy(update={"tasks": 2}), 2, **settings))
+    for pack in (made, plain):
+        while pack.step < 10:
+            pack.advance(0.0)
+    size = plain.network.flat_KP.shape[1]
+    assert torch.allclose(made.network.flat_KP[:, :size], plain.network.flat_KP, rtol=1e-5, atol=1e-7)
+    before = made.network.flat_KP.detach().clone()
+    assert all((view == 0).all() for name, view in made.network.views.items() if name.endswith(".up"))
+    made.advance()
+    assert torch.equal(made.network.flat_KP[:, :size], before[:, :size])
+    assert all((view != 0).any() for name, view in made.network.views.items() if name.startswith("adapter."))
+
+
+def test_old_and_new_accuracy_are_of_the_tasks_that_they_say() -> None:
+    workload = BY_CLASS.model_copy(update={"scenario": "domain"})
+    made = trained(lane(workload, 1, peak_lr=0.1, measurement={**contract.FEW, "evaluations": 5, "final_examples": 359}))
+    (result,) = made.results()
+    features, labels = load("digits").arrays("test")
+    weights = {name: view[0].detach() for name, view in made.network.views.items()}
+    right = forward(weights, features)[:, :2].argmax(dim=1) == labels % 2
+    old, new = (result.curves[f"evaluation_{name}_accuracy"] for name in ("old", "new"))
+    assert old[-1] == pytest.approx(float(right[labels < 8].float().mean()), abs=1e-6)
+    assert new[-1] == pytest.approx(float(right[labels >= 8].float().mean()), abs=1e-6)
+    assert np.isnan(old[0])
+    assert result.test_accuracy == pytest.approx(float(right.float().mean()), abs=1e-6)
+
+
+def test_what_is_forgotten_is_no_divergence() -> None:
+    (result,) = trained(lane(BY_CLASS, peak_lr=0.3, steps=200)).results()
+    assert result.test_loss > result.initial_loss
+    assert result.outcome == "finished"
+
+
+@pytest.mark.parametrize(("given", "said"), [
+    ({"workload": {"model": "gpt", "tasks": 2}}, "tasks = 2: are of an mlp's or cnn's classes"),
+    ({"workload": {**SIZE, "scenario": "task"}}, "scenario = task: is of several tasks; set tasks, or leave it out"),
+    ({"workload": {**SIZE, "adapter_rank": 4}}, "adapter_rank = 4: is of several tasks; set tasks, or leave it out"),
+    ({"workload": SIZE, "training": {"replay": 0.1}}, "replay = 0.1: is of several tasks; set tasks, or leave it out"),
+    ({"workload": {**SIZE, "tasks": 2}, "training": {"sampling": "epochs"}}, "set sampling = replacement, and leave"),
+])  # fmt: skip
+def test_what_does_not_fit_is_refused_in_a_line(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        lane(Workload(**given["workload"]), **given.get("training", {}))
+
+
+@pytest.mark.parametrize(("tasks", "steps", "said"), [
+    (3, 20, "tasks = 3: must divide the number of classes of dataset 'digits', 10"),
+    (5, 4, "tasks = 5: must be at most steps = 4"),
+])  # fmt: skip
+def test_tasks_that_the_data_do_not_have_are_refused(tasks: int, steps: int, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        contract.pack(lane(BY_CLASS.model_copy(update={"tasks": tasks}), steps=steps))
+    assert Training().replay == 0
