@@ -41,9 +41,9 @@ class Consolidation(Wrapper):
         scale_K: Tensor | None = None,
         out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        losses_K, gradient_KP = self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
-        penalty_KP = self.strength_K1 * (self.fisher_KP * self.network.flat_KP.detach() - self.held_KP)
-        return losses_K, gradient_KP.add_(penalty_KP)
+        losses_K, gradient_KP = self.inner.gradient(inputs, targets, tap, scale_K)
+        pulled_KP = self.strength_K1 * (self.fisher_KP * self.network.flat_KP.detach() - self.held_KP)
+        return losses_K, torch.add(gradient_KP, pulled_KP, out=out_KP)
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         super().after(step, losses)
