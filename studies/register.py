@@ -1367,8 +1367,8 @@ _CLAIMS = {
         quantifier="most",
         regime="fine-tuning or mid-training after pretraining",
         size="about 5–15% of the data",
-        measure="share of the gap between none and joint training recovered at 0, 1, 5, 10, 15, 50%; the document claims a"
-        " reduction without a share",
+        measure="share of the gap between none and joint training that is recovered with (a) 5% and (b) 15% of each batch: a"
+        " quarter, refuted at 5% (ours); the document claims a reduction without a share",
     ),
     "forget.ewc": _claim(
         paraphrase="EWC, a penalty on changes of important weights, reduces forgetting",
@@ -1376,7 +1376,8 @@ _CLAIMS = {
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
         regime="fine-tuning a pretrained model",
-        measure="at its tuned strength, per scenario",
+        measure="share of the gap between none and joint training that is recovered at its tuned strength, per scenario: a"
+        " fifth, refuted at 5% (ours)",
     ),
     "forget.small_lr": _claim(
         paraphrase="a smaller LR in fine-tuning reduces forgetting",
@@ -1384,7 +1385,7 @@ _CLAIMS = {
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
         quantifier="some",
         regime="fine-tuning a pretrained model",
-        measure="old against new accuracy, Pareto",
+        measure="accuracy on the old task where that on the new one comes to 90%: 5 points more, refuted at none (ours)",
     ),
     "forget.lora": _claim(
         paraphrase="low-rank adapters preserve what the base model can do",
@@ -1392,7 +1393,8 @@ _CLAIMS = {
         sources="TB 10; TB 12",
         quantifier="some",
         regime="fine-tuning a pretrained model",
-        measure="old against new accuracy, Pareto; base weights bit-equal",
+        measure="accuracy on the old task where that on the new one comes to 90%, against full fine-tuning: 5 points more,"
+        " refuted at none (ours)",
     ),
     "forget.layerwise_lr": _claim(
         paraphrase="a lower LR in early layers reduces forgetting",
@@ -1400,7 +1402,7 @@ _CLAIMS = {
         sources="TD Catastrophic Forgetting",
         quantifier="some",
         regime="fine-tuning a pretrained model whose early layers hold general features",
-        measure="old against new accuracy, Pareto",
+        measure="accuracy on the old task where that on the new one comes to 90%: 5 points more, refuted at none (ours)",
     ),
     "ramp.equivalent": _claim(
         paraphrase="raising the batch size during training instead of lowering the LR gives equivalent dynamics and better"

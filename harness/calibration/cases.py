@@ -17,6 +17,7 @@ from folklore.harness.calibration.worlds import (
     distant_curves,
     edge_runs,
     flat_runs,
+    forgetting_runs,
     noisy_gradients,
     octave_grid,
     probe_curves,
@@ -76,6 +77,7 @@ from folklore.harness.metrics import (
     StepsToTarget,
     StoppedLoss,
     SuggestionRate,
+    TaskAccuracy,
     TransferRegret,
     TunedLoss,
     TurningStep,
@@ -95,6 +97,9 @@ ENDINGS = (*NUMBERS, c.DIVERGING)
 SWEEPS = (*NUMBERS, c.CENSORED)
 # Tails that reach every end leave runs without a number in the one large world that truth is taken from.
 BOUNDED = (c.PLAIN, c.SKEWED, c.UNEQUAL)
+
+
+TWO_TASKS: Mapping[str, Value] = {"model": "mlp", "dataset": "digits", "tasks": 2}
 
 
 @dataclass(frozen=True)
@@ -494,6 +499,7 @@ LATER_CASES: tuple[Case, ...] = (
         share=0.3,
     ),
     _of_points("stopped_loss", StoppedLoss(arm="a", at="end"), turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
+    _of_points("task_accuracy", TaskAccuracy(arm="a"), forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
     _of_points("turning_step", TurningStep(arm="a"), turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
     _of_points(
         "turn_rate",

@@ -358,6 +358,33 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
     return draw
 
 
+def forgetting_runs(left: Callable[[float], float]) -> Draw:
+    """Runs of one point an arm of two tasks: while the second is learnt, the accuracy on the first falls to what is left."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds = planned.seeds_at(SCALE)
+        columns: dict[str, dict[str, Column]] = {}
+        step, size = np.linspace(STEPS / PROBES, STEPS, PROBES), (1, seeds, PROBES)
+        past = np.maximum(0.0, 2 * step / STEPS - 1)
+        for index, arm in enumerate(planned.arms_at(SCALE)):
+            noise = (0.05 * condition.own(index) * condition.noise(generator, 1, seeds, 1)).clip(-0.25, 0.25)
+            old = 0.95 - (0.95 - left(effect)) * past + noise * past
+            for name, values in {
+                "curve_evaluation_step": np.broadcast_to(step, size),
+                "curve_evaluation_old_accuracy": old,
+                "curve_evaluation_new_accuracy": np.broadcast_to(0.95 * past, size),
+            }.items():
+                _put(columns, name, arm, _lists(values))
+            _put(columns, "validation_accuracy", arm, old[..., -1])
+            for name in ("validation_loss", "test_loss"):
+                _put(columns, name, arm, 2.0 - old[..., -1])
+            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
+            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+        return columns
+
+    return draw
+
+
 # Evaluations of a run of a batch sweep.
 EVALUATIONS = 40
 

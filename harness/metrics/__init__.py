@@ -40,6 +40,7 @@ from folklore.harness.metrics.curves import (
 from folklore.harness.metrics.diagnosis import NormDiagnosis
 from folklore.harness.metrics.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.metrics.edge import EdgeLoss, EdgeSharpness
+from folklore.harness.metrics.forgetting import TaskAccuracy
 from folklore.harness.metrics.hardware import MemoryRatio, OverheadBatch, SpeedUp
 from folklore.harness.metrics.learning_rates import BasinWidth, MaxTrainable, Optimum
 from folklore.harness.metrics.lengths import LengthRatio
@@ -110,6 +111,7 @@ __all__ = [
     "StepsToTarget",
     "StoppedLoss",
     "SuggestionRate",
+    "TaskAccuracy",
     "TransferRegret",
     "TunedLoss",
     "TurnRate",

@@ -1,0 +1,102 @@
+"""What is left of earlier tasks once others have been trained."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from folklore.harness.metrics.estimating.weighted import mean, seed_mean, stacked
+from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+
+OLD, NEW = "evaluation_old_accuracy", "evaluation_new_accuracy"
+# Share of the runs that have to come to a level for their mean to be read there.
+LEAST_SHARE = 0.9
+
+
+class TaskAccuracy(Observed):
+    """Accuracy on the test examples of all earlier tasks, or of the last one: at the end of the run, or where the accuracy on
+    the last one first comes to a level, so that what learns as much is compared.
+
+    Of an arm with several values the one of the highest mean validation accuracy over all tasks is read; it may lie at the edge
+    of its grid, as none and infinitely much of a remedy do.
+    """
+
+    kind: Literal["task_accuracy"] = "task_accuracy"
+    arm: ObservedArm
+    tasks: Literal["old", "new"] = Field(default="old", description="the tasks before the last one, or the last one")
+    new_accuracy: Annotated[
+        float | None, Field(gt=0, lt=1, description="the accuracy on the last task at which it is read; none: at the end")
+    ] = None
+    over: FactorName = "peak_lr"
+
+    AT_ONE_POINT: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    FIGURE: ClassVar[str] = "forgetting"
+    UNIT: ClassVar[str] = "share of the test examples, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """sum_s w_s a_s / sum_s w_s, [R], at the value chosen under every weighting; a_s is interpolated linearly in the
+        accuracy on the last task between its first evaluation at the level or above and the one before it. Not estimable where
+        fewer than nine in ten runs come to the level."""
+        values = np.stack([self._of_runs(place, trials) for place in range(len(trials.grid(self.arm, self.over)))])
+        chosen = chosen_value(self.arm, self.over, trials, weights)
+        if (reached := np.isfinite(values[chosen[0]]).mean()) < LEAST_SHARE:
+            raise NotEstimableError(
+                "open",
+                f"{reached:.0%} of the runs of {trials.arm_name(self.arm)} come to an accuracy of {self.new_accuracy:g} on the"
+                f" last task, fewer than {LEAST_SHARE:.0%}",
+                "longer runs or a lower accuracy would settle it",
+            )
+        found = np.stack([seed_mean(each, weights) for each in values], axis=1)
+        return found[np.arange(len(weights)), chosen]
+
+    def _of_runs(self, place: int, trials: Trials) -> Numbers:
+        """Of each seed at one value, [S]; nan where the last task does not come to the level."""
+        old, new = last_task(self.arm, self.over, place, trials)
+        wanted = old if self.tasks == "old" else new
+        if self.new_accuracy is None:
+            return wanted[:, -1]
+        return np.array([_at(self.new_accuracy, own, other) for own, other in zip(new, wanted, strict=True)])
+
+
+def chosen_value(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
+    """Index of the highest mean validation accuracy, [R]."""
+    accuracies = trials.values(arm, over, "validation_accuracy").astype(np.float64)
+    return np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
+
+
+def last_task(arm: str, over: str, place: int, trials: Trials) -> tuple[Numbers, Numbers]:
+    """Accuracies on the old tasks and on the new one at the evaluations while the last task was trained, [S, E] each. Raises
+    NotEstimableError where there is one task alone."""
+    found = []
+    for curve in (OLD, NEW):
+        values = trials.values(arm, over, f"curve_{curve}")[place]
+        if any(each is None or not len(each) for each in values):
+            raise NotEstimableError(
+                "invalid",
+                f"accuracies on earlier tasks were not measured in {trials.arm_name(arm)}",
+                "the study has to set workload.tasks",
+            )
+        found.append(stacked(values[None])[0])
+    steps = stacked(trials.values(arm, over, "curve_evaluation_step")[place][None])[0]
+    point = {over: float(trials.grid(arm, over)[place])}
+    setting = trials.study.configuration(trials.scale, arm, point)
+    start = round((1 - 1 / setting.workload.tasks) * setting.training.steps)
+    late = steps[0] > start
+    return found[0][:, late], found[1][:, late]
+
+
+def _at(level: float, new: Numbers, wanted: Numbers) -> float:
+    """What one run's curve is where its accuracy on the new task first comes to the level."""
+    there = np.flatnonzero(new >= level)
+    if not len(there):
+        return float("nan")
+    after = int(there[0])
+    if not after:
+        return float(wanted[0])
+    part = (level - new[after - 1]) / (new[after] - new[after - 1])
+    return float(wanted[after - 1] + part * (wanted[after] - wanted[after - 1]))
