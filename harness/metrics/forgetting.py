@@ -1,10 +1,10 @@
 """What is left of earlier tasks once others have been trained."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from folklore.harness.metrics.estimating.weighted import mean, seed_mean, stacked
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
@@ -16,8 +16,8 @@ LEAST_SHARE = 0.9
 
 
 class TaskAccuracy(Observed):
-    """Accuracy on the test examples of all earlier tasks, or of the last one: at the end of the run, or where the accuracy on
-    the last one first comes to a level, so that what learns as much is compared.
+    """Accuracy on the test examples of all earlier tasks, of the last one, or of all: at the end of the run, or where the
+    accuracy on the last one first comes to a level, so that what learns as much is compared.
 
     Of an arm with several values the one of the highest mean validation accuracy over all tasks is read; it may lie at the edge
     of its grid, as none and infinitely much of a remedy do.
@@ -25,7 +25,9 @@ class TaskAccuracy(Observed):
 
     kind: Literal["task_accuracy"] = "task_accuracy"
     arm: ObservedArm
-    tasks: Literal["old", "new"] = Field(default="old", description="the tasks before the last one, or the last one")
+    tasks: Literal["old", "new", "all"] = Field(
+        default="old", description="the tasks before the last one, the last one, or all of them, at the end"
+    )
     new_accuracy: Annotated[
         float | None, Field(gt=0, lt=1, description="the accuracy on the last task at which it is read; none: at the end")
     ] = None
@@ -37,6 +39,12 @@ class TaskAccuracy(Observed):
     FIGURE: ClassVar[str] = "forgetting"
     UNIT: ClassVar[str] = "share of the test examples, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
+
+    @model_validator(mode="after")
+    def _all_at_the_end(self) -> Self:
+        if self.tasks == "all" and self.new_accuracy is not None:
+            raise ValueError(f"new_accuracy = {self.new_accuracy:g}: on all tasks it is read at the end; leave it out")
+        return self
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """sum_s w_s a_s / sum_s w_s, [R], at the value chosen under every weighting; a_s is interpolated linearly in the
@@ -56,6 +64,8 @@ class TaskAccuracy(Observed):
 
     def _of_runs(self, place: int, trials: Trials) -> Numbers:
         """Of each seed at one value, [S]; nan where the last task does not come to the level."""
+        if self.tasks == "all":
+            return np.asarray(trials.values(self.arm, self.over, "test_accuracy")[place], dtype=np.float64)
         old, new = last_task(self.arm, self.over, place, trials)
         wanted = old if self.tasks == "old" else new
         if self.new_accuracy is None:
