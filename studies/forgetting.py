@@ -25,7 +25,8 @@ TUNED: dict[str, tuple[str, dict[str, Any]]] = {
     "full": ("fine-tuning", {}),
     "small": ("a tenth of the LR", {"later_lr": 0.1}),
     "adapters": ("adapters of rank 4", {"adapter_rank": 4}),
-    "small_adapters": ("adapters of rank 4, a tenth of the LR", {"adapter_rank": 4, "later_lr": 0.1}),
+    "third": ("0.3 of the LR", {"later_lr": 0.3}),
+    "third_adapters": ("adapters of rank 4, 0.3 of the LR", {"adapter_rank": 4, "later_lr": 0.3}),
     "layers": ("LR times 0.3 a layer down", {"layer_lr_decay": 0.3}),
 }
 HSU = "Hsu et al. 2018, Re-evaluating Continual Learning Scenarios, split MNIST"
@@ -155,6 +156,13 @@ EWC = judgement(
 )
 
 
+def beyond_fine_tuning(scenario: str, arm: str, new_accuracy: float) -> Any:
+    """How much more of the old task is kept where both have learnt as much of the new one."""
+    return accuracy(scenario, f"tuned_{arm}", new_accuracy=new_accuracy) - accuracy(
+        scenario, "tuned_full", new_accuracy=new_accuracy
+    )
+
+
 def keeps_more(claim: str, arm: str, **options: Any) -> Any:
     """That a way keeps more than fine-tuning does where both have learnt as much of the new task."""
     label = TUNED[arm][0]
@@ -162,9 +170,10 @@ def keeps_more(claim: str, arm: str, **options: Any) -> Any:
         Criterion(
             name=f"accuracy on the old task at 90% on the new one, {label} minus fine-tuning, {words}",
             panel=words,
-            observe=accuracy(scenario, f"tuned_{arm}", new_accuracy=NEW) - accuracy(scenario, "tuned_full", new_accuracy=NEW),
+            observe=beyond_fine_tuning(scenario, arm, NEW),
             **above(MORE, refuted=0.0, null=0.0, margin=0.02, unit="share"),
             says=f"Where {words}, the accuracy on the old task is {{higher}} with {label}",
+            alternatives={"at 70% on the new one": beyond_fine_tuning(scenario, arm, 0.7)},
         )
         for scenario, words in SCENARIOS.items()
     )
@@ -191,15 +200,16 @@ LORA = keeps_more(
     "forget.lora",
     "adapters",
     reported={
-        f"accuracy on the old task at 90% on the new one, both at a tenth of the LR, adapters minus fine-tuning, {words}": (
-            accuracy(scenario, "tuned_small_adapters", new_accuracy=NEW) - accuracy(scenario, "tuned_small", new_accuracy=NEW),
+        f"accuracy on the old task at 90% on the new one, both at 0.3 of the LR, adapters minus fine-tuning, {words}": (
+            accuracy(scenario, "tuned_third_adapters", new_accuracy=NEW) - accuracy(scenario, "tuned_third", new_accuracy=NEW),
             "share",
         )
         for scenario, words in SCENARIOS.items()
     },
     note=(
         "With the adapters on, at equal accuracy on the new task. With them off the base is there bit by bit, as a test of the"
-        " engine shows: what is asked is whether one network keeps both."
+        " engine shows: what is asked is whether one network keeps both. Where all classes compete, neither keeps anything by"
+        " then. Version 1 had 24 seeds."
     ),
     if_supported="Fine-tune by adapters where old abilities have to stay.",
     if_refuted="Adapters keep the base only while they are switched off: for both abilities at once, replay.",
@@ -215,7 +225,7 @@ LAYERS = keeps_more(
 
 STUDY = Study(
     name="forgetting",
-    version=1,
+    version=2,
     title="Catastrophic forgetting",
     question="Does a network forget old tasks when it is trained on new ones, and what keeps it from that?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, tasks=5),
@@ -225,11 +235,11 @@ STUDY = Study(
     measurement=Measurement(probes=2, evaluations=15, evaluation_examples=359, final_examples=359, curve_points=15),
     arms={name: arm for scenario in SCENARIOS for name, arm in of_scenario(scenario).items()},
     factors={"peak_lr": (LR,)},
-    seeds=24,
-    first_seed=72_000,
+    seeds=40,
+    first_seed=72_100,
     scales={
         "smoke": scales.smoke(training={"steps": 10}, measurement={"evaluations": 10}),
-        "laptop": scales.laptop("about a minute of training", "MLPs of 9,000 parameters on 1,079 digits."),
+        "laptop": scales.laptop("about two minutes of training", "MLPs of 9,000 parameters on 1,079 digits."),
         "gpu": scales.gpu("one GPU, a minute: MLPs of 0.6M parameters", workload={"width": 512}),
     },
     departures=(
