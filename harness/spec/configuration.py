@@ -318,6 +318,36 @@ class Training(Spec):
         default=1000.0, gt=1, description="what the outlier's gradient is multiplied by; it is not clipped"
     )
 
+    fault: Annotated[Literal["none", "labels", "gradient", "weights"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="none",
+        description="what goes wrong after fault_fraction of the steps; 'labels': a batch's classes or tokens are drawn at"
+        " random; 'gradient': it is fault_size times too large; 'weights': Gaussian noise is added to all weights, fault_size"
+        " times their root mean square, whatever the batch",
+    )
+    fault_fraction: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(default=0.5, gt=0, lt=1)
+    fault_steps: Annotated[int, PER_LANE, Unit("steps"), SINCE_PUBLICATION] = Field(
+        default=1, ge=1, le=10_000_000, strict=True, description="steps in a row whose labels or gradients are bad"
+    )
+    fault_size: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(default=100.0, gt=0)
+    remedy: Annotated[Literal["none", "skip", "roll_back", "lower_lr", "halve_lr"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="none",
+        description="what is done at an alarm; 'skip': the step's update is undone; 'roll_back': the weights and what the"
+        " optimizer keeps are those of the last checkpoint but one, and the data go on; 'lower_lr': the LR is halved and rises"
+        " again over remedy_steps; 'halve_lr': it is halved for good",
+    )
+    alarm: Annotated[Literal["oracle", "loss_ratio", "deviations"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="oracle",
+        description="what gives an alarm; 'oracle': the last step of the fault; 'loss_ratio': a loss above twice the mean of"
+        " the nine before it; 'deviations': a loss or gradient norm above its mean over the last 128 steps by more than 6"
+        " standard deviations, or not finite (OLMo team 2025, skip step); set measurement.gradient_norms",
+    )
+    remedy_steps: Annotated[int, Unit("steps"), SINCE_PUBLICATION] = Field(
+        default=20,
+        ge=1,
+        le=10_000_000,
+        strict=True,
+        description="steps from checkpoint to checkpoint, and of the ramp after a lower LR",
+    )
     task_order: Annotated[Literal["sequence", "joint"], PER_LANE, SINCE_PUBLICATION] = Field(
         default="sequence", description="of several tasks; 'joint': examples of all of them at every step"
     )
@@ -392,6 +422,12 @@ class Training(Spec):
                 f"outlier = {self.outlier}: is put into Adam's moments, and optimizer = {self.optimizer}; choose adam or adamw"
             )
         return self
+
+    @property
+    def faulty_steps(self) -> range:
+        """Those, from 0, at which something goes wrong; never the first."""
+        first = max(1, round(self.fault_fraction * self.steps))
+        return range(first, first + self.fault_steps) if self.fault != "none" else range(0)
 
     @property
     def outlier_step(self) -> int:
@@ -555,6 +591,9 @@ class Measurement(Spec):
     curve_points: Annotated[int, Unit("points"), SINCE_PUBLICATION] = Field(
         default=100, ge=1, le=10_000, strict=True, description="points kept of a curve that has one a step"
     )
+    gradient_norms: Annotated[bool, SINCE_PUBLICATION] = Field(
+        default=False, description="the norm of every step's gradient before it is clipped, and not of probed steps alone"
+    )
     underflow: Annotated[bool, SINCE_PUBLICATION] = Field(
         default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
     )
@@ -616,6 +655,12 @@ class Configuration(Spec):
                 f"preconditioned_sharpness = True: is by Adam's second moment, and optimizer = {self.training.optimizer};"
                 " choose adam or adamw, or leave it out"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _norms_for_an_alarm(self) -> Self:
+        if self.training.alarm == "deviations" and not self.measurement.gradient_norms:
+            raise ValueError("alarm = deviations: is by loss and gradient norm; set measurement.gradient_norms, too")
         return self
 
     @model_validator(mode="after")

@@ -38,6 +38,8 @@ MOST_CALLS = 64
 PIECE_ENTRIES = {"cpu": 2**17, "cuda": 2**24}
 LEAST_COLUMNS = 2**8
 LOSSES = "record.train_loss"
+# Of gradients that are compared themselves.
+NORMS = "record.train_gradient_norm"
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class StepCheck:
         self.format = format_named(precision)
         self.learned = [name for name in tensors if name == "weights" or name.startswith("optimizer.")]
         self.scaler = [name for name in tensors if name.startswith("scaler.")]
-        self.still = [name for name in tensors if name not in {*self.learned, *self.scaler, LOSSES, "clock"}]
+        self.still = [name for name in tensors if name not in {*self.learned, *self.scaler, LOSSES, NORMS, "clock"}]
         self.pieces, self.layer_of_piece = _pieces(learner.network.layer_sizes, tensors["weights"])
         vectors = 1 / self.format.of_vectors
         self.counts_P = None if vectors == 1 else torch.where(learner.network.decays_P > 0, 1.0, vectors)

@@ -71,6 +71,13 @@ OF_EVERY_RUN = (
         EVALUATION_STEP,
         tracked="test/new_task_accuracy",
     ),
+    Curve(
+        "train_gradient_norm",
+        "",
+        "norm of the gradient before clipping, mean over each bin; where it is asked for",
+        STEP,
+        tracked="train/gradient_norm",
+    ),
     Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
     Curve("train_loss_rises", "", "share of each bin's steps whose training loss is above the last step's", STEP, derived=True),
 )

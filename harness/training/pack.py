@@ -27,7 +27,7 @@ from folklore.harness.training.probes.base import ProbedStep
 from folklore.harness.training.procedures import Evaluation, make_procedure, require_data
 from folklore.harness.training.programs import EAGER, Check, Program, StepRunner
 from folklore.harness.training.records import Records
-from folklore.harness.training.result import LaneResult, lane_result
+from folklore.harness.training.result import LOSSES, NORMS, LaneResult, lane_result
 from folklore.harness.training.step_key import step_key
 from folklore.harness.training.suitability import require_suited
 from folklore.harness.training.usage import Usage
@@ -156,11 +156,16 @@ class Pack:
             self._probed_step(self._probe_index[self.step])
         else:
             self.runner()
+        if self._follow() or probed:
+            self.runner.interrupted()
+
+    def _follow(self) -> bool:
+        """What comes between two steps; whether something was evaluated."""
         self.step += 1
         found = self._evaluate()
-        self.procedure.after(self.step, found)
-        if probed or found:
-            self.runner.interrupted()
+        of_step = {name: self.records[name][self.step - 1] for name in (LOSSES, NORMS) if name in self.records}
+        self.procedure.after(self.step, found | of_step)
+        return bool(found)
 
     def _evaluate(self) -> dict[str, Tensor]:
         """Make the evaluations that are due now; their losses by record, [K] each."""
@@ -241,7 +246,9 @@ class Pack:
 
     @torch.no_grad()
     def _learn(self, losses_K: Tensor, gradient_KP: Tensor) -> None:
-        self.records["train_loss"].index_copy_(0, self.clock, losses_K.unsqueeze(0))
+        self.records[LOSSES].index_copy_(0, self.clock, losses_K.unsqueeze(0))
+        if NORMS in self.records:
+            self.records[NORMS].index_copy_(0, self.clock, gradient_KP.norm(dim=1).unsqueeze(0))
         self.learner.learn(gradient_KP)
 
     def _draw(self) -> None:

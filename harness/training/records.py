@@ -11,7 +11,7 @@ from folklore.harness.spec import Configuration
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.procedures import Evaluation
-from folklore.harness.training.result import Numbers, ends, has_left
+from folklore.harness.training.result import LOSSES, NORMS, Numbers, ends, has_left
 from folklore.harness.workloads.network import PackedNetwork, Scores
 
 # Steps that a progress display takes the mean of.
@@ -36,7 +36,8 @@ class Records(dict[str, Tensor]):
         across = {"": (), "layers": (len(network.layers),), "taps": (len(taps),), "loss_scales": (len(LOSS_SCALES),)}
         recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
         shapes: dict[str, tuple[int, ...]] = {
-            "train_loss": (steps, lanes),
+            LOSSES: (steps, lanes),
+            **({NORMS: (steps, lanes)} if configuration.measurement.gradient_norms else {}),
             **{
                 name: (len(each.after), lanes) if each.is_curve else (lanes,)
                 for each in evaluations

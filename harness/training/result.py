@@ -18,6 +18,8 @@ Numbers = NDArray[np.float64]
 FINAL_SHARE = 0.05
 # Where these are recorded, a run's start and end are losses of one sample of training examples.
 ENDS = ("initial_training_sample", "last_training_sample")
+# Records of every step: the loss of its batch and, where it was asked for, the norm of its gradient before clipping.
+LOSSES, NORMS = "train_loss", "train_gradient_norm"
 # Curves of evaluations that not every run has.
 EVALUATED = (
     "evaluation_accuracy",
@@ -89,9 +91,10 @@ def lane_result(
     start, end = (float(records[name]) for name in ends(records))
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
     diverged = not np.isfinite(train_loss).all() or bool(has_left(np.float64(start), np.float64(end), records))
+    norms = [records[NORMS]] if NORMS in records else []
     recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
-    step, kept_loss, kept_lr, kept_spikes, squares, kept_rises = binned(
-        curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss), rises(train_loss)
+    step, kept_loss, kept_lr, kept_spikes, squares, kept_rises, *kept_norms = binned(
+        curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss), rises(train_loss), *norms
     )
     return LaneResult(
         outcome="diverged" if diverged else "finished",
@@ -116,6 +119,7 @@ def lane_result(
             "train_loss_spikes": kept_spikes,
             "train_loss_swing": np.sqrt(squares).tolist(),
             "train_loss_rises": kept_rises,
+            **dict(zip([NORMS], kept_norms, strict=False)),
             EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
             "evaluation_loss": records["evaluation_loss"].tolist(),
             **{name: records[name].tolist() for name in EVALUATED if name in records},

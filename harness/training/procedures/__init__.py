@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures import augmentation, consolidation, curvature, outlier
+from folklore.harness.training.procedures import augmentation, consolidation, curvature, faults, outlier, remedies
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
@@ -13,10 +13,12 @@ from folklore.harness.training.procedures.consolidation import Consolidation
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
 from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
 from folklore.harness.training.procedures.epochs import Epochs
+from folklore.harness.training.procedures.faults import Faults
 from folklore.harness.training.procedures.full_batch import FullBatch
 from folklore.harness.training.procedures.outlier import Outlier
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
+from folklore.harness.training.procedures.remedies import Remedies
 from folklore.harness.training.procedures.summed import Summed
 from folklore.harness.training.procedures.tasks import Tasks, require_tasks
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
@@ -58,6 +60,10 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
         procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
     if any(outlier.is_asked_for(lane.training) for lane in lanes):
         procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
+    if any(faults.is_asked_for(lane.training) for lane in lanes):
+        procedure = Faults(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
+    if any(remedies.is_asked_for(lane.training) for lane in lanes):
+        procedure = Remedies(procedure, [lane.training for lane in lanes], learner)
     if lanes[0].measurement.token_rows:
         procedure = TokenRows(procedure, lanes[0], dataset, network)
     if lanes[0].measurement.dead_units:

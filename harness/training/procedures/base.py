@@ -68,7 +68,8 @@ class Procedure(Protocol):
         """What precedes a step, from 0."""
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
-        """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each."""
+        """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each; and
+        what is recorded of every step, of the last one."""
 
     def evaluations(self) -> tuple[Evaluation, ...]:
         """All losses that are evaluated on the way."""

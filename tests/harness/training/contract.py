@@ -110,8 +110,7 @@ def _precede(made: Pack) -> None:
 
 
 def _follow(made: Pack) -> None:
-    made.step += 1
-    made.procedure.after(made.step, made._evaluate())
+    made._follow()
 
 
 def _stepped(made: Pack, given_KP: Tensor | None = None) -> Tensor:
@@ -361,6 +360,17 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for 
         f"dropout of {base.model}": Case(base, {"micro_batches": 2}, own=({"dropout": 0.3}, {}, {"dropout": 0.6}))
         for base in (GPT, MLP, CNN)
     },
+    "faults and remedies": Case(
+        shared={"steps": 16, "remedy_steps": 4},
+        own=(
+            {"fault": "gradient", "remedy": "skip", "fault_fraction": 0.4},
+            {"fault": "weights", "remedy": "roll_back", "fault_size": 0.5},
+            {"remedy": "lower_lr", "alarm": "deviations"},
+        ),
+        measurement={"gradient_norms": True},
+        stops=(5, 7, 12),
+    ),
+    "faulty labels": Case(GPT, own=({"fault": "labels", "fault_steps": 2}, {}, {"remedy": "halve_lr", "fault": "labels"})),
     "tasks": Case(
         _workload(DEEP, tasks=5, scenario="domain"),
         {"steps": 15},
