@@ -11,6 +11,7 @@ from folklore.harness.calibration.worlds import (
     Bowl,
     Draw,
     activations,
+    alarming_runs,
     batch_sweep,
     both,
     bowls,
@@ -30,6 +31,7 @@ from folklore.harness.calibration.worlds import (
     turning_runs,
 )
 from folklore.harness.metrics import (
+    AlarmRate,
     BasinWidth,
     BetweenLines,
     CriticalBatch,
@@ -500,6 +502,12 @@ LATER_CASES: tuple[Case, ...] = (
     ),
     _of_points("stopped_loss", StoppedLoss(arm="a", at="end"), turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
     _of_points("task_accuracy", TaskAccuracy(arm="a"), forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
+    _of_points(
+        "alarm_rate",
+        AlarmRate(arm="a", rule="loss_ratio", where="at_fault"),
+        alarming_runs(lambda e: 0.2 + 0.2 * e),
+        {"a": {"fault": "labels"}},
+    ),
     _of_points("turning_step", TurningStep(arm="a"), turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
     _of_points(
         "turn_rate",

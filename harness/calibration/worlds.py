@@ -385,6 +385,29 @@ def forgetting_runs(left: Callable[[float], float]) -> Draw:
     return draw
 
 
+def alarming_runs(chance: Callable[[float], float]) -> Draw:
+    """Runs of one point an arm with a loss of one and a noise of 1%, which in a share of them is five times as high where the
+    arm's fault is."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds = planned.seeds_at(SCALE)
+        columns: dict[str, dict[str, Column]] = {}
+        for arm in planned.arms_at(SCALE):
+            training = planned.configuration(SCALE, arm, {"peak_lr": 2.0**-7}).training
+            losses = 1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps))
+            jumps = generator.random((1, seeds)) < chance(effect)
+            losses[..., training.faulty_steps.start] += 4.0 * jumps
+            for name in ("curve_train_loss", "curve_train_gradient_norm"):
+                _put(columns, name, arm, _lists(losses))
+            for name in ("validation_loss", "test_loss"):
+                _put(columns, name, arm, losses[..., -1])
+            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
+            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+        return columns
+
+    return draw
+
+
 # Evaluations of a run of a batch sweep.
 EVALUATIONS = 40
 

@@ -56,6 +56,7 @@ from folklore.harness.metrics.losses import (
 )
 from folklore.harness.metrics.overfitting import StoppedLoss, TurningStep, TurnRate
 from folklore.harness.metrics.range_tests import FinderPick, FinderRegret, SuggestionRate
+from folklore.harness.metrics.spikes import AlarmRate
 from folklore.harness.metrics.stopped import SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.metrics.unmeasured import Unmeasured
 from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
@@ -63,6 +64,7 @@ from folklore.harness.spec.observed import make_known
 from folklore.harness.spec.study import Study
 
 __all__ = [
+    "AlarmRate",
     "BasinWidth",
     "BetweenLines",
     "Computed",

@@ -106,7 +106,14 @@ def lane_bytes(configuration: Configuration, model: "Model") -> int:
     parameters = sum(math.prod(p.shape) for p in model.parameters)
     held = training.largest_batch_size if configuration.measurement.underflow else training.micro_batch_size
     state = max(2, len(optimizer_kind(training.optimizer).moments))
-    copies = 6 + state + (training.micro_batches > 1) + 2 * (training.outlier != "none") + 4 * (training.sgd_from < 1)
+    copies = (
+        6
+        + state
+        + (training.micro_batches > 1)
+        + 2 * (training.outlier != "none")
+        + 9 * (training.remedy != "none")
+        + 4 * (training.sgd_from < 1)
+    )
     copies += 2 * (training.scaled_parameter is not None) + configuration.measurement.token_rows
     trained = copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
     return trained + _sharpness_bytes(configuration.measurement, configuration.workload, parameters, model)

@@ -84,7 +84,7 @@ def _parts(configuration: Configuration) -> dict[str, str]:
         "optimizer": _optimizer(training),
         "linear warmup": _warmup(training),
         "schedule": schedule_named(training.schedule).words(training),
-        "training": _seen(workload, training) + _batches(training),
+        "training": _seen(workload, training) + _batches(training) + _of_tasks(workload, training) + _mended(training),
         "number format": _precision(training),
     }
 
@@ -135,6 +135,50 @@ def _outlier(training: Training) -> str:
     found = f", a gradient {training.outlier_size:g} times too large at step {training.outlier_step + 1}"
     left_out = {"whole": "", "memory": ", in Adam's second moment alone", "kick": ", forgotten once it has moved the weights"}
     return found + left_out[training.outlier]
+
+
+def _of_tasks(workload: Workload, training: Training) -> str:
+    """How later tasks are trained, if not as the first one."""
+    if workload.tasks == 1:
+        return ""
+    found = ", all tasks at once" * (training.task_order == "joint")
+    found += f", {percent(training.replay)} of a batch from earlier tasks" * (training.replay > 0)
+    if training.consolidation:
+        found += f", elastic weight consolidation of strength {training.consolidation:g} by {training.fisher_examples} examples"
+    if training.later_lr != 1:
+        found += f", later tasks at {training.later_lr:g} times the LR"
+    if training.layer_lr_decay != 1:
+        found += f", their LR times {training.layer_lr_decay:g} a layer down"
+    return found
+
+
+FAULTS = {
+    "labels": "{steps} of random labels at step {first}",
+    "gradient": "gradients {size:g} times too large for {steps} at step {first}",
+    "weights": "weights hit at step {first} by noise of {size:g} times their size",
+}
+ALARMS = {
+    "oracle": "after the fault",
+    "loss_ratio": "where the loss is above twice the mean of nine before",
+    "deviations": "where loss or gradient norm is 6 deviations above the mean of 128 before",
+}
+REMEDIES = {
+    "skip": "the step is undone",
+    "roll_back": "the last checkpoint but one of every {every} steps is gone back to",
+    "lower_lr": "the LR is halved and rises again over {every} steps",
+    "halve_lr": "the LR is halved",
+}
+
+
+def _mended(training: Training) -> str:
+    """What goes wrong at a known step, and what is done about it."""
+    found, steps = "", training.faulty_steps
+    if training.fault != "none":
+        size, many = training.fault_size, _many(training.fault_steps, "step")
+        found += ", " + FAULTS[training.fault].format(steps=many, first=steps.start + 1, size=size)
+    if training.remedy != "none":
+        found += f", {ALARMS[training.alarm]} " + REMEDIES[training.remedy].format(every=training.remedy_steps)
+    return found
 
 
 # The default goes without saying.

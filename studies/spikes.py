@@ -1,0 +1,400 @@
+"""What makes a loss spike, what warns of it, and what mends it?"""
+
+from typing import Any
+
+from folklore.harness.metrics import AlarmRate, FinalLoss, Gap, LossGap, Share, StepsToTarget
+from folklore.harness.spec import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, judgement, no_worse
+
+STEPS = 300
+# Panel -> what its arms have in common; LRs about a pilot's best.
+GPT, SGD, ADAMW = "GPT, AdamW", "MLP, SGD", "MLP, AdamW"
+WORKLOADS: dict[str, tuple[str, float, dict[str, Any]]] = {
+    GPT: (
+        "gpt",
+        2.0**-7,
+        {
+            "model": "gpt",
+            "dataset": "python-docs",
+            "width": 16,
+            "depth": 2,
+            "context": 16,
+            "batch_size": 16,
+            "beta2": 0.95,
+            "evaluation_examples": 64,
+            "final_examples": 256,
+        },
+    ),
+    SGD: ("sgd", 2.0**-5, {"optimizer": "sgd"}),
+    ADAMW: ("adamw", 2.0**-9, {}),
+}
+TOO_LARGE, NOISE, BAD_BATCHES = 300.0, 0.5, 5
+FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "clean": ("no fault", {}),
+    "gradient": ("gradient too large", {"fault": "gradient", "fault_size": TOO_LARGE}),
+    "labels": ("random labels", {"fault": "labels", "fault_steps": BAD_BATCHES}),
+    "weights": ("weights hit", {"fault": "weights", "fault_size": NOISE}),
+}
+REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "": ("", {}),
+    "_clip": (", clipped at 1.0", {"clip_norm": 1.0}),
+    "_skip": (", step skipped", {"remedy": "skip"}),
+    "_back": (", gone back", {"remedy": "roll_back"}),
+    "_lower": (", LR lowered for 20 steps", {"remedy": "lower_lr"}),
+    "_halve": (", LR halved", {"remedy": "halve_lr"}),
+    "_alarm": (", skipped at alarms", {"remedy": "skip", "alarm": "deviations"}),
+}
+TRAINED = {
+    "clean": ("", "_clip", "_alarm"),
+    "gradient": ("", "_clip", "_skip", "_back", "_lower", "_alarm"),
+    "labels": ("", "_clip", "_halve", "_alarm"),
+    "weights": ("", "_clip", "_skip", "_back", "_lower", "_alarm"),
+}
+# A rising LR brings every run to where it explodes; with full batches no batch can be to blame.
+RAMP = {"schedule": "exponential", "warmup_fraction": 0.0, "ramp_start": 1e-4}
+RAMP_TO = 4.0
+
+
+def of_workload(panel: str) -> dict[str, Arm]:
+    name, lr, shared = WORKLOADS[panel]
+    arms = {
+        f"{name}_{fault}{remedy}": Arm(
+            label=FAULTS[fault][0] + REMEDIES[remedy][0],
+            panel=panel,
+            settings={**shared, **FAULTS[fault][1], **REMEDIES[remedy][1]},
+            factors={"peak_lr": (lr,)},
+        )
+        for fault, remedies in TRAINED.items()
+        for remedy in remedies
+    }
+    ramp = Arm(label="rising LR", panel=panel, settings={**shared, **RAMP}, factors={"peak_lr": (RAMP_TO,)})
+    return {**arms, f"{name}_ramp": ramp}
+
+
+FULL_RAMP = Arm(
+    label="rising LR, full batches",
+    panel=SGD,
+    settings={"optimizer": "sgd", "sampling": "full", "batch_size": 1079, **RAMP},
+    factors={"peak_lr": (RAMP_TO,)},
+)
+
+
+def damage(panel: str, fault: str, remedy: str = "") -> LossGap:
+    """What a fault costs at the end, as a share of the loss reduction; clipped runs are compared with clipped ones."""
+    name, clean = WORKLOADS[panel][0], "clean_clip" if remedy == "_clip" else "clean"
+    return LossGap(left=FinalLoss(arm=f"{name}_{fault}{remedy}"), right=FinalLoss(arm=f"{name}_{clean}"))
+
+
+def left(panel: str, fault: str, remedy: str) -> Share:
+    return Share(part=damage(panel, fault, remedy), whole=damage(panel, fault), whole_at_least=0.002)
+
+
+def undone(panel: str, fault: str, remedy: str) -> Share:
+    whole = damage(panel, fault)
+    return Share(part=Gap(left=whole, right=damage(panel, fault, remedy)), whole=whole, whole_at_least=0.002)
+
+
+def alarms(panel: str, arm: str, rule: str, where: str) -> AlarmRate:
+    return AlarmRate.model_validate({"arm": f"{WORKLOADS[panel][0]}_{arm}", "rule": rule, "where": where})
+
+
+CLIP = judgement(
+    "spike.clip",
+    *(
+        Criterion(
+            name=f"share of the damage of {words} that is left with clipping, {panel}",
+            clause=clause,
+            panel=panel,
+            observe=left(panel, fault, "_clip"),
+            **below(0.25, refuted=1.0, unit="share"),
+            says=f"{panel}: clipping at norm 1.0 leaves {{estimate}} of what {words} costs",
+        )
+        for panel in WORKLOADS
+        for clause, fault, words in (("a", "gradient", "one gradient far too large"), ("b", "labels", "random labels"))
+    ),
+    reported={
+        f"what {FAULTS[fault][0]} costs without clipping, {panel}": (damage(panel, fault), "relative")
+        for panel in WORKLOADS
+        for fault in ("gradient", "labels")
+    }
+    | {
+        f"what clipping costs without a fault, {panel}": (
+            LossGap(
+                left=FinalLoss(arm=f"{WORKLOADS[panel][0]}_clean_clip"), right=FinalLoss(arm=f"{WORKLOADS[panel][0]}_clean")
+            ),
+            "relative",
+        )
+        for panel in WORKLOADS
+    },
+    note=(
+        "A gradient 300 times too large once, or five batches of random labels, half-way. Clipped runs are compared with clipped"
+        " ones, because gradients here are about 1 and clipping acts at many steps."
+    ),
+    if_supported="Clip at norm 1.0: it costs little, and one bad gradient does no harm.",
+    if_partly="Clip against gradients that are far too large; wrong labels of a usual size pass.",
+    if_refuted="Do not count on clipping to absorb bad batches.",
+)
+
+MENDS = {
+    "skipping the step": "_skip",
+    "going back to a checkpoint": "_back",
+    "a lower LR for a time": "_lower",
+    "clipping": "_clip",
+}
+
+PLAYBOOK = judgement(
+    "spike.playbook",
+    *(
+        Criterion(
+            name=f"share of the damage of {words} that {mend} undoes",
+            clause=clause,
+            panel=mend,
+            observe=undone(GPT, fault, remedy),
+            **above(0.5, refuted=0.1, null=0.0, unit="share"),
+            says=f"{mend[0].upper()}{mend[1:]} undoes {{estimate}} of what {words} costs",
+        )
+        for mend, remedy in MENDS.items()
+        for clause, fault, words in (("a", "gradient", "one gradient far too large"), ("b", "weights", "noise on the weights"))
+    ),
+    reported={
+        f"{FAULTS[fault][0]}{REMEDIES[remedy][0]}: what is undone, {panel}": (undone(panel, fault, remedy), "share")
+        for panel in WORKLOADS
+        for fault in ("gradient", "weights")
+        for remedy in ("_skip", "_back", "_lower", "_clip", "_alarm")
+        if (panel, remedy) != (GPT, "_skip")
+    },
+    note=(
+        "By cause: a gradient 300 times too large is a batch's doing, noise on the weights is not. The GPT is judged, the others"
+        " are reported. The remedies know the step, but for alarms by six deviations. Checkpoints are of every 20 steps, the last"
+        " but one is gone back to, and the steps lost are not made up. BF16 against FP16 is judged in prec.bf16."
+    ),
+    if_supported="Keep checkpoints: going back mends whatever the cause; skipping mends only what a batch has done.",
+    if_refuted="Do not expect any of these to mend a spike.",
+)
+
+DETECTOR = judgement(
+    "spike.detector",
+    *(
+        criterion
+        for panel in WORKLOADS
+        for criterion in (
+            *(
+                Criterion(
+                    name=f"share of runs in which the rule finds {words}, {panel}",
+                    clause="a",
+                    panel=panel,
+                    observe=alarms(panel, fault, "loss_ratio", "at_fault"),
+                    **above(0.7, refuted=0.5, unit="share"),
+                    says=f"{panel}: the rule of 2x finds {words} in {{estimate}} of the runs",
+                    alternatives={"six deviations of loss or norm": alarms(panel, fault, "deviations", "at_fault")},
+                )
+                for fault, words in (("labels", "batches of random labels"), ("weights", "noise on the weights"))
+            ),
+            Criterion(
+                name=f"share of runs without a fault in which the rule gives an alarm, {panel}",
+                clause="b",
+                panel=panel,
+                observe=alarms(panel, "clean", "loss_ratio", "elsewhere"),
+                **below(0.3, refuted=0.5, unit="share"),
+                says=f"{panel}: it gives an alarm in {{estimate}} of the runs without a fault",
+                alternatives={"six deviations of loss or norm": alarms(panel, "clean", "deviations", "elsewhere")},
+            ),
+        )
+    ),
+    reported={
+        f"six deviations of loss or gradient norm, share of runs with an alarm {words}, {panel}": (
+            alarms(panel, arm, "deviations", where),
+            "share",
+        )
+        for panel in WORKLOADS
+        for arm, where, words in (
+            ("labels", "at_fault", "at random labels"),
+            ("weights", "at_fault", "at noise on the weights"),
+            ("clean", "elsewhere", "without a fault"),
+        )
+    },
+    note=(
+        "A ratio knows nothing of noise: at a loss of 2.8 nats a jump to a uniform guess over 97 bytes is 1.6x, and where the loss"
+        " is near zero one hard batch is 2x. OLMo's rule counts standard deviations instead."
+    ),
+    if_supported="Take a loss above twice its recent mean for a spike.",
+    if_refuted="Count deviations: six above the mean of the last 128 steps, of the loss or the gradient norm.",
+)
+
+
+def halved(panel: str, arm: str) -> StepsToTarget:
+    name = WORKLOADS[panel][0]
+    return StepsToTarget(arm=f"{name}_{arm}", anchor=f"{name}_labels_halve", share=0.98)
+
+
+ONCE = judgement(
+    "spike.once",
+    *(
+        no_worse(
+            f"final loss after a spike, LR left as it is minus LR halved, {panel}",
+            LossGap(
+                left=FinalLoss(arm=f"{WORKLOADS[panel][0]}_labels"), right=FinalLoss(arm=f"{WORKLOADS[panel][0]}_labels_halve")
+            ),
+            f"{panel}: after a spike that passes, leaving the LR {{costs}} of the loss reduction compared with halving it",
+            panel=panel,
+        )
+        for panel in WORKLOADS
+    ),
+    right={"supported": "leave it", "refuted": "lower it"},
+    note="Five batches of random labels half-way, after which the loss comes back by itself. The schedule is cosine decay.",
+    if_supported="After a spike that passes by itself, leave the LR; look at the batch, and clip.",
+    if_refuted="Halve the LR after a spike.",
+)
+
+CUT_WASTES = judgement(
+    "spike.cut_wastes",
+    *(
+        Criterion(
+            name=f"steps to a loss after a spike, LR halved over LR unchanged, {panel}",
+            panel=panel,
+            observe=halved(panel, "labels_halve") / halved(panel, "labels"),
+            **above(1.05, refuted=1.0, null=1.0, unit="x"),
+            says=f"{panel}: with the LR halved after a spike, a loss takes {{estimate}} as many steps",
+        )
+        for panel in WORKLOADS
+    ),
+    right={"supported": "waste", "refuted": "lower it"},
+    note="The loss is the one at which 98% of the loss reduction with the LR halved are made. The spike is that of spike.once.",
+    if_supported="Do not lower the LR after a spike that passes: it costs steps.",
+    if_refuted="Lowering the LR after a spike costs no steps.",
+)
+
+BATCH_OR_STATE = judgement(
+    "spike.batch_or_state",
+    Criterion(
+        name="share of runs with a spike after batches of random labels, MLP, SGD",
+        clause="a",
+        panel=SGD,
+        observe=alarms(SGD, "labels", "spike", "after_fault"),
+        **above(0.5, unit="share"),
+        says="After batches of random labels, the loss of sound ones spikes in {estimate} of the runs",
+    ),
+    Criterion(
+        name="share of runs with a spike without any bad batch, full batches, rising LR",
+        clause="b",
+        panel=SGD,
+        observe=AlarmRate(arm="full_ramp", rule="spike", where="elsewhere"),
+        **above(0.5, unit="share"),
+        says="With full batches and a rising LR, the loss spikes in {estimate} of the runs",
+    ),
+    reported={
+        f"share of runs with a spike after {FAULTS[fault][0]}, {panel}": (
+            alarms(panel, fault, "spike", "after_fault"),
+            "share",
+        )
+        for panel in WORKLOADS
+        for fault in ("clean", "labels", "gradient", "weights")
+        if (panel, fault) not in ((SGD, "labels"), (GPT, "clean"), (SGD, "clean"), (ADAMW, "clean"))
+    },
+    note=(
+        "Planted causes: a GPT of this size does not spike by itself at its best LR. A spike is a loss six robust deviations above"
+        " the median of 50 steps, at one of the ten steps after the last bad one."
+    ),
+    if_supported="Look for the cause before you act: the batch, the LR, and what the optimizer keeps.",
+    if_refuted="Look at the batch first.",
+)
+
+WARNING = judgement(
+    "spike.warning",
+    *(
+        criterion
+        for panel in WORKLOADS
+        for criterion in (
+            Criterion(
+                name=f"share of runs with an alarm of the gradient norm before the loss explodes, {panel}",
+                clause="a",
+                panel=panel,
+                observe=alarms(panel, "ramp", "norm_ratio", "before_explosion"),
+                **above(0.5, unit="share"),
+                says=f"{panel}: the gradient norm warns in {{estimate}} of the runs that explode",
+            ),
+            Criterion(
+                name=f"share of runs with an alarm more than 50 steps before, {panel}",
+                clause="b",
+                panel=panel,
+                observe=alarms(panel, "ramp", "norm_ratio", "earlier"),
+                **below(0.5, unit="share"),
+                says=f"{panel}: it gives an alarm long before in {{estimate}} of the runs",
+            ),
+        )
+    ),
+    reported={
+        f"share of runs with a loss above twice the mean of nine in the 50 steps before, {panel}": (
+            alarms(panel, "ramp", "loss_ratio", "before_explosion"),
+            "share",
+        )
+        for panel in WORKLOADS
+    },
+    note=(
+        "The LR rises until a run explodes: its loss comes back above the one it began with. An alarm is a norm above three times"
+        " its median of 50 steps."
+    ),
+    if_supported="Watch the gradient norm beside the loss: three times its median is time to look.",
+    if_partly="Watch the gradient norm of transformers; of small networks it warns too late or too often.",
+    if_refuted="Do not count on the gradient norm to warn you.",
+)
+JUDGEMENTS: tuple[Judgement, ...] = (CLIP, PLAYBOOK, DETECTOR, ONCE, BATCH_OR_STATE, WARNING, CUT_WASTES)
+
+STUDY = Study(
+    name="spikes",
+    version=1,
+    title="Loss spikes",
+    question="What makes a loss spike, what warns of it, and what mends it?",
+    workload=Workload(model="mlp", dataset="digits", width=64, depth=2),
+    training=Training(optimizer="adamw", weight_decay=0.0, schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=STEPS),
+    measurement=Measurement(
+        probes=2,
+        evaluations=60,
+        evaluation_examples=359,
+        final_examples=359,
+        curve_points=STEPS,
+        gradient_norms=True,
+    ),
+    arms={**{name: arm for panel in WORKLOADS for name, arm in of_workload(panel).items()}, "full_ramp": FULL_RAMP},
+    factors={"peak_lr": (2.0**-9,)},
+    seeds=14,
+    first_seed=73_000,
+    scales={
+        "smoke": scales.smoke(
+            training={"steps": 160}, measurement={"curve_points": 160, "evaluations": 4, "evaluation_examples": 8}
+        ),
+        "laptop": scales.laptop(
+            "about four minutes of training", "MLPs of 9,000 parameters on digits, GPTs of 9,000 on 16 bytes of context."
+        ),
+        "gpu": scales.gpu(
+            "one GPU, a few minutes: MLPs of 0.3M parameters, GPTs of 0.8M",
+            workload={"width": 512},
+            arm_settings={arm: {"width": 128, "depth": 4, "heads": 4, "context": 64} for arm in of_workload(GPT)},
+        ),
+    },
+    departures=(
+        "Faults are planted: networks of this size do not spike by themselves at a good LR.",
+        "The documents speak of pretraining over weeks; a run here has 300 steps, and a fault comes half-way.",
+        "Remedies know which step was bad, unless an alarm is named.",
+    ),
+    answer=("spike.playbook", "spike.clip", "spike.warning"),
+    judgements=JUDGEMENTS,
+    published=(
+        Published(
+            claim="spike.batch_or_state",
+            finding=(
+                "Restarting about 100 steps before a spike and skipping 200 to 500 batches mended it; the same batches from another"
+                " checkpoint gave no spike, so that a batch and a state have to come together."
+            ),
+            source="Chowdhery et al. 2022, PaLM, section 5.1",
+            link="https://arxiv.org/abs/2204.02311",
+        ),
+        Published(
+            claim="spike.detector",
+            finding="Steps whose loss or gradient norm is six standard deviations above the mean of the last 128 are skipped.",
+            source="OLMo team 2025, 2 OLMo 2 Furious",
+            link="https://arxiv.org/abs/2501.00656",
+        ),
+    ),
+)
