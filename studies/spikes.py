@@ -128,8 +128,8 @@ CLIP = judgement(
         for panel in WORKLOADS
     },
     note=(
-        "A gradient 300 times too large once, or five batches of random labels, half-way. Clipped runs are compared with clipped"
-        " ones, because gradients here are about 1 and clipping acts at many steps."
+        "A gradient 300 times too large once, or five batches of random labels, half-way. Clipped runs are compared with"
+        " clipped ones, because gradients here are about 1 and clipping acts at many steps."
     ),
     if_supported="Clip at norm 1.0: it costs little, and one bad gradient does no harm.",
     if_partly="Clip against gradients that are far too large; wrong labels of a usual size pass.",
@@ -165,9 +165,9 @@ PLAYBOOK = judgement(
         if (panel, remedy) != (GPT, "_skip")
     },
     note=(
-        "By cause: a gradient 300 times too large is a batch's doing, noise on the weights is not. The GPT is judged, the others"
-        " are reported. The remedies know the step, but for alarms by six deviations. Checkpoints are of every 20 steps, the last"
-        " but one is gone back to, and the steps lost are not made up. BF16 against FP16 is judged in prec.bf16."
+        "By cause: a gradient 300 times too large is a batch's doing, noise on the weights is not. The GPT is judged, the"
+        " others are reported. The remedies know the step, but for alarms by six deviations. Checkpoints are of every 20 steps,"
+        " the last but one is gone back to, and the steps lost are not made up. Claims of precision judge BF16 against FP16."
     ),
     if_supported="Keep checkpoints: going back mends whatever the cause; skipping mends only what a batch has done.",
     if_refuted="Do not expect any of these to mend a spike.",
@@ -215,8 +215,8 @@ DETECTOR = judgement(
         )
     },
     note=(
-        "A ratio knows nothing of noise: at a loss of 2.8 nats a jump to a uniform guess over 97 bytes is 1.6x, and where the loss"
-        " is near zero one hard batch is 2x. OLMo's rule counts standard deviations instead."
+        "A ratio knows nothing of noise: at a loss of 2.8 nats a jump to a uniform guess over 97 bytes is 1.6x, and where the"
+        " loss is near zero one hard batch is 2x. OLMo's rule counts standard deviations instead."
     ),
     if_supported="Take a loss above twice its recent mean for a spike.",
     if_refuted="Count deviations: six above the mean of the last 128 steps, of the loss or the gradient norm.",
@@ -293,8 +293,8 @@ BATCH_OR_STATE = judgement(
         if (panel, fault) not in ((SGD, "labels"), (GPT, "clean"), (SGD, "clean"), (ADAMW, "clean"))
     },
     note=(
-        "Planted causes: a GPT of this size does not spike by itself at its best LR. A spike is a loss six robust deviations above"
-        " the median of 50 steps, at one of the ten steps after the last bad one."
+        "Planted causes: a GPT of this size does not spike by itself at its best LR. A spike is a loss six robust deviations"
+        " above the median of 50 steps, at one of the ten steps after the last bad one."
     ),
     if_supported="Look for the cause before you act: the batch, the LR, and what the optimizer keeps.",
     if_refuted="Look at the batch first.",
@@ -332,8 +332,8 @@ WARNING = judgement(
         for panel in WORKLOADS
     },
     note=(
-        "The LR rises until a run explodes: its loss comes back above the one it began with. An alarm is a norm above three times"
-        " its median of 50 steps."
+        "The LR rises until a run explodes: its loss comes back above the one it began with. An alarm is a norm above three"
+        " times its median of 50 steps."
     ),
     if_supported="Watch the gradient norm beside the loss: three times its median is time to look.",
     if_partly="Watch the gradient norm of transformers; of small networks it warns too late or too often.",
@@ -384,8 +384,8 @@ STUDY = Study(
         Published(
             claim="spike.batch_or_state",
             finding=(
-                "Restarting about 100 steps before a spike and skipping 200 to 500 batches mended it; the same batches from another"
-                " checkpoint gave no spike, so that a batch and a state have to come together."
+                "Restarting about 100 steps before a spike and skipping 200 to 500 batches mended it; the same batches from"
+                " another checkpoint gave no spike, so that a batch and a state have to come together."
             ),
             source="Chowdhery et al. 2022, PaLM, section 5.1",
             link="https://arxiv.org/abs/2204.02311",
