@@ -223,6 +223,8 @@ LAYERS = keeps_more(
     if_refuted="Do not expect layer-wise LRs to spare old abilities.",
 )
 
+ARMS = {name: arm for scenario in SCENARIOS for name, arm in of_scenario(scenario).items()}
+
 STUDY = Study(
     name="forgetting",
     version=2,
@@ -233,14 +235,15 @@ STUDY = Study(
         optimizer="adam", peak_lr=LR, weight_decay=0.0, schedule="constant", warmup_fraction=0.0, batch_size=40, steps=750
     ),
     measurement=Measurement(probes=2, evaluations=15, evaluation_examples=359, final_examples=359, curve_points=15),
-    arms={name: arm for scenario in SCENARIOS for name, arm in of_scenario(scenario).items()},
+    arms=ARMS,
     factors={"peak_lr": (LR,)},
     seeds=40,
     first_seed=72_100,
     scales={
-        "smoke": scales.smoke(training={"steps": 10}, measurement={"evaluations": 10}),
+        "smoke": scales.smoke(arm_settings={arm: {"steps": 10, "evaluations": 10} for arm in ARMS}),
         "laptop": scales.laptop("about two minutes of training", "MLPs of 9,000 parameters on 1,079 digits."),
-        "gpu": scales.gpu("one GPU, a minute: MLPs of 0.6M parameters", workload={"width": 512}),
+        "gpu": scales.gpu("one GPU, a minute: MLPs of 0.3M parameters", workload={"width": 512}),
+        "cluster": scales.gpu("a GPU of a cluster, ten minutes: MLPs of 4M parameters", workload={"width": 2048}),
     },
     departures=(
         "The documents speak of pretrained models that are fine-tuned: here a network of 9,000 parameters learns some digits,"

@@ -377,6 +377,11 @@ STUDY = Study(
             workload={"width": 512},
             arm_settings={arm: {"width": 128, "depth": 4, "heads": 4} for arm in TEXT_ARMS},
         ),
+        "cluster": scales.gpu(
+            "a GPU of a cluster, half an hour: MLPs of 4M parameters, GPTs of 6M",
+            workload={"width": 2048},
+            arm_settings={arm: {"width": 256, "depth": 8, "heads": 8} for arm in TEXT_ARMS},
+        ),
     },
     departures=(
         "All runs have a constant LR and no warmup; AdamW decays nothing where decay is not the lever.",

@@ -372,6 +372,11 @@ STUDY = Study(
             workload={"width": 512},
             arm_settings={arm: {"width": 128, "depth": 4, "heads": 4, "context": 64} for arm in of_workload(GPT)},
         ),
+        "cluster": scales.gpu(
+            "a GPU of a cluster, half an hour: MLPs of 4M parameters, GPTs of 6M",
+            workload={"width": 2048},
+            arm_settings={arm: {"width": 256, "depth": 8, "heads": 8, "context": 128} for arm in of_workload(GPT)},
+        ),
     },
     departures=(
         "Faults are planted: networks of this size do not spike by themselves at a good LR.",

@@ -21,6 +21,7 @@ from tests.harness.training.plain_steps import GPT, MEASUREMENT
 
 CAPTURED, COMPILED = Program(captured=True), Program(compiled=True)
 DIGITS = Workload.model_validate({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1})
+TASKS = DIGITS.model_copy(update={"tasks": 2})
 Change = tuple[dict[str, Any], Any]
 # Field -> what it is changed in, and to what.
 TRAINING: dict[str, Change] = {
@@ -57,6 +58,17 @@ TRAINING: dict[str, Change] = {
     "outlier": ({}, "whole"),
     "outlier_fraction": ({"outlier": "whole"}, 0.3),
     "outlier_size": ({"outlier": "whole"}, 10.0),
+    "fault": ({}, "gradient"),
+    "fault_fraction": ({"fault": "labels"}, 0.3),
+    "fault_steps": ({"fault": "labels"}, 2),
+    "fault_size": ({"fault": "gradient"}, 3.0),
+    "remedy": ({"fault": "gradient"}, "skip"),
+    "alarm": ({"remedy": "skip"}, "loss_ratio"),
+    "task_order": ({"workload": TASKS}, "joint"),
+    "replay": ({"workload": TASKS}, 0.5),
+    "consolidation": ({"workload": TASKS}, 1.0),
+    "later_lr": ({"workload": TASKS}, 0.5),
+    "layer_lr_decay": ({"workload": TASKS}, 0.5),
     "scaled_parameter": ({"scaled_lr": 0.5}, "embedding*"),
     "scaled_lr": ({"scaled_parameter": "embedding*"}, 0.5),
 }
@@ -69,7 +81,8 @@ WORKLOAD: dict[str, Change] = {
 # Those by which other operations are made, as this test finds them.
 CHANGING = {
     "ramp", "warmup_fraction", "second_moment_start", "bias_correction", "nesterov", "weight_decay", "clip_norm", "dropout",
-    "augmentation", "shift_pixels", "sgd_from", "scaled_lr", "feature_scale", "scale_growth_interval",
+    "augmentation", "shift_pixels", "sgd_from", "scaled_lr", "fault",
+    "consolidation", "later_lr", "layer_lr_decay", "feature_scale", "scale_growth_interval",
 }  # fmt: skip
 
 
