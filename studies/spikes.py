@@ -35,6 +35,7 @@ FAULTS: dict[str, tuple[str, dict[str, Any]]] = {
     "gradient": ("gradient too large", {"fault": "gradient", "fault_size": TOO_LARGE}),
     "labels": ("random labels", {"fault": "labels", "fault_steps": BAD_BATCHES}),
     "weights": ("weights hit", {"fault": "weights", "fault_size": NOISE}),
+    "early": ("early random labels", {"fault": "labels", "fault_steps": BAD_BATCHES, "fault_fraction": 0.2}),
 }
 REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "": ("", {}),
@@ -49,9 +50,10 @@ TRAINED = {
     "clean": ("", "_clip", "_alarm"),
     "gradient": ("", "_clip", "_skip", "_back", "_lower", "_alarm"),
     "labels": ("", "_clip", "_halve", "_alarm"),
+    "early": ("", "_halve"),
     "weights": ("", "_clip", "_skip", "_back", "_lower", "_alarm"),
 }
-# A rising LR brings every run to where it explodes; with full batches no batch can be to blame.
+# A rising LR brings every run to where it explodes.
 RAMP = {"schedule": "exponential", "warmup_fraction": 0.0, "ramp_start": 1e-4}
 RAMP_TO = 4.0
 
@@ -72,10 +74,18 @@ def of_workload(panel: str) -> dict[str, Arm]:
     return {**arms, f"{name}_ramp": ramp}
 
 
+# With full batches no batch can be to blame; where labels are noisy the gradient does not vanish before the LR is high.
 FULL_RAMP = Arm(
-    label="rising LR, full batches",
+    label="rising LR, full batches, a fifth of the labels random",
     panel=SGD,
-    settings={"optimizer": "sgd", "sampling": "full", "batch_size": 1079, **RAMP},
+    settings={
+        "optimizer": "sgd",
+        "sampling": "full",
+        "batch_size": 1079,
+        "label_noise": 0.2,
+        **RAMP,
+        "ramp_start": 1e-3,
+    },
     factors={"peak_lr": (RAMP_TO,)},
 )
 
@@ -107,7 +117,7 @@ CLIP = judgement(
             clause=clause,
             panel=panel,
             observe=left(panel, fault, "_clip"),
-            **below(0.25, refuted=1.0, unit="share"),
+            **below(0.25, refuted=1.0, null=1.0, margin=0.1, unit="share"),
             says=f"{panel}: clipping at norm 1.0 leaves {{estimate}} of what {words} costs",
         )
         for panel in WORKLOADS
@@ -223,9 +233,10 @@ DETECTOR = judgement(
 )
 
 
-def halved(panel: str, arm: str) -> StepsToTarget:
+def steps_to_loss(panel: str, arm: str) -> StepsToTarget:
+    """To a loss that is reached with the LR halved."""
     name = WORKLOADS[panel][0]
-    return StepsToTarget(arm=f"{name}_{arm}", anchor=f"{name}_labels_halve", share=0.98)
+    return StepsToTarget(arm=f"{name}_{arm}", anchor=f"{name}_early_halve", share=0.95)
 
 
 ONCE = judgement(
@@ -253,14 +264,17 @@ CUT_WASTES = judgement(
         Criterion(
             name=f"steps to a loss after a spike, LR halved over LR unchanged, {panel}",
             panel=panel,
-            observe=halved(panel, "labels_halve") / halved(panel, "labels"),
+            observe=steps_to_loss(panel, "early_halve") / steps_to_loss(panel, "early"),
             **above(1.05, refuted=1.0, null=1.0, unit="x"),
             says=f"{panel}: with the LR halved after a spike, a loss takes {{estimate}} as many steps",
         )
         for panel in WORKLOADS
     ),
     right={"supported": "waste", "refuted": "lower it"},
-    note="The loss is the one at which 98% of the loss reduction with the LR halved are made. The spike is that of spike.once.",
+    note=(
+        "The loss is the one at which 95% of the loss reduction with the LR halved are made. Five batches of random labels come"
+        " after a fifth of the run. In version 1 they came half-way, when that loss had been reached before."
+    ),
     if_supported="Do not lower the LR after a spike that passes: it costs steps.",
     if_refuted="Lowering the LR after a spike costs no steps.",
 )
@@ -343,7 +357,7 @@ JUDGEMENTS: tuple[Judgement, ...] = (CLIP, PLAYBOOK, DETECTOR, ONCE, BATCH_OR_ST
 
 STUDY = Study(
     name="spikes",
-    version=1,
+    version=2,
     title="Loss spikes",
     question="What makes a loss spike, what warns of it, and what mends it?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2),
@@ -358,8 +372,8 @@ STUDY = Study(
     ),
     arms={**{name: arm for panel in WORKLOADS for name, arm in of_workload(panel).items()}, "full_ramp": FULL_RAMP},
     factors={"peak_lr": (2.0**-9,)},
-    seeds=14,
-    first_seed=73_000,
+    seeds=20,
+    first_seed=73_100,
     scales={
         "smoke": scales.smoke(
             training={"steps": 160}, measurement={"curve_points": 160, "evaluations": 4, "evaluation_examples": 8}
