@@ -327,7 +327,7 @@ NOT_THE_LEVER = judgement(
 
 STUDY = Study(
     name="overfitting",
-    version=2,
+    version=3,
     title="Overfitting",
     question="When does a network overfit, does its validation loss show it, and what helps?",
     workload=Workload(model="mlp", dataset="digits", width=128, depth=2),
@@ -361,7 +361,7 @@ STUDY = Study(
     },
     factors=peak_lrs(-10),
     seeds=14,
-    first_seed=71_100,
+    first_seed=71_200,
     scales={
         "smoke": scales.smoke(
             training={"steps": 12},
