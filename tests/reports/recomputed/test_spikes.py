@@ -1,0 +1,92 @@
+"""A number of each claim of spikes again, from the published trials by plain pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.reports.recomputed.tables import published
+
+STUDY, FAULTY = "spikes", 150
+
+
+def rows(table: pd.DataFrame, arm: str) -> pd.DataFrame:
+    return table[table["arm"] == arm].sort_values("seed")
+
+
+def ends(table: pd.DataFrame, arm: str) -> float:
+    return float(rows(table, arm)["test_loss"].mean())
+
+
+def losses(table: pd.DataFrame, arm: str) -> np.ndarray:
+    return np.array(rows(table, arm)["curve_train_loss"].tolist())
+
+
+def damage(table: pd.DataFrame, arm: str, clean: str) -> float:
+    initial = np.mean([rows(table, each)["initial_loss"].mean() for each in (arm, clean)])
+    return (ends(table, arm) - ends(table, clean)) / (initial - min(ends(table, arm), ends(table, clean)))
+
+
+def test_clip(table: pd.DataFrame) -> None:
+    left = damage(table, "gpt_labels_clip", "gpt_clean_clip") / damage(table, "gpt_labels", "gpt_clean")
+    assert published("spike.clip", STUDY, 1) == pytest.approx(left, rel=1e-6)
+
+
+def test_playbook(table: pd.DataFrame) -> None:
+    whole, after = (damage(table, f"gpt_weights{remedy}", "gpt_clean") for remedy in ("", "_back"))
+    assert published("spike.playbook", STUDY, 3) == pytest.approx((whole - after) / whole, rel=1e-6)
+
+
+def test_detector(table: pd.DataFrame) -> None:
+    """Of noise on the weights of the GPT: the loss is above twice the mean of nine before, from the fault to ten steps later."""
+    found = [
+        any(loss[step] > 2 * loss[step - 9 : step].mean() for step in range(FAULTY, FAULTY + 11))
+        for loss in losses(table, "gpt_weights")
+    ]
+    assert published("spike.detector", STUDY, 1) == np.mean(found)
+
+
+def test_once(table: pd.DataFrame) -> None:
+    assert published("spike.once", STUDY) == pytest.approx(damage(table, "gpt_labels", "gpt_labels_halve"), rel=1e-6)
+
+
+def test_cut_wastes(table: pd.DataFrame) -> None:
+    """Steps at which validation losses, linear between evaluations, first come to the target."""
+    halved = rows(table, "gpt_early_halve")
+    initial = halved["initial_loss"].mean()
+    target = initial - 0.95 * (initial - halved["test_loss"].mean())
+    logs = []
+    for arm in ("gpt_early_halve", "gpt_early"):
+        steps = [
+            first_below(target, np.asarray(row.curve_evaluation_step), np.asarray(row.curve_evaluation_loss), row.initial_loss)
+            for row in rows(table, arm).itertuples()
+        ]
+        logs.append(np.log(steps).mean())
+    assert published("spike.cut_wastes", STUDY) == pytest.approx(np.exp(logs[0] - logs[1]), rel=1e-2)
+
+
+def first_below(target: float, steps: np.ndarray, loss: np.ndarray, initial: float) -> float:
+    steps, loss = np.concatenate([[0.0], steps]), np.concatenate([[initial], loss])
+    place = int(np.argmax(loss <= target))
+    part = (loss[place - 1] - target) / (loss[place - 1] - loss[place])
+    return float(steps[place - 1] + part * (steps[place] - steps[place - 1]))
+
+
+def test_batch_or_state(table: pd.DataFrame) -> None:
+    """A spike: six times 1.4826 median deviations above the median of 50 losses before."""
+    found = []
+    for loss in losses(table, "sgd_labels"):
+        before = [loss[step - 50 : step] for step in range(FAULTY + 5, FAULTY + 15)]
+        limits = [np.median(each) + 6 * 1.4826 * np.median(np.abs(each - np.median(each))) for each in before]
+        found.append(any(loss[FAULTY + 5 + place] > limit for place, limit in enumerate(limits)))
+    assert published("spike.batch_or_state", STUDY) == np.mean(found)
+
+
+def test_warning(table: pd.DataFrame) -> None:
+    warned = []
+    for row in rows(table, "gpt_ramp").itertuples():
+        loss, norm = np.asarray(row.curve_train_loss, dtype=float), np.asarray(row.curve_train_gradient_norm, dtype=float)
+        learnt = int(np.argmax(loss < 0.8 * loss[0]))
+        explodes = learnt + int(np.argmax(~(loss[learnt:] <= loss[0])))
+        alarms = [step for step in range(50, len(norm)) if not norm[step] <= 3 * np.median(norm[step - 50 : step])]
+        warned.append(any(explodes - 50 <= step < explodes for step in alarms))
+    assert published("spike.warning", STUDY) == np.mean(warned)
