@@ -13,12 +13,12 @@ from folklore.harness.training.procedures.consolidation import Consolidation
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
 from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
 from folklore.harness.training.procedures.epochs import Epochs
-from folklore.harness.training.procedures.faults import Faults
+from folklore.harness.training.procedures.faults import Faults, require_labels
 from folklore.harness.training.procedures.full_batch import FullBatch
 from folklore.harness.training.procedures.outlier import Outlier
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.plateau import PlateauDrops
-from folklore.harness.training.procedures.remedies import Remedies
+from folklore.harness.training.procedures.remedies import Remedies, require_states
 from folklore.harness.training.procedures.summed import Summed
 from folklore.harness.training.procedures.tasks import Tasks, require_tasks
 from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
@@ -36,6 +36,8 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
     require_units(configuration)
     require_images(configuration, dataset)
     require_tasks(configuration, dataset)
+    require_labels(configuration, dataset)
+    require_states(configuration)
 
 
 def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:

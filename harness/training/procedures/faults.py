@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from folklore.harness.errors import UserError
 from folklore.harness.randomness import torch_generator
-from folklore.harness.spec import Training
+from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.counted import Counted
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures.base import Procedure, Wrapper
@@ -17,6 +18,14 @@ from folklore.models import Tap
 
 def is_asked_for(training: Training) -> bool:
     return training.fault != "none"
+
+
+def require_labels(configuration: Configuration, dataset: Dataset) -> None:
+    """Raises UserError for labels that are to be wrong where there are none."""
+    if configuration.training.fault == "labels" and not dataset.facts.classes:
+        raise UserError(
+            f"fault = labels: dataset '{dataset.name}' has targets that are no classes; choose another fault, such as gradient"
+        )
 
 
 class Faults(Wrapper):

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Training
+from folklore.harness.errors import UserError
+from folklore.harness.spec import Configuration, Training
+from folklore.harness.spec.own_address import OWN
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures.base import Procedure, Wrapper
 from folklore.harness.training.result import LOSSES, NORMS
@@ -21,6 +23,16 @@ DEVIATIONS, WINDOW = 6.0, 128
 
 def is_asked_for(training: Training) -> bool:
     return training.remedy != "none"
+
+
+def require_states(configuration: Configuration) -> None:
+    """Raises UserError for an earlier state that cannot be gone back to: what an own optimizer keeps is its own."""
+    training = configuration.training
+    if training.optimizer == OWN and training.remedy in ("skip", "roll_back"):
+        raise UserError(
+            f"remedy = {training.remedy}: what a user's own optimizer keeps cannot be taken back; choose an optimizer of the"
+            " list, or lower_lr"
+        )
 
 
 class Remedies(Wrapper):
@@ -60,9 +72,8 @@ class Remedies(Wrapper):
             self.norms_KS[:, step - 1] = losses[NORMS]
         alarm_K = self._alarm(step - 1)
         for name, kept in (("skip", self.before_step), ("roll_back", self.older)):
-            chosen_K1 = (alarm_K & self.takes[name]).unsqueeze(1)
             for part, value in self._changing().items():
-                value.copy_(torch.where(chosen_K1, kept[part], value))
+                value.copy_(torch.where(_like(alarm_K & self.takes[name], value), kept[part], value))
         self._lower(step, alarm_K)
 
     def _alarm(self, step: int) -> Tensor:
@@ -85,7 +96,9 @@ class Remedies(Wrapper):
 
     def _changing(self) -> dict[str, Tensor]:
         """What a step changes of a lane, [K, ...] each."""
-        return {"weights": self.learner.network.flat_KP, **self.learner.optimizer.state}
+        network = self.learner.network
+        buffers = {f"buffer {name}": value for name, value in network.buffers.items()}
+        return {"weights": network.flat_KP, **self.learner.optimizer.state, **buffers}
 
     def _copied(self) -> dict[str, Tensor]:
         return {name: value.detach().clone() for name, value in self._changing().items()}
@@ -94,7 +107,7 @@ class Remedies(Wrapper):
     def _put(self, into: dict[str, Tensor], values: dict[str, Tensor], remedy: str) -> None:
         """Of the lanes with a remedy; others keep what they began with, whatever their neighbours have."""
         for name, value in values.items():
-            into[name].copy_(torch.where(self.takes[remedy].unsqueeze(1), value, into[name]))
+            into[name].copy_(torch.where(_like(self.takes[remedy], value), value, into[name]))
 
     def state(self) -> dict[str, Tensor]:
         kept = {"before": self.before_step, "older": self.older, "newer": self.newer}
@@ -103,6 +116,11 @@ class Remedies(Wrapper):
             | {"remedies.losses": self.losses_KS, "remedies.norms": self.norms_KS}
             | {f"remedies.{place}.{name}": value for place, values in kept.items() for name, value in values.items()}
         )
+
+
+def _like(lanes_K: Tensor, value: Tensor) -> Tensor:
+    """A mask of lanes with as many sides as what it chooses of."""
+    return lanes_K.view(-1, *[1] * (value.dim() - 1))
 
 
 def _stands_out(values_KS: Tensor, step: int) -> Tensor:

@@ -6,9 +6,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from folklore.harness.errors import UserError
 from folklore.harness.spec import Training, Workload
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.procedures.remedies import Remedies
+from folklore.harness.workloads.own.finding import find
 from tests.harness.training import contract
 
 MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
@@ -123,3 +125,22 @@ def test_the_norm_of_every_step_is_that_before_clipping() -> None:
     norms = result.curves["train_gradient_norm"]
     assert norms == pytest.approx(result.curves["probe_gradient_norm"], rel=1e-4)
     assert min(norms) > 1e-2
+
+
+def test_what_cannot_go_wrong_or_be_mended_is_refused_in_a_line() -> None:
+    numbers = Workload(model="linear", dataset="regression:4")
+    with pytest.raises(UserError, match="fault = labels: dataset 'regression:4' has targets that are no classes"):
+        contract.pack(contract.lane(numbers, optimizer="sgd", fault="labels"))
+    contract.pack(contract.lane(numbers, optimizer="sgd", fault="gradient"))
+
+
+def test_buffers_go_back_with_the_weights() -> None:
+    """Of an own module with batch norm: its running means are those before the step that is skipped."""
+    own = find("tests.harness.training.own_workloads:batch_norm").declared
+    made = contract.pack(contract.lane(own, optimizer="sgd", steps=STEPS, fault="gradient", remedy="skip"))
+    at(made, FAULTY)
+    before = {name: value.clone() for name, value in made.network.buffers.items()}
+    at(made, FAULTY + 1)
+    assert before
+    for name, value in made.network.buffers.items():
+        assert torch.equal(value, before[name]), name

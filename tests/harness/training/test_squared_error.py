@@ -90,6 +90,10 @@ def test_only_the_first_examples_are_trained_on() -> None:
         DIGITS.limited(1080)
 
 
-def test_what_cannot_be(text: Text) -> None:
-    with pytest.raises(UserError, match="is a text and has no examples"):
-        text.limited(3)
+def test_only_the_first_tokens_of_a_text_are_trained_on(text: Text) -> None:
+    few, count = text.limited(100), len(text.splits["train"])
+    assert few.batch_index(1, 0, 32, 16).max() < 100 - 16
+    assert (few.splits["train"] == text.splits["train"][:100]).all()
+    assert few.splits["test"] is text.splits["test"]
+    with pytest.raises(UserError, match=f"training_set_size = {count + 1}: dataset '{text.name}' has {count} tokens; choose at"):
+        text.limited(count + 1)
