@@ -322,7 +322,7 @@ NOT_THE_LEVER = judgement(
     ),
     if_supported="Against overfitting, regularize, augment or stop early before you touch the LR.",
     if_partly="Try several levers, the LR among them: which one helps depends on why the run overfits.",
-    if_refuted="Lower the LR against overfitting, or stop early: both do as much as other levers.",
+    if_refuted="Stop early or lower the LR: it costs one run. Other levers help on some runs and hurt on others, so try them.",
 )
 
 STUDY = Study(
@@ -388,7 +388,7 @@ STUDY = Study(
         "A fifth of the training labels are random in one half of the MLPs: validation and test labels are all true.",
         "The documents' overfitting is of large models over epochs; here small ones see an example up to a thousand times.",
     ),
-    answer=("fit.early_stopping", "fit.lr_is_not_the_lever", "fit.val_turns"),
+    answer=("fit.val_turns", "fit.early_stopping", "fit.lr_is_not_the_lever"),
     judgements=(SMALL_DATA, VAL_TURNS, TRAIN_ABOVE_VAL, EARLY_STOPPING, NOT_THE_LEVER),
     published=(
         Published(
