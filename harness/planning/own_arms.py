@@ -16,7 +16,8 @@ from folklore.harness.training.suitability import lr_multipliers, require_suited
 from folklore.harness.workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
-# How a model here is built, beside how large it is: what arms of one model differ by in these is what a study is about.
+# How a model here is built, beside how large it is, and how much data it is given in which order: what arms of one model differ
+# by in these is what a study is about.
 DESIGN = (
     "parametrization",
     "zero_readout",
@@ -27,6 +28,10 @@ DESIGN = (
     "norm_placement",
     "feature_scale",
     "loss",
+    "training_set_size",
+    "tasks",
+    "scenario",
+    "adapter_rank",
 )
 COMPUTED = "it is computed, of no workload"
 

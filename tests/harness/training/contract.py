@@ -377,6 +377,7 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for 
         own=({"replay": 0.3}, {}, {"layer_lr_decay": 0.5, "later_lr": 0.5}),
         stops=(4, 9),
     ),
+    "tasks at once": Case(_workload(MLP, tasks=2), own=({"task_order": "joint"}, {}, {})),
     "consolidation": Case(
         _workload(DEEP, tasks=5),
         {"steps": 15, "fisher_examples": 3, "micro_batches": 2},

@@ -224,7 +224,7 @@ def test_older_trials_say_that_they_have_none() -> None:
     study = table.study
     whole = helpers.rows(study, helpers.planned(study).trials, lambda trial: helpers.result(2.0))
     later = [name for name in whole.column_names if "accuracy" in name or "training_loss" in name]
-    assert len(later) == 8
+    assert len(later) == 11
     read = trial_rows.decode(trial_rows.encode(whole.drop_columns(later)))
     assert isinstance(read, pa.Table)
     frame = trial_rows.frame(read)

@@ -54,11 +54,12 @@ def test_a_further_probe_is_recorded_for_its_lane(monkeypatch: pytest.MonkeyPatc
 def test_every_probe_gives_its_curves_and_no_other() -> None:
     """Of a GPT that looks at all that a text has, and of a network of ReLUs, whose units can be dead."""
     looked_at = {"underflow": True, "gradient_flow": True, "flow_examples": 8, "sharpness_examples": 8, "training_examples": 4}
+    looked_at |= {"test_examples": 4, "gradient_norms": True}
     sharp = {"sharpness": "end", "preconditioned_sharpness": True, "token_rows": True}
-    units = Workload(model="mlp", dataset="digits", width=8, depth=3)
+    units = Workload(model="mlp", dataset="digits", width=8, depth=3, tasks=2)
     seen: set[str] = set()
     for workload, extras in ((GPT, sharp), (units, {"dead_units": True})):
-        looks = {"probes": 2, "final_examples": 4, **looked_at, **extras}
+        looks = {"probes": 2, "final_examples": 40, **looked_at, **extras}
         (result,) = trained(lane(workload, measurement=looks, steps=40, batch_size=4)).results()
         seen |= {name for name, values in {**result.curves, **result.layer_curves}.items() if np.isfinite(values).any()}
     assert seen == {curve.name for curve in CURVES}

@@ -95,5 +95,5 @@ def test_only_the_first_tokens_of_a_text_are_trained_on(text: Text) -> None:
     assert few.batch_index(1, 0, 32, 16).max() < 100 - 16
     assert (few.splits["train"] == text.splits["train"][:100]).all()
     assert few.splits["test"] is text.splits["test"]
-    with pytest.raises(UserError, match=f"training_set_size = {count + 1}: dataset '{text.name}' has {count} tokens; choose at"):
+    with pytest.raises(UserError, match=f"training_set_size = {count + 1}: dataset '{text.name}' has {count} tokens"):
         text.limited(count + 1)

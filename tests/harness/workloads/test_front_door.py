@@ -22,8 +22,8 @@ from tests.harness.workloads.test_own_workload import PLAIN
 CLI = CliRunner()
 TAKEN = (
     "adam_internals", "batch_ramp", "batch_scaling", "critical_batch", "decay", "edge_of_stability", "generalization",
-    "gradient_noise", "lr_finder", "lr_regimes", "optimizer_generalization", "optimizers", "precision", "warmup",
-    "warmup_duration", "weight_decay",
+    "gradient_noise", "lr_finder", "lr_regimes", "optimizer_generalization", "optimizers", "precision", "spikes",
+    "warmup", "warmup_duration", "weight_decay",
 )  # fmt: skip
 
 
