@@ -35,6 +35,9 @@ DECLARED = {
     "warmup": (5, "5bb701eff5c519e4"),
     "warmup_duration": (5, "effc80fba83fa02c"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
+    "forgetting": (3, "3e3e1eb8b63ffcb1"),
+    "overfitting": (3, "c8b2628733798212"),
+    "spikes": (3, "7b31bca2129a7fa0"),
 }
 
 
