@@ -108,7 +108,8 @@ def _every_step(arm: str, over: str, column: str, steps: int, trials: Trials) ->
             f"not every step of {trials.arm_name(arm)} was kept",
             "the study has to set measurement.curve_points to its steps, and measurement.gradient_norms",
         )
-    return stacked(values[None])[0]
+    (found,) = stacked(values[None])
+    return np.asarray(found)
 
 
 def _within(where: str, losses: Numbers, training: Training) -> Flags:
