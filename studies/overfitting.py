@@ -77,7 +77,7 @@ def sized(labels: str) -> dict[str, Arm]:
 
 
 def text(tokens: int | None, sequences: int | None = None) -> Arm:
-    """A GPT on the first so many tokens, or on all of them, of which it then sees a part once."""
+    """A GPT on this many tokens, the first ones, or on all of them, of which it then sees a part once."""
     size = "the whole text" if tokens is None else f"{tokens:,} tokens"
     few = {} if sequences is None else {"evaluation_examples": sequences}
     return Arm(

@@ -1,4 +1,4 @@
-"""What makes a loss spike, what warns of it, and what mends it?"""
+"""What makes a loss spike, what warns of it, and what repairs it?"""
 
 from typing import Any
 
@@ -146,7 +146,7 @@ CLIP = judgement(
     if_refuted="Do not count on clipping to absorb bad batches.",
 )
 
-MENDS = {
+REPAIRS = {
     "skipping the step": "_skip",
     "going back to a checkpoint": "_back",
     "a lower LR for a time": "_lower",
@@ -157,14 +157,14 @@ PLAYBOOK = judgement(
     "spike.playbook",
     *(
         Criterion(
-            name=f"share of the damage of {words} that {mend} undoes",
+            name=f"share of the damage of {words} that {repair} undoes",
             clause=clause,
-            panel=mend,
+            panel=repair,
             observe=undone(GPT, fault, remedy),
             **above(0.5, refuted=0.1, null=0.0, unit="share"),
-            says=f"{mend[0].upper()}{mend[1:]} undoes {{estimate}} of what {words} costs",
+            says=f"{repair[0].upper()}{repair[1:]} undoes {{estimate}} of what {words} costs",
         )
-        for mend, remedy in MENDS.items()
+        for repair, remedy in REPAIRS.items()
         for clause, fault, words in (("a", "gradient", "one gradient far too large"), ("b", "weights", "noise on the weights"))
     ),
     reported={
@@ -179,8 +179,8 @@ PLAYBOOK = judgement(
         " others are reported. The remedies know the step, but for alarms by six deviations. Checkpoints are of every 20 steps,"
         " the last but one is gone back to, and the steps lost are not made up. Claims of precision judge BF16 against FP16."
     ),
-    if_supported="Keep checkpoints: going back mends whatever the cause; skipping mends only what a batch has done.",
-    if_refuted="Do not expect any of these to mend a spike.",
+    if_supported="Keep checkpoints: going back repairs whatever the cause; skipping repairs only what a batch has done.",
+    if_refuted="Do not expect any of these to repair a spike.",
 )
 
 DETECTOR = judgement(
@@ -359,7 +359,7 @@ STUDY = Study(
     name="spikes",
     version=3,
     title="Loss spikes",
-    question="What makes a loss spike, what warns of it, and what mends it?",
+    question="What makes a loss spike, what warns of it, and what repairs it?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2),
     training=Training(optimizer="adamw", weight_decay=0.0, schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=STEPS),
     measurement=Measurement(
@@ -406,7 +406,7 @@ STUDY = Study(
         Published(
             claim="spike.batch_or_state",
             finding=(
-                "Restarting about 100 steps before a spike and skipping 200 to 500 batches mended it; the same batches from"
+                "Restarting about 100 steps before a spike and skipping 200 to 500 batches cured it; the same batches from"
                 " another checkpoint gave no spike, so that a batch and a state have to come together."
             ),
             source="Chowdhery et al. 2022, PaLM, section 5.1",

@@ -47,6 +47,15 @@ def test_it_lists_all_studies_and_says_how_many_and_how_long() -> None:
     assert f"all {len(names)} studies in one campaign ({HOURS[round(seconds / 2 / 3600)]} on 2 cores)" in text()
 
 
+def test_nothing_is_to_come() -> None:
+    """Every claim of the register is judged, and so the index of results lists none that waits."""
+    index = (evidence.FOLDER.parent / "README.md").read_text()
+    assert f"{len(catalog.register().claims)} are judged" in " ".join(index.split())
+    assert "To come" not in index
+    assert "not yet tested" not in index
+    assert "to come" not in text()
+
+
 def test_models_have_as_many_parameters_as_it_says() -> None:
     warmup = catalog.load_study("warmup")
     (size,) = {parameters(warmup.configuration("laptop", arm, {}).workload) for arm in warmup.arms_at("laptop")}

@@ -332,8 +332,8 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
         columns: dict[str, dict[str, Column]] = {}
-        step = np.linspace(STEPS / PROBES, STEPS, PROBES)
-        size = (1, seeds, PROBES)
+        # Evaluations so close that where a run turns is told as finely as it varies.
+        step, size = np.arange(1.0, STEPS + 1), (1, seeds, STEPS)
         for index, arm in enumerate(planned.arms_at(SCALE)):
             own = condition.own(index)
             noise = 0.2 * condition.noise(generator, 1, seeds, 1).clip(-5, 5)

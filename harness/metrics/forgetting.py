@@ -36,7 +36,7 @@ class TaskAccuracy(Observed):
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    FIGURE: ClassVar[str] = "forgetting"
+    FIGURE: ClassVar[str] = "tasks"
     UNIT: ClassVar[str] = "share of the test examples, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 

@@ -104,7 +104,7 @@ def explain(
     """
     judging = [(study, each) for study in studies for each in study.judgements if each.claim == claim_id]
     if not judging:
-        raise _not_judged(claim_id, studies)
+        raise unknown("claim", claim_id, {each.claim for study in studies for each in study.judgements})
     found = []
     for study, judgement in judging:
         sets = find_sets(store, study, scale, device, source)
@@ -114,15 +114,6 @@ def explain(
         names = ", ".join(study.name for study, _ in judging)
         raise UserError(f"claim '{claim_id}': no stored or published trials of study {names} to judge it by; run it first")
     return found
-
-
-def _not_judged(claim_id: str, studies: Sequence[Study]) -> UserError:
-    """A claim that is registered, but judged by none, is told apart from a misspelled one."""
-    registered = {claim.id: claim for claim in catalog.register().claims}
-    if claim_id in registered:
-        return UserError(f"claim '{claim_id}' is registered, and no study judges it yet: {registered[claim_id].paraphrase}")
-    judged = {each.claim for study in studies for each in study.judgements}
-    return unknown("claim", claim_id, judged | registered.keys())
 
 
 def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explanation:

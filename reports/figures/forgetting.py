@@ -7,23 +7,16 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import TaskAccuracy
 from folklore.harness.metrics.forgetting import chosen_value, last_task
 from folklore.harness.spec import Judgement
-from folklore.harness.spec.parts import all_parts
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import number
+from folklore.reports.figures.frames import arms_by_panel, number
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.scales import Scale
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A panel for each panel of the study. None where no accuracy is known."""
-    table = records.table
-    criteria = judgement.criteria_at(records.scale)
-    read = {part.arm: part.over for each in criteria for part in all_parts(each.observe) if isinstance(part, TaskAccuracy)}
-    together: dict[str, list[tuple[str, str]]] = {}
-    for arm, over in read.items():
-        if number(TaskAccuracy(arm=arm, over=over), table) is not None:
-            together.setdefault(table.study.arms[arm].panel, []).append((arm, over))
-    return grid([_panel(title, arms, table) for title, arms in together.items()])
+    together = arms_by_panel(records, judgement, TaskAccuracy, lambda arm, over: TaskAccuracy(arm=arm, over=over))
+    return grid([_panel(title, arms, records.table) for title, arms in together.items()])
 
 
 def _panel(title: str, arms: list[tuple[str, str]], table: TrialArrays) -> Panel:
@@ -46,7 +39,7 @@ def _panel(title: str, arms: list[tuple[str, str]], table: TrialArrays) -> Panel
 
 
 FIGURE = ClaimFigure(
-    "forgetting",
+    "tasks",
     "Test accuracy where runs end, with 95% intervals on old tasks; pale: the way there while the last task was trained.",
     draw,
 )

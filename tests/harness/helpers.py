@@ -23,7 +23,7 @@ from folklore.harness.storing.computations import Computation, computation
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training import ENGINE_VERSION
-from folklore.harness.training.result import LaneResult
+from folklore.harness.training.result import NORMS, LaneResult
 from folklore.harness.workloads.data import tokenize
 from folklore.harness.workloads.data.text import Text
 
@@ -58,7 +58,7 @@ def planned(study: Study, scale: str = "laptop") -> Plan:
 def result(
     test_loss: float, validation_loss: float | None = None, divergence_step: int | None = None, **curves: list[float]
 ) -> LaneResult:
-    empty: dict[str, list[float]] = {name: [1.0] for name in trial_schema.CURVES}
+    empty: dict[str, list[float]] = {name: [1.0] for name in trial_schema.CURVES if name != NORMS}
     return LaneResult(
         outcome="finished" if divergence_step is None else "diverged",
         divergence_step=divergence_step,

@@ -15,9 +15,9 @@ from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures.base import Procedure, Wrapper
 from folklore.harness.training.result import LOSSES, NORMS
 
-# A loss is an alarm above this many times the mean of so many losses before it.
+# A loss is an alarm above this many times the mean of the nine losses before it.
 RATIO, RATIO_WINDOW = 2.0, 9
-# Or a loss or gradient norm above its mean of so many steps before by so many standard deviations.
+# Or a loss or gradient norm above its mean over a window of steps by a number of standard deviations.
 DEVIATIONS, WINDOW = 6.0, 128
 
 

@@ -74,8 +74,8 @@ class Dataset(ABC):
 
     @abstractmethod
     def limited(self, training_set_size: int | None) -> "Dataset":
-        """The same with the first this many examples, or tokens of a text, for its training split. Raises UserError where there
-        are not so many."""
+        """The same with the first this many examples, or tokens of a text, for its training split. Raises UserError where it
+        has fewer."""
 
     @abstractmethod
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
-from folklore.harness.planning.catalog import load_study, register, study_names
+from folklore.harness.planning.catalog import load_study
 from folklore.harness.reading.compare import compare
 from folklore.harness.reading.provenance import explain, find_trial, sparkline, trial_facts
 from folklore.harness.reading.references import Reference
@@ -105,15 +105,10 @@ def test_a_squared_error_has_no_unit() -> None:
         assert re.search(rf"initial loss +\d+\.\d{{4}}{unit}\n", show), show
 
 
-JUDGED = {judgement.claim for name in study_names() for judgement in load_study(name).judgements}
-UNJUDGED = next(claim.id for claim in register().claims if claim.id not in JUDGED)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("why", "warmup.improves_bst"), "no claim named 'warmup.improves_bst': did you mean 'warmup.improves_best'?"),
-        (("why", UNJUDGED), "is registered, and no study judges it yet"),
         (("show", "abc"), "at least 4 of a digest's hexadecimal digits"),
         (("show", "not-a-digest"), "hexadecimal digits"),
         (("show", "0000000000000000"), "has a digest that begins with"),
