@@ -70,6 +70,17 @@ def test_a_skipped_step_is_as_if_it_had_not_been() -> None:
     assert not torch.equal(at(made, FAULTY + 2), before)
 
 
+def test_a_skipped_step_leaves_no_trace() -> None:
+    """Neither in the weights nor in what the optimizer keeps, its momentum."""
+    made = contract.pack(lane(MLP, 1, fault="gradient", remedy="skip"))
+    at(made, FAULTY)
+    before = {name: value.clone() for name, value in made.learner.optimizer.state.items()}
+    at(made, FAULTY + 1)
+    assert before
+    for name, value in made.learner.optimizer.state.items():
+        assert torch.equal(value, before[name]), name
+
+
 def test_skipping_does_not_heal_weights_that_were_hit_and_going_back_does() -> None:
     hit = {"fault": "weights", "fault_size": 0.5}
     skipped, rolled, clean = (
