@@ -15,14 +15,15 @@ FOLDERS = ("studies", "harness", "models", "reports")
 # What lies in harness/, rooms and single modules: each may import those before it.
 ORDER = (
     *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "number_formats", "workloads"),
-    *("training", "metrics", "storing", "planning", "judging", "tracking", "reading", "running", "calibration", "bundle"),
-    *("install", "cli", "api", "__main__"),
+    *("training", "metrics", "storing", "planning", "judging", "tracking", "reading", "running", "calibration", "external"),
+    *("watching", "bundle", "install", "agents", "cli", "api", "__main__"),
 )
 # The only modules that may import these packages, at any level.
 OWNERS = {
     "ray": {f"harness/running/{name}.py" for name in ("ray_tune", "ray_connection")},
-    "mlflow": {f"harness/tracking/{name}.py" for name in ("projection", "tables", "origin", "app")},
-    "optuna": {"harness/planning/proposals.py"},
+    "mlflow": {f"harness/tracking/{name}.py" for name in ("projection", "tables", "origin", "app")}
+    | {"harness/external/readers/mlflow_runs.py", "harness/watching/to_mlflow.py"},
+    "optuna": {"harness/planning/proposals.py", "harness/external/readers/optuna_trials.py"},
 }
 
 
@@ -153,7 +154,7 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 # Folders whose modules only read what was trained and computed.
-READERS = ("harness/statistics", "harness/judging", "harness/reading", "reports")
+READERS = ("harness/statistics", "harness/judging", "harness/reading", "harness/external", "reports")
 
 
 def at_import(path: Path) -> Iterator[str]:

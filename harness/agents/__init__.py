@@ -1,0 +1,1 @@
+"""The harness as tools for agents, by the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""The documents' monitoring set on somebody's own training loop."""
