@@ -19,8 +19,11 @@ MOST_ROWS, MOST_COLUMNS, MOST_LINE = 5_000_000, 10_000, 10_000_000
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong with the runs. what: in the plural, as a reader of the page sees it ("runs that are there twice");
-    count: how many; consequence: what was done about it, or what it means for the verdicts; examples: some of their names."""
+    """Something that is wrong with the runs.
+
+    what: in the plural ("runs that are there twice"); count: how many; consequence: what was done about it, or what it means
+    for the verdicts; examples: some of their names.
+    """
 
     what: str
     count: int

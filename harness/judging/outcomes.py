@@ -11,8 +11,9 @@ The first that applies, each at the level of the test (a two-sided p value of at
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
-from folklore.harness.spec import Criterion
+from folklore.harness.spec import Rule
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.intervals import Observation, Regions
 
@@ -31,7 +32,26 @@ TOO_NOISY, BETWEEN, MULTIPLICITY = "too noisy", "between", "multiplicity"
 INFINITE = float("inf")
 
 
-def deciding_regions(criterion: Criterion) -> Regions:
+class Question(Protocol):
+    """What decides on an observation: a study's Criterion, or a claim about runs that others trained. See spec/criterion.py."""
+
+    @property
+    def claimed(self) -> Rule: ...
+    @property
+    def refuted(self) -> Rule: ...
+    @property
+    def test(self) -> str | None: ...
+    @property
+    def null(self) -> float | None: ...
+    @property
+    def one_sided(self) -> bool: ...
+    @property
+    def side(self) -> int: ...
+    @property
+    def negligible(self) -> tuple[float, float] | None: ...
+
+
+def deciding_regions(criterion: Question) -> Regions:
     """Pieces of the axis that decide: an interval wholly inside any has a verdict."""
     found = criterion.claimed.pieces + criterion.refuted.pieces
     if criterion.side and criterion.null is not None:
@@ -40,12 +60,12 @@ def deciding_regions(criterion: Criterion) -> Regions:
     return found
 
 
-def favours(criterion: Criterion, piece: tuple[float, float]) -> bool:
+def favours(criterion: Question, piece: tuple[float, float]) -> bool:
     """Whether a piece that decides speaks for the claim: it is claimed, or the claimed side of the null."""
     return piece in criterion.claimed.pieces or on_claimed_side(criterion, piece)
 
 
-def on_claimed_side(criterion: Criterion, piece: tuple[float, float]) -> bool:
+def on_claimed_side(criterion: Question, piece: tuple[float, float]) -> bool:
     return bool(criterion.side) and piece[0 if criterion.side > 0 else 1] == criterion.null
 
 
@@ -61,7 +81,7 @@ class Probabilities:
     negligible: float = 1.0
 
 
-def probabilities(criterion: Criterion, seen: Observation) -> Probabilities:
+def probabilities(criterion: Question, seen: Observation) -> Probabilities:
     sides = 0.5 if criterion.one_sided else 1.0
     supported, refuted = (sides * seen.p_in(rule.pieces) for rule in (criterion.claimed, criterion.refuted))
     side, null = criterion.side, criterion.null
@@ -74,7 +94,7 @@ def probabilities(criterion: Criterion, seen: Observation) -> Probabilities:
     return Probabilities(supported, min(refuted, opposite, negligible), min(direction, supported), opposite, negligible)
 
 
-def outcome(criterion: Criterion, seen: Observation, p: Probabilities, alpha: float = ALPHA) -> tuple[str, str]:
+def outcome(criterion: Question, seen: Observation, p: Probabilities, alpha: float = ALPHA) -> tuple[str, str]:
     """Verdict and reading."""
     if p.supported <= alpha:
         return SUPPORTED, ""
@@ -85,7 +105,7 @@ def outcome(criterion: Criterion, seen: Observation, p: Probabilities, alpha: fl
     return OPEN, _why_open(criterion, seen)
 
 
-def _why_refuted(criterion: Criterion, seen: Observation, p: Probabilities, alpha: float) -> str:
+def _why_refuted(criterion: Question, seen: Observation, p: Probabilities, alpha: float) -> str:
     if criterion.test == "no_worse":
         return "worse"
     if criterion.test == "equivalence":
@@ -97,13 +117,13 @@ def _why_refuted(criterion: Criterion, seen: Observation, p: Probabilities, alph
     return "opposite" if p.opposite <= alpha else _size(criterion, seen) or "smaller"
 
 
-def _why_open(criterion: Criterion, seen: Observation) -> str:
+def _why_open(criterion: Question, seen: Observation) -> str:
     """Too noisy, if the truth could lie in a region that decides; else it surely does not, and more seeds would not help."""
     reached = any(low < seen.high and seen.low < high for low, high in deciding_regions(criterion))
     return TOO_NOISY if reached else BETWEEN
 
 
-def _size(criterion: Criterion, seen: Observation) -> str | None:
+def _size(criterion: Question, seen: Observation) -> str | None:
     """Smaller or larger than what is claimed; None if the interval meets that. Below a null, more negative is larger."""
     low, high = (min(low for low, _ in criterion.claimed.pieces), max(high for _, high in criterion.claimed.pieces))
     if seen.high < low:

@@ -2,13 +2,12 @@
 
 import math
 
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED, deciding_regions, favours
-from folklore.harness.spec import Criterion
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED, Question, deciding_regions, favours
 from folklore.harness.statistics.intervals import Observation
 from folklore.harness.statistics.seeds import MOST_ADVISED_SEEDS, seeds_needed
 
 
-def turns_open_at(criterion: Criterion, verdict: str, low: float, high: float) -> float | None:
+def turns_open_at(criterion: Question, verdict: str, low: float, high: float) -> float | None:
     """The bound at which a criterion that is supported or refuted would turn open: the end of its interval that lies next to
     the bound of the region that it lies in; None where no region's bound decides."""
     rule = {SUPPORTED: criterion.claimed, REFUTED: criterion.refuted}.get(verdict)
@@ -22,7 +21,7 @@ def turns_open_at(criterion: Criterion, verdict: str, low: float, high: float) -
     return min(ends)[1] if ends else None
 
 
-def what_would_settle(seen: Observation, criterion: Criterion, alpha: float, parts: int = 1, refuted: bool = False) -> str:
+def what_would_settle(seen: Observation, criterion: Question, alpha: float, parts: int = 1, refuted: bool = False) -> str:
     """How many more seeds would decide at the same estimate and spread, or why none would. parts: how many are tested on its
     workload; one alone refutes the claim at alpha over all of them. refuted: it does so at alpha already."""
     regions = [each for each in deciding_regions(criterion) if not (refuted and favours(criterion, each))]

@@ -1,0 +1,295 @@
+"""What is wrong with runs before they are judged: repeated, mixed up, cut short, selected.
+
+Each finding is a line with a count and its consequence. What is surely wrong is left out, what may be wrong is said.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from folklore.harness.external.runs import Runs
+from folklore.harness.external.table import Problem
+
+# A curve of so many values is nobody else's; fewer values may agree by chance unless the run's name agrees, too.
+LEAST_CURVE, LEAST_VALUES = 5, 3
+# Levels of a column that share a name and differ by more than this, without overlap, are two things; by more, two units.
+OTHER_MODEL, OTHER_UNIT = 1.5, 10.0
+# A jump between two rows of a run by at least so much, with no more than so much spread on either side, is a change of units.
+UNIT_JUMP, STEADY = 30.0, 3.0
+# Runs that stop before this share of where most runs of their arm stop did not finish.
+FINISHED, MOST_OF_ARM = 0.95, 0.6
+# Curves whose second differences are so many times smaller than another arm's were smoothed.
+SMOOTHER, LEAST_SMOOTHED = 5.0, 20
+SETTINGS = {
+    "lr",
+    "learning_rate",
+    "peak_lr",
+    "max_lr",
+    "base_lr",
+    "weight_decay",
+    "wd",
+    "batch_size",
+    "bs",
+    "warmup",
+    "dropout",
+}
+SETTINGS |= {"warmup_steps", "momentum", "beta1", "beta2", "width", "depth", "hidden_size", "num_layers", "n_layers", "epochs"}
+PREFIX = "column "
+# A column of more values tells runs apart, not kinds of runs.
+MOST_LEVELS = 50
+
+Checked = tuple[pd.DataFrame, Problem | None]
+
+
+def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = ()) -> Runs:
+    """The runs that can be judged, with what was found wrong. factors: columns that the claims tell apart; arms: those that they
+    speak of, none: all."""
+    for check in (_repeated, _two_things, _unit_changes, _unfinished):
+        frame, found = check(runs, factors)
+        if len(frame) == 0:
+            continue  # if nothing would be left, the finding says so and the runs stay
+        runs = replace(runs, frame=frame)
+        runs = runs.with_problems(found) if found else runs
+    told = list(_alike(runs, factors, arms))
+    of_claims = replace(runs, frame=runs.frame[runs.frame["arm"].isin(arms)]) if arms else runs
+    if len(of_claims.frame):
+        told += [problem for look in LOOKS for problem in look(of_claims, factors)]
+    return runs.with_problems(*told)
+
+
+# --- left out
+
+
+def _repeated(runs: Runs, factors: Sequence[str]) -> Checked:
+    """The same run twice, in another export or under another name: the first counts."""
+    keys = _signatures(runs, factors)
+    again = keys[keys.duplicated(["arm", "task", *_mine(keys, "sure")])]
+    if again.empty:
+        return runs.frame, None
+    frame = runs.frame[~runs.frame["run"].isin(again["run"])]
+    names = tuple(again["shown"].unique()[:3])
+    return frame, Problem("runs that are there twice", len(again), "counted once", names)
+
+
+def _mine(keys: pd.DataFrame, prefix: str) -> list[str]:
+    return [each for each in keys if str(each).startswith(prefix)]
+
+
+def _signatures(runs: Runs, factors: Sequence[str]) -> pd.DataFrame:
+    """A row a run: what it agrees in with another only if it is the same run. A long curve is enough; else its name or
+    seed and the factors have to agree, too."""
+    grouped = runs.frame.groupby("run", sort=False)
+    rows = grouped.first()[["arm", "task", "seed", "name", *factors]].reset_index()
+    values = runs.frame["value"].round(12)
+    points = pd.DataFrame({"step": runs.frame["step"], "value": values})
+    hashed = pd.util.hash_pandas_object(points, index=False).groupby(runs.frame["run"], sort=False)
+    rows["sure curve"] = hashed.agg(lambda each: hash(tuple(each))).to_numpy()
+    long = grouped["value"].nunique().to_numpy() >= LEAST_CURVE
+    parts = [rows[each] for each in ("name", "seed", *factors)]
+    identity = ["/".join(map(str, each)) for each in zip(*parts, strict=True)]
+    nameless = (rows["name"].isna() & rows["seed"].isna()).to_numpy()
+    alone = np.arange(len(rows)).astype(str)
+    rows["sure identity"] = np.where(long, "", np.where(nameless, alone, identity))
+    rows["shown"] = rows["name"].fillna(rows["seed"]).fillna(rows["arm"]).astype(str)
+    return rows
+
+
+def _two_things(runs: Runs, factors: Sequence[str]) -> Checked:
+    """One name for two models, or for one model in two units: a group of runs falls apart by the levels of another column."""
+    final = runs.final()
+    columns = [each for each in final if str(each).startswith(PREFIX) and _is_level(final[each])]
+    mixed: dict[str, list[tuple[object, ...]]] = {}
+    ratios = []
+    keys = ["arm", "task", *factors]
+    for column in columns:
+        for key, part in final.groupby(keys, sort=False, dropna=False):
+            ratio = _apart(part, str(column))
+            if ratio > OTHER_MODEL:
+                mixed.setdefault(str(column), []).append(key)
+                ratios.append(ratio)
+    if not mixed:
+        return runs.frame, None
+    column = max(mixed, key=lambda each: len(mixed[each]))
+    names = sorted({(str(arm), str(task)) for arm, task, *_ in mixed[column]})
+    out = pd.MultiIndex.from_frame(runs.frame[["arm", "task"]]).isin(names)
+    shown = tuple(dict.fromkeys(task or arm for arm, task in names))
+    plain = column.removeprefix(PREFIX)
+    what = "names that stand for values in two units" if max(ratios) > OTHER_UNIT else "names that stand for two things"
+    return runs.frame[~out], Problem(
+        what, len(names), f"left out; {plain} tells them apart: choose with --where {plain}=…", shown[:5]
+    )
+
+
+def _is_level(column: pd.Series) -> bool:
+    return not is_numeric_dtype(column) and 1 < column.nunique() <= MOST_LEVELS
+
+
+def _apart(part: pd.DataFrame, column: str) -> float:
+    """By which factor the medians of two neighbouring levels differ, if their values do not overlap; 1 if none do."""
+    levels = [
+        each["value"] for _, each in part.groupby(column, sort=False) if len(each) >= LEAST_VALUES and each["value"].min() > 0
+    ]
+    levels.sort(key=lambda each: float(each.median()))
+    gaps = [float(b.median() / a.median()) for a, b in pairwise(levels) if a.max() < b.min()]
+    return max(gaps, default=1.0)
+
+
+def _unit_changes(runs: Runs, factors: Sequence[str]) -> Checked:
+    """Runs whose values jump by a factor in mid-series and stay there: 0.97 becomes 97."""
+    out = [run for run, part in runs.frame.groupby("run", sort=False)["value"] if _jumps(part.to_numpy(float))]
+    if not out:
+        return runs.frame, None
+    consequence = "left out; convert the values, or keep the rows of one unit with --where"
+    return runs.frame[~runs.frame["run"].isin(out)], Problem("runs whose units change in mid-series", len(out), consequence)
+
+
+def _jumps(values: np.ndarray) -> bool:
+    size = np.abs(values)
+    if len(size) < 2 * LEAST_VALUES or not np.all(np.isfinite(size)) or not np.all(size > 0):
+        return False
+    place = int(np.argmax(np.abs(np.diff(np.log(size))))) + 1
+    before, after = size[max(0, place - 5) : place], size[place : place + 5]
+    if min(len(before), len(after)) < LEAST_VALUES:
+        return False
+    ratio = np.median(after) / np.median(before)
+    return bool(max(ratio, 1 / ratio) > UNIT_JUMP and all(each.max() / each.min() < STEADY for each in (before, after)))
+
+
+def _unfinished(runs: Runs, factors: Sequence[str]) -> Checked:
+    """Runs that stop long before most of their arm do, and did not diverge."""
+    final = runs.final()
+    usual = final.groupby(["arm", "task"])["step"].transform(lambda each: each.mode().max() if each.notna().any() else np.nan)
+    sharing = (final["step"] == usual).groupby([final["arm"], final["task"]]).transform("mean")
+    short = (final["step"] < FINISHED * usual) & (sharing >= MOST_OF_ARM) & np.isfinite(final["value"])
+    if not short.any():
+        return runs.frame, None
+    names = tuple(final.loc[short, "arm"].unique()[:5])
+    consequence = "left out: their last value is not that of a finished run"
+    return runs.frame[~runs.frame["run"].isin(final.loc[short, "run"])], Problem(
+        "runs that stop before most of their arm do", int(short.sum()), consequence, names
+    )
+
+
+# --- said
+
+
+def _alike(runs: Runs, factors: Sequence[str], arms: Sequence[str]) -> Iterator[Problem]:
+    """Arms, and tasks, whose runs are the same; of arms, those that claims speak of."""
+    for column, what in (("arm", "arms"), ("task", "tasks")):
+        beside = [each for each in ("arm", "task") if each != column]
+        curves = runs.frame.groupby(column, sort=False)
+        if curves.ngroups < 2 or curves.ngroups > 2000:
+            continue
+        prints = {}
+        for name, part in curves:
+            rows = part[[*beside, "step", "value", *factors]].sort_values([*beside, "step", "value"])
+            if part["value"].nunique() >= LEAST_VALUES:
+                prints.setdefault(hash(tuple(pd.util.hash_pandas_object(rows, index=False))), []).append(str(name))
+        twins = [names for names in prints.values() if len(names) > 1]
+        if column == "arm" and arms:
+            twins = [names for names in twins if {*names} & {*arms}]
+        if twins:
+            shown = tuple(" = ".join(names) for names in twins[:5])
+            yield Problem(f"{what} whose runs are identical", sum(map(len, twins)), "a comparison of them means nothing", shown)
+
+
+def _diverged(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    final = runs.final()
+    bad = final[~np.isfinite(final["value"])]
+    if len(bad):
+        names = tuple(f"{arm}: {count}" for arm, count in bad["arm"].value_counts().head(5).items())
+        yield Problem("runs that end in NaN or infinity", len(bad), "outcomes: they count with the worst value seen", names)
+
+
+def _lengths(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    """Arms that end at other steps than each other: their budgets differ."""
+    final = runs.final()
+    ends = final.groupby(["task", "arm"])["step"].median().dropna()
+    if ends.empty or (ends.groupby("task").max() <= 1.01 * ends.groupby("task").min()).all():
+        return
+    shown = tuple(f"{arm}: {step:g}" for (_, arm), step in list(ends.items())[:5])
+    consequence = "each is judged at its own end; METRIC at STEP compares at equal steps"
+    yield Problem("arms that train for another number of steps than others", len(ends), consequence, shown)
+
+
+def _single(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    counts = runs.final().groupby(["arm", "task", *factors], dropna=False).size()
+    alone = counts[counts == 1]
+    if len(alone):
+        arms = tuple(dict.fromkeys(str(each[0]) for each in alone.index))
+        yield Problem("arms with a single run", len(alone), "no verdict on them is firm", arms[:5])
+
+
+def _selected(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    """What a best of n leaves behind: a name, or an arm with far fewer runs than another."""
+    if {"best", "min", "max"} & set(runs.metric.lower().replace("/", "_").replace(".", "_").split("_")):
+        yield Problem("metrics that are a best", 1, "the best of several readings flatters noisy runs most", (runs.metric,))
+    counts = runs.final().groupby("arm").size()
+    few = counts[2 * counts <= counts.max()]
+    if len(few) and not runs.tuned and counts.max() >= LEAST_VALUES:
+        shown = tuple(f"{arm}: {count} of {counts.max()}" for arm, count in few.head(5).items())
+        yield Problem(
+            "arms with half as many runs as others or fewer", len(few), "if the best were kept, their mean flatters", shown
+        )
+
+
+def _settings(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    """Settings that differ within an arm: the runs differ by more than the seed."""
+    if runs.tuned:
+        return
+    final = runs.final()
+    varying = []
+    for column in (each for each in final if str(each).startswith(PREFIX)):
+        name = str(column).removeprefix(PREFIX)
+        if name.lower().split(".")[-1].split("/")[-1] in SETTINGS and name not in factors:
+            inside = final.groupby(["arm", "task", *factors], dropna=False)[column].nunique()
+            varying += [name] * bool((inside > 1).any())
+    if varying:
+        consequence = "an arm mixes them: add them to --arm, keep one with --where, or say --tuned"
+        yield Problem("settings that differ within an arm", len(varying), consequence, tuple(varying[:5]))
+
+
+def _smoothed(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    """Arms whose curves are much smoother than another's, or columns that say so."""
+    if "smooth" in runs.metric.lower() or "ema" in runs.metric.lower().replace("/", "_").split("_"):
+        yield Problem("curves that were smoothed", 1, "a smoothed end lags behind the run and hides its noise", (runs.metric,))
+        return
+    rough: dict[str, float] = {}
+    for arm, part in runs.frame.groupby("arm", sort=False):
+        curves = [each for _, each in part.groupby("run") if len(each) >= LEAST_SMOOTHED]
+        if curves and _cadence(curves[0]) == _cadence(runs.frame[runs.frame["run"] == runs.frame["run"].iloc[0]]):
+            rough[str(arm)] = float(np.median([_roughness(each["value"].to_numpy(float)) for each in curves]))
+    if not rough:
+        return
+    smooth = [arm for arm, value in rough.items() if SMOOTHER * value < max(rough.values())]
+    if smooth:
+        consequence = "if they were smoothed, their ends lag behind and hide noise; compare unsmoothed curves"
+        yield Problem("arms with far smoother curves than others", len(smooth), consequence, tuple(smooth[:5]))
+
+
+def _cadence(curve: pd.DataFrame) -> tuple[float, int]:
+    """The usual distance of rows in the later half, and how many there are: curves are compared that were read alike."""
+    later = curve["step"].to_numpy(float)[len(curve) // 2 :]
+    return float(np.median(np.diff(later))), len(curve)
+
+
+def _roughness(values: np.ndarray) -> float:
+    """The spread of second differences over the later half, relative to the level."""
+    later = values[len(values) // 2 :]
+    later = later[np.isfinite(later)]
+    return float(np.median(np.abs(np.diff(later, 2))) / max(float(np.median(np.abs(later))), 1e-300)) if len(later) > 4 else 0.0
+
+
+def _direction(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    if runs.better is None:
+        consequence = "< and > in a claim say it; diverged runs are counted by it (--minimize, --maximize)"
+        yield Problem("metrics of which it is unknown whether lower is better", 1, consequence, (runs.metric,))
+
+
+LOOKS: tuple[Callable[[Runs, Sequence[str]], Iterator[Problem]], ...] = (
+    _diverged, _lengths, _single, _selected, _settings, _smoothed, _direction,
+)  # fmt: skip

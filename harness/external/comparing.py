@@ -1,0 +1,114 @@
+"""Two arms on one task, or an arm against a number: the effect, and its verdict there."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from folklore.harness.errors import UserError
+from folklore.harness.external.claims import Question, RunClaim
+from folklore.harness.external.samples import Pair, Sample
+from folklore.harness.judging.outcomes import OPEN, outcome, probabilities
+from folklore.harness.statistics import ALPHA, LEVEL
+from folklore.harness.statistics.two_samples import (
+    Effect,
+    NoSpreadError,
+    Spread,
+    against,
+    difference,
+    relative_difference,
+)
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """How samples are compared. paired: None: if the arms share seeds. deviation: between runs, known from elsewhere.
+    step_worth: what a further step takes off the metric, for arms that end at different steps."""
+
+    paired: bool | None = None
+    deviation: float | None = None
+    step_worth: float | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is seen on one task, or at one size. effect: None without a spread; then estimate alone is known."""
+
+    name: str
+    verdict: str
+    reading: str
+    estimate: float
+    effect: Effect | None
+    runs: tuple[int, int]
+    method: str
+
+
+def question_of(claim: RunClaim, given: Sequence[Pair]) -> Question:
+    """Percentage points are hundredths where the metric is a share."""
+    if claim.points and all(float(np.max(np.abs(each.values))) <= 1 for pair in given for each in (pair.arm, pair.other)):
+        assert claim.size is not None
+        return replace(claim, size=claim.size / 100).question
+    return claim.question
+
+
+def compared(claim: RunClaim, pair: Pair, how: Assumptions, shared: Spread | None, question: Question) -> Part:
+    x, y = _at_equal_steps(pair, how.step_worth)
+    runs, plain = (len(x), len(y)), _plain_difference(x, y, claim.relative)
+    try:
+        effect, method = _effect(x, y, pair, how, shared, claim.relative, level_of(question))
+    except NoSpreadError:
+        return Part(pair.task, OPEN, "too noisy", plain, None, runs, "one run against one")
+    return Part(pair.task, *verdict_of(question, effect), effect.estimate, effect, runs, method)
+
+
+def _at_equal_steps(pair: Pair, step_worth: float | None) -> tuple[Any, Any]:
+    """The arm's values as if it had trained for as many steps as the other."""
+    if step_worth is None:
+        return pair.arm.values, pair.other.values
+    steps = float(np.mean(pair.other.stops) - np.mean(pair.arm.stops))
+    return pair.arm.values - step_worth * steps, pair.other.values
+
+
+def _effect(
+    x: Any, y: Any, pair: Pair, how: Assumptions, shared: Spread | None, relative: bool, level: float
+) -> tuple[Effect, str]:
+    """With the spread of the samples themselves, of all arms if one has a single run, or one known from elsewhere."""
+    spread, method = None, "paired by seed" if pair.paired else "independent runs (Welch)"
+    if how.deviation is not None:
+        spread, method = Spread(how.deviation), "standard deviation given"
+    elif not pair.paired and min(len(x), len(y)) < 2:
+        if shared is None:
+            raise NoSpreadError
+        spread, method = shared, f"a single run; standard deviation of all arms ({shared.freedom:g} degrees of freedom)"
+    compare = relative_difference if relative else difference
+    try:
+        return compare(x, y, pair.paired and spread is None, spread, level), method
+    except NoSpreadError:
+        raise
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def _plain_difference(x: Any, y: Any, relative: bool) -> float:
+    gap, base = float(np.mean(x) - np.mean(y)), abs(float(np.mean(y)))
+    return gap if not relative else gap / base if base else math.inf
+
+
+def against_number(claim: RunClaim, task: str, arm: Sample) -> Part:
+    assert isinstance(claim.other, float)
+    question, runs = claim.question, (len(arm), 0)
+    try:
+        effect = against(arm.values, claim.other, relative=claim.relative, level=level_of(question))
+    except NoSpreadError:
+        return Part(task, OPEN, "too noisy", float(arm.values[0] - claim.other), None, runs, "one run")
+    return Part(task, *verdict_of(question, effect), effect.estimate, effect, runs, "one sample (Student)")
+
+
+def level_of(question: Question) -> float:
+    return 1 - 2 * ALPHA if question.one_sided else LEVEL
+
+
+def verdict_of(question: Question, effect: Effect) -> tuple[str, str]:
+    return outcome(question, effect, probabilities(question, effect))

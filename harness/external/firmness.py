@@ -1,0 +1,66 @@
+"""Whether a verdict on runs is firm: every other reasonable reading of the same runs gives it, too."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from folklore.harness.external.claims import RunClaim
+from folklore.harness.external.comparing import Assumptions, compared, level_of, question_of, verdict_of
+from folklore.harness.external.judged import Judged, judge_pairs
+from folklore.harness.external.samples import Pair
+from folklore.harness.judging.outcomes import DECIDED
+from folklore.harness.statistics.pooling import random_effects
+from folklore.harness.statistics.two_samples import Spread
+
+QUARTERS = {"bounds a quarter nearer": 0.75, "bounds a quarter further": 1.25}
+
+
+def why_fragile(
+    claim: RunClaim, judged: Judged, given: Sequence[Pair], how: Assumptions, shared: Spread | None
+) -> Iterator[str]:
+    """Every other reasonable reading of the same runs under which the verdict would be another."""
+    if judged.verdict not in DECIDED:
+        return
+    for name, verdict in _other_readings(claim, given, how, shared):
+        if verdict != judged.verdict:
+            yield f"{verdict} {name}"
+    question = question_of(claim, given)
+    for name, by in QUARTERS.items() if claim.size else ():
+        other = judge_pairs(claim, given, how, shared, question.moved(by)).verdict
+        if other != judged.verdict:
+            yield f"{other} with {name}"
+    if any("single run" in each.method for each in judged.parts):
+        yield "an arm with a single run borrows its spread from the others"
+
+
+def _other_readings(
+    claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None
+) -> Iterator[tuple[str, str]]:
+    def verdict(other: Sequence[Pair]) -> str:
+        return judge_pairs(claim, other, how, shared, question_of(claim, given)).verdict
+
+    if any(each.paired for each in given):
+        yield "if the runs are not paired", verdict([each.unpaired() for each in given])
+    if any(each.arm.diverged.any() or each.other.diverged.any() for each in given):
+        finished = [each.finished() for each in given]
+        if all(len(each.arm) and len(each.other) for each in finished):
+            yield "without the runs that diverged", verdict(finished)
+    effects = [each.effect for each in (compared(claim, pair, how, shared, claim.question) for pair in given) if each.effect]
+    if len(effects) > 2 and claim.quantifier == "average":
+        yield (
+            "for tasks of which these are a sample",
+            verdict_of(claim.question, random_effects(effects, level_of(claim.question)))[0],
+        )
+    yield from _without_any_run(given, verdict)
+
+
+def _without_any_run(given: Sequence[Pair], verdict: Callable[[Sequence[Pair]], str]) -> Iterator[tuple[str, str]]:
+    """The most telling run of each arm left out: with it the verdict changes first."""
+    for place, pair in enumerate(given):
+        for of_other, side in ((False, pair.arm), *(((True, pair.other),) if not pair.paired else ())):
+            if len(side) <= 2:
+                continue
+            for index in {int(np.argmin(side.values)), int(np.argmax(side.values))} if not pair.paired else range(len(side)):
+                others = [*given[:place], pair.without(index, of_other), *given[place + 1 :]]
+                label = f"seed {side.seeds[index]}" if side.seeds[index] else f"the run that ended at {side.values[index]:.4g}"
+                yield f"without {label}" + f" on {pair.task}" * bool(pair.task and len(given) > 1), verdict(others)

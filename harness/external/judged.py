@@ -1,0 +1,183 @@
+"""What becomes of a claim over all tasks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from folklore.harness.external.claims import Question, RunClaim
+from folklore.harness.external.comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
+from folklore.harness.external.samples import Pair
+from folklore.harness.external.wording import SIDES, sentence
+from folklore.harness.judging.combining import SOME_WORKLOADS, combined
+from folklore.harness.judging.outcomes import DECIDED, OPEN, probabilities
+from folklore.harness.judging.sentences import Sentence
+from folklore.harness.judging.settling import what_would_settle
+from folklore.harness.judging.verdict import Finding
+from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.pooling import average, heterogeneity
+from folklore.harness.statistics.two_samples import Effect, Spread
+
+# A verdict that rests on fewer runs in an arm is never firm.
+LEAST_RUNS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """One claim.
+
+    estimate, low, high: of the effect in `unit` ('relative': a share of the other arm; else the metric's own); None if there is
+    no number for all tasks together. smallest_visible: the effect that such runs show in four of five repetitions. fragile: why
+    a verdict that decides is not firm. notes: what else a reader should know. tuned: the curves of both arms (tuned.py).
+    """
+
+    claim: RunClaim
+    verdict: str
+    reading: str
+    unit: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p: float
+    level: float
+    parts: tuple[Part, ...]
+    reason: str
+    settling: str = ""
+    smallest_visible: float | None = None
+    fragile: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    tuned: tuple[Any, ...] = ()
+
+    @property
+    def firm(self) -> bool:
+        return self.verdict in DECIDED and not self.fragile
+
+    @property
+    def strength(self) -> str:
+        return "" if self.verdict not in DECIDED else "firm" if self.firm else "fragile"
+
+    @property
+    def answer(self) -> Sentence:
+        """What was seen, with its number and interval."""
+        return sentence(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        numbers = (
+            "verdict",
+            "reading",
+            "estimate",
+            "low",
+            "high",
+            "unit",
+            "p",
+            "level",
+            "smallest_visible",
+            "reason",
+            "settling",
+        )
+        parts = [
+            {"task": each.name, "verdict": each.verdict, "reading": each.reading, "estimate": each.estimate,
+             "low": each.effect and each.effect.low, "high": each.effect and each.effect.high, "runs": list(each.runs),
+             "method": each.method}
+            for each in self.parts
+        ]  # fmt: skip
+        told = {name: getattr(self, name) for name in numbers}
+        beside = {
+            "strength": self.strength,
+            "fragile": list(self.fragile),
+            "notes": list(self.notes),
+            "answer": str(self.answer),
+        }
+        return {"claim": self.claim.text, **told, **beside, "parts": parts}
+
+
+def judge_pairs(
+    claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question | None = None
+) -> Judged:
+    question = question or question_of(claim, given)
+    parts = [compared(claim, pair, how, shared, question) for pair in given]
+    return together(claim, parts, tuple(notes_on(given, parts)), question)
+
+
+def _finding(part: Part, question: Question) -> Finding:
+    effect = part.effect
+    p = probabilities(question, effect) if effect else None
+    return Finding(
+        name=part.name, unit="", verdict=part.verdict, reading=part.reading, estimate=part.estimate, low=None, high=None,
+        seeds=min(part.runs), p_supported=p.supported if p else 1.0, p_refuted=p.refuted if p else 1.0,
+        p_direction=p.direction if p else 1.0, reason="", panel=part.name,
+    )  # fmt: skip
+
+
+def together(claim: RunClaim, parts: Sequence[Part], notes: tuple[str, ...], question: Question | None = None) -> Judged:
+    """Over all tasks. What tasks say decisively differently has no number in common."""
+    question = question or claim.question
+    findings = [_finding(each, question) for each in parts]
+    over = combined(findings, "most" if claim.quantifier == "average" else claim.quantifier)
+    effects = [each.effect for each in parts if each.effect is not None]
+    apart = over.reading == SOME_WORKLOADS
+    if claim.quantifier != "average" or apart:
+        p = 1.0 if over.verdict == OPEN else over.p
+        return _judged(claim, question, parts, over.verdict, over.reading, None, p, notes)
+    if not effects:
+        return _judged(claim, question, parts, OPEN, "too noisy", None, 1.0, notes)
+    mean = effects[0] if len(effects) == 1 else average(effects, level_of(question))
+    if len(effects) < len(parts):
+        notes = (*notes, f"{len(parts) - len(effects)} tasks have one run an arm and do not count")
+    if len(effects) > 1:
+        notes = (*notes, *_of_many_tasks(effects, question))
+    verdict, reading = verdict_of(question, mean)
+    return _judged(claim, question, parts, verdict, reading, mean, _p_of(question, mean, verdict), notes)
+
+
+def _of_many_tasks(effects: Sequence[Effect], question: Question) -> Iterator[str]:
+    p = heterogeneity(effects)
+    if p <= ALPHA:
+        yield f"the effect differs between tasks (Cochran's Q: p = {p:.2g}), so the average is one of these tasks alone"
+
+
+def _p_of(question: Question, effect: Effect, verdict: str) -> float:
+    """Of the verdict; of one that decides nothing, that of the direction."""
+    p = probabilities(question, effect)
+    return {"supported": p.supported, "refuted": p.refuted, "partly": p.direction}.get(verdict, p.direction)
+
+
+def _judged(
+    claim: RunClaim, question: Question, parts: Sequence[Part], verdict: str, reading: str, mean: Effect | None, p: float,
+    notes: tuple[str, ...],
+) -> Judged:  # fmt: skip
+    few = min(min(each for each in part.runs if each) for part in parts)
+    fragile = (f"an arm has {few} run{'s' * (few > 1)}",) if few < LEAST_RUNS else ()
+    only = parts[0].estimate if len(parts) == 1 else None
+    settling = ""
+    if verdict == OPEN and mean is not None:
+        settling = what_would_settle(mean, question, ALPHA).replace("seed", "run")
+    elif verdict == OPEN and mean is None and few == 1:
+        settling = "run each arm with at least 3 seeds"
+    return Judged(
+        claim=claim, verdict=verdict, reading=reading, unit="relative" if claim.relative else "",
+        estimate=mean.estimate if mean else only, low=mean.low if mean else None, high=mean.high if mean else None, p=p,
+        level=level_of(question), parts=tuple(parts), reason=_reason(verdict, reading, parts), settling=settling,
+        smallest_visible=mean.smallest_visible if mean else None, fragile=fragile, notes=notes,
+    )  # fmt: skip
+
+
+def _reason(verdict: str, reading: str, parts: Sequence[Part]) -> str:
+    if reading == SOME_WORKLOADS:
+        sides = {
+            side: [each.name for each in parts if each.verdict in words] for side, words in SIDES.items() if side != "open"
+        }
+        return "; ".join(f"{side} on {', '.join(names)}" for side, names in sides.items() if names)
+    if verdict == OPEN and all(each.effect is None for each in parts):
+        return "one run against one: nothing tells the effect from noise"
+    return ""
+
+
+def notes_on(given: Sequence[Pair], parts: Sequence[Part]) -> Iterator[str]:
+    for name, samples in (("arm", [each.arm for each in given]), ("other", [each.other for each in given])):
+        diverged = sum(int(np.sum(each.diverged)) for each in samples)
+        if diverged:
+            yield f"{diverged} of {sum(map(len, samples))} runs of the {name} arm diverged and count with the worst value seen"
+    if any(len(set(map(float, each.values))) == 1 < len(each) for pair in given for each in (pair.arm, pair.other)):
+        yield "all runs of an arm agree to the last digit: is the seed used?"

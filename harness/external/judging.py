@@ -1,0 +1,165 @@
+"""Claims about runs that others trained, judged: verdict, interval, p value, what such runs could have shown, what would settle
+it.
+
+The rules are those of studies (judging/outcomes.py): an interval inside the region claimed supports, one inside the region that
+refutes refutes. A verdict is firm if it survives the correction over all claims judged together, leaving out any run, the other
+reasonable readings of the same runs, and bounds moved by a quarter; and if no arm has fewer than three runs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.external.checks import checked
+from folklore.harness.external.claims import RunClaim, read_claims
+from folklore.harness.external.comparing import Assumptions, against_number
+from folklore.harness.external.compute_saved import compute_saved
+from folklore.harness.external.firmness import why_fragile
+from folklore.harness.external.judged import Judged, judge_pairs, together
+from folklore.harness.external.laws import judge_law
+from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.runs import Runs, runs_of
+from folklore.harness.external.samples import pairs, read_values, sample
+from folklore.harness.external.sizes import over_sizes
+from folklore.harness.external.table import Problem
+from folklore.harness.external.tuned import judge_tuned
+from folklore.harness.judging.outcomes import DECIDED
+from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.two_samples import pooled_spread
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """claims: lines (claims.py). compare: an arm that all others are compared with, instead. by: what counts as a difference
+    there, in percent of that arm ('1%') or in the metric's unit ('0.02')."""
+
+    claims: tuple[str, ...] = ()
+    compare: str | None = None
+    by: str | None = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    how: Assumptions = field(default_factory=Assumptions)
+
+
+@dataclass(frozen=True)
+class JudgedRuns:
+    """runs: of each metric, as they were judged; problems: of all of them."""
+
+    runs: tuple[Runs, ...]
+    claims: tuple[Judged, ...]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(dict.fromkeys(problem for each in self.runs for problem in each.problems))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "sources": list(self.runs[0].sources),
+            "formats": list(self.runs[0].formats),
+            "read": [_read(each) for each in self.runs],
+            "problems": [vars(each) for each in self.problems],
+            "claims": [each.to_dict() for each in self.claims],
+        }
+
+
+def _read(runs: Runs) -> dict[str, Any]:
+    columns = {role: {"column": column, "told_by": runs.told_by[role]} for role, column in runs.roles.items()}
+    final = runs.final()
+    return {
+        "metric": runs.metric,
+        "better": runs.better,
+        "columns": columns,
+        "runs": len(final),
+        "arms": {str(arm): int(count) for arm, count in final["arm"].value_counts(sort=False).items()},
+        "tasks": [each for each in runs.tasks if each],
+    }
+
+
+def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
+    """Reads, checks and judges. Raises UserError for a source that cannot be read, an open question, or a bad claim."""
+    claims = read_claims(options.claims, options.reading.columns.get("metric"))
+    if not claims and options.compare is None:
+        raise UserError("nothing to judge: add --claim 'METRIC: B < A by 1%', --claims FILE.yaml or --compare ARM")
+    if options.compare is not None:
+        runs = _runs(sources, options.reading, [], (options.compare,))
+        claims += list(_comparisons(runs, options.compare, options.by))
+        return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how) for each in claims])))
+    read: dict[str, Runs] = {}
+    judged = []
+    for claim in claims:
+        if claim.metric not in read:
+            same = [each for each in claims if each.metric == claim.metric]
+            arms = tuple(arm for each in same for arm in each.arms)
+            read[claim.metric] = _runs(sources, options.reading, same, arms)
+        judged.append(_judge(read[claim.metric], claim, options.how))
+    return JudgedRuns(tuple(read.values()), tuple(corrected(judged)))
+
+
+def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
+    factors = tuple(dict.fromkeys(each.factor for each in claims if each.factor))
+    compares = not claims or any(each.arms for each in claims)
+    columns = {**({"metric": claims[0].metric} if claims else {}), **reading.columns}
+    named = () if len(arms) < 2 else arms  # of one arm all others are compared with it
+    return checked(
+        runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares)), factors, named
+    )
+
+
+def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
+    """Every other arm against this one, in the direction that is better."""
+    if arm not in runs.arms:
+        raise unknown("arm", arm, runs.arms)
+    if runs.better is None:
+        raise UserError(f"is a lower or a higher {runs.metric} better? Say --minimize or --maximize")
+    if len(runs.arms) < 2:
+        raise UserError(f"--compare {arm}: it is the only arm; name the column that holds the arms with --arm")
+    sign = "<" if runs.better == "lower" else ">"
+    lines = [f"'{runs.metric}': '{each}' {sign} '{arm}'" + (f" by {by}" if by else "") for each in runs.arms if each != arm]
+    yield from (replace(claim, metric=runs.metric) for claim in read_claims(lines))
+
+
+def _judge(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
+    judged = judge_claim(runs, claim, how)
+    saved = compute_saved(runs, claim)
+    return replace(judged, notes=(*judged.notes, saved)) if saved else judged
+
+
+def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
+    """One claim. Raises UserError for arms, columns and steps that are not there."""
+    if claim.law is not None:
+        return judge_law(runs, claim)
+    values = read_values(runs, claim)
+    if isinstance(claim.other, float):
+        return together(claim, [against_number(claim, task, sample(part)) for task, part in _of_arm(values, claim)], ())
+    if claim.factor:
+        return over_sizes(runs, claim, how)
+    given = list(pairs(values, claim, how.paired))
+    if not given:
+        raise UserError(f"claim '{claim.text}': no task has runs of both arms; compare arms that share one")
+    if runs.tuned:
+        return judge_tuned(claim, given)
+    shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
+    judged = judge_pairs(claim, given, how, shared)
+    return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
+
+
+def _of_arm(values: pd.DataFrame, claim: RunClaim) -> Iterator[tuple[str, pd.DataFrame]]:
+    if claim.arm not in set(values["arm"]):
+        raise unknown("arm", claim.arm, values["arm"].unique())
+    yield from ((str(task), part) for task, part in values[values["arm"] == claim.arm].groupby("task", sort=False))
+
+
+def corrected(judged: Sequence[Judged]) -> list[Judged]:
+    """With what does not survive Benjamini and Hochberg's procedure over all claims judged together called fragile."""
+    decided = sorted((each.p, index) for index, each in enumerate(judged) if each.verdict in DECIDED)
+    survive: set[int] = set()
+    for rank, (p, _) in enumerate(decided, start=1):
+        if p <= ALPHA * rank / len(judged):
+            survive = {index for _, index in decided[:rank]}
+    told = f"one of {len(judged)} claims judged together, and too weak for that (Benjamini–Hochberg)"
+    return [
+        replace(each, fragile=(*each.fragile, told)) if each.verdict in DECIDED and index not in survive else each
+        for index, each in enumerate(judged)
+    ]

@@ -1,0 +1,132 @@
+"""Laws: does a metric follow a curve of one column, on each task?
+
+hyperbola: y = E (1 + x / x_crit), a straight line in x whose intercept and slope are positive: samples to a loss against the
+batch size (McCandlish et al. 2018, equation 2.11). power law: y = A x^k. What is judged is the root mean square of the
+logarithm's residuals of the means at each x; its interval is a bootstrap over the runs at each x.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from folklore.harness.errors import UserError
+from folklore.harness.external.claims import RunClaim
+from folklore.harness.external.comparing import Part
+from folklore.harness.external.judged import Judged, together
+from folklore.harness.external.runs import Runs
+from folklore.harness.external.samples import read_values
+from folklore.harness.judging.outcomes import outcome, probabilities
+from folklore.harness.statistics.intervals import Numbers
+from folklore.harness.statistics.two_samples import Effect
+
+RESAMPLES, LEAST_SIZES, LEAST_RUNS = 400, 3, 2
+# Points of a grid on either side of its centre, and how often a finer one is laid.
+GRID, ROUNDS = 30, 5
+
+
+@dataclass(frozen=True)
+class Fit:
+    """parameters: E and x_crit, or A and k. residual: root mean square of ln(y / fit)."""
+
+    parameters: tuple[float, float]
+    residual: float
+
+
+def fitted(law: str, x: Numbers, y: Numbers) -> Fit:
+    """Least squares of the logarithm; x, y [n] above 0."""
+    first, second = _parameters(law, x, y[None])
+    return Fit((float(first[0]), float(second[0])), float(_missed(law, x, y[None])[0]))
+
+
+def _parameters(law: str, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
+    """Of every row of y [r, n]: two arrays [r]."""
+    if law == "power law":
+        slope, level = np.polyfit(np.log(x), np.log(y).T, 1)
+        return np.exp(level), slope
+    critical = np.exp(_log_critical(x, y))
+    return np.exp(np.mean(np.log(y) - np.log1p(x / critical[:, None]), axis=1)), critical
+
+
+def _log_critical(x: Numbers, y: Numbers) -> Numbers:
+    """ln x_crit for every row of y [r, n]: the best of a grid, which is laid ever finer about it."""
+    low, high = math.log(x.min() / 1e3), math.log(x.max() * 1e4)
+    centre, step = np.full((len(y), 1), (low + high) / 2), (high - low) / (2 * GRID)
+    for _ in range(ROUNDS):
+        tried = centre + step * np.arange(-GRID, GRID + 1)  # [r, g]
+        left = np.log(y)[:, None] - np.log1p(x / np.exp(tried)[..., None])  # [r, g, n]
+        best = np.argmin(np.std(left, axis=2), axis=1)
+        centre, step = np.take_along_axis(tried, best[:, None], axis=1), 2 * step / GRID
+    return centre[:, 0]
+
+
+def _missed(law: str, x: Numbers, y: Numbers) -> Numbers:
+    """The root mean square of ln(y / fit) of every row of y [r, n]."""
+    first, second = (each[:, None] for each in _parameters(law, x, y))
+    fit = first * x**second if law == "power law" else first * (1 + x / second)
+    return np.asarray(np.sqrt(np.mean(np.log(y / fit) ** 2, axis=1)))
+
+
+def judge_law(runs: Runs, claim: RunClaim) -> Judged:
+    """On each task that has runs at three sizes or more. Raises UserError if none has."""
+    values = read_values(runs, claim)
+    found = list(_parts(values, claim))
+    if not found:
+        raise UserError(
+            f"claim '{claim.text}': no task has runs at {LEAST_SIZES} values of {claim.factor}, two at each; add runs"
+        )
+    parts, notes = zip(*found, strict=True)
+    return together(claim, parts, notes)
+
+
+def _parts(values: pd.DataFrame, claim: RunClaim) -> Iterator[tuple[Part, str]]:
+    for task, part in values.groupby("task", sort=False):
+        groups = _groups(part, claim)
+        if len(groups) >= LEAST_SIZES:
+            yield _part(str(task), groups, claim)
+
+
+def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
+    sizes = pd.to_numeric(part[claim.factor], errors="coerce")
+    fine = part[(sizes > 0) & (part["value"] > 0)]
+    grouped = fine.groupby(sizes[fine.index])["value"]
+    return {float(size): each.to_numpy(float) for size, each in grouped if len(each) >= LEAST_RUNS}
+
+
+def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> tuple[Part, str]:
+    assert claim.law is not None
+    x = np.array(list(groups))
+    fit = fitted(claim.law, x, np.array([each.mean() for each in groups.values()]))
+    effect = _residual(claim.law, x, list(groups.values()), fit)
+    question = claim.question
+    verdict, reading = outcome(question, effect, probabilities(question, effect))
+    runs = sum(len(each) for each in groups.values())
+    part = Part(task, verdict, reading, fit.residual, effect, (runs, runs), f"{claim.law} through {len(x)} sizes")
+    return part, f"{task + ': ' if task else ''}{_in_words(claim, fit)}"
+
+
+def _in_words(claim: RunClaim, fit: Fit) -> str:
+    first, second = fit.parameters
+    curve = (
+        f"{first:.4g} (1 + {claim.factor} / {second:.4g})"
+        if claim.law == "hyperbola"
+        else f"{first:.4g} {claim.factor}^{second:.3g}"
+    )
+    return f"{claim.metric} = {curve}, missed by {100 * fit.residual:.2g}%"
+
+
+def _residual(law: str, x: Numbers, groups: Sequence[Numbers], fit: Fit) -> Effect:
+    """The residual with an interval by the bootstrap over runs: percentiles about the estimate, and tails as its p values."""
+    generator = np.random.default_rng(0)
+    drawn = np.stack([generator.choice(each, (RESAMPLES, len(each))).mean(axis=1) for each in groups], axis=1)
+    missed = _missed(law, x, drawn)
+    low, high = (float(np.quantile(missed, each)) for each in (0.025, 0.975))
+    spread = float(np.std(missed))
+
+    def p_inside(lower: float, upper: float) -> float:
+        outside = max(np.mean(missed < lower), np.mean(missed > upper))
+        return float(min(1.0, 2 * max(outside, 1 / RESAMPLES)))
+
+    return Effect(fit.residual, min(low, fit.residual), max(high, fit.residual), LEAST_RUNS, p_inside, spread, freedom=math.inf)

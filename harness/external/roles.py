@@ -1,0 +1,280 @@
+"""Which column is the metric, the arm, the seed, the step: said by the user or the format, else guessed from names and content.
+
+A guess that could change the answer is none: if two columns would do, reading stops with the question.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from folklore.harness.errors import UserError, nearest, unknown
+from folklore.harness.external.table import FILE, SOURCE, Role
+
+# Names by which columns are known, the best first, in lower case and as the last part of a dotted or slashed name.
+NAMES: Mapping[Role, tuple[str, ...]] = {
+    "metric": (),  # METRIC_WORDS
+    "arm": (
+        "arm",
+        "method",
+        "treatment",
+        "variant",
+        "algorithm",
+        "algo",
+        "optimizer",
+        "optim",
+        "config_name",
+        "group",
+        "model",
+        "experiment",
+        "record",
+        "setting",
+        "condition",
+        "name",
+    ),
+    "seed": ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "fold"),
+    "step": ("step", "_step", "global_step", "steps", "iteration", "iter", "update", "tokens", "tokens_seen", "epoch"),
+    "task": ("task", "dataset", "data", "benchmark", "env", "environment", "game", "workload"),
+    "run": ("run_id", "run", "uuid", "run_name", "trial", "trial_id", "file", "id", "replicate", "rep", "repetition"),
+}
+_LOSSES = (
+    "loss",
+    "error",
+    "err",
+    "perplexity",
+    "ppl",
+    "nll",
+    "bpb",
+    "bpc",
+    "mse",
+    "mae",
+    "rmse",
+    "wer",
+    "cer",
+    "fid",
+    "regret",
+)
+LOWER = (*_LOSSES, "time", "seconds", "steps", "epochs", "samples", "tokens", "converge", "cost", "latency")
+HIGHER = (
+    "accuracy",
+    "acc",
+    "f1",
+    "auc",
+    "auroc",
+    "bleu",
+    "rouge",
+    "score",
+    "reward",
+    "return",
+    "precision",
+    "recall",
+    "map",
+    "iou",
+    "dice",
+    "r2",
+    "throughput",
+    "top1",
+    "top5",
+    "elo",
+    "winrate",
+    "success",
+)
+METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
+# Columns of one repetition each: val_loss_seed_3, seed3.
+_REPEATED = re.compile(r"^(?P<name>.*?)[_\-. /]?(?:seed|run|rep)[_\-=. ]?(?P<seed>\d+)$", re.IGNORECASE)
+# A seed in the name of a run or folder: adam_seed3, lr0.1-s2.
+SEED_IN_NAME = re.compile(r"[_\-./ ]?(?:seed|(?<![a-z])s)[_\-=]?(\d+)(?![\d.])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What the user said.
+
+    where: 'COLUMN=VALUE', rows to keep. arms: those that claims name; factors: columns that they name; compares: whether they
+    compare arms at all. tuned: every run of an arm has other hyperparameters; None: as the format says.
+    """
+
+    columns: Mapping[Role, str] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    compares: bool = True
+    better: str | None = None
+    tuned: bool | None = None
+
+
+def direction_of(metric: str) -> str | None:
+    """Whether lower or higher values of a metric are better, by its name; None if the name does not tell."""
+    words = _words(metric)
+    found = {"lower": words & {*LOWER}, "higher": words & {*HIGHER}}
+    if words & {"to", "until"} and found["lower"]:  # steps to an accuracy
+        return "lower"
+    told = [side for side, seen in found.items() if seen]
+    return told[0] if len(told) == 1 else None
+
+
+def _words(name: str) -> set[str]:
+    return {each for each in re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()) if each}
+
+
+def kept(frame: pd.DataFrame, where: Iterable[str]) -> pd.DataFrame:
+    """The rows that every COLUMN=VALUE holds of."""
+    for each in where:
+        column, equals, value = each.partition("=")
+        if not equals:
+            raise UserError(f"--where {each}: must be COLUMN=VALUE, for example --where optimizer=adam")
+        column = column_named(frame, column.strip(), "--where")
+        kept = frame[texts(frame[column]) == text(value.strip())]
+        if kept.empty:
+            raise unknown(f"value of {column}", value, texts(frame[column]).unique())
+        frame = kept.reset_index(drop=True)
+    return frame
+
+
+def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:
+    """Wide tables with a row for each run (and step): columns that are repetitions, or the arms that claims name."""
+    columns = [str(each) for each in frame.columns]
+    repeated = {each: match for each in columns if (match := _REPEATED.match(each)) and is_numeric_dtype(frame[each])}
+    if len(repeated) > 1:
+        long = frame.melt([each for each in columns if each not in repeated], list(repeated), "_column", "_value")
+        parts = long.pop("_column").map(repeated)
+        names = parts.map(lambda match: match["name"] or "value")
+        long["seed"] = parts.map(lambda match: match["seed"])
+        if names.nunique() == 1:
+            return long.rename(columns={"_value": names.iloc[0]}), {**roles, "seed": "seed", "metric": names.iloc[0]}
+        return long.assign(arm=names).rename(columns={"_value": "value"}), {
+            **roles, "seed": "seed", "metric": "value", "arm": "arm"
+        }  # fmt: skip
+    if len(options.arms) > 1 and set(options.arms) <= set(columns) and not options.columns.get("arm"):
+        arms = [each for each in columns if is_numeric_dtype(frame[each]) and not _has_role(each, columns)]
+        long = frame.melt([each for each in columns if each not in arms], arms, "arm", "value")
+        return long.dropna(subset="value"), {**roles, "arm": "arm", "metric": "value"}
+    return frame, roles
+
+
+def _has_role(column: str, columns: Sequence[str]) -> bool:
+    return any(last_part(column) in NAMES[role] for role in ("seed", "step", "run", "task"))
+
+
+def chosen_roles(
+    frame: pd.DataFrame, told: Mapping[Role, str], options: ReadingOptions
+) -> tuple[dict[Role, str], dict[Role, str]]:
+    """Role -> column, and what told it: you, the format, the claims, or a guess."""
+    chosen: dict[Role, str] = {}
+    told_by: dict[Role, str] = {}
+
+    def choose(role: Role, column: str | None, by: str) -> None:
+        if column is not None and role not in chosen:
+            chosen[role], told_by[role] = column, by
+
+    for role, given in options.columns.items():
+        if role == "metric":
+            choose(role, _metric_named(frame, given, told), "you")
+        elif role == "arm" and "," in given and given not in frame:
+            choose(role, given, "you")
+        else:
+            choose(role, column_named(frame, given, f"--{role}"), "you")
+    for role, column in told.items():
+        choose(role, column, "its format")
+    for role in ("seed", "step", "run", "task"):
+        choose(role, _by_name(frame, role, chosen), "a guess from its name")
+    choose("arm", _arm_in_claims(frame, options.arms, chosen), "the claims")
+    if "metric" not in chosen:
+        choose("metric", _only_metric(frame, chosen, options), "a guess from its name")
+    if "arm" not in chosen and options.compares:
+        choose("arm", _arm_by_name(frame, chosen, options), "a guess from its name")
+    return chosen, told_by
+
+
+def column_named(frame: pd.DataFrame, name: str, option: str) -> str:
+    """A column by its name, or by the last part of it. Raises UserError with the nearest one."""
+    if name in frame:
+        return name
+    same = [str(each) for each in frame if last_part(str(each)) == name.lower()]
+    if len(same) == 1:
+        return same[0]
+    near = nearest(name, [str(each) for each in frame])
+    hint = f"did you mean '{near}'?" if near else f"there are {listed(frame.columns)}"
+    raise UserError(f"{option}: no column named '{name}'; {hint}")
+
+
+def _metric_named(frame: pd.DataFrame, name: str, told: Mapping[Role, str]) -> str:
+    """The column that a claim or --metric names: by its name, or as the only one that holds all of its words."""
+    if name in frame:
+        return name
+    if told.get("metric") == "value":  # a long table has the name of its metric elsewhere
+        return "value"
+    alike = [str(each) for each in frame if _words(name) <= _words(str(each)) and is_numeric_dtype(frame[each])]
+    if len(alike) > 1:
+        raise UserError(f"metric '{name}' could be {listed(alike)}: say which with --metric")
+    return alike[0] if alike else column_named(frame, name, "metric")
+
+
+def _only_metric(frame: pd.DataFrame, chosen: Mapping[Role, str], options: ReadingOptions) -> str:
+    """The one column that can be judged. Raises UserError with the question if several can."""
+    free = [str(each) for each in frame if each not in chosen.values() and each not in (FILE, SOURCE, *options.factors)]
+    numeric = [each for each in free if is_numeric_dtype(frame[each]) and frame[each].dtype != bool]
+    alike = [each for each in numeric if _words(each) & METRIC_WORDS]
+    found = alike or numeric
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UserError(f"no column holds numbers to judge; there are {listed(frame.columns)}; name one with --metric")
+    raise UserError(f"the metric could be {listed(found)}: say which with --metric")
+
+
+def _by_name(frame: pd.DataFrame, role: Role, chosen: Mapping[Role, str]) -> str | None:
+    free = {last_part(str(each)): str(each) for each in reversed(frame.columns) if each not in chosen.values()}
+    return next((free[name] for name in NAMES[role] if name in free), None)
+
+
+def _arm_in_claims(frame: pd.DataFrame, arms: Sequence[str], chosen: Mapping[Role, str]) -> str | None:
+    """The column whose values hold all the arms that claims name. Raises UserError if there is none, or more than one."""
+    if not arms or "arm" in chosen:
+        return None
+    wanted = {text(each) for each in arms}
+    holding = [str(each) for each in frame if each not in chosen.values() and wanted <= {*texts(frame[each]).unique()}]
+    if len(holding) > 1:
+        named = [each for each in holding if last_part(each) in NAMES["arm"]]
+        if len(named) != 1:
+            raise UserError(f"'{arms[0]}' stands in the columns {listed(holding)}: say which holds the arms with --arm")
+        holding = named
+    return holding[0] if holding else None
+
+
+def _arm_by_name(frame: pd.DataFrame, chosen: Mapping[Role, str], options: ReadingOptions) -> str | None:
+    """The one column that is called like arms and has several values; of several sources, the source."""
+    free = [str(each) for each in frame if each not in chosen.values() and each not in (FILE, *options.factors)]
+    named = [each for each in free if last_part(each) in NAMES["arm"] and frame[each].nunique() > 1]
+    if len(named) > 1:
+        raise UserError(f"the arms could be {listed(named)}: say which with --arm (several as A,B)")
+    if named:
+        return named[0]
+    return SOURCE if SOURCE in frame else None
+
+
+def texts(column: pd.Series) -> pd.Series:
+    """Values as people write them: 3 for 3.0, and names as they are."""
+    if is_numeric_dtype(column):
+        return column.map(text, na_action="ignore")
+    return column.astype(object).map(lambda value: value if isinstance(value, str) else text(value), na_action="ignore")
+
+
+def text(value: object) -> str:
+    """1, 1.0 and '1' alike."""
+    try:
+        return f"{float(str(value)):.10g}" if not isinstance(value, bool) else str(value)
+    except ValueError:
+        return str(value)
+
+
+def last_part(column: str) -> str:
+    """params.seed and config/seed as seed."""
+    return re.split(r"[./]", column.lower())[-1].strip()
+
+
+def listed(names: Iterable[object]) -> str:
+    several = [f"'{each}'" for each in names]
+    return ", ".join(several[:8]) + (f" and {len(several) - 8} more" if len(several) > 8 else "")

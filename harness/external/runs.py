@@ -1,0 +1,169 @@
+"""Runs of one metric in one form, whatever they were read from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from folklore.harness.errors import UserError
+from folklore.harness.external import roles as finding
+from folklore.harness.external.readers import read
+from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What is judged, a metric's runs.
+
+    frame: arm, run (a number), name (of the run, or missing), seed (text or missing), task, step (nan if there is none), value
+    (nan or inf: diverged), the factors, and what other columns there are, named "column …". roles: role -> column, told_by:
+    what told it. better: 'lower', 'higher', or None if that is unknown.
+    """
+
+    frame: pd.DataFrame
+    metric: str
+    roles: Mapping[Role, str]
+    told_by: Mapping[Role, str]
+    better: str | None
+    sources: tuple[str, ...]
+    formats: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+    tuned: bool = False
+
+    @property
+    def arms(self) -> list[str]:
+        return list(dict.fromkeys(self.frame["arm"]))
+
+    @property
+    def tasks(self) -> list[str]:
+        return list(dict.fromkeys(self.frame["task"]))
+
+    def final(self) -> pd.DataFrame:
+        """The last row of each run."""
+        return self.frame.groupby("run", sort=False).tail(1).reset_index(drop=True)
+
+    def with_problems(self, *more: Problem) -> "Runs":
+        return replace(self, problems=(*self.problems, *more))
+
+
+def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
+    """The runs of all sources together. Raises UserError with the question if a column's role is not clear."""
+    tables = [read(each) for each in sources]
+    frame, roles = _combined(tables)
+    frame = finding.kept(frame, options.where)
+    frame, roles = finding.lengthened(frame, roles, options)
+    chosen, told_by = finding.chosen_roles(frame, roles, options)
+    named = options.columns.get("metric", chosen["metric"])
+    values, problems = _numbers(frame[chosen["metric"]], chosen["metric"])
+    return Runs(
+        _tidy(frame, chosen, values, options.factors),
+        named,
+        chosen,
+        told_by,
+        options.better or finding.direction_of(named) or _direction_told(tables),
+        tuple(sources),
+        tuple(dict.fromkeys(each.format for each in tables)),
+        (*(problem for each in tables for problem in each.problems), *problems),
+        options.tuned if options.tuned is not None else any(each.tuned for each in tables),
+    )
+
+
+def _direction_told(tables: Sequence[Table]) -> str | None:
+    told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
+    return {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
+
+
+def _combined(tables: Sequence[Table]) -> tuple[pd.DataFrame, dict[Role, str]]:
+    """All rows, with the source of each if there are several. Formats agree on a role or leave it to be guessed."""
+    frames = [each.frame.assign(**{SOURCE: each.source}) if len(tables) > 1 else each.frame for each in tables]
+    frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
+    if len(frame) > MOST_ROWS:
+        raise UserError(
+            f"{len(frame):,} rows: at most {MOST_ROWS:,} are read at once; thin out the steps, or name fewer sources"
+        )
+    if frame.empty:
+        raise UserError(f"{', '.join(each.source for each in tables)}: holds no rows; name a source with runs in it")
+    roles: dict[Role, str] = {}
+    for role in ROLES:
+        told = {each.roles.get(role) for each in tables}
+        only = told.pop() if len(told) == 1 else None
+        if only is not None:
+            roles[role] = only
+    return frame, roles
+
+
+def _numbers(column: pd.Series, name: str) -> tuple[pd.Series, tuple[Problem, ...]]:
+    """The metric as floats: a blank is missing, 'nan' and 'inf' stay."""
+    if is_numeric_dtype(column):
+        return column.astype("Float64"), ()
+    values = pd.to_numeric(column, errors="coerce").astype("Float64")
+    text = column[values.isna() & column.notna()].astype(str)
+    wrong = text[~text.str.strip().str.lower().isin(["", "nan", "none", "null"])]
+    if len(wrong) == len(column.dropna()):
+        raise UserError(f"'{name}' holds no numbers ('{wrong.iloc[0]:.40}'); name another column with --metric")
+    problem = Problem("values that are not numbers", len(wrong), "left out", tuple(wrong.unique()[:3]))
+    return values, (problem,) * bool(len(wrong))
+
+
+def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]) -> pd.DataFrame:
+    """A row for each run and step that has a value, runs in the order of the table."""
+    names = _run_names(frame, chosen)
+    arm, seed = _arms(frame, chosen), finding.texts(frame[chosen["seed"]]) if "seed" in chosen else None
+    if names is not None and seed is None and (found := names.str.extract(finding.SEED_IN_NAME, expand=False)).notna().all():
+        seed = found
+        if arm is None:
+            arm = names.str.replace(finding.SEED_IN_NAME, "", regex=True)
+    tidy = pd.DataFrame({"arm": "all runs" if arm is None else arm, "seed": pd.NA if seed is None else seed}, index=frame.index)
+    tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
+    tidy["step"] = pd.to_numeric(frame[chosen["step"]], errors="coerce").astype(float) if "step" in chosen else np.nan
+    tidy["value"] = values
+    for each in factors:
+        tidy[each] = frame[finding.column_named(frame, each, "the claim")]
+    tidy["name"] = pd.NA if names is None else names
+    tidy["run"] = _identities(frame, tidy, chosen)
+    others = [each for each in frame if each not in chosen.values() and each not in tidy]
+    tidy = pd.concat([tidy, frame[others].add_prefix("column ")], axis=1)
+    tidy = tidy[~values.isna() | _written(values)]
+    return tidy.assign(value=tidy["value"].astype(float)).sort_values(["run", "step"], kind="stable").reset_index(drop=True)
+
+
+def _written(values: pd.Series) -> pd.Series:
+    """Where a NaN was written, and not left blank."""
+    return pd.Series(np.isnan(values.to_numpy(float, na_value=0.0)), index=values.index)
+
+
+def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
+    if "arm" not in chosen:
+        return None
+    if chosen["arm"] == SOURCE:
+        stems = frame[SOURCE].map(lambda each: PurePath(each).name.split(".")[0])
+        return stems if stems.nunique() == frame[SOURCE].nunique() else frame[SOURCE]
+    if chosen["arm"] in frame:
+        return finding.texts(frame[chosen["arm"]]).fillna("(blank)")
+    parts = [finding.texts(frame[finding.column_named(frame, each.strip(), "--arm")]) for each in chosen["arm"].split(",")]
+    return pd.Series([", ".join(map(str, each)) for each in zip(*parts, strict=True)], index=frame.index)
+
+
+def _identities(frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series:
+    """A number for each run: what has the same arm, task, seed and name. Without steps every row is a run."""
+    if "step" not in chosen:
+        return pd.Series(np.arange(len(frame)), index=frame.index)
+    return tidy.groupby(["arm", "task", "seed", "name"], sort=False, dropna=False).ngroup()
+
+
+def _run_names(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
+    """What all columns that name runs, files or sources say together: 'a.txt/0'."""
+    named = [each for each in (SOURCE, FILE) if each in frame and each not in chosen.values()]
+    named += [str(each) for each in frame if finding.last_part(str(each)) in finding.NAMES["run"] and each not in named]
+    named += [chosen["run"]] if "run" in chosen and chosen["run"] not in named else []
+    named = [each for each in named if frame[each].nunique() > 1] or named[:1]
+    if not named:
+        return None
+    texts = [finding.texts(frame[each]) for each in named]
+    if len(texts) == 1:
+        return texts[0]
+    return pd.Series(["/".join(map(str, each)) for each in zip(*texts, strict=True)], index=frame.index)

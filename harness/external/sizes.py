@@ -1,0 +1,55 @@
+"""Claims over a size: does the difference of two arms change with parameters, tokens or batch?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pandas.api.types import is_numeric_dtype
+
+from folklore.harness.errors import UserError
+from folklore.harness.external.claims import RunClaim
+from folklore.harness.external.comparing import Assumptions, Part, compared, question_of
+from folklore.harness.external.judged import Judged, notes_on, together
+from folklore.harness.external.runs import Runs
+from folklore.harness.external.samples import pairs, read_values
+from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.pooling import heterogeneity, trend
+from folklore.harness.statistics.two_samples import pooled_spread
+
+
+def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
+    """Each size is a part; the claim has to hold on all, and how the effect changes is a note. No number is pooled."""
+    column = runs.frame[claim.factor]
+    sizes = sorted({float(each) for each in column.dropna()} if is_numeric_dtype(column) else set())
+    if len(sizes) < 2:
+        raise UserError(f"claim '{claim.text}': {claim.factor} must hold at least two sizes as numbers; name another column")
+    named = {size: f"{claim.factor} {size:g}" for size in sizes}
+    sized = replace(runs, frame=runs.frame.assign(task=runs.frame[claim.factor].map(named)))
+    values = read_values(sized, claim)
+    given = list(pairs(values, claim, how.paired))
+    if len(given) < 2:
+        raise UserError(f"claim '{claim.text}': fewer than two sizes have runs of both arms; compare arms that share sizes")
+    shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
+    question = question_of(claim, given)
+    parts = [compared(claim, pair, how, shared, question) for pair in given]
+    judged = together(replace(claim, quantifier="all"), parts, tuple(notes_on(given, parts)), question)
+    of_name = {name: size for size, name in named.items()}
+    return replace(
+        judged, claim=claim, notes=(*judged.notes, *_trend_notes(parts, [of_name[each.name] for each in parts], claim))
+    )
+
+
+def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim) -> Iterator[str]:
+    found = [(each.effect, size) for each, size in zip(parts, sizes, strict=True) if each.effect is not None]
+    if len(found) < 2:
+        return
+    effects = [each for each, _ in found]
+    p = heterogeneity(effects)
+    signs = {each.low > 0 for each in effects if each.low > 0 or each.high < 0}
+    yield "the sign changes with size" if len(signs) == 2 else "no size has the effect the other way round"
+    percent = 100 if claim.relative else 1
+    if len(found) > 2:
+        slope = trend(effects, [size for _, size in found])
+        low, high = (f"{percent * each:.3g}" for each in (slope.low, slope.high))
+        change = f"{percent * slope.estimate:+.3g}{'%' * claim.relative} ({low} to {high})"
+        yield f"the difference changes by {change} for each doubling of {claim.factor}"
+    yield f"it is {'not ' * (p <= ALPHA)}the same at all sizes as far as these runs can tell (Cochran's Q: p = {p:.2g})"
