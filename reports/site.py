@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from folklore.harness.errors import one_line
+from folklore.harness.external.gate import Gate
+from folklore.harness.external.judging import JudgedRuns
 from folklore.harness.judging.error_rates import ErrorRates
 from folklore.harness.judging.spelling import spell, spell_interval
 from folklore.harness.judging.trial_sets import HERE, TrialSet
@@ -29,6 +31,7 @@ from folklore.reports import (
     document_page,
     glossary,
     index_page,
+    judged_runs_page,
     phrases,
     study_page,
 )
@@ -41,7 +44,7 @@ from folklore.reports.study_page import Neighbour, Section
 from folklore.reports.verdict_words import WORDS
 
 # What harness/reading/pages.py asks of a site.
-__all__ = ["draw_range_test", "write"]
+__all__ = ["draw_range_test", "write", "write_judged_runs"]
 
 # Shipped with the site once; a page loads it when a reader asks a figure. It comes with the plotly package.
 PLOTTING_LIBRARY = "plotly.min.js"
@@ -134,6 +137,11 @@ def write(
     written = parallel_map(_or_left_out(write_page), in_turn)
     _write_index_and_documents(output, pages, declared, register, in_register, own, found, published, store_option)
     return {study.name: found[study.name] for study, is_written in zip(in_turn, written, strict=True) if is_written}
+
+
+def write_judged_runs(found: JudgedRuns | Gate, path: Path) -> None:
+    """The page of runs that others trained: one file."""
+    _save(path, _templates().get_template("judged_runs.html").render(judged_runs_page.content(found)).lstrip())
 
 
 def _or_left_out(work: Callable[[Study], Result]) -> Callable[[Study], Result | None]:

@@ -10,15 +10,17 @@ from folklore.harness.cli.output import Column, Row, coloured, out, print_facts,
 from folklore.harness.errors import UserError
 
 if TYPE_CHECKING:
+    from folklore.harness.external.comparing import Part
     from folklore.harness.external.gate import Gate
+    from folklore.harness.external.judged import Judged
     from folklore.harness.external.judging import JudgedRuns, JudgeOptions
 
 Sources = Annotated[
     list[str],
     typer.Argument(
         metavar="RUNS…",
-        help="files, folders or addresses: CSV, JSON lines, Parquet, trainer_state.json, Lightning's and TensorBoard's logs, W&B"
-        " exports, mlflow:EXPERIMENT, an Optuna storage, Ray Tune's results, a store of ours",
+        help="files, folders or addresses: CSV, JSON lines, Parquet, trainer_state.json, Lightning's and TensorBoard's logs,"
+        " W&B exports, mlflow:EXPERIMENT, an Optuna storage, Ray Tune's results, a store of ours",
     ),
 ]
 MetricColumn = Annotated[str | None, typer.Option("--metric", help="the column that is judged")]
@@ -175,7 +177,7 @@ def _fails(found: Any, on: str) -> bool:
 
 
 def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
-    judged: JudgedRuns = getattr(found, "judged", found)
+    judged: Any = getattr(found, "judged", found)
     if page is not None:
         from folklore.harness.reading.pages import site
 
@@ -196,7 +198,7 @@ def _print_reading(judged: "JudgedRuns") -> None:
     """What was read as what, so that a wrong guess is seen at once."""
     for runs in judged.runs:
         final = runs.final()
-        told = {role: f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
+        told: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
         arms = ", ".join(f"{arm} {count}" for arm, count in list(final["arm"].value_counts(sort=False).items())[:8])
         more = f" and {len(runs.arms) - 8} more" if len(runs.arms) > 8 else ""
         tasks = [each for each in runs.tasks if each]
@@ -212,7 +214,12 @@ def _print_problems(judged: "JudgedRuns") -> None:
     for each in judged.problems:
         names = f" ({'; '.join(each.examples)})" if each.examples else ""
         what = f"{each.what[:1].upper()}{each.what[1:]}: {each.count}"
-        out.print(f"{what}. {each.consequence[:1].upper()}{each.consequence[1:]}{names}.", style="yellow", highlight=False, markup=False)
+        out.print(
+            f"{what}. {each.consequence[:1].upper()}{each.consequence[1:]}{names}.",
+            style="yellow",
+            highlight=False,
+            markup=False,
+        )
 
 
 def _print_gate(found: Any) -> None:
@@ -229,7 +236,6 @@ def _print_claims(judged: "JudgedRuns") -> None:
     rows = []
     for each in judged.claims:
         verdict = coloured(each.verdict, each.reading)
-        several = [f"{part.name}: {part.verdict}" + f" ({part.reading})" * bool(part.reading) for part in each.parts]
         lines = [str(each.answer), *([each.reason + "."] if each.reason and each.estimate is not None else [])]
         if each.smallest_visible is not None and each.verdict == "open":
             unit = f"{100 * each.smallest_visible:.2g}%" if each.unit == "relative" else f"{each.smallest_visible:.3g}"
@@ -237,6 +243,17 @@ def _print_claims(judged: "JudgedRuns") -> None:
         lines += [f"{each.settling[:1].upper()}{each.settling[1:]}."] if each.settling else []
         lines += [f"Fragile: {'; '.join(each.fragile)}."] if each.fragile and each.strength else []
         lines += [f"{note[:1].upper()}{note[1:]}." for note in each.notes]
-        lines += ["; ".join(several)] if len(several) > 1 else []
+        lines += [_of_part(each, part) for part in each.parts] if len(each.parts) > 1 or each.claim.law else []
         rows.append(Row((verdict, each.strength, each.claim.text, f"p = {each.p:.2g}"), lines))
     print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
+
+
+def _of_part(judged: "Judged", part: "Part") -> str:
+    """A task with its verdict and number."""
+    from folklore.harness.judging.spelling import in_prose
+
+    unit = "relative" if judged.unit == "relative" else ""
+    low, high = (part.effect.low, part.effect.high) if part.effect else (part.estimate, part.estimate)
+    verdict = part.verdict + f" ({part.reading})" * bool(part.reading)
+    told = f"{part.name}: " * bool(part.name) + f"{verdict}, {in_prose(part.estimate, low, high, unit)}"
+    return told + f"; {part.method}" * bool(judged.claim.law)

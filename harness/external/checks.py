@@ -46,8 +46,10 @@ Checked = tuple[pd.DataFrame, Problem | None]
 
 
 def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = ()) -> Runs:
-    """The runs that can be judged, with what was found wrong. factors: columns that the claims tell apart; arms: those that they
-    speak of, none: all."""
+    """The runs that can be judged, with what was found wrong.
+
+    factors: columns that the claims tell apart. arms: those that the claims speak of; none: all.
+    """
     for check in (_repeated, _two_things, _unit_changes, _unfinished):
         frame, found = check(runs, factors)
         if len(frame) == 0:
@@ -76,7 +78,7 @@ def _repeated(runs: Runs, factors: Sequence[str]) -> Checked:
 
 
 def _mine(keys: pd.DataFrame, prefix: str) -> list[str]:
-    return [each for each in keys if str(each).startswith(prefix)]
+    return [str(each) for each in keys if str(each).startswith(prefix)]
 
 
 def _signatures(runs: Runs, factors: Sequence[str]) -> pd.DataFrame:
@@ -184,7 +186,7 @@ def _alike(runs: Runs, factors: Sequence[str], arms: Sequence[str]) -> Iterator[
         curves = runs.frame.groupby(column, sort=False)
         if curves.ngroups < 2 or curves.ngroups > 2000:
             continue
-        prints = {}
+        prints: dict[int, list[str]] = {}
         for name, part in curves:
             rows = part[[*beside, "step", "value", *factors]].sort_values([*beside, "step", "value"])
             if part["value"].nunique() >= LEAST_VALUES:
@@ -201,7 +203,7 @@ def _diverged(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     final = runs.final()
     bad = final[~np.isfinite(final["value"])]
     if len(bad):
-        names = tuple(f"{arm}: {count}" for arm, count in bad["arm"].value_counts().head(5).items())
+        names = tuple(f"{arm}: {count}" for arm, count in bad["arm"].value_counts().head(5).to_dict().items())
         yield Problem("runs that end in NaN or infinity", len(bad), "outcomes: they count with the worst value seen", names)
 
 
@@ -211,7 +213,8 @@ def _lengths(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     ends = final.groupby(["task", "arm"])["step"].median().dropna()
     if ends.empty or (ends.groupby("task").max() <= 1.01 * ends.groupby("task").min()).all():
         return
-    shown = tuple(f"{arm}: {step:g}" for (_, arm), step in list(ends.items())[:5])
+    medians = final.groupby("arm", sort=False)["step"].median()
+    shown = tuple(f"{arm}: {step:g}" for arm, step in medians.head(5).to_dict().items())
     consequence = "each is judged at its own end; METRIC at STEP compares at equal steps"
     yield Problem("arms that train for another number of steps than others", len(ends), consequence, shown)
 
@@ -243,8 +246,8 @@ def _settings(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
         return
     final = runs.final()
     varying = []
-    for column in (each for each in final if str(each).startswith(PREFIX)):
-        name = str(column).removeprefix(PREFIX)
+    for column in (str(each) for each in final if str(each).startswith(PREFIX)):
+        name = column.removeprefix(PREFIX)
         if name.lower().split(".")[-1].split("/")[-1] in SETTINGS and name not in factors:
             inside = final.groupby(["arm", "task", *factors], dropna=False)[column].nunique()
             varying += [name] * bool((inside > 1).any())

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from folklore.harness.external.claims import Question, RunClaim
 from folklore.harness.external.samples import Pair, Sample
 from folklore.harness.judging.outcomes import OPEN, outcome, probabilities
 from folklore.harness.statistics import ALPHA, LEVEL
+from folklore.harness.statistics.intervals import Numbers
 from folklore.harness.statistics.two_samples import (
     Effect,
     NoSpreadError,
@@ -34,7 +34,11 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Part:
-    """What is seen on one task, or at one size. effect: None without a spread; then estimate alone is known."""
+    """What is seen on one task, or at one size.
+
+    effect: None without a spread; then estimate alone is known. samples: the values of the arm and of the other, for figures;
+    of a law the sizes, the means at them, and the fit's parameters.
+    """
 
     name: str
     verdict: str
@@ -43,6 +47,7 @@ class Part:
     effect: Effect | None
     runs: tuple[int, int]
     method: str
+    samples: tuple[Numbers, ...] = ()
 
 
 def question_of(claim: RunClaim, given: Sequence[Pair]) -> Question:
@@ -59,11 +64,11 @@ def compared(claim: RunClaim, pair: Pair, how: Assumptions, shared: Spread | Non
     try:
         effect, method = _effect(x, y, pair, how, shared, claim.relative, level_of(question))
     except NoSpreadError:
-        return Part(pair.task, OPEN, "too noisy", plain, None, runs, "one run against one")
-    return Part(pair.task, *verdict_of(question, effect), effect.estimate, effect, runs, method)
+        return Part(pair.task, OPEN, "too noisy", plain, None, runs, "one run against one", (x, y))
+    return Part(pair.task, *verdict_of(question, effect), effect.estimate, effect, runs, method, (x, y))
 
 
-def _at_equal_steps(pair: Pair, step_worth: float | None) -> tuple[Any, Any]:
+def _at_equal_steps(pair: Pair, step_worth: float | None) -> tuple[Numbers, Numbers]:
     """The arm's values as if it had trained for as many steps as the other."""
     if step_worth is None:
         return pair.arm.values, pair.other.values
@@ -72,7 +77,7 @@ def _at_equal_steps(pair: Pair, step_worth: float | None) -> tuple[Any, Any]:
 
 
 def _effect(
-    x: Any, y: Any, pair: Pair, how: Assumptions, shared: Spread | None, relative: bool, level: float
+    x: Numbers, y: Numbers, pair: Pair, how: Assumptions, shared: Spread | None, relative: bool, level: float
 ) -> tuple[Effect, str]:
     """With the spread of the samples themselves, of all arms if one has a single run, or one known from elsewhere."""
     spread, method = None, "paired by seed" if pair.paired else "independent runs (Welch)"
@@ -91,7 +96,7 @@ def _effect(
         raise UserError(str(error)) from None
 
 
-def _plain_difference(x: Any, y: Any, relative: bool) -> float:
+def _plain_difference(x: Numbers, y: Numbers, relative: bool) -> float:
     gap, base = float(np.mean(x) - np.mean(y)), abs(float(np.mean(y)))
     return gap if not relative else gap / base if base else math.inf
 
@@ -102,8 +107,8 @@ def against_number(claim: RunClaim, task: str, arm: Sample) -> Part:
     try:
         effect = against(arm.values, claim.other, relative=claim.relative, level=level_of(question))
     except NoSpreadError:
-        return Part(task, OPEN, "too noisy", float(arm.values[0] - claim.other), None, runs, "one run")
-    return Part(task, *verdict_of(question, effect), effect.estimate, effect, runs, "one sample (Student)")
+        return Part(task, OPEN, "too noisy", float(arm.values[0] - claim.other), None, runs, "one run", (arm.values,))
+    return Part(task, *verdict_of(question, effect), effect.estimate, effect, runs, "one sample (Student)", (arm.values,))
 
 
 def level_of(question: Question) -> float:

@@ -6,13 +6,11 @@ import numpy as np
 
 from folklore.harness.external.claims import RunClaim
 from folklore.harness.external.comparing import Assumptions, compared, level_of, question_of, verdict_of
-from folklore.harness.external.judged import Judged, judge_pairs
+from folklore.harness.external.judged import QUARTERS, Judged, judge_pairs
 from folklore.harness.external.samples import Pair
 from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.statistics.pooling import random_effects
 from folklore.harness.statistics.two_samples import Spread
-
-QUARTERS = {"bounds a quarter nearer": 0.75, "bounds a quarter further": 1.25}
 
 
 def why_fragile(

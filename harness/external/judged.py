@@ -21,6 +21,8 @@ from folklore.harness.statistics.two_samples import Effect, Spread
 
 # A verdict that rests on fewer runs in an arm is never firm.
 LEAST_RUNS = 3
+# What the distances of bounds from the null are multiplied by, to see whether a verdict depends on them.
+QUARTERS = {"bounds a quarter nearer": 0.75, "bounds a quarter further": 1.25}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from folklore.harness.external.roles import ReadingOptions
 from folklore.harness.external.runs import Runs, runs_of
 from folklore.harness.external.samples import pairs, read_values, sample
 from folklore.harness.external.sizes import over_sizes
-from folklore.harness.external.table import Problem
+from folklore.harness.external.table import Problem, Role
 from folklore.harness.external.tuned import judge_tuned
 from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.statistics import ALPHA
@@ -100,7 +100,8 @@ def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
 def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
     factors = tuple(dict.fromkeys(each.factor for each in claims if each.factor))
     compares = not claims or any(each.arms for each in claims)
-    columns = {**({"metric": claims[0].metric} if claims else {}), **reading.columns}
+    columns: dict[Role, str] = {"metric": claims[0].metric} if claims else {}
+    columns.update(reading.columns)
     named = () if len(arms) < 2 else arms  # of one arm all others are compared with it
     return checked(
         runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares)), factors, named

@@ -7,7 +7,8 @@ logarithm's residuals of the means at each x; its interval is a bootstrap over t
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ import pandas as pd
 from folklore.harness.errors import UserError
 from folklore.harness.external.claims import RunClaim
 from folklore.harness.external.comparing import Part
-from folklore.harness.external.judged import Judged, together
+from folklore.harness.external.judged import QUARTERS, Judged, together
 from folklore.harness.external.runs import Runs
 from folklore.harness.external.samples import read_values
 from folklore.harness.judging.outcomes import outcome, probabilities
@@ -69,6 +70,12 @@ def _missed(law: str, x: Numbers, y: Numbers) -> Numbers:
     return np.asarray(np.sqrt(np.mean(np.log(y / fit) ** 2, axis=1)))
 
 
+def curve(law: str, parameters: Numbers, x: Numbers) -> Numbers:
+    """The fit at x."""
+    first, second = parameters
+    return np.asarray(first * x**second if law == "power law" else first * (1 + x / second))
+
+
 def judge_law(runs: Runs, claim: RunClaim) -> Judged:
     """On each task that has runs at three sizes or more. Raises UserError if none has."""
     values = read_values(runs, claim)
@@ -77,11 +84,25 @@ def judge_law(runs: Runs, claim: RunClaim) -> Judged:
         raise UserError(
             f"claim '{claim.text}': no task has runs at {LEAST_SIZES} values of {claim.factor}, two at each; add runs"
         )
-    parts, notes = zip(*found, strict=True)
-    return together(claim, parts, notes)
+    judged = together(claim, found, ())
+    return replace(judged, fragile=(*judged.fragile, *_fragile(claim, judged)))
 
 
-def _parts(values: pd.DataFrame, claim: RunClaim) -> Iterator[tuple[Part, str]]:
+def _fragile(claim: RunClaim, judged: Judged) -> Iterator[str]:
+    for name, by in QUARTERS.items():
+        question = claim.question.moved(by)
+        seen = [(part, part.effect) for part in judged.parts if part.effect is not None]
+        moved = [replace(part, **_named(outcome(question, effect, probabilities(question, effect)))) for part, effect in seen]
+        other = together(claim, moved, (), question).verdict
+        if other != judged.verdict:
+            yield f"{other} with {name}"
+
+
+def _named(found: tuple[str, str]) -> dict[str, Any]:
+    return dict(zip(("verdict", "reading"), found, strict=True))
+
+
+def _parts(values: pd.DataFrame, claim: RunClaim) -> Iterator[Part]:
     for task, part in values.groupby("task", sort=False):
         groups = _groups(part, claim)
         if len(groups) >= LEAST_SIZES:
@@ -95,16 +116,17 @@ def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
     return {float(size): each.to_numpy(float) for size, each in grouped if len(each) >= LEAST_RUNS}
 
 
-def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> tuple[Part, str]:
+def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
     assert claim.law is not None
     x = np.array(list(groups))
     fit = fitted(claim.law, x, np.array([each.mean() for each in groups.values()]))
     effect = _residual(claim.law, x, list(groups.values()), fit)
     question = claim.question
     verdict, reading = outcome(question, effect, probabilities(question, effect))
-    runs = sum(len(each) for each in groups.values())
-    part = Part(task, verdict, reading, fit.residual, effect, (runs, runs), f"{claim.law} through {len(x)} sizes")
-    return part, f"{task + ': ' if task else ''}{_in_words(claim, fit)}"
+    runs = int(np.sum([len(each) for each in groups.values()]))
+    means = np.array([each.mean() for each in groups.values()])
+    samples = (x, means, np.array(fit.parameters))
+    return Part(task, verdict, reading, fit.residual, effect, (runs, runs), _in_words(claim, fit), samples)
 
 
 def _in_words(claim: RunClaim, fit: Fit) -> str:
@@ -114,7 +136,7 @@ def _in_words(claim: RunClaim, fit: Fit) -> str:
         if claim.law == "hyperbola"
         else f"{first:.4g} {claim.factor}^{second:.3g}"
     )
-    return f"{claim.metric} = {curve}, missed by {100 * fit.residual:.2g}%"
+    return f"{claim.metric} = {curve}"
 
 
 def _residual(law: str, x: Numbers, groups: Sequence[Numbers], fit: Fit) -> Effect:

@@ -143,7 +143,7 @@ def pairs(values: pd.DataFrame, claim: RunClaim, paired: bool | None = None) -> 
     for task, part in values.groupby("task", sort=False):
         sides = [part[part["arm"] == each] for each in claim.arms]
         if len(sides[0]) and len(sides[1]):
-            yield _pair(str(task), *sides, paired)
+            yield _pair(str(task), sides[0], sides[1], paired)
 
 
 def _pair(task: str, arm: pd.DataFrame, other: pd.DataFrame, paired: bool | None) -> Pair:

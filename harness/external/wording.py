@@ -19,13 +19,12 @@ def sentence(judged: "Judged") -> Sentence:
     if claim.law is not None:
         return Sentence((f"{claim.metric} misses the {claim.law} in {claim.factor} by ", _number(judged, ""), "."))
     other = f"'{claim.other}'" if isinstance(claim.other, str) else f"{claim.other:g}"
-    what = "" if claim.target is None else f"steps to {claim.metric} {claim.target:g}, "
-    word = "higher" if judged.estimate > 0 else "lower"
-    sign = "" if judged.low is None else word
-    mean = "the best of many tries of " if judged.tuned else ""
-    if judged.estimate < 0:
-        return Sentence((f"{what}{mean}'{claim.arm}' is ", _number(judged, sign, -1), f" than {other}."))
-    return Sentence((f"{what}{mean}'{claim.arm}' is ", _number(judged, sign), f" than {other}."))
+    arm = f"{'the best of many tries of ' * bool(judged.tuned)}'{claim.arm}'"
+    below = judged.estimate < 0
+    if claim.target is not None:
+        number = _number(judged, "fewer" if below else "more")
+        return Sentence((f"{arm} takes ", number, f" steps to {claim.metric} {claim.target:g} than {other}."))
+    return Sentence((f"{arm} is ", _number(judged, "lower" if below else "higher"), f" than {other}."))
 
 
 def _by_task(judged: "Judged") -> str:
@@ -35,10 +34,10 @@ def _by_task(judged: "Judged") -> str:
     return "; ".join([held, *(f"{word} on {', '.join(names)}" for word, names in sides.items() if names and word != "holds")])
 
 
-def _number(judged: "Judged", word: str, sign: int = 1) -> Number:
+def _number(judged: "Judged", word: str) -> Number:
+    """Without its sign, which the word says."""
     estimate = judged.estimate or 0.0
+    sign = -1 if estimate < 0 else 1
     ends = [sign * (estimate if each is None else each) for each in (judged.low, judged.high)]
     unit = "share" if judged.unit == "relative" else ""
-    return Number(
-        sign * estimate, min(ends), max(ends), unit, f"{judged.level:.0%}", word or ("higher" if sign > 0 else "lower")
-    )
+    return Number(sign * estimate, min(ends), max(ends), unit, f"{judged.level:.0%}", word)

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from folklore.harness.errors import UnwritableError, UserError, masked, one_line
 from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
@@ -46,6 +46,9 @@ class Site(Protocol):
 
     def draw_range_test(self, found: "RangeTest", path: Path) -> None:
         """Draw what a range test saw and what the rules pick."""
+
+    def write_judged_runs(self, found: Any, path: Path) -> None:
+        """Write the page of runs that others trained (external/judging.py, a room after this one)."""
 
 
 def site() -> Site:

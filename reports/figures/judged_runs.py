@@ -1,0 +1,128 @@
+"""Runs trained elsewhere: each run of two arms, the effect on each task, a law through means, the best of so many tries."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from folklore.harness.external.comparing import Part
+from folklore.harness.external.judged import Judged
+from folklore.harness.external.laws import curve
+from folklore.harness.statistics.two_samples import NoSpreadError, against
+from folklore.reports.figures.drawing import WIDE, WIDTH, Drawing, Panel, across
+from folklore.reports.figures.palette import INK, SOFT, Look, numbered
+from folklore.reports.figures.scales import Scale
+
+# Inches of a row, and for names on its left; letters of a name.
+ROW, NAMES, LONGEST = 0.34, 2.3, 26
+MOST_LAWS, ACROSS, MOST_PARTS = 12, 3, 40
+
+
+def drawing(judged: Judged) -> Drawing | None:
+    """None if there is nothing to see."""
+    if judged.tuned:
+        return Drawing((((_tries(judged),),),))
+    if judged.claim.law is not None:
+        panels = [(_law(judged, part),) for part in judged.parts[:MOST_LAWS]]
+        return Drawing(
+            tuple(tuple(panels[at : at + ACROSS]) for at in range(0, len(panels), ACROSS)), WIDE if len(panels) > 1 else WIDTH
+        )
+    shown = [(_effects(judged),)] if any(part.effect for part in judged.parts) else []
+    if len(judged.parts) == 1:
+        shown.insert(0, (_runs(judged, judged.parts[0]),))
+    return Drawing(tuple((stack,) for stack in shown)) if shown else None
+
+
+def _runs(judged: Judged, part: Part) -> Panel:
+    """Each run as a dot, and the mean of each arm with its 95% interval."""
+    arms = [judged.claim.arm, *([judged.claim.other] if isinstance(judged.claim.other, str) else [])]
+    names = {-float(row): _short(name) for row, name in enumerate(arms)}
+    panel = Panel(Scale(_metric(judged)), _rows(names), height=0.5 + ROW * len(arms), names=NAMES)
+    for row, values in enumerate(part.samples):
+        look = numbered(row)
+        panel.add("run", f"_arm {row}", look, x=values, y=[-float(row)] * len(values))
+        try:
+            seen = against(values, 0.0)
+            panel.add("estimate", f"_arm {row}", look, **across(seen.estimate, seen.low, seen.high), y=-float(row))
+        except NoSpreadError:
+            pass
+    if isinstance(judged.claim.other, float):
+        panel.add("rule", "_null", x=judged.claim.other)
+    return panel
+
+
+def _effects(judged: Judged) -> Panel:
+    """The difference on each task, and over all of them if it has a number, between what was claimed and what refutes."""
+    times = 100.0 if judged.unit == "relative" else 1.0
+    parts = judged.parts[:MOST_PARTS]
+    several = len(parts) > 1
+    rows = [
+        (part.name or "difference", part.estimate, (part.effect.low, part.effect.high) if part.effect else None)
+        for part in parts
+    ]
+    if several and judged.estimate is not None and judged.low is not None and judged.high is not None:
+        rows.append(("average of these", judged.estimate, (judged.low, judged.high)))
+    names = {-float(row): _short(name) for row, (name, _, _) in enumerate(rows)}
+    unit = (
+        f"difference, % of {_short(str(judged.claim.other))}"
+        if judged.unit == "relative"
+        else f"difference in {_metric(judged)}"
+    )
+    low, high = _ends(judged, rows)
+    panel = Panel(Scale(unit, low=times * low, high=times * high), _rows(names), height=0.5 + ROW * len(rows), names=NAMES)
+    question = judged.claim.question
+    for rule, name in ((question.claimed, "_claimed"), (question.refuted, "_refuted")):
+        for low, high in rule.pieces:
+            panel.add("region", name, left=times * low, right=times * high)
+    panel.add("rule", "_null", x=0.0)
+    for row, (_, estimate, ends) in enumerate(rows):
+        low, high = ends or (np.nan, np.nan)
+        look = Look(INK, "D" if several and row == len(parts) else "o", "-")
+        panel.add("estimate", f"_row {row}", look, **across(times * estimate, times * low, times * high), y=-float(row))
+    return panel
+
+
+def _ends(judged: Judged, rows: Sequence[tuple[str, float, tuple[float, float] | None]]) -> tuple[float, float]:
+    """Of the axis: around all intervals, no difference, and the bounds of what is claimed."""
+    bounds = [end for piece in judged.claim.question.claimed.pieces for end in piece]
+    seen = [value for _, estimate, ends in rows for value in (estimate, *(ends or ()))]
+    known = [value for value in (0.0, *bounds, *seen) if np.isfinite(value)]
+    pad = 0.08 * (max(known) - min(known)) or 0.01
+    return min(known) - pad, max(known) + pad
+
+
+def _law(judged: Judged, part: Part) -> Panel:
+    sizes, means, parameters = part.samples
+    panel = Panel(Scale(judged.claim.factor, 10), Scale(judged.claim.metric, 10), title=part.name)
+    x = np.geomspace(sizes.min(), sizes.max(), 80)
+    assert judged.claim.law is not None
+    panel.add("line", f"_{judged.claim.law}", Look(SOFT, "", "-"), x=x, y=curve(judged.claim.law, parameters, x))
+    panel.add("estimate", "_means", Look(INK, "o", "-"), x=sizes, y=means)
+    return panel
+
+
+def _tries(judged: Judged) -> Panel:
+    """The median of the best of k tries of both arms, with their bands."""
+    panel = Panel(Scale("tries"), Scale(f"best {judged.claim.metric}"))
+    for row, (name, seen) in enumerate(zip(judged.claim.arms, judged.tuned, strict=True)):
+        ks = np.arange(1, len(seen.middle) + 1)
+        fine = np.isfinite(seen.low) & np.isfinite(seen.high)
+        low, high = np.where(fine, seen.low, np.nan), np.where(fine, seen.high, np.nan)
+        panel.add("line", _short(name), numbered(row), x=ks, y=seen.middle, low=low, high=high)
+    return panel
+
+
+def _rows(names: dict[float, str]) -> Scale:
+    return Scale(names=names, low=0.4 - len(names), high=0.6)
+
+
+def _metric(judged: Judged) -> str:
+    claim = judged.claim
+    if claim.target is not None:
+        return f"steps to {claim.metric} {claim.target:g}"
+    return claim.metric if claim.step is None else f"{claim.metric} at {claim.step:g}"
+
+
+def _short(name: str) -> str:
+    """Dollar signs would be read as formulas."""
+    plain = name.replace("$", "＄")
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"

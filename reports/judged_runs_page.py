@@ -1,0 +1,34 @@
+"""The page of `folklore judge`: one file that needs no other, about runs that others trained."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from folklore.harness.external.gate import MEANINGS, Gate
+from folklore.harness.external.judged import Judged
+from folklore.harness.external.judging import JudgedRuns
+from folklore.reports.figures.drawing import caption
+from folklore.reports.figures.judged_runs import drawing
+from folklore.reports.figures.render import as_svg
+
+
+def content(found: JudgedRuns | Gate) -> Mapping[str, Any]:
+    """What the template shows."""
+    judged = found.judged if isinstance(found, Gate) else found
+    return {
+        "judged": judged,
+        "gate": found if isinstance(found, Gate) else None,
+        "meanings": MEANINGS,
+        "claims": [(each, *_figure(each)) for each in judged.claims],
+        "counts": {word: sum(each.verdict == word for each in judged.claims) for word in _verdicts(judged)},
+    }
+
+
+def _verdicts(judged: JudgedRuns) -> list[str]:
+    return list(dict.fromkeys(each.verdict for each in judged.claims))
+
+
+def _figure(judged: Judged) -> tuple[Markup | None, str]:
+    drawn = drawing(judged)
+    return (None, "") if drawn is None else (Markup(as_svg(drawn)), caption("", drawn))
