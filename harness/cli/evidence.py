@@ -1,6 +1,6 @@
 """Commands that read what was found: verdicts, and the way back from them to the trials."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from folklore.harness.cli.output import err, print_json, print_verdicts, told
 
 if TYPE_CHECKING:
     from folklore.harness.judging.verdict import Verdict
+    from folklore.harness.reading.provenance import Explanation
 
 FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
 
@@ -107,11 +108,22 @@ def why(
 
     found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
     if as_json:
-        print_json([each.to_dict() for each in found])
+        print_json([{**each.to_dict(), **_standing(each)} for each in found])
         return
     from folklore.harness.cli.evidence_output import print_explanations
 
     print_explanations(found, every_trial)
+
+
+def _standing(each: "Explanation") -> dict[str, Any]:
+    """Whether a verdict is firm, before the correction over all claims, and if not, what it does not survive."""
+    from folklore.harness.judging.error_rates import error_rates, standing, why_fragile
+    from folklore.harness.judging.withdrawing import as_judged
+
+    verdict, alone = as_judged(each.verdict), error_rates(())
+    stands = standing(verdict, each.robustness, alone)
+    clauses = why_fragile(verdict, each.robustness, alone) if each.robustness is not None and stands == "fragile" else []
+    return {"standing": stands, "fragile": clauses}
 
 
 @command("show", "folklore show 3f9a0c   # the beginning of a digest is enough", "folklore show 3f9a0c --json | jq .curves")

@@ -29,7 +29,7 @@ SeedColumn = Annotated[str | None, typer.Option("--seed", help="the column of th
 StepColumn = Annotated[str | None, typer.Option("--step", help="the column of steps, epochs or tokens")]
 TaskColumn = Annotated[str | None, typer.Option("--task", help="the column of the dataset or benchmark")]
 RunColumn = Annotated[str | None, typer.Option("--run", help="the column that names the run")]
-Where = Annotated[list[str] | None, typer.Option("--where", metavar="COLUMN=VALUE", help="keep these rows alone; repeatable")]
+Where = Annotated[list[str] | None, typer.Option("--where", metavar="COLUMN=VALUE", help="keep these rows alone; also !=, <, <=, >, >=; repeatable")]
 Lower = Annotated[bool, typer.Option("--minimize", help="lower is better")]
 Higher = Annotated[bool, typer.Option("--maximize", help="higher is better")]
 
@@ -236,13 +236,13 @@ def _print_claims(judged: "JudgedRuns") -> None:
     rows = []
     for each in judged.claims:
         verdict = coloured(each.verdict, each.reading)
-        lines = [str(each.answer), *([each.reason + "."] if each.reason and each.estimate is not None else [])]
+        lines = [str(each.answer), *([_sentence(each.reason)] if each.reason and each.estimate is not None else [])]
         if each.smallest_visible is not None and each.verdict == "open":
             unit = f"{100 * each.smallest_visible:.2g}%" if each.unit == "relative" else f"{each.smallest_visible:.3g}"
             lines.append(f"These runs show differences from {unit} on (80% power).")
-        lines += [f"{each.settling[:1].upper()}{each.settling[1:]}."] if each.settling else []
+        lines += [_sentence(each.settling)] if each.settling else []
         lines += [f"Fragile: {'; '.join(each.fragile)}."] if each.fragile and each.strength else []
-        lines += [f"{note[:1].upper()}{note[1:]}." for note in each.notes]
+        lines += [_sentence(note) for note in each.notes]
         lines += [_of_part(each, part) for part in each.parts] if len(each.parts) > 1 or each.claim.law else []
         rows.append(Row((verdict, each.strength, each.claim.text, f"p = {each.p:.2g}"), lines))
     print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
@@ -257,3 +257,7 @@ def _of_part(judged: "Judged", part: "Part") -> str:
     verdict = part.verdict + f" ({part.reading})" * bool(part.reading)
     told = f"{part.name}: " * bool(part.name) + f"{verdict}, {in_prose(part.estimate, low, high, unit)}"
     return told + f"; {part.method}" * bool(judged.claim.law)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -27,14 +27,6 @@ SEEDS_WITH_REPEAT = 3
 DEFAULT_METRIC = "val_loss"
 # Files that are read, though they may be marked as programs, as all are on some disks.
 DATA = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".db", ".gz", ".zip", ".log", ".txt")
-# What is wrong with runs that are judged, and does not matter here or is told otherwise.
-OF_VERDICTS = (
-    "arms that train for another number of steps than others",
-    "arms with a single run",
-    "arms with half as many runs as others or fewer",
-    "metrics of which it is unknown whether lower is better",
-    "runs that end in NaN or infinity",
-)
 # Of what is printed about failed runs, one by one.
 MOST_FAILURES = 3
 
@@ -182,7 +174,7 @@ def _of_stored(
     from folklore.harness.external.runs import runs_of
 
     runs = checked(runs_of(sources, ReadingOptions(columns, tuple(where))))
-    problems = [f"{each.count} {each.what}: {each.consequence}" for each in runs.problems if each.what not in OF_VERDICTS]
+    problems = [f"{each.what}: {each.count}; {each.consequence}" for each in runs.problems if not each.of_verdicts]
     return noise_of(runs.frame, runs.metric, differences, problems=problems)
 
 

@@ -267,7 +267,7 @@ def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
 def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
     """readable: names of studies as people read them, where they have other ones."""
     if as_json:
-        print_json([verdict.row() for verdict in found])
+        print_json([{**verdict.row(), "unit": verdict.unit} for verdict in found])
         return
     from folklore.harness.judging.withdrawing import as_judged
     from folklore.harness.planning.variation import is_variation

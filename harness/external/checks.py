@@ -5,6 +5,7 @@ Each finding is a line with a count and its consequence. What is surely wrong is
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from pandas.api.types import is_numeric_dtype
 from folklore.harness.external.runs import Runs
 from folklore.harness.external.table import Problem
 
-# A curve of so many values is nobody else's; fewer values may agree by chance unless the run's name agrees, too.
+# A curve of this many values belongs to one run; fewer may agree by chance unless the run's name agrees, too.
 LEAST_CURVE, LEAST_VALUES = 5, 3
 # Levels of a column that share a name and differ by more than this, without overlap, are two things; by more, two units.
 OTHER_MODEL, OTHER_UNIT = 1.5, 10.0
@@ -22,7 +23,9 @@ OTHER_MODEL, OTHER_UNIT = 1.5, 10.0
 UNIT_JUMP, STEADY = 30.0, 3.0
 # Runs that stop before this share of where most runs of their arm stop did not finish.
 FINISHED, MOST_OF_ARM = 0.95, 0.6
-# Curves whose second differences are so many times smaller than another arm's were smoothed.
+# Arms whose ends differ by no more than this factor train equally long.
+EQUAL_LENGTH = 1.002
+# Curves whose second differences are this many times smaller than another arm's were smoothed.
 SMOOTHER, LEAST_SMOOTHED = 5.0, 20
 SETTINGS = {
     "lr",
@@ -37,11 +40,24 @@ SETTINGS = {
     "warmup",
     "dropout",
 }
-SETTINGS |= {"warmup_steps", "momentum", "beta1", "beta2", "width", "depth", "hidden_size", "num_layers", "n_layers", "epochs"}
+SETTINGS |= {
+    "warmup_steps",
+    "warmup_ratio",
+    "momentum",
+    "beta1",
+    "beta2",
+    "width",
+    "depth",
+    "hidden_size",
+    "num_layers",
+    "n_layers",
+    "epochs",
+}
 PREFIX = "column "
 # A column of more values tells runs apart, not kinds of runs.
 MOST_LEVELS = 50
 
+of_verdicts = partial(Problem, of_verdicts=True)
 Checked = tuple[pd.DataFrame, Problem | None]
 
 
@@ -67,18 +83,20 @@ def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = ()) -
 
 
 def _repeated(runs: Runs, factors: Sequence[str]) -> Checked:
-    """The same run twice, in another export or under another name: the first counts."""
+    """The same run twice, in another export or under another name: the first counts. If only seeds differ, they are in doubt,
+    and the runs stay."""
     keys = _signatures(runs, factors)
-    again = keys[keys.duplicated(["arm", "task", *_mine(keys, "sure")])]
+    alike = ["arm", "task", *(str(each) for each in keys if str(each).startswith("sure"))]
+    again = keys[keys.duplicated(alike)]
     if again.empty:
         return runs.frame, None
-    frame = runs.frame[~runs.frame["run"].isin(again["run"])]
     names = tuple(again["shown"].unique()[:3])
-    return frame, Problem("runs that are there twice", len(again), "counted once", names)
-
-
-def _mine(keys: pd.DataFrame, prefix: str) -> list[str]:
-    return [str(each) for each in keys if str(each).startswith(prefix)]
+    same = keys[keys.duplicated(alike, keep=False)]
+    if same["seed"].notna().all() and not same.duplicated([*alike, "seed"]).any():
+        return runs.frame, Problem("runs that are equal under different seeds", len(same), "is the seed used?", names, True)
+    return runs.frame[~runs.frame["run"].isin(again["run"])], Problem(
+        "runs that are there twice", len(again), "counted once", names
+    )
 
 
 def _signatures(runs: Runs, factors: Sequence[str]) -> pd.DataFrame:
@@ -196,7 +214,9 @@ def _alike(runs: Runs, factors: Sequence[str], arms: Sequence[str]) -> Iterator[
             twins = [names for names in twins if {*names} & {*arms}]
         if twins:
             shown = tuple(" = ".join(names) for names in twins[:5])
-            yield Problem(f"{what} whose runs are identical", sum(map(len, twins)), "a comparison of them means nothing", shown)
+            yield Problem(
+                f"{what} whose runs are identical", sum(map(len, twins)), "a comparison of them means nothing", shown, True
+            )
 
 
 def _diverged(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
@@ -204,19 +224,19 @@ def _diverged(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     bad = final[~np.isfinite(final["value"])]
     if len(bad):
         names = tuple(f"{arm}: {count}" for arm, count in bad["arm"].value_counts().head(5).to_dict().items())
-        yield Problem("runs that end in NaN or infinity", len(bad), "outcomes: they count with the worst value seen", names)
+        yield of_verdicts("runs that end in NaN or infinity", len(bad), "outcomes: they count with the worst value seen", names)
 
 
 def _lengths(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     """Arms that end at other steps than each other: their budgets differ."""
     final = runs.final()
     ends = final.groupby(["task", "arm"])["step"].median().dropna()
-    if ends.empty or (ends.groupby("task").max() <= 1.01 * ends.groupby("task").min()).all():
+    if ends.empty or (ends.groupby("task").max() <= EQUAL_LENGTH * ends.groupby("task").min()).all():
         return
     medians = final.groupby("arm", sort=False)["step"].median()
     shown = tuple(f"{arm}: {step:g}" for arm, step in medians.head(5).to_dict().items())
     consequence = "each is judged at its own end; METRIC at STEP compares at equal steps"
-    yield Problem("arms that train for another number of steps than others", len(ends), consequence, shown)
+    yield of_verdicts("arms that train for another number of steps than others", len(ends), consequence, shown)
 
 
 def _single(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
@@ -224,18 +244,20 @@ def _single(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     alone = counts[counts == 1]
     if len(alone):
         arms = tuple(dict.fromkeys(str(each[0]) for each in alone.index))
-        yield Problem("arms with a single run", len(alone), "no verdict on them is firm", arms[:5])
+        yield of_verdicts("arms with a single run", len(alone), "no verdict on them is firm", arms[:5])
 
 
 def _selected(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     """What a best of n leaves behind: a name, or an arm with far fewer runs than another."""
     if {"best", "min", "max"} & set(runs.metric.lower().replace("/", "_").replace(".", "_").split("_")):
-        yield Problem("metrics that are a best", 1, "the best of several readings flatters noisy runs most", (runs.metric,))
+        yield of_verdicts(
+            "metrics that are a best", 1, "the best of several readings flatters noisy runs most", (runs.metric,), True
+        )
     counts = runs.final().groupby("arm").size()
     few = counts[2 * counts <= counts.max()]
     if len(few) and not runs.tuned and counts.max() >= LEAST_VALUES:
         shown = tuple(f"{arm}: {count} of {counts.max()}" for arm, count in few.head(5).items())
-        yield Problem(
+        yield of_verdicts(
             "arms with half as many runs as others or fewer", len(few), "if the best were kept, their mean flatters", shown
         )
 
@@ -253,7 +275,7 @@ def _settings(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
             varying += [name] * bool((inside > 1).any())
     if varying:
         consequence = "an arm mixes them: add them to --arm, keep one with --where, or say --tuned"
-        yield Problem("settings that differ within an arm", len(varying), consequence, tuple(varying[:5]))
+        yield Problem("settings that differ within an arm", len(varying), consequence, tuple(varying[:5]), True)
 
 
 def _smoothed(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
@@ -290,7 +312,7 @@ def _roughness(values: np.ndarray) -> float:
 def _direction(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     if runs.better is None:
         consequence = "< and > in a claim say it; diverged runs are counted by it (--minimize, --maximize)"
-        yield Problem("metrics of which it is unknown whether lower is better", 1, consequence, (runs.metric,))
+        yield of_verdicts("metrics of which it is unknown whether lower is better", 1, consequence, (runs.metric,))
 
 
 LOOKS: tuple[Callable[[Runs, Sequence[str]], Iterator[Problem]], ...] = (

@@ -12,6 +12,9 @@ from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.statistics.pooling import random_effects
 from folklore.harness.statistics.two_samples import Spread
 
+# So many readings that give another verdict are named.
+MOST_TOLD = 3
+
 
 def why_fragile(
     claim: RunClaim, judged: Judged, given: Sequence[Pair], how: Assumptions, shared: Spread | None
@@ -19,9 +22,10 @@ def why_fragile(
     """Every other reasonable reading of the same runs under which the verdict would be another."""
     if judged.verdict not in DECIDED:
         return
-    for name, verdict in _other_readings(claim, given, how, shared):
-        if verdict != judged.verdict:
-            yield f"{verdict} {name}"
+    told = [f"{verdict} {name}" for name, verdict in _other_readings(claim, given, how, shared) if verdict != judged.verdict]
+    yield from told[:MOST_TOLD]
+    if len(told) > MOST_TOLD:
+        yield f"and {len(told) - MOST_TOLD} more"
     question = question_of(claim, given)
     for name, by in QUARTERS.items() if claim.size else ():
         other = judge_pairs(claim, given, how, shared, question.moved(by)).verdict
@@ -37,8 +41,6 @@ def _other_readings(
     def verdict(other: Sequence[Pair]) -> str:
         return judge_pairs(claim, other, how, shared, question_of(claim, given)).verdict
 
-    if any(each.paired for each in given):
-        yield "if the runs are not paired", verdict([each.unpaired() for each in given])
     if any(each.arm.diverged.any() or each.other.diverged.any() for each in given):
         finished = [each.finished() for each in given]
         if all(len(each.arm) and len(each.other) for each in finished):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from folklore.harness.external.claims import Question, RunClaim
 from folklore.harness.external.comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
@@ -99,7 +100,7 @@ def judge_pairs(
 ) -> Judged:
     question = question or question_of(claim, given)
     parts = [compared(claim, pair, how, shared, question) for pair in given]
-    return together(claim, parts, tuple(notes_on(given, parts)), question)
+    return together(claim, parts, tuple(notes_on(claim, given)), question)
 
 
 def _finding(part: Part, question: Question) -> Finding:
@@ -116,7 +117,8 @@ def together(claim: RunClaim, parts: Sequence[Part], notes: tuple[str, ...], que
     """Over all tasks. What tasks say decisively differently has no number in common."""
     question = question or claim.question
     findings = [_finding(each, question) for each in parts]
-    over = combined(findings, "most" if claim.quantifier == "average" else claim.quantifier)
+    # Over all tasks: what holds on most and fails on one has no average worth a number.
+    over = combined(findings, "all" if claim.quantifier == "average" else claim.quantifier)
     effects = [each.effect for each in parts if each.effect is not None]
     apart = over.reading == SOME_WORKLOADS
     if claim.quantifier != "average" or apart:
@@ -176,10 +178,20 @@ def _reason(verdict: str, reading: str, parts: Sequence[Part]) -> str:
     return ""
 
 
-def notes_on(given: Sequence[Pair], parts: Sequence[Part]) -> Iterator[str]:
-    for name, samples in (("arm", [each.arm for each in given]), ("other", [each.other for each in given])):
-        diverged = sum(int(np.sum(each.diverged)) for each in samples)
-        if diverged:
-            yield f"{diverged} of {sum(map(len, samples))} runs of the {name} arm diverged and count with the worst value seen"
-    if any(len(set(map(float, each.values))) == 1 < len(each) for pair in given for each in (pair.arm, pair.other)):
+def notes_on(claim: RunClaim, given: Sequence[Pair]) -> Iterator[str]:
+    """What a reader should know of the samples: runs that diverged, were left out, or agree to the last digit."""
+    sides = [[each.arm for each in given], [each.other for each in given]]
+    diverged = [sum(int(np.sum(each.diverged)) for each in samples) for samples in sides]
+    counts = [sum(map(len, samples)) for samples in sides]
+    if any(diverged) and claim.target is None:
+        told = " and ".join(
+            f"{bad} of {count} runs of '{arm}'" for bad, count, arm in zip(diverged, counts, claim.arms, strict=True)
+        )
+        p = scipy.stats.fisher_exact([diverged, [a - b for a, b in zip(counts, diverged, strict=True)]]).pvalue
+        yield f"{told} diverged (Fisher's exact test: p = {p:.2g})"
+    elif any(diverged):
+        yield f"{sum(diverged)} runs never reach {claim.metric} {claim.target:g}, and count with their last step"
+    if dropped := sum(each.dropped for each in given):
+        yield f"{dropped} runs whose seed the other arm lacks are left out of the pairs"
+    if any(len(set(map(float, each.values))) == 1 < len(each) for samples in sides for each in samples):
         yield "all runs of an arm agree to the last digit: is the seed used?"

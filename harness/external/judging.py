@@ -20,7 +20,7 @@ from folklore.harness.external.compute_saved import compute_saved
 from folklore.harness.external.firmness import why_fragile
 from folklore.harness.external.judged import Judged, judge_pairs, together
 from folklore.harness.external.laws import judge_law
-from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.roles import ReadingOptions, text
 from folklore.harness.external.runs import Runs, runs_of
 from folklore.harness.external.samples import pairs, read_values, sample
 from folklore.harness.external.sizes import over_sizes
@@ -124,7 +124,8 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
 def _judge(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
     judged = judge_claim(runs, claim, how)
     saved = compute_saved(runs, claim)
-    return replace(judged, notes=(*judged.notes, saved)) if saved else judged
+    doubts = [f"{each.what}: {', '.join(each.examples)}" for each in runs.problems if each.doubtful]
+    return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
 
 
 def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
@@ -133,6 +134,7 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
         return judge_law(runs, claim)
     values = read_values(runs, claim)
     if isinstance(claim.other, float):
+        _require_number(claim, values)
         return together(claim, [against_number(claim, task, sample(part)) for task, part in _of_arm(values, claim)], ())
     if claim.factor:
         return over_sizes(runs, claim, how)
@@ -144,6 +146,16 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
     judged = judge_pairs(claim, given, how, shared)
     return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
+
+
+def _require_number(claim: RunClaim, values: pd.DataFrame) -> None:
+    """Raises UserError if what is read as a number is the name of an arm, too."""
+    arms = {text(each) for each in values["arm"].unique()}
+    if text(claim.other) in arms and "+" not in claim.text:
+        raise UserError(
+            f"claim '{claim.text}': is {claim.other:g} the arm of that name, or a number? Put the arm in quotes, write the number"
+            f" with its sign (+{claim.other:g})"
+        )
 
 
 def _of_arm(values: pd.DataFrame, claim: RunClaim) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -123,7 +123,7 @@ def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
     effect = _residual(claim.law, x, list(groups.values()), fit)
     question = claim.question
     verdict, reading = outcome(question, effect, probabilities(question, effect))
-    runs = int(np.sum([len(each) for each in groups.values()]))
+    runs = sum(int(each.size) for each in groups.values())
     means = np.array([each.mean() for each in groups.values()])
     samples = (x, means, np.array(fit.parameters))
     return Part(task, verdict, reading, fit.residual, effect, (runs, runs), _in_words(claim, fit), samples)
@@ -148,7 +148,7 @@ def _residual(law: str, x: Numbers, groups: Sequence[Numbers], fit: Fit) -> Effe
     spread = float(np.std(missed))
 
     def p_inside(lower: float, upper: float) -> float:
-        outside = max(np.mean(missed < lower), np.mean(missed > upper))
-        return float(min(1.0, 2 * max(outside, 1 / RESAMPLES)))
+        outside = max(float(np.mean(missed < lower)), float(np.mean(missed > upper)))
+        return min(1.0, 2 * max(outside, 1 / RESAMPLES))
 
     return Effect(fit.residual, min(low, fit.residual), max(high, fit.residual), LEAST_RUNS, p_inside, spread, freedom=math.inf)

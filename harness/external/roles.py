@@ -120,17 +120,34 @@ def _words(name: str) -> set[str]:
 
 
 def kept(frame: pd.DataFrame, where: Iterable[str]) -> pd.DataFrame:
-    """The rows that every COLUMN=VALUE holds of."""
+    """The rows that every condition holds of: COLUMN=VALUE, !=, or an order of numbers."""
     for each in where:
-        column, equals, value = each.partition("=")
-        if not equals:
-            raise UserError(f"--where {each}: must be COLUMN=VALUE, for example --where optimizer=adam")
-        column = column_named(frame, column.strip(), "--where")
-        kept = frame[texts(frame[column]) == text(value.strip())]
-        if kept.empty:
-            raise unknown(f"value of {column}", value, texts(frame[column]).unique())
-        frame = kept.reset_index(drop=True)
+        found = re.match(r"^(?P<column>.+?)(?P<sign><=|>=|!=|=|<|>)(?P<value>.*)$", each)
+        if found is None:
+            raise UserError(
+                f"--where {each}: must be COLUMN=VALUE, or with !=, <, <=, >, >=, for example --where optimizer=adam"
+            )
+        column, value = column_named(frame, found["column"].strip(), "--where"), found["value"].strip()
+        rows = frame[_holds(frame[column], found["sign"], value, each)]
+        if rows.empty and found["sign"] == "=":
+            raise unknown(f"value of {column}", value, texts(frame[column]).dropna().unique())
+        if rows.empty:
+            raise UserError(f"--where {each}: leaves no row; {column} has other values")
+        frame = rows.reset_index(drop=True)
     return frame
+
+
+def _holds(column: pd.Series, sign: str, value: str, condition: str) -> pd.Series:
+    if sign in ("=", "!="):
+        same = texts(column) == text(value)
+        return same.fillna(False) if sign == "=" else ~same.fillna(False)
+    try:
+        bound = float(value)
+    except ValueError:
+        raise UserError(f"--where {condition}: '{value}' is no number; < and > order numbers alone") from None
+    numbers = pd.to_numeric(column, errors="coerce")
+    compared = {"<": numbers.lt, "<=": numbers.le, ">": numbers.gt, ">=": numbers.ge}[sign]
+    return compared(bound).fillna(False)
 
 
 def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:

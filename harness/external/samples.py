@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.external.claims import RunClaim
 from folklore.harness.external.runs import Runs
-from folklore.harness.external.table import Problem
 from folklore.harness.statistics.intervals import Numbers
 
 Mask = NDArray[np.bool_]
 
-# Seeds that both arms have are pairs if there are so many of them.
+# Arms that share at least this many seeds are compared in pairs.
 LEAST_PAIRS = 3
 
 
@@ -50,9 +49,6 @@ class Pair:
     other: Sample
     paired: bool
     dropped: int = 0
-
-    def unpaired(self) -> "Pair":
-        return replace(self, paired=False)
 
     def without(self, index: int, of_other: bool = False) -> "Pair":
         """Without one run of the arm (and its partner), or of the other arm."""
@@ -164,9 +160,3 @@ def sample(part: pd.DataFrame) -> Sample:
         part["diverged"].to_numpy(bool),
         part["stop"].to_numpy(float),
     )
-
-
-def dropped_seeds(found: list[Pair]) -> tuple[Problem, ...]:
-    dropped = sum(each.dropped for each in found)
-    told = Problem("runs whose seed the other arm lacks", dropped, "left out of the paired comparison")
-    return (told,) if dropped else ()

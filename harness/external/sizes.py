@@ -31,7 +31,7 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
     question = question_of(claim, given)
     parts = [compared(claim, pair, how, shared, question) for pair in given]
-    judged = together(replace(claim, quantifier="all"), parts, tuple(notes_on(given, parts)), question)
+    judged = together(replace(claim, quantifier="all"), parts, tuple(notes_on(claim, given)), question)
     of_name = {name: size for size, name in named.items()}
     return replace(
         judged, claim=claim, notes=(*judged.notes, *_trend_notes(parts, [of_name[each.name] for each in parts], claim))

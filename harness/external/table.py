@@ -22,13 +22,16 @@ class Problem:
     """Something that is wrong with the runs.
 
     what: in the plural ("runs that are there twice"); count: how many; consequence: what was done about it, or what it means
-    for the verdicts; examples: some of their names.
+    for the verdicts; examples: some of their names. doubtful: whether no verdict is firm while it stands;
+    of_verdicts: whether it bears on comparisons alone.
     """
 
     what: str
     count: int
     consequence: str
     examples: tuple[str, ...] = ()
+    doubtful: bool = False
+    of_verdicts: bool = False
 
 
 @dataclass(frozen=True)

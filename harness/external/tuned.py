@@ -1,4 +1,4 @@
-"""Tuned arms: each run has other hyperparameters, and what counts is the best of so many tries.
+"""Tuned arms: each run has other hyperparameters, and what counts is the best of k tries.
 
 The median of the best of k tries has simultaneous bands over all k (Lourie, Cho and He 2024, "Show your work with confidence";
 the package `opda`). Two bands of 97.5% hold together with 95%. A claim is supported if the bands lie apart as it says at some
@@ -19,7 +19,7 @@ from folklore.harness.judging.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.intervals import Numbers
 
-# Beyond so many tries an arm the narrower bands take minutes.
+# For more tries an arm the narrower bands take minutes.
 MOST_EXACT = 150
 
 

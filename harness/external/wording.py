@@ -19,7 +19,7 @@ def sentence(judged: "Judged") -> Sentence:
     if claim.law is not None:
         return Sentence((f"{claim.metric} misses the {claim.law} in {claim.factor} by ", _number(judged, ""), "."))
     other = f"'{claim.other}'" if isinstance(claim.other, str) else f"{claim.other:g}"
-    arm = f"{'the best of many tries of ' * bool(judged.tuned)}'{claim.arm}'"
+    arm = f"The best of many tries of '{claim.arm}'" if judged.tuned else f"'{claim.arm}'"
     below = judged.estimate < 0
     if claim.target is not None:
         number = _number(judged, "fewer" if below else "more")

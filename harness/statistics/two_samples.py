@@ -16,7 +16,7 @@ from folklore.harness.statistics import ALPHA, LEVEL
 from folklore.harness.statistics.intervals import Numbers, Observation
 from folklore.harness.statistics.power import POWER
 
-# A mean that lies less than so many standard errors from zero is no base for percentages.
+# A mean less than this many standard errors from zero is no base for percentages.
 LEAST_BASE_ERRORS = 4.0
 
 

@@ -1,0 +1,255 @@
+"""How often the judge of other people's runs is wrong: simulated runs with known truth, judged as any others, and counted."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+
+from folklore.harness.errors import UserError
+from folklore.harness.external.claims import RunClaim, read_claim
+from folklore.harness.external.comparing import Assumptions, level_of
+from folklore.harness.external.gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
+from folklore.harness.external.judging import Judged, JudgeOptions, corrected, judge_claim
+from folklore.harness.external.world_cases import CASES, Case
+from folklore.harness.external.worlds import SHAPES, Arms, Effects, Generator
+from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
+from folklore.harness.randomness import numpy_generator
+from folklore.harness.statistics.intervals import Numbers
+from folklore.harness.statistics.noise import noise_level, robust_interval, visible_difference
+from folklore.harness.statistics.power import POWER
+from folklore.harness.statistics.two_samples import difference
+
+Row = dict[str, Any]
+# Of the worlds, how many measure power, which needs fewer digits than a rate of 2.5%; how many go through the files of a gate.
+OF_POWER, OF_GATE = 0.25, 0.5
+
+
+@dataclass
+class Tally:
+    """Counts over worlds of one planted effect. refused: not judged, with a line that says why."""
+
+    worlds: int = 0
+    supported: int = 0
+    refuted: int = 0
+    firm_supported: int = 0
+    firm_refuted: int = 0
+    refused: int = 0
+    intervals: int = 0
+    covered: int = 0
+
+
+def rows(
+    worlds: int,
+    seed: int = 0,
+    only: Sequence[str] = (),
+    processes: int = 1,
+    progress: Callable[[int, int], None] = lambda done, planned: None,
+) -> list[Row]:
+    """A row for each test and condition, from this many worlds for each planted effect.
+
+    false_supported, false_refuted: shares of verdicts that are false, where the truth lies at the edge of the region; most: the
+    share that may be. firm_false: of verdicts that are false and called firm. coverage: of intervals of this level. power: share
+    supported where the claim is surely true. told: a rate that the judge itself states, to be compared with the one it is of.
+    Deterministic for a seed.
+    """
+    tasks = [partial(_row_of_case, index) for index, case in enumerate(CASES) if not only or case.test in only]
+    tasks += [task for name, several in OTHERS.items() if not only or name in only for task in several]
+    found = []
+    if processes == 1:
+        for task in tasks:
+            found.append(task(worlds, seed))
+            progress(len(found), len(tasks))
+        return found
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        for row in pool.map(_call, tasks, [worlds] * len(tasks), [seed] * len(tasks)):
+            found.append(row)
+            progress(len(found), len(tasks))
+    return found
+
+
+def tests() -> tuple[str, ...]:
+    """Names of all tests."""
+    return tuple(dict.fromkeys((*(case.test for case in CASES), *OTHERS)))
+
+
+def _call(task: Callable[[int, int], Row], worlds: int, seed: int) -> Row:
+    return task(worlds, seed)
+
+
+def _row_of_case(index: int, worlds: int, seed: int) -> Row:
+    case = CASES[index]
+    claim = read_claim(case.claim)
+    one_sided = claim.law is None and claim.question.one_sided
+    count = max(1, round(case.share * worlds))
+    short = tally(case, claim, case.short, count, seed)
+    meeting = short if case.meeting == case.short else tally(case, claim, case.meeting, count, seed)
+    beyond = tally(case, claim, case.beyond, max(1, round(OF_POWER * count)), seed)
+    judged, intervals = short.worlds - short.refused, short.intervals
+    return {
+        **_begun(case.test, case.condition, count),
+        "most": 0.05 if one_sided else 0.025,
+        "false_supported": _share(short.supported, judged),
+        "false_refuted": _share(meeting.refuted, meeting.worlds - meeting.refused),
+        "firm_false": _share(short.firm_supported, judged),
+        "level": level_of(claim.question),
+        "coverage": _share(short.covered, intervals) if intervals else None,
+        "power": _share(beyond.supported, beyond.worlds - beyond.refused),
+        "refused": _share(short.refused, short.worlds),
+    }
+
+
+def tally(case: Case, claim: RunClaim, effects: Effects, worlds: int, seed: int) -> Tally:
+    counts = Tally()
+    for world in range(worlds):
+        generator = numpy_generator(seed, f"{case.test} {case.condition} {effects}", world)
+        counts.worlds += 1
+        try:
+            judged = corrected([judge_claim(case.draw(generator, effects), claim, Assumptions())])[0]
+        except UserError:
+            counts.refused += 1
+            continue
+        _count(counts, judged, case.covered(judged, effects))
+    return counts
+
+
+def _count(counts: Tally, judged: Judged, covered: bool | None) -> None:
+    counts.supported += judged.verdict == SUPPORTED
+    counts.refuted += judged.verdict == REFUTED
+    counts.firm_supported += judged.verdict == SUPPORTED and judged.firm
+    counts.firm_refuted += judged.verdict == REFUTED and judged.firm
+    counts.intervals += covered is not None
+    counts.covered += bool(covered)
+
+
+def _begun(test: str, condition: str, worlds: int) -> Row:
+    rates = ("most", "false_supported", "false_refuted", "firm_false", "level", "coverage", "power", "told", "refused")
+    return {"test": test, "condition": condition, "worlds": worlds, **dict.fromkeys(rates)}
+
+
+def _share(count: int, of: int) -> float | None:
+    return round(count / of, 4) if of else None
+
+
+# --- several claims together
+
+
+TOGETHER = 20
+
+
+def _together(worlds: int, seed: int) -> Row:
+    """Twenty claims of which none is true: how often one or more is called firm."""
+    name, claim, draw = "20 claims together", read_claim("loss: b < a"), Arms((10, 10))
+    count, firm, decided = max(1, round(0.1 * worlds)), 0, 0
+    for world in range(count):
+        generator = numpy_generator(seed, name, world)
+        judged = corrected([judge_claim(draw(generator, (0.0,)), claim, Assumptions()) for _ in range(TOGETHER)])
+        decided += any(each.verdict in (SUPPORTED, REFUTED) for each in judged)
+        firm += any(each.firm for each in judged)
+    row = _begun(name, "10 runs, none true", count)
+    return {**row, "most": 0.05, "firm_false": _share(firm, count), "told": None, "any_false": _share(decided, count)}
+
+
+# --- the gate
+
+
+MARGIN = 2.0
+
+
+def _gate(candidates: int, kept: int, truth: float, name: str, worlds: int, seed: int) -> Row:
+    """Candidates that are worse by the truth, against a baseline file of kept runs, through files."""
+    condition, count = f"{candidates} against {kept} runs, {name}", max(1, round(OF_GATE * worlds))
+    draw, seen = Arms((candidates, kept)), []
+    with TemporaryDirectory() as folder:
+        for world in range(count):
+            seen.append(_gated(draw, truth, Path(folder), numpy_generator(seed, f"gate {condition}", world)))
+    outcomes = [each.outcome for each in seen]
+    damaged, passed = outcomes.count(DAMAGE), sum(outcomes.count(each) for each in (FINE, DRIFT, TOO_GOOD))
+    row = {**_begun("gate", condition, count), "most": 0.05}
+    if truth == 0:
+        flagged = outcomes.count(DRIFT) + outcomes.count(TOO_GOOD)
+        told = float(np.mean([each.false_alarms for each in seen if each.false_alarms is not None]))
+        return {**row, "false_refuted": _share(damaged, count), "told": round(told, 4), "flagged": _share(flagged, count)}
+    if truth == MARGIN:
+        return {**row, "false_supported": _share(passed, count), "false_refuted": _share(damaged, count)}
+    if truth < 0:
+        return {**row, "most": 0.001, "false_supported": _share(outcomes.count(TOO_GOOD), count)}
+    told = float(np.mean([each.caught for each in seen if each.caught is not None]))
+    return {**row, "power": _share(damaged, count), "told": round(told, 4)}
+
+
+def _gated(draw: Arms, truth: float, folder: Path, generator: Generator) -> Gate:
+    runs = draw(generator, (truth,))
+    for name, arm in ((CANDIDATE, "b"), (BASELINE, "a")):
+        frame = runs.frame[runs.frame["arm"] == arm].assign(arm=name)
+        (folder / f"{name}.csv").write_text(baseline_text(type(runs)(**{**vars(runs), "frame": frame})), encoding="utf-8")
+    return gate([str(folder / f"{CANDIDATE}.csv")], str(folder / f"{BASELINE}.csv"), str(MARGIN), JudgeOptions())
+
+
+# --- how far runs differ
+
+
+def _deviation(shape: str, groups: int, runs: int, is_robust: bool, worlds: int, seed: int) -> Row:
+    """Coverage of the interval of the standard deviation."""
+    name = "noise: standard deviation" + ", without normality" * is_robust
+    condition = f"{groups} x {runs} runs, {shape}"
+    generator, held = numpy_generator(seed, f"{name} {condition}", 0), []
+    truth = true_deviation(shape)
+    for _ in range(worlds):
+        values = [SHAPES[shape](generator, runs) for _ in range(groups)]
+        ends = robust_interval(values) if is_robust else _ends(values)
+        if ends is not None:
+            held.append(ends[0] <= truth <= ends[1])
+    return {**_begun(name, condition, worlds), "level": 0.95, "coverage": _share(sum(held), len(held))}
+
+
+def _ends(values: list[Numbers]) -> tuple[float, float] | None:
+    level = noise_level(values)
+    return None if level is None else (level.low, level.high)
+
+
+@cache
+def true_deviation(shape: str) -> float:
+    """All shapes have deviation 1, but for outliers."""
+    return math.sqrt(1 + 8.0**2 * 0.1 * 0.9) if shape == "outliers" else 1.0
+
+
+def _visible(runs: int, worlds: int, seed: int) -> Row:
+    """How often a difference that is called visible is seen: of one run an arm with the spread of 10 others."""
+    name, known = "noise: visible difference", 10
+    generator, seen = numpy_generator(seed, f"{name} {runs}", 0), 0
+    gap = visible_difference(1.0, runs, known - 1)
+    for _ in range(worlds):
+        x, y = generator.standard_normal(runs) + gap, generator.standard_normal(runs)
+        if runs > 1:
+            seen += difference(x, y).p_inside(0, math.inf) <= 0.05
+        else:
+            spread = float(np.std(generator.standard_normal(known), ddof=1))
+            seen += float(x[0] - y[0]) / (spread * math.sqrt(2)) > scipy.stats.t.isf(0.025, known - 1)
+    return {**_begun(name, f"{runs} runs an arm", worlds), "power": _share(seen, worlds), "told": POWER}
+
+
+def _others() -> Iterator[tuple[str, Callable[[int, int], Row]]]:
+    yield "20 claims together", _together
+    for candidates, kept in ((3, 5), (5, 20)):
+        truths = (("unchanged", 0.0), ("worse by the margin", MARGIN), ("worse by twice the margin", 2 * MARGIN))
+        for name, truth in (*truths, ("better by the margin", -MARGIN)):
+            yield "gate", partial(_gate, candidates, kept, truth, name)
+    for is_robust, name in ((False, "noise: standard deviation"), (True, "noise: standard deviation, without normality")):
+        for shape in ("normal", "heavy tails", "skewed"):
+            for groups, runs in ((1, 5), (3, 5), (1, 20)):
+                yield name, partial(_deviation, shape, groups, runs, is_robust)
+    for runs in (1, 3, 5, 10):
+        yield "noise: visible difference", partial(_visible, runs)
+
+
+OTHERS: dict[str, list[Callable[[int, int], Row]]] = {}
+for _name, _task in _others():
+    OTHERS.setdefault(_name, []).append(_task)

@@ -1,0 +1,135 @@
+"""Runs whose truth is known: arms of normal or awkward noise with a planted difference, and laws and tries of known shape.
+
+Numbers are in standard deviations of a run about a mean of `base`, so that with the usual base of 100 a difference of 1 is 1%.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+
+from folklore.harness.external.judging import Judged
+from folklore.harness.external.laws import fitted
+from folklore.harness.external.runs import Runs
+from folklore.harness.statistics.intervals import Numbers
+
+Generator = np.random.Generator
+# The planted difference of b and a on each task.
+Effects = tuple[float, ...]
+LOG_MEAN, LOG_DEVIATION = math.exp(0.5), math.sqrt(math.e * (math.e - 1))
+OUTLIERS, OUTLYING = 0.1, 8.0
+
+
+def _outliers(generator: Generator, runs: int) -> Numbers:
+    """One run in ten lies far off to the bad side; centred."""
+    return generator.standard_normal(runs) + OUTLYING * ((generator.random(runs) < OUTLIERS) - OUTLIERS)
+
+
+# Noise of mean 0 and (but for outliers) deviation 1: Student's t with 3 degrees of freedom, lognormal.
+SHAPES: Mapping[str, Callable[[Generator, int], Numbers]] = {
+    "normal": lambda generator, runs: generator.standard_normal(runs),
+    "heavy tails": lambda generator, runs: generator.standard_t(3, runs) / math.sqrt(3),
+    "skewed": lambda generator, runs: (generator.lognormal(0, 1, runs) - LOG_MEAN) / LOG_DEVIATION,
+    "outliers": _outliers,
+}
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Draws runs of b and a, and of arms beside them.
+
+    runs, spreads: of b and of a. shared: the correlation of runs with the same seed; None: seeds are not told. diverging: share
+    of runs that end in NaN. unit: what values are rounded to. others: arms of five runs each, whose spread is `others_spread`.
+    task_spreads: what the noise of every second task is multiplied by.
+    """
+
+    runs: tuple[int, int] = (5, 5)
+    spreads: tuple[float, float] = (1.0, 1.0)
+    shape: str = "normal"
+    shared: float | None = None
+    diverging: float = 0.0
+    unit: float = 0.0
+    others: int = 0
+    others_spread: float = 1.0
+    task_spread: float = 1.0
+    base: float = 100.0
+
+    def __call__(self, generator: Generator, effects: Effects) -> Runs:
+        parts = [self._task(generator, effect, f"task {index}", index) for index, effect in enumerate(effects)]
+        return runs_from(pd.concat(parts, ignore_index=True))
+
+    def _task(self, generator: Generator, effect: float, task: str, index: int) -> pd.DataFrame:
+        noise, scale = SHAPES[self.shape], self.task_spread if index % 2 else 1.0
+        common = math.sqrt(self.shared or 0.0) * generator.standard_normal(max(self.runs))
+        own = math.sqrt(1 - (self.shared or 0.0))
+        b, a = (
+            self.base + scale * spread * (common[:runs] + own * noise(generator, runs))
+            for runs, spread in zip(self.runs, self.spreads, strict=True)
+        )
+        beside = self.base + self.others_spread * noise(generator, 5 * self.others)
+        arms = np.repeat(["b", "a", *(f"other {each}" for each in range(self.others))], [*self.runs, *(5,) * self.others])
+        values = np.concatenate([b + effect, a, beside])
+        values = self.unit * np.round(values / self.unit) if self.unit else values
+        values[generator.random(len(values)) < self.diverging] = np.nan
+        seeds = np.concatenate([np.arange(runs) for runs in (*self.runs, *(5,) * self.others)]).astype(str)
+        return pd.DataFrame({"arm": arms, "seed": pd.NA if self.shared is None else seeds, "task": task, "value": values})
+
+
+def runs_from(frame: pd.DataFrame) -> Runs:
+    """Runs of a loss, one for each row: arm, seed, task, value, and the factors."""
+    whole = frame.assign(run=np.arange(len(frame)), name=pd.NA, step=np.nan)
+    return Runs(whole, "loss", {}, {}, "lower", ("worlds",), ("simulated",))
+
+
+@dataclass(frozen=True)
+class Tries:
+    """Draws losses of tuned runs with the quantile function `losses`; b's are lower by the effect."""
+
+    losses: Callable[[Numbers], Numbers]
+    tries: int = 10
+
+    def __call__(self, generator: Generator, effects: Effects) -> Runs:
+        values = np.concatenate([self.losses(generator.random(self.tries)) + each for each in (effects[0], 0.0)])
+        frame = pd.DataFrame({"arm": np.repeat(["b", "a"], self.tries), "seed": pd.NA, "task": "", "value": values})
+        return replace(runs_from(frame), tuned=True)
+
+    def covered(self, judged: Judged, effects: Effects) -> bool:
+        """Whether both bands hold the median of the best of k, F^-1(1 - 2^(-1 / k)), at every k."""
+        median = self.losses(1 - 0.5 ** (1 / np.arange(1, self.tries + 1)))
+        pairs = zip(judged.tuned, (effects[0], 0.0), strict=True)
+        return all(bool(np.all((band.low <= median + each) & (median + each <= band.high))) for band, each in pairs)
+
+
+SIZES = 2.0 ** np.arange(4, 10)
+ZIGZAG = np.array([1, -1, 1, -1, 1, -1])
+
+
+@dataclass(frozen=True)
+class Hyperbola:
+    """Draws samples to a loss at six batch sizes, which miss a hyperbola by the effect. noise: of ln(samples)."""
+
+    noise: float = 0.05
+    runs: int = 3
+
+    def __call__(self, generator: Generator, effects: Effects) -> Runs:
+        sizes = np.repeat(SIZES, self.runs)
+        noise = self.noise * generator.standard_normal(len(sizes)) - self.noise**2 / 2
+        values = np.repeat(missing(effects[0]), self.runs) * np.exp(noise)
+        return runs_from(pd.DataFrame({"arm": "all runs", "seed": pd.NA, "task": "", "value": values, "batch_size": sizes}))
+
+
+@cache
+def missing(residual: float) -> Numbers:
+    """Values at SIZES whose best hyperbola misses them by a root mean square logarithm of this much."""
+
+    def values(zigzag: float) -> Numbers:
+        return np.asarray(1000 * (1 + SIZES / 100) * np.exp(zigzag * ZIGZAG))
+
+    def excess(zigzag: float) -> float:
+        return fitted("hyperbola", SIZES, values(zigzag)).residual - residual
+
+    return values(scipy.optimize.brentq(excess, 0, 2)) if residual else values(0.0)

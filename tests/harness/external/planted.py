@@ -1,0 +1,54 @@
+"""Runs whose truth is known, as files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from folklore.harness.external.judged import Judged
+from folklore.harness.external.judging import JudgedRuns, JudgeOptions, judge_sources
+from folklore.harness.external.roles import ReadingOptions
+
+
+def finals(means: Mapping[str, float], runs: int, noise: float = 0.01, seed: int = 0, **columns: object) -> pd.DataFrame:
+    """A row a run: arm, seed, loss about the arm's mean. columns: further ones, the same for all."""
+    drawn = np.random.default_rng(seed)
+    rows = [
+        {"arm": arm, "seed": each, **columns, "loss": mean + noise * drawn.standard_normal()}
+        for arm, mean in means.items()
+        for each in range(runs)
+    ]
+    return pd.DataFrame(rows)
+
+
+def curves(means: Mapping[str, float], runs: int, steps: Sequence[int], noise: float = 0.01, seed: int = 0) -> pd.DataFrame:
+    """A row for each run and step: the loss falls from 1 above the arm's mean towards it."""
+    drawn = np.random.default_rng(seed)
+    rows = [
+        {"arm": arm, "seed": each, "step": step, "loss": mean + (steps[0] / step) + noise * drawn.standard_normal()}
+        for arm, mean in means.items()
+        for each in range(runs)
+        for step in steps
+    ]
+    return pd.DataFrame(rows)
+
+
+def judged(frame: pd.DataFrame, folder: Path, *claims: str, where: Sequence[str] = (), **options: object) -> JudgedRuns:
+    """Through a CSV. options: of JudgeOptions, or a role with its column."""
+    path = folder / "runs.csv"
+    frame.to_csv(path, index=False, na_rep="nan")
+    roles = {each: options.pop(each) for each in ("metric", "arm", "seed", "step", "task", "run") if each in options}
+    reading = ReadingOptions(
+        roles,  # type: ignore[arg-type]
+        tuple(where),
+        better=options.pop("better", None),  # type: ignore[arg-type]
+        tuned=options.pop("tuned", None),  # type: ignore[arg-type]
+    )
+    return judge_sources([str(path)], JudgeOptions(claims, reading=reading, **options))  # type: ignore[arg-type]
+
+
+def only(frame: pd.DataFrame, folder: Path, claim: str, **options: object) -> Judged:
+    """The one claim, judged."""
+    (found,) = judged(frame, folder, claim, **options).claims  # type: ignore[arg-type]
+    return found

@@ -1,0 +1,66 @@
+"""The gate: damage, drift, runs that are too good, and how often it is wrong."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from folklore.harness.external.gate import Gate, baseline_text, gate
+from folklore.harness.external.judging import JudgeOptions
+from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.runs import runs_of
+from tests.command_line import folklore_here
+from tests.harness.external.planted import finals
+
+RUNS, CANDIDATES = 8, 150
+
+
+def passed(folder: Path, mean: float, seed: int = 1, margin: str = "1%") -> Gate:
+    """A candidate of this mean against a baseline of 2 with a noise of 0.01."""
+    for name, at, drawn in (("baseline", 2.0, 0), ("candidate", mean, seed)):
+        finals({"x": at}, RUNS, seed=drawn).drop(columns="arm").to_csv(folder / f"{name}.csv", index=False)
+    return gate([str(folder / "candidate.csv")], str(folder / "baseline.csv"), margin, JudgeOptions())
+
+
+@pytest.mark.parametrize(
+    ("mean", "outcome"), [(2.0, "fine"), (2.1, "damage"), (2.016, "drift"), (1.9, "too good"), (1.99, "fine")]
+)
+def test_outcomes(tmp_path: Path, mean: float, outcome: str) -> None:
+    margin = "1.5%" if outcome == "drift" else "1%"
+    assert passed(tmp_path, mean, margin=margin).outcome == outcome
+
+
+def test_false_alarms_are_as_it_says(tmp_path: Path) -> None:
+    """Unchanged candidates: at a margin of 0.1% an alarm now and then."""
+    said, damaged = [], 0
+    for seed in range(CANDIDATES):
+        baseline, candidate = (finals({"x": 2.0}, RUNS, seed=2 * seed + part).drop(columns="arm") for part in (0, 1))
+        paths = [tmp_path / "b.csv", tmp_path / "c.csv"]
+        baseline.drop(columns="seed").to_csv(paths[0], index=False)
+        candidate.drop(columns="seed").to_csv(paths[1], index=False)
+        found = gate([str(paths[1])], str(paths[0]), "0.1%", JudgeOptions())
+        damaged += found.outcome == "damage"
+        said.append(found.false_alarms)
+    expected = float(np.mean(said))  # type: ignore[arg-type]
+    error = np.sqrt(expected * (1 - expected) / CANDIDATES)
+    assert abs(damaged / CANDIDATES - expected) < 4 * error
+
+
+def test_a_baseline_is_read_back(tmp_path: Path) -> None:
+    finals({"x": 2.0}, 5).to_csv(tmp_path / "runs.csv", index=False)
+    runs = runs_of([str(tmp_path / "runs.csv")], ReadingOptions())
+    (tmp_path / "kept.csv").write_text(baseline_text(runs))
+    again = runs_of([str(tmp_path / "kept.csv")], ReadingOptions())
+    assert list(again.final()["value"]) == list(runs.final()["value"])
+    assert again.metric == runs.metric
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    finals({"a": 2.0, "b": 1.8, "c": 2.0}, 5).to_csv(tmp_path / "runs.csv", index=False)
+    judge = ("judge", str(tmp_path / "runs.csv"), "--claim")
+    folklore_here(*judge, "loss: b < a by 5%", "--fail-on", "open")
+    folklore_here(*judge, "loss: b > a", "--fail-on", "refuted", code=1)
+    folklore_here(*judge, "loss: c < a by 0.01%", "--fail-on", "refuted")
+    folklore_here(*judge, "loss: c < a by 0.01%", "--fail-on", "open", code=1)
+    folklore_here(*judge, "loss: b > a")
+    assert folklore_here(*judge, "loss: b > a", "--fail-on", "supported", code=2).stderr.count("\n") == 1
