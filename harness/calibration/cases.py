@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from folklore.harness.calibration import conditions as c
 from folklore.harness.calibration.conditions import Condition
@@ -17,9 +17,11 @@ from folklore.harness.calibration.worlds import (
     bowls,
     distant_curves,
     edge_runs,
+    exploding_runs,
     flat_runs,
     forgetting_runs,
     noisy_gradients,
+    noisy_runs,
     octave_grid,
     probe_curves,
     range_test,
@@ -31,6 +33,9 @@ from folklore.harness.calibration.worlds import (
     turning_runs,
 )
 from folklore.harness.metrics import (
+    AlarmLead,
+    AlarmLimit,
+    AlarmPrecision,
     AlarmRate,
     BasinWidth,
     BetweenLines,
@@ -39,6 +44,7 @@ from folklore.harness.metrics import (
     Curve,
     CurveDistance,
     CurveRatio,
+    DetectedShare,
     DivergenceTime,
     DoublingGain,
     EdgeLoss,
@@ -101,6 +107,9 @@ SWEEPS = (*NUMBERS, c.CENSORED)
 BOUNDED = (c.PLAIN, c.SKEWED, c.UNEQUAL)
 
 
+# Arm a has a fault and arm b none, over more steps than detectors need before them.
+LONG: Mapping[str, Value] = {"steps": 300}
+OF_JUMPS: Mapping[str, Any] = {"arm": "a", "sound": "b", "rule": "loss_ratio", "where": "at_fault"}
 TWO_TASKS: Mapping[str, Value] = {"model": "mlp", "dataset": "digits", "tasks": 2}
 
 
@@ -507,6 +516,21 @@ LATER_CASES: tuple[Case, ...] = (
         AlarmRate(arm="a", rule="loss_ratio", where="at_fault"),
         alarming_runs(lambda e: 0.2 + 0.2 * e),
         {"a": {"fault": "labels"}},
+    ),
+    *(
+        _of_points(name, metric, draw, {"a": {**LONG, "fault": "labels"}, "b": LONG}, share=0.3)
+        for name, metric, draw in (
+            ("detected_share", DetectedShare(**OF_JUMPS), alarming_runs(lambda e: 0.2 + 0.2 * e)),
+            ("alarm_precision", AlarmPrecision(**OF_JUMPS), alarming_runs(lambda e: 0.2 + 0.2 * e)),
+            ("alarm_lead", AlarmLead(arm="a", sound="b", rule="robust_norm"), exploding_runs(lambda e: 10.0 + 4.0 * e)),
+        )
+    ),
+    _of_points(
+        "alarm_limit",
+        AlarmLimit(sound="b", rule="loss_ratio"),
+        noisy_runs(lambda e: 0.02 + 0.005 * e),
+        {"b": LONG},
+        share=0.3,
     ),
     _of_points("turning_step", TurningStep(arm="a"), turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
     _of_points(

@@ -389,16 +389,58 @@ def alarming_runs(chance: Callable[[float], float]) -> Draw:
     """Runs of one point an arm with a loss of one and a noise of 1%, which in a share of them is five times as high where the
     arm's fault is."""
 
+    def curves(training: Training, effect: float, condition: Condition, generator: np.random.Generator, seeds: int) -> Curves:
+        losses = 1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps))
+        jumps = generator.random((1, seeds)) < chance(effect)
+        losses[..., training.faulty_steps.start] += 4.0 * jumps * (training.fault != "none")
+        return losses, losses
+
+    return _steps_of_runs(curves)
+
+
+def exploding_runs(lead: Callable[[float], float]) -> Draw:
+    """Runs of one point an arm with noise of 1%. Those with a fault lose all they have learnt 20 steps before they end, and their
+    gradient norm is five times as large some steps before that, 20% of these more or fewer from run to run."""
+
+    def curves(training: Training, effect: float, condition: Condition, generator: np.random.Generator, seeds: int) -> Curves:
+        losses, norms = (1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps)) for _ in range(2))
+        losses[..., 0] = 3.0
+        if training.fault != "none":
+            explodes = training.steps - 20
+            losses[..., explodes:] = 4.0
+            leads = lead(effect) * (1 + 0.2 * condition.noise(generator, seeds))
+            norms[0, np.arange(seeds), explodes - np.clip(np.round(leads), 1, 49).astype(int)] = 5.0
+        return losses, norms
+
+    return _steps_of_runs(curves)
+
+
+def noisy_runs(noise: Callable[[float], float]) -> Draw:
+    """Runs of one point an arm whose loss is one with this noise, a tenth more or less from run to run."""
+
+    def curves(training: Training, effect: float, condition: Condition, generator: np.random.Generator, seeds: int) -> Curves:
+        own = np.exp(0.1 * condition.noise(generator, seeds))[:, None]
+        losses = 1.0 + noise(effect) * own * generator.standard_normal((1, seeds, training.steps))
+        return losses, losses
+
+    return _steps_of_runs(curves)
+
+
+# Losses and gradient norms of every step, [1, S, steps].
+Curves = tuple[Numbers, Numbers]
+
+
+def _steps_of_runs(curves: Callable[[Training, float, Condition, np.random.Generator, int], Curves]) -> Draw:
+    """Runs of one point an arm of which every step is kept."""
+
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
         columns: dict[str, dict[str, Column]] = {}
         for arm in planned.arms_at(SCALE):
             training = planned.configuration(SCALE, arm, {"peak_lr": 2.0**-7}).training
-            losses = 1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps))
-            jumps = generator.random((1, seeds)) < chance(effect)
-            losses[..., training.faulty_steps.start] += 4.0 * jumps
-            for name in ("curve_train_loss", "curve_train_gradient_norm"):
-                _put(columns, name, arm, _lists(losses))
+            losses, norms = curves(training, effect, condition, generator, seeds)
+            _put(columns, "curve_train_loss", arm, _lists(losses))
+            _put(columns, "curve_train_gradient_norm", arm, _lists(norms))
             for name in ("validation_loss", "test_loss"):
                 _put(columns, name, arm, losses[..., -1])
             _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))

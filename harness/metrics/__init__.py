@@ -38,6 +38,7 @@ from folklore.harness.metrics.curves import (
     UnderflowShare,
 )
 from folklore.harness.metrics.diagnosis import NormDiagnosis
+from folklore.harness.metrics.detection import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
 from folklore.harness.metrics.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.metrics.edge import EdgeLoss, EdgeSharpness
 from folklore.harness.metrics.forgetting import TaskAccuracy
@@ -64,6 +65,9 @@ from folklore.harness.spec.observed import make_known
 from folklore.harness.spec.study import Study
 
 __all__ = [
+    "AlarmLead",
+    "AlarmLimit",
+    "AlarmPrecision",
     "AlarmRate",
     "BasinWidth",
     "BetweenLines",
@@ -73,6 +77,7 @@ __all__ = [
     "Curve",
     "CurveDistance",
     "CurveRatio",
+    "DetectedShare",
     "DivergenceTime",
     "DoublingGain",
     "EdgeLoss",

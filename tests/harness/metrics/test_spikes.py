@@ -6,7 +6,8 @@ import pytest
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import AlarmRate
-from folklore.harness.metrics.spikes import RULES, explosion
+from folklore.harness.metrics.detectors import RULES, Detector
+from folklore.harness.metrics.spikes import explosion
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
@@ -83,13 +84,15 @@ def test_rules_are_those_of_the_engines_alarms() -> None:
     norm[200] *= 20.0
     looks = {**contract.FEW, "gradient_norms": True}
     mlp = Workload(model="mlp", dataset="digits", width=4, depth=1)
-    for alarm in ("loss_ratio", "deviations"):
+    alarms: tuple[Detector, ...] = ("loss_ratio", "deviations")
+    for alarm in alarms:
         made = contract.pack(contract.lane(mlp, measurement=looks, steps=STEPS, remedy="skip", alarm=alarm))
         procedure = made.procedure
         assert isinstance(procedure, Remedies)
         procedure.losses_KS[0], procedure.norms_KS[0] = torch.from_numpy(loss).float(), torch.from_numpy(norm).float()
         engine = [bool(procedure._alarm(step)[0]) for step in range(STEPS)]
-        assert engine == RULES[alarm](loss, norm).tolist()
+        rule = RULES[alarm]
+        assert engine == (rule.score(loss, norm) > rule.limit).tolist()
         assert any(engine)
 
 
