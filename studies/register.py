@@ -959,15 +959,15 @@ _CLAIMS = {
         " which it gives an alarm: 30%, refuted at 50% (ours)",
     ),
     "spike.deviations": _claim(
-        paraphrase="counting deviations of the loss or of the gradient norm finds more spikes than a multiple of the recent mean"
-        " loss, at equal false alarms",
+        paraphrase="counting deviations of the loss or of the gradient norm finds more spikes than a multiple of the recent"
+        " mean loss, at equal false alarms",
         short="At equal false alarms, deviations find more spikes than a ratio",
         sources="SG Detection Code; TB 8; TB 4",
         quantifier="most",
         own=True,
-        measure="at limits that give one alarm in 1,000 steps of sound runs of other seeds, OLMo's rule and ZClip against a loss"
-        " over the mean of nine: of the runs that only one of the two finds, share that the former finds, (a) noise on the"
-        " weights, (b) the 50 steps before an explosion: more than half, refuted below (ours); reported: recall, precision,"
+        measure="at limits that give one alarm in 1,000 steps of sound runs of other seeds, OLMo's rule and ZClip against a"
+        " loss over the mean of nine: of the runs that only one of the two finds, share that the former finds, (a) noise on"
+        " the weights, (b) the 50 steps before an explosion: more than half, refuted below (ours); reported: recall, precision,"
         " lead and limits, robust deviations too",
     ),
     "spike.once": _claim(

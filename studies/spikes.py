@@ -283,7 +283,10 @@ DEVIATIONS = judgement(
     ),
     reported={
         **{
-            f"share of runs in which {words} find {SOUGHT[arm][0]}, {panel}": (DetectedShare(**sought(panel, arm, rule)), "share")
+            f"share of runs in which {words} find {SOUGHT[arm][0]}, {panel}": (
+                DetectedShare(**sought(panel, arm, rule)),
+                "share",
+            )
             for panel in WORKLOADS
             for arm in SOUGHT
             for rule, words in DETECTORS.items()
@@ -514,8 +517,8 @@ STUDY = Study(
         Published(
             claim="spike.deviations",
             finding=(
-                "Gradient norms more than 2.5 standard deviations above their moving average are clipped; with a memory of 0.97"
-                " a LLaMA of 1B parameters then trains without the spikes that it has without clipping and with clipping at 1.0."
+                "Gradient norms more than 2.5 standard deviations above their moving average are clipped; with a memory of"
+                " 0.97 a LLaMA of 1B parameters then trains without the spikes that it has otherwise, also if clipped at 1.0."
             ),
             source="Kumar et al. 2025, ZClip",
             link="https://arxiv.org/abs/2504.02507",

@@ -399,8 +399,8 @@ def alarming_runs(chance: Callable[[float], float]) -> Draw:
 
 
 def exploding_runs(lead: Callable[[float], float]) -> Draw:
-    """Runs of one point an arm with noise of 1%. Those with a fault lose all they have learnt 20 steps before they end, and their
-    gradient norm is five times as large some steps before that, 20% of these more or fewer from run to run."""
+    """Runs of one point an arm with noise of 1%. Those with a fault lose all they have learnt 20 steps before they end; some
+    steps before that, a fifth of them more or fewer from run to run, their gradient norm is five times as large."""
 
     def curves(training: Training, effect: float, condition: Condition, generator: np.random.Generator, seeds: int) -> Curves:
         losses, norms = (1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps)) for _ in range(2))

@@ -37,8 +37,8 @@ from folklore.harness.metrics.curves import (
     NoiseScale,
     UnderflowShare,
 )
-from folklore.harness.metrics.diagnosis import NormDiagnosis
 from folklore.harness.metrics.detection import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
+from folklore.harness.metrics.diagnosis import NormDiagnosis
 from folklore.harness.metrics.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.metrics.edge import EdgeLoss, EdgeSharpness
 from folklore.harness.metrics.forgetting import TaskAccuracy

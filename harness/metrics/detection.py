@@ -1,5 +1,5 @@
-"""Detectors of loss spikes at equal false alarms: each with the limit at which it gives a number of alarms in a thousand steps of
-sound runs of other seeds."""
+"""Detectors of loss spikes at equal false alarms: each with the limit at which it gives a chosen number of alarms in a thousand
+steps of sound runs of other seeds."""
 
 from typing import ClassVar, Literal
 
@@ -20,12 +20,12 @@ EXAMPLE: Example = {"arm": "hit", "sound": "trained_once", "rule": "zclip", "whe
 
 
 def limits(scores_ST: Numbers, weights_RS: Numbers, per_thousand: float) -> Numbers:
-    """[R]: what no more than so many in a thousand of the steps score above, each run's counted as often as its weight says."""
+    """[R]: what no more than this many in a thousand steps score above, each run's counted as often as its weight says."""
     steps = scores_ST.shape[1]
     order = np.argsort(-scores_ST, axis=None)
     allowed_R1 = per_thousand / 1000 * steps * weights_RS.sum(axis=1, keepdims=True)
     count = 2 * int(allowed_R1.max()) + steps
-    # Only the highest scores are looked at; more of them where a resample has few of their runs.
+    # Only the highest scores are ranked; more of them where a resample has few of their runs.
     while True:
         counted_RC = np.cumsum(weights_RS[:, order[:count] // steps], axis=1)
         if count >= len(order) or (counted_RC[:, -1:] > allowed_R1).all():
@@ -80,7 +80,9 @@ class DetectedShare(_Detection, ShareOfRuns):
     detectors does, the share in which it is this one (as McNemar 1947 tests)."""
 
     kind: Literal["detected_share"] = "detected_share"
-    but_not: Detector | None = Field(default=None, description="a second detector, and only runs that one of the two finds count")
+    but_not: Detector | None = Field(
+        default=None, description="a second detector, and only runs that one of the two finds count"
+    )
 
     FIGURE: ClassVar[str] = "detectors"
     UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
@@ -140,7 +142,7 @@ class AlarmLead(_Detection):
 
 
 class AlarmLimit(Observed):
-    """The limit at which a detector gives so many alarms in a thousand steps of sound runs: what it has to be set to."""
+    """The limit at which a detector gives this many alarms in a thousand steps of sound runs: what it has to be set to."""
 
     kind: Literal["alarm_limit"] = "alarm_limit"
     sound: ObservedArm

@@ -68,8 +68,8 @@ def robust_norm(losses: Numbers, norms: Numbers) -> Numbers:
 
 
 def zclip(losses: Numbers, norms: Numbers) -> Numbers:
-    """The z-score of each norm (Kumar et al. 2025, arXiv:2504.02507, and their package). One above the published limit enters the averages as what
-    ZClip would clip it to, whatever limit gives alarms here."""
+    """The z-score of each norm (Kumar et al. 2025, arXiv:2504.02507, and their package). One above the published limit enters
+    the averages as what ZClip would clip it to, whatever limit gives alarms here."""
     found = np.full(norms.shape, -np.inf)
     mean, variance = norms[..., :ZCLIP_STEPS].mean(axis=-1), norms[..., :ZCLIP_STEPS].var(axis=-1)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):

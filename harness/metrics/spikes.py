@@ -52,8 +52,7 @@ class AlarmRate(ShareOfRuns):
 
 
 def every_step(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, Training]:
-    """Losses and gradient norms [S, steps], and what is trained. Raises NotEstimableError where a curve has not a point for every
-    step."""
+    """Losses and gradient norms [S, steps], and what is trained. Raises NotEstimableError where a curve lacks a step."""
     if len(grid := trials.grid(arm, over)) > 1:
         raise NotEstimableError("open", f"{trials.arm_name(arm)} is trained at {len(grid)} values, and one is read")
     training = trials.study.configuration(trials.scale, arm, {over: float(grid[0])}).training

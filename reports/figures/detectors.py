@@ -5,37 +5,62 @@ import numpy as np
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import DetectedShare
-from folklore.harness.metrics.detection import FIRST, sound_scores
+from folklore.harness.metrics.detection import sound_scores
 from folklore.harness.metrics.detectors import RULES, Detector
 from folklore.harness.metrics.spikes import every_step, within
 from folklore.harness.spec import Judgement
-from folklore.harness.spec.trials import NotEstimableError
+from folklore.harness.spec.trials import NotEstimableError, Numbers
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import metrics
-from folklore.reports.figures.palette import ARM_LOOKS, INK, Look
+from folklore.reports.figures.frames import metrics, of_kind
+from folklore.reports.figures.palette import HUES, INK, LINES, MARKERS, Look
 from folklore.reports.figures.scales import Scale
 
-# Alarms in a thousand sound steps: of the curves, from the left edge on.
-LEAST, MOST = 0.3, 300.0
+# Alarms in a thousand sound steps: of the curves, and how many points they have.
+LEAST, MOST, POINTS = 0.3, 300.0, 60
+LOOKS = {
+    name: Look(HUES[place], MARKERS[place], LINES[place % len(LINES)])
+    for place, name in enumerate(RULES)
+}  # fmt: skip
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
-    """A panel for each arm whose faults are looked for."""
-    found = {each.arm: each for _, each in metrics(judgement, records.scale, DetectedShare)}
-    return grid([panel for each in found.values() if (panel := _panel(each, records.table)) is not None])
+    """A panel for each arm in which something is looked for, with all detectors that the claim names."""
+    criteria = [each for _, each in metrics(judgement, records.scale, DetectedShare)]
+    reported = of_kind((each.observe for each in judgement.reported), DetectedShare)
+    rules = list(dict.fromkeys(rule for each in (*reported, *criteria) for rule in (each.rule, each.but_not) if rule))
+    looked_in = {each.arm: each for each in criteria}
+    return grid([found for each in looked_in.values() if (found := _panel(each, rules, records.table)) is not None])
 
 
-def _panel(metric: DetectedShare, table: TrialArrays) -> Panel | None:
-    """A line for each detector, and a dot at its published limit; the vertical line is where the claim reads them."""
-    x = Scale("alarms in 1,000 sound steps", 10, LEAST, MOST)
-    panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), table.study.arms[metric.arm].panel)
-    for look, (name, rule) in zip(LOOKS, RULES.items(), strict=False):
-        try:
-            rates, found = _traded(metric, name, table)
-            (rate,), (share,) = _traded(metric, name, table, np.array([rule.limit]))
-        except NotEstimableError:
-            return None
-        panel.add("line", rule.label, look, x=rates, y=found)
-        panel.add("estimate", rule.label, look, x=max(rate, LEAST), y=share)
-    panel.add("rule", "_ink", Look(INK, "", "dotted"), x=metric.per_thousand)
+def _panel(metric: DetectedShare, rules: list[Detector], table: TrialArrays) -> Panel | None:
+    arm = table.study.arms[metric.arm]
+    x = Scale("alarms in 1,000 sound steps", 10, LEAST / 1.2, MOST * 1.2)
+    panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), f"{arm.panel}: {arm.label}")
+    try:
+        for name in rules:
+            sound, highest = _scores(metric, name, table)
+            rates = np.geomspace(LEAST, MOST, POINTS)
+            limits = np.sort(sound)[::-1][(rates / 1000 * len(sound)).astype(int)]
+            label, limit = RULES[name].label, RULES[name].limit
+            panel.add("line", label, LOOKS[name], x=rates, y=(highest > limits[:, None]).mean(axis=1))
+            panel.add("estimate", label, x=max(LEAST, 1000 * (sound > limit).mean()), y=(highest > limit).mean())
+    except NotEstimableError:
+        return None
+    panel.add("rule", "_read", Look(INK, "", ":"), x=metric.per_thousand)
     return panel
+
+
+def _scores(metric: DetectedShare, rule: Detector, table: TrialArrays) -> tuple[Numbers, Numbers]:
+    """Of every sound step, and the highest of each run where an alarm is right; of all seeds that both arms have."""
+    table = table.of_arms((metric.arm, metric.sound))
+    losses, norms, training = every_step(metric.arm, metric.over, table)
+    right = np.where(within(metric.where, losses, training), RULES[rule].score(losses, norms), -np.inf)
+    return sound_scores(metric.sound, metric.over, rule, table).ravel(), right.max(axis=1)
+
+
+FIGURE = ClaimFigure(
+    "detectors",
+    "Runs that each detector finds against its false alarms, from strict to lax limits. Dots: the limits as published, at the"
+    " left edge if they never gave an alarm in a sound run. Dotted: where the claim compares them.",
+    draw,
+)

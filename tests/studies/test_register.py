@@ -32,8 +32,8 @@ SECTION_SIZES = {
     "batch_ramp": 1,
     "embedding_lr": 1,
 }
-# 105 of the first reading of the documents, 19 that a second one found, and one that was two: checkpointing's compute and time; and one of
-# ours on detectors of spikes.
+# 105 of the first reading of the documents, 19 that a second one found, one that was two: checkpointing's compute and time; and
+# one of ours on detectors of spikes.
 COUNT = 105 + 19 + 2 + 1
 # What no document claims.
 OWN = {

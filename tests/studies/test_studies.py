@@ -37,7 +37,7 @@ DECLARED = {
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
     "forgetting": (3, "3e3e1eb8b63ffcb1"),
     "overfitting": (3, "c8b2628733798212"),
-    "spikes": (3, "7b31bca2129a7fa0"),
+    "spikes": (4, "9b127027b2293029"),
 }
 
 

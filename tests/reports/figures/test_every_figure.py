@@ -210,6 +210,7 @@ SHOWING = {
     "mup_transfer": ("exponents", "coordinates"),
     "overfitting": ("turns",),
     "precision": ("underflow",),
+    "spikes": ("detectors",),
     "warmup": ("lr", "survival", "forest", "curves"),
     "weight_decay": ("wd.growth",),
 }
