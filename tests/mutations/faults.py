@@ -244,6 +244,20 @@ OWN = (
         METRICS + "test_spikes.py::test_alarms_are_where_they_are",
     ),
     Fault(
+        "a detector's limit is set by the run's own seed, too",
+        "harness/metrics/detection.py",
+        "1.0 - np.eye(trials.seeds)",
+        "np.ones((trials.seeds, trials.seeds))",
+        METRICS + "test_detectors.py::test_limits_are_set_by_other_seeds",
+    ),
+    Fault(
+        "norms that stand out enter ZClip's averages whole",
+        "harness/metrics/detectors.py",
+        "np.where(score > ZCLIP_LIMIT, clipped, norm)",
+        "norm",
+        METRICS + "test_detectors.py::test_zclip_is_the_papers",
+    ),
+    Fault(
         "what is learned by heart has diverged",
         "harness/training/procedures/plain.py",
         "pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()",

@@ -18,8 +18,13 @@ def ends(table: pd.DataFrame, arm: str) -> float:
     return float(rows(table, arm)["test_loss"].mean())
 
 
-def losses(table: pd.DataFrame, arm: str) -> np.ndarray:
-    return np.array(rows(table, arm)["curve_train_loss"].tolist())
+def all_seeds(arm: str) -> pd.DataFrame:
+    """Also those that an arm has beyond those of the study."""
+    return rows(pd.read_parquet(evidence.FOLDER / "spikes-laptop-cpu.parquet"), arm)
+
+
+def curves(arm: str, name: str) -> np.ndarray:
+    return np.array(all_seeds(arm)[f"curve_train_{name}"].tolist(), dtype=float)
 
 
 def damage(table: pd.DataFrame, arm: str, clean: str) -> float:
@@ -41,9 +46,41 @@ def test_detector(table: pd.DataFrame) -> None:
     """Of noise on the weights of the GPT: a loss above twice the mean of nine before, from the fault to ten steps later."""
     found = [
         any(loss[step] > 2 * loss[step - 9 : step].mean() for step in range(FAULTY, FAULTY + 11))
-        for loss in losses(table, "gpt_weights")
+        for loss in curves("gpt_weights", "loss")
     ]
     assert published("spike.detector", STUDY, 1) == np.mean(found)
+
+
+def ratio_scores(arm: str) -> np.ndarray:
+    loss = curves(arm, "loss")
+    return np.stack([loss[:, step] / loss[:, step - 9 : step].mean(axis=1) for step in range(128, 300)], axis=1)
+
+
+def olmo_scores(arm: str) -> np.ndarray:
+    """Of loss or gradient norm: standard deviations above the mean of 128 steps."""
+    found = []
+    for name in ("loss", "gradient_norm"):
+        values = curves(arm, name)
+        before = [values[:, step - 128 : step] for step in range(128, 300)]
+        z = [(values[:, 128 + at] - each.mean(axis=1)) / each.std(axis=1, ddof=1) for at, each in enumerate(before)]
+        found.append(np.stack(z, axis=1))
+    return np.maximum(*found)
+
+
+def test_deviations(table: pd.DataFrame) -> None:
+    """Noise on the weights of the GPT: of the runs that OLMo's rule or the loss over the mean of nine finds, and not both. Of a
+    run's limit one sound step in 1,000 of the other seeds is above it."""
+    found = {}
+    for scores in (olmo_scores, ratio_scores):
+        sound, hit = scores("gpt_clean"), scores("gpt_weights")
+        limits = []
+        for seed in range(len(sound)):
+            others = sorted(np.delete(sound, seed, axis=0).ravel(), reverse=True)
+            limits.append(others[len(others) // 1000])
+        found[scores] = hit[:, FAULTY - 128 : FAULTY - 128 + 11].max(axis=1) > limits
+    olmo, ratio = found[olmo_scores], found[ratio_scores]
+    assert len(olmo) == 40
+    assert published("spike.deviations", STUDY) == pytest.approx((olmo & ~ratio).sum() / (olmo ^ ratio).sum())
 
 
 def test_once(table: pd.DataFrame) -> None:
@@ -76,7 +113,7 @@ def first_below(target: float, steps: np.ndarray, loss: np.ndarray, initial: flo
 def test_batch_or_state(table: pd.DataFrame) -> None:
     """A spike: six times 1.4826 median deviations above the median of 50 losses before."""
     found = []
-    for loss in losses(table, "sgd_labels"):
+    for loss in curves("sgd_labels", "loss"):
         before = [loss[step - 50 : step] for step in range(FAULTY + 5, FAULTY + 15)]
         limits = [np.median(each) + 6 * 1.4826 * np.median(np.abs(each - np.median(each))) for each in before]
         found.append(any(loss[FAULTY + 5 + place] > limit for place, limit in enumerate(limits)))
@@ -84,10 +121,8 @@ def test_batch_or_state(table: pd.DataFrame) -> None:
 
 
 def test_warning(table: pd.DataFrame) -> None:
-    """Also of the seeds that this arm has beyond those of the study."""
-    further = pd.read_parquet(evidence.FOLDER / "spikes-laptop-cpu.parquet")
     warned = []
-    for row in rows(further, "gpt_ramp").itertuples():
+    for row in all_seeds("gpt_ramp").itertuples():
         loss, norm = np.asarray(row.curve_train_loss, dtype=float), np.asarray(row.curve_train_gradient_norm, dtype=float)
         learnt = int(np.argmax(loss < 0.8 * loss[0]))
         explodes = learnt + int(np.argmax(~(loss[learnt:] <= loss[0])))
