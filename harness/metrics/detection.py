@@ -90,7 +90,7 @@ class DetectedShare(_Detection, ShareOfRuns):
     def counts(self, trials: Trials) -> tuple[int, int]:
         found = self.right(self.rule, trials).any(axis=1)
         if self.but_not is None:
-            return int(found.sum()), len(found)
+            return int(found.sum()), trials.seeds
         other = self.right(self.but_not, trials).any(axis=1)
         if not (found ^ other).any():
             raise NotEstimableError("open", "both detectors find the same runs", ADD_SEEDS)

@@ -68,9 +68,9 @@ def every_step(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, T
 
 def within(where: Where, losses: Numbers, training: Training) -> Flags:
     """Which steps are of that part of a run, [S, steps]."""
-    steps, faulty = np.arange(losses.shape[1]), training.faulty_steps
     if where in ("before_explosion", "earlier"):
-        return np.array([_about_explosion(where, explosion(each), steps) for each in losses])
+        return np.array([_about_explosion(where, each) for each in losses])
+    steps, faulty = np.arange(losses.shape[1]), training.faulty_steps
     if where == "at_fault":
         found = (steps >= faulty.start) & (steps < faulty.stop + LATE)
     elif where == "after_fault":
@@ -80,8 +80,9 @@ def within(where: Where, losses: Numbers, training: Training) -> Flags:
     return np.broadcast_to(found, losses.shape)
 
 
-def _about_explosion(where: Where, explodes: int | None, steps: Numbers) -> Flags:
+def _about_explosion(where: Where, losses: Numbers) -> Flags:
     """Of a run that never explodes all steps are earlier ones."""
+    steps, explodes = np.arange(len(losses)), explosion(losses)
     if explodes is None:
         return np.full(len(steps), where == "earlier")
     first = explodes - EARLY

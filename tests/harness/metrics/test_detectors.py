@@ -1,5 +1,7 @@
 """Detectors' scores against plain loops, and what they find at equal false alarms in runs whose faults are planted."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from tests.harness.helpers import result
 from tests.harness.metrics.planted import table_of, with_arms
 
 STEPS, FAULTY, EXPLODES = 300, 150, 260
-ARMS = {
+ARMS: dict[str, dict[str, Any]] = {
     "sound": {"steps": STEPS, "batch_size": 3},
     "hit": {"steps": STEPS, "fault": "labels"},
     "explodes": {"steps": STEPS, "batch_size": 5},
@@ -78,7 +80,7 @@ def slowly(rule: Detector, loss: list[float], norm: list[float], step: int) -> f
         return norm[step] / float(np.median(norm[step - 50 : step]))
     if rule == "deviations":
         pairs = [(each[step], np.array(each[step - 128 : step])) for each in (loss, norm)]
-        return max((value - before.mean()) / np.sqrt(before.var() * 128 / 127) for value, before in pairs)
+        return float(max((value - before.mean()) / np.sqrt(before.var() * 128 / 127) for value, before in pairs))
     values = loss if rule == "spike" else norm
     before = np.array(values[step - 50 : step])
     middle = np.median(before)

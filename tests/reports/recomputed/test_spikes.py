@@ -64,7 +64,7 @@ def olmo_scores(arm: str) -> np.ndarray:
         before = [values[:, step - 128 : step] for step in range(128, 300)]
         z = [(values[:, 128 + at] - each.mean(axis=1)) / each.std(axis=1, ddof=1) for at, each in enumerate(before)]
         found.append(np.stack(z, axis=1))
-    return np.maximum(*found)
+    return np.asarray(np.maximum(*found))
 
 
 def test_deviations(table: pd.DataFrame) -> None:
