@@ -125,7 +125,7 @@ def test_steps_to_a_value(tmp_path: Path) -> None:
     assert found.verdict == "supported"
     assert found.estimate == pytest.approx(-0.5, abs=0.03)
     saved = only(frame, tmp_path, "loss: b < a")
-    assert any("is where 'a' ends" in each for each in saved.notes)
+    assert any("reaches the end of 'a'" in each for each in saved.notes)
 
 
 def test_a_step(tmp_path: Path) -> None:
