@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,19 +61,15 @@ def rows(
     """A row for each test and condition, from this many worlds for each planted effect.
 
     false_supported, false_refuted: shares of verdicts that are false, where the truth lies at the edge of the region; most: the
-    share that may be. firm_false: of false 'supported' that are called firm. coverage: of intervals of this level. power: share
-    supported where the claim is surely true. told: a rate that the judge itself states, to be compared with the one it is of.
-    Deterministic for a seed.
+    share that may be. firm_false: the larger of the shares that are false and called firm. coverage: of intervals of this
+    level. power: share supported where the claim is surely true. told: a rate that the judge itself states, to be compared with
+    the one it is of. refused: share that is not judged. Deterministic for a seed, whatever the number of processes.
     """
     tasks: list[Task] = [partial(_row_of_case, index) for index, case in enumerate(CASES) if not only or case.test in only]
     tasks += [task for name, several in OTHERS.items() if not only or name in only for task in several]
     found: list[Row] = []
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) if processes > 1 else nullcontext() as pool:
-        done = (
-            pool.map(_call, tasks, [worlds] * len(tasks), [seed] * len(tasks))
-            if pool
-            else (each(worlds, seed) for each in tasks)
-        )
+        done = (pool.map if pool else map)(_call, tasks, repeat(worlds), repeat(seed))
         for count, several in enumerate(done, start=1):
             found += several
             progress(count, len(tasks))
@@ -96,16 +93,19 @@ def _row_of_case(index: int, worlds: int, seed: int) -> list[Row]:
     short = tally(case, claim, case.short, count, seed)
     meeting = short if case.meeting == case.short else tally(case, claim, case.meeting, count, seed)
     beyond = tally(case, claim, case.beyond, max(1, round(OF_POWER * count)), seed)
-    judged, intervals = short.worlds - short.refused, short.intervals
+
+    def share(counts: Tally, name: str) -> float:
+        return round(int(getattr(counts, name)) / max(1, counts.worlds - counts.refused), 4)
+
     row = {
         **_begun(case.test, case.condition, count),
         "most": 0.05 if one_sided else 0.025,
-        "false_supported": _share(short.supported, judged),
-        "false_refuted": _share(meeting.refuted, meeting.worlds - meeting.refused),
-        "firm_false": _share(short.firm_supported, judged),
+        "false_supported": share(short, "supported"),
+        "false_refuted": share(meeting, "refuted"),
+        "firm_false": max(share(short, "firm_supported"), share(meeting, "firm_refuted")),
         "level": level_of(claim.question),
-        "coverage": _share(short.covered, intervals) if intervals else None,
-        "power": _share(beyond.supported, beyond.worlds - beyond.refused),
+        "coverage": _share(short.covered, short.intervals),
+        "power": share(beyond, "supported"),
         "refused": _share(short.refused, short.worlds),
     }
     return [row]
