@@ -149,8 +149,8 @@ def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
 
     try:
         content = yaml.safe_load(read_regular(Path(file), 1_000_000))
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
-        raise UserError(f"--claims {file}: {str(error) or 'is nested too deep'}") from None
+    except (ValueError, yaml.YAMLError, RecursionError):
+        raise UserError(f"--claims {file}: is no YAML of at most 1 MB; write a list of claims, each in quotes") from None
     return (*(claims or ()), *claims_of_file(content, file))
 
 

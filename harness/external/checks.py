@@ -37,7 +37,6 @@ SETTINGS = {
     "wd",
     "batch_size",
     "bs",
-    "warmup",
     "dropout",
 }
 SETTINGS |= {

@@ -38,7 +38,7 @@ def _share(part: pd.DataFrame, end: pd.DataFrame, faster: str, slower: str, sign
         )
     if abs(reached.mean() - 1) < LEAST_SHARE:
         return ""
-    told = f"'{faster}' is where '{slower}' ends ({target:.4g}) after {100 * reached.mean():.3g}% of its steps"
+    told = f"'{faster}' reaches the end of '{slower}' ({target:.4g}) in {100 * reached.mean():.3g}% of its steps"
     try:
         seen = against(reached, 0.0)
     except NoSpreadError:

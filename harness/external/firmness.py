@@ -1,18 +1,19 @@
 """Whether a verdict on runs is firm: every other reasonable reading of the same runs gives it, too."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.comparing import Assumptions, compared, level_of, question_of, verdict_of
-from folklore.harness.external.judged import QUARTERS, Judged, judge_pairs
-from folklore.harness.external.samples import Pair
+from folklore.harness.external.comparing import Assumptions, against_number, compared, level_of, question_of, verdict_of
+from folklore.harness.external.judged import QUARTERS, Judged, judge_pairs, together
+from folklore.harness.external.samples import Mask, Pair, Sample
 from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.statistics.pooling import random_effects
 from folklore.harness.statistics.two_samples import Spread
 
-# So many readings that give another verdict are named.
+# Readings that give another verdict are named up to this number.
 MOST_TOLD = 3
 
 
@@ -33,6 +34,31 @@ def why_fragile(
             yield f"{other} with {name}"
     if any("single run" in each.method for each in judged.parts):
         yield "an arm with a single run borrows its spread from the others"
+
+
+def why_fragile_alone(claim: RunClaim, judged: Judged, given: Sequence[tuple[str, Sample]]) -> Iterator[str]:
+    """The same of an arm that is compared with a number."""
+
+    def verdict(task: str, kept: Mask) -> str:
+        parts = [against_number(claim, name, each.kept(kept) if name == task else each) for name, each in given]
+        return together(claim, parts, ()).verdict
+
+    if judged.verdict not in DECIDED:
+        return
+    told = []
+    for task, sample in given:
+        extremes = {int(np.argmin(sample.values)), int(np.argmax(sample.values))} if len(sample) > 2 else set()
+        told += [f"{verdict(task, np.arange(len(sample)) != index)} without {_run(sample, index)}" for index in extremes]
+        if 0 < sample.diverged.sum() < len(sample):
+            told.append(f"{verdict(task, ~sample.diverged)} without the runs that diverged")
+    for name, by in QUARTERS.items() if claim.size else ():
+        moved = replace(claim, size=by * (claim.size or 0.0))
+        told.append(f"{together(moved, [against_number(moved, *each) for each in given], ()).verdict} with {name}")
+    yield from [each for each in told if not each.startswith(judged.verdict)][:MOST_TOLD]
+
+
+def _run(side: Sample, index: int) -> str:
+    return f"seed {side.seeds[index]}" if side.seeds[index] else f"the run that ended at {side.values[index]:.4g}"
 
 
 def _other_readings(
@@ -62,5 +88,4 @@ def _without_any_run(given: Sequence[Pair], verdict: Callable[[Sequence[Pair]], 
                 continue
             for index in {int(np.argmin(side.values)), int(np.argmax(side.values))} if not pair.paired else range(len(side)):
                 others = [*given[:place], pair.without(index, of_other), *given[place + 1 :]]
-                label = f"seed {side.seeds[index]}" if side.seeds[index] else f"the run that ended at {side.values[index]:.4g}"
-                yield f"without {label}" + f" on {pair.task}" * bool(pair.task and len(given) > 1), verdict(others)
+                yield f"without {_run(side, index)}" + f" on {pair.task}" * bool(pair.task and len(given) > 1), verdict(others)

@@ -142,9 +142,10 @@ def _of_many_tasks(effects: Sequence[Effect], question: Question) -> Iterator[st
 
 
 def _p_of(question: Question, effect: Effect, verdict: str) -> float:
-    """Of the verdict; of one that decides nothing, that of the direction."""
+    """Of the verdict; of one that decides nothing, that of "no difference", or of what would decide."""
     p = probabilities(question, effect)
-    return {"supported": p.supported, "refuted": p.refuted, "partly": p.direction}.get(verdict, p.direction)
+    undecided = min(p.direction, p.opposite) if question.side else min(p.supported, p.refuted)
+    return {"supported": p.supported, "refuted": p.refuted, "partly": p.direction}.get(verdict, undecided)
 
 
 def _judged(

@@ -14,10 +14,10 @@ import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.external.checks import checked
-from folklore.harness.external.claims import RunClaim, read_claims
+from folklore.harness.external.claims import RunClaim, read_claim, read_claims
 from folklore.harness.external.comparing import Assumptions, against_number
 from folklore.harness.external.compute_saved import compute_saved
-from folklore.harness.external.firmness import why_fragile
+from folklore.harness.external.firmness import why_fragile, why_fragile_alone
 from folklore.harness.external.judged import Judged, judge_pairs, together
 from folklore.harness.external.laws import judge_law
 from folklore.harness.external.roles import ReadingOptions, text
@@ -117,8 +117,9 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
     if len(runs.arms) < 2:
         raise UserError(f"--compare {arm}: it is the only arm; name the column that holds the arms with --arm")
     sign = "<" if runs.better == "lower" else ">"
-    lines = [f"'{runs.metric}': '{each}' {sign} '{arm}'" + (f" by {by}" if by else "") for each in runs.arms if each != arm]
-    yield from (replace(claim, metric=runs.metric) for claim in read_claims(lines))
+    for each in (name for name in runs.arms if name != arm):
+        claim = read_claim(f"x: '{each}' {sign} '{arm}'" + (f" by {by}" if by else ""))
+        yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}" + (f" by {by}" if by else ""))
 
 
 def _judge(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
@@ -135,7 +136,9 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
     values = read_values(runs, claim)
     if isinstance(claim.other, float):
         _require_number(claim, values)
-        return together(claim, [against_number(claim, task, sample(part)) for task, part in _of_arm(values, claim)], ())
+        alone = [(task, sample(part)) for task, part in _of_arm(values, claim)]
+        judged = together(claim, [against_number(claim, *each) for each in alone], ())
+        return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, alone)))
     if claim.factor:
         return over_sizes(runs, claim, how)
     given = list(pairs(values, claim, how.paired))

@@ -2,16 +2,17 @@
 
 hyperbola: y = E (1 + x / x_crit), a straight line in x whose intercept and slope are positive: samples to a loss against the
 batch size (McCandlish et al. 2018, equation 2.11). power law: y = A x^k. What is judged is the root mean square of the
-logarithm's residuals of the means at each x; its interval is a bootstrap over the runs at each x.
+logarithm's residuals of the means at each x, less what the noise of these means adds.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from folklore.harness.errors import UserError
 from folklore.harness.external.claims import RunClaim
@@ -20,10 +21,13 @@ from folklore.harness.external.judged import QUARTERS, Judged, together
 from folklore.harness.external.runs import Runs
 from folklore.harness.external.samples import read_values
 from folklore.harness.judging.outcomes import outcome, probabilities
+from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.two_samples import Effect
+from folklore.harness.statistics.two_samples import Effect, pooled_spread
 
-RESAMPLES, LEAST_SIZES, LEAST_RUNS = 400, 3, 2
+LEAST_SIZES, LEAST_RUNS = 3, 2
+# Variances of means over how their estimate is spread; standard deviations below this share are rounding.
+VARIANCES, LEAST_NOISE = 50, 1e-4
 # Points of a grid on either side of its centre, and how often a finer one is laid.
 GRID, ROUNDS = 30, 5
 
@@ -120,7 +124,7 @@ def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
     assert claim.law is not None
     x = np.array(list(groups))
     fit = fitted(claim.law, x, np.array([each.mean() for each in groups.values()]))
-    effect = _residual(claim.law, x, list(groups.values()), fit)
+    effect = _residual(fit, list(groups.values()))
     question = claim.question
     verdict, reading = outcome(question, effect, probabilities(question, effect))
     runs = sum(int(each.size) for each in groups.values())
@@ -139,16 +143,37 @@ def _in_words(claim: RunClaim, fit: Fit) -> str:
     return f"{claim.metric} = {curve}"
 
 
-def _residual(law: str, x: Numbers, groups: Sequence[Numbers], fit: Fit) -> Effect:
-    """The residual with an interval by the bootstrap over runs: percentiles about the estimate, and tails as its p values."""
-    generator = np.random.default_rng(0)
-    drawn = np.stack([generator.choice(each, (RESAMPLES, len(each))).mean(axis=1) for each in groups], axis=1)
-    missed = _missed(law, x, drawn)
-    low, high = (float(np.quantile(missed, each)) for each in (0.025, 0.975))
-    spread = float(np.std(missed))
+def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:
+    """How far the law misses the means of endless runs.
+
+    With S sizes and means whose logarithms have the variance v, S residual^2 / v is a noncentral chi-square with S - 2 degrees
+    of freedom and noncentrality S missed^2 / v; v is spread as its estimate is. So without a miss this is the F test for lack
+    of fit, and far from it a t test. Had v no part in it, the noise of few runs would count as a miss.
+    """
+    sizes, pooled = len(groups), pooled_spread([np.log(each) for each in groups])
+    assert pooled is not None
+    quantiles = scipy.stats.chi2.ppf((np.arange(VARIANCES) + 0.5) / VARIANCES, pooled.freedom)
+    deviation = max(pooled.deviation, LEAST_NOISE)
+    noise = deviation**2 * np.mean([1 / each.size for each in groups]) * pooled.freedom / quantiles / sizes
+
+    def below(missed: float) -> float:
+        """The probability of a smaller residual."""
+        return float(np.mean(scipy.special.chndtr(fit.residual**2 / noise, sizes - 2, missed**2 / noise)))
 
     def p_inside(lower: float, upper: float) -> float:
-        outside = max(float(np.mean(missed < lower)), float(np.mean(missed > upper)))
-        return min(1.0, 2 * max(outside, 1 / RESAMPLES))
+        tails = (1 - below(lower) if lower > 0 else 0.0, below(upper) if upper < math.inf else 0.0)
+        return min(1.0, 2 * max(tails))
 
-    return Effect(fit.residual, min(low, fit.residual), max(high, fit.residual), LEAST_RUNS, p_inside, spread, freedom=math.inf)
+    low, high = (_end(below, share, fit.residual) for share in (1 - ALPHA / 2, ALPHA / 2))
+    spread = (high - low) / 4 * math.sqrt(LEAST_RUNS)
+    return Effect(fit.residual, min(low, fit.residual), max(high, fit.residual), LEAST_RUNS, p_inside, spread)
+
+
+def _end(below: Callable[[float], float], share: float, residual: float) -> float:
+    """Where the probability of a smaller residual comes down to the share; 0 if it is never above it."""
+    if below(0.0) <= share:
+        return 0.0
+    high = max(residual, 1e-12)
+    while below(high) > share:
+        high *= 2
+    return float(scipy.optimize.brentq(lambda missed: below(missed) - share, 0.0, high))

@@ -85,7 +85,9 @@ METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
 # Columns of one repetition each: val_loss_seed_3, seed3.
 _REPEATED = re.compile(r"^(?P<name>.*?)[_\-. /]?(?:seed|run|rep)[_\-=. ]?(?P<seed>\d+)$", re.IGNORECASE)
 # A seed in the name of a run or folder: adam_seed3, lr0.1-s2.
-SEED_IN_NAME = re.compile(r"[_\-./ ]?(?:seed|(?<![a-z])s)[_\-=]?(\d+)(?![\d.])", re.IGNORECASE)
+SEED_IN_NAME = re.compile(r"[_\-./ ]?(?:seed|(?<![a-z])s)[_\-=]?(\d+)(?!\d|\.\d)", re.IGNORECASE)
+# What a file of runs ends in.
+_ENDING = re.compile(r"(?:\.(?:csv|tsv|tab|txt|log|jsonl?|ndjson|parquet|gz|zip|db))+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -285,6 +287,11 @@ def text(value: object) -> str:
         return f"{float(str(value)):.10g}" if not isinstance(value, bool) else str(value)
     except ValueError:
         return str(value)
+
+
+def without_ending(name: str) -> str:
+    """A file's name without .csv.gz."""
+    return _ENDING.sub("", name)
 
 
 def last_part(column: str) -> str:

@@ -113,10 +113,13 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
     """A row for each run and step that has a value, runs in the order of the table."""
     names = _run_names(frame, chosen)
     arm, seed = _arms(frame, chosen), finding.texts(frame[chosen["seed"]]) if "seed" in chosen else None
-    if names is not None and seed is None and (found := names.str.extract(finding.SEED_IN_NAME, expand=False)).notna().all():
-        seed = found
-        if arm is None:
-            arm = names.str.replace(finding.SEED_IN_NAME, "", regex=True)
+    of_names = arm if chosen.get("arm") == SOURCE else names  # adam_seed3 is the arm adam and the seed 3
+    if of_names is not None and seed is None:
+        found = of_names.str.extract(finding.SEED_IN_NAME, expand=False)
+        if found.notna().all():
+            seed = found
+            if arm is None or arm is of_names:
+                arm = of_names.str.replace(finding.SEED_IN_NAME, "", regex=True)
     tidy = pd.DataFrame({"arm": "all runs" if arm is None else arm, "seed": pd.NA if seed is None else seed}, index=frame.index)
     tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
     tidy["step"] = pd.to_numeric(frame[chosen["step"]], errors="coerce").astype(float) if "step" in chosen else np.nan
@@ -140,7 +143,7 @@ def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
     if "arm" not in chosen:
         return None
     if chosen["arm"] == SOURCE:
-        stems = frame[SOURCE].map(lambda each: PurePath(each).name.split(".")[0])
+        stems = frame[SOURCE].map(lambda each: finding.without_ending(PurePath(each).name))
         return stems if stems.nunique() == frame[SOURCE].nunique() else frame[SOURCE]
     if chosen["arm"] in frame:
         return finding.texts(frame[chosen["arm"]]).fillna("(blank)")
@@ -163,7 +166,7 @@ def _run_names(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | N
     named = [each for each in named if frame[each].nunique() > 1] or named[:1]
     if not named:
         return None
-    texts = [finding.texts(frame[each]) for each in named]
+    texts = [finding.texts(frame[each]).map(finding.without_ending, na_action="ignore") for each in named]
     if len(texts) == 1:
         return texts[0]
     return pd.Series(["/".join(map(str, each)) for each in zip(*texts, strict=True)], index=frame.index)

@@ -8,6 +8,7 @@ from pandas.api.types import is_numeric_dtype
 from folklore.harness.errors import UserError
 from folklore.harness.external.claims import RunClaim
 from folklore.harness.external.comparing import Assumptions, Part, compared, question_of
+from folklore.harness.external.firmness import why_fragile
 from folklore.harness.external.judged import Judged, notes_on, together
 from folklore.harness.external.runs import Runs
 from folklore.harness.external.samples import pairs, read_values
@@ -31,7 +32,9 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
     question = question_of(claim, given)
     parts = [compared(claim, pair, how, shared, question) for pair in given]
-    judged = together(replace(claim, quantifier="all"), parts, tuple(notes_on(claim, given)), question)
+    on_all = replace(claim, quantifier="all")
+    judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
+    judged = replace(judged, fragile=(*judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
     of_name = {name: size for size, name in named.items()}
     return replace(
         judged, claim=claim, notes=(*judged.notes, *_trend_notes(parts, [of_name[each.name] for each in parts], claim))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.external.judging import Judged
-from folklore.harness.external.worlds import Arms, Effects, Generator, Hyperbola, Runs, Tries
+from folklore.harness.external.judged import Judged
+from folklore.harness.external.runs import Runs
+from folklore.harness.external.worlds import Arms, Effects, Generator, Hyperbola, Tries
 
 Covered = Callable[[Judged, Effects], bool | None]
 
@@ -145,6 +146,7 @@ def _tasks() -> list[Case]:
             (*(within,) * 4, *(0.0,) * 4), (*(0.0,) * 5, *(6.0,) * 3), (within,) * 8,
         ),
         Case("on some task", "8 tasks", f"{line} on some task", draw, (0.0,) * 8, (0.0, *(6.0,) * 7), (within, *(0.0,) * 7)),
+        Case("at all sizes", "3 sizes", f"{line} over size", draw, (within, within, 0.0), (0.0,) * 3, (within,) * 3),
     ]  # fmt: skip
     return [
         averaged("3 tasks", 3, draw),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.external.judging import Judged
+from folklore.harness.external.judged import Judged
 from folklore.harness.external.laws import fitted
 from folklore.harness.external.runs import Runs
 from folklore.harness.statistics.intervals import Numbers
@@ -76,13 +76,14 @@ class Arms:
         values = self.unit * np.round(values / self.unit) if self.unit else values
         values[generator.random(len(values)) < self.diverging] = np.nan
         seeds = np.concatenate([np.arange(runs) for runs in (*self.runs, *(5,) * self.others)]).astype(str)
-        return pd.DataFrame({"arm": arms, "seed": pd.NA if self.shared is None else seeds, "task": task, "value": values})
+        seed = pd.NA if self.shared is None else seeds
+        return pd.DataFrame({"arm": arms, "seed": seed, "task": task, "value": values, "size": 2.0**index})
 
 
 def runs_from(frame: pd.DataFrame) -> Runs:
     """Runs of a loss, one for each row: arm, seed, task, value, and the factors."""
-    whole = frame.assign(run=np.arange(len(frame)), name=pd.NA, step=np.nan)
-    return Runs(whole, "loss", {}, {}, "lower", ("worlds",), ("simulated",))
+    around = pd.DataFrame({"run": np.arange(len(frame)), "name": pd.NA, "step": np.nan})
+    return Runs(pd.concat([frame, around], axis=1), "loss", {}, {}, "lower", ("worlds",), ("simulated",))
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class Tries:
         return all(bool(np.all((band.low <= median + each) & (median + each <= band.high))) for band, each in pairs)
 
 
-SIZES = 2.0 ** np.arange(4, 10)
+SIZES: Numbers = 2.0 ** np.arange(4.0, 10.0)
 ZIGZAG = np.array([1, -1, 1, -1, 1, -1])
 
 

@@ -1,4 +1,4 @@
-"""Runs trained elsewhere: each run of two arms, the effect on each task, a law through means, the best of so many tries."""
+"""Runs trained elsewhere: each run of two arms, the effect on each task, a law through means, the best of k tries."""
 
 from collections.abc import Sequence
 
@@ -124,5 +124,5 @@ def _metric(judged: Judged) -> str:
 
 def _short(name: str) -> str:
     """Dollar signs would be read as formulas."""
-    plain = name.replace("$", "＄")
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+    plain = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return plain.replace("$", r"\$")

@@ -1,0 +1,138 @@
+"""From texts and records to a frame whose columns have types.
+
+Numbers with a fraction are Float64: <NA> is a blank cell, nan and inf are what a diverged run wrote down. Whole numbers are
+int64, or Int64 if some are blank. A text column keeps words like None, which are blanks among numbers.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pandas.arrays import FloatingArray
+
+from folklore.harness.external.table import MOST_COLUMNS, MOST_ROWS
+from folklore.harness.input_files import TooMuchError
+
+BLANKS = pa.array(["", "None", "none", "null", "NULL", "NA", "N/A", "#N/A", "<NA>"])
+# Cells of a frame; a list of records can have columns of its own for each of them.
+MOST_CELLS = 100_000_000
+FEW = 1000
+Record = Mapping[str, Any]
+
+
+def frame_of(records: Sequence[Record]) -> pd.DataFrame:
+    """A row for each record, columns in the order in which names come up. Raises TooMuchError."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    require_bounded(len(records), len(names))
+    return pd.DataFrame({name: _typed_values([record.get(name) for record in records]) for name in names})
+
+
+def typed(column: pa.ChunkedArray) -> "pd.Series[Any]":
+    """A column of Arrow as pandas holds it; texts that are all numbers become numbers."""
+    column = _numbers_of(column) if pa.types.is_string(column.type) else column
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.float64())
+    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        return written(column.cast(pa.float64()).fill_null(0.0).to_numpy(), np.array(column.is_null()))
+    if column.null_count and (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+        found: pd.Series[Any] = column.to_pandas(types_mapper=_nullable)
+        return found
+    return pd.Series(column.to_pandas())
+
+
+def written(values: NDArray[np.float64], blank: NDArray[np.bool_] | None = None) -> "pd.Series[Any]":
+    """Numbers as Float64 in which nan stays nan. pandas' own conversions would make it <NA>."""
+    return pd.Series(FloatingArray(values.copy(), np.zeros(len(values), bool) if blank is None else blank))
+
+
+def flat(record: Record, separator: str = ".") -> dict[str, Any]:
+    """A record without records in it: {"a": {"b": 1}} is {"a.b": 1}."""
+    found: dict[str, Any] = {}
+    left = [(str(name), value) for name, value in reversed([*record.items()])]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{name}{separator}{inner}", each) for inner, each in reversed(value.items())]
+        else:
+            found[name] = value
+    return found
+
+
+def by_step(records: Iterable[Record], step: str) -> tuple[list[dict[str, Any]], set[str]]:
+    """One record a step, with what all records of that step say; and the names of what one said otherwise: the first counts.
+
+    Records without a step are left out.
+    """
+    found: dict[Any, dict[str, Any]] = {}
+    again = set()
+    for record in records:
+        if not isinstance(at := record.get(step), int | float | str) or at == "":
+            continue
+        merged = found.setdefault(at, {})
+        for name, value in record.items():
+            if value is not None and value != "" and merged.setdefault(name, value) != value:
+                again.add(name)
+    return list(found.values()), again
+
+
+def beside(settings: Record, taken: Iterable[str], prefix: str) -> dict[str, Any]:
+    """Hyperparameters by their names, those that a metric has too with a prefix."""
+    others = set(taken)
+    return {prefix + name if name in others else name: value for name, value in settings.items()}
+
+
+def differ(settings: Iterable[Record]) -> bool:
+    """Whether runs have other hyperparameters, seeds aside."""
+    kept = ({name: value for name, value in flat(each, "/").items() if "seed" not in name.lower()} for each in settings)
+    return len({json.dumps(each, sort_keys=True, default=str) for each in kept}) > 1
+
+
+def require_bounded(rows: int, columns: int) -> None:
+    """Raises TooMuchError."""
+    if rows > MOST_ROWS:
+        raise TooMuchError(f"has {rows:,} rows, more than {MOST_ROWS:,}, the most that are read")
+    if columns > MOST_COLUMNS:
+        raise TooMuchError(f"has more than {MOST_COLUMNS:,} columns, the most that are read")
+    if rows * columns > MOST_CELLS:
+        raise TooMuchError(f"has {rows:,} rows of {columns:,} columns, more than {MOST_CELLS:,} cells, the most that are read")
+
+
+def _typed_values(values: list[Any]) -> "pd.Series[Any]":
+    """Values of several types, numbers of more than 64 bits and lists are read from their texts."""
+    try:
+        array = pa.array(values, from_pandas=False)
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        array = None
+    if array is not None and not pa.types.is_nested(array.type):
+        return typed(pa.chunked_array([array]))
+    texts = pa.array([None if each is None else _text(each) for each in values], pa.string())
+    return typed(pa.chunked_array([texts]))
+
+
+def _text(value: Any) -> str:
+    text = json.dumps(value, default=str) if isinstance(value, list | tuple) else str(value)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _numbers_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts as whole numbers, numbers or booleans, if all of them are."""
+    trimmed = pc.utf8_trim_whitespace(texts)
+    candidates = pc.if_else(pc.is_in(trimmed, BLANKS), None, trimmed)
+    if candidates.null_count == len(candidates):
+        return pa.chunked_array([pa.nulls(len(candidates), pa.float64())])
+    for kind in (pa.int64(), pa.float64(), pa.bool_()):
+        try:
+            pc.cast(candidates.slice(0, FEW), kind)  # most texts are told soon
+            return pc.cast(candidates, kind)
+        except pa.ArrowInvalid:
+            continue
+    return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+
+
+def _nullable(kind: pa.DataType) -> Any:
+    return pd.BooleanDtype() if pa.types.is_boolean(kind) else pd.Int64Dtype()

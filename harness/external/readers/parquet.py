@@ -1,0 +1,76 @@
+"""Parquet files."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from folklore.harness.external.readers.columns import require_bounded, typed
+from folklore.harness.external.readers.source import LARGEST, EmptyError, each_of, problem, readable
+from folklore.harness.external.table import FILE, Problem
+from folklore.harness.input_files import TooMuchError, open_regular, size_of
+
+BATCH = 65_536
+READ = (
+    *(pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_string, pa.types.is_decimal),
+    *(pa.types.is_temporal, pa.types.is_null),
+)
+
+
+def read_parquet(files: Mapping[str, Path]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
+    """The rows of all files, each with its FILE if there are several; columns of lists are left out. Raises UserError."""
+    found, problems = each_of(files, _table)
+    with readable(next(iter(files.values()))):
+        tables = [
+            table if len(files) == 1 else table.append_column(FILE, pa.array([name] * len(table), pa.string()))
+            for name, (table, _) in found.items()
+        ]
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        require_bounded(len(whole), whole.num_columns)
+        frame = pd.DataFrame({name: typed(whole[name]) for name in whole.column_names})
+    nested = dict.fromkeys(name for _, names in found.values() for name in names)
+    return frame, (*problems, *problem("columns of lists or bytes", len(nested), "left out", nested))
+
+
+def _table(path: Path) -> tuple[pa.Table, list[str]]:
+    """Columns of numbers, texts and dates, those of structures by dotted names; and the names of all others."""
+    with readable(path), open_regular(path) as file:
+        if not file.read(1):
+            raise EmptyError(path)
+        file.seek(0)
+        texts = [each.path for each in pq.ParquetFile(file).schema if each.physical_type == "BYTE_ARRAY"]
+        file.seek(0)
+        opened = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
+        require_bounded(opened.metadata.num_rows, opened.metadata.num_columns)
+        if not opened.metadata.num_rows:
+            raise EmptyError(path)
+        table = pa.Table.from_batches(_bounded(opened))
+        while any(pa.types.is_struct(each.type) for each in table.schema):
+            table = table.flatten()
+    columns = {name: _plain(column) for name, column in zip(table.column_names, table.columns, strict=True)}
+    kept = {name: each for name, each in columns.items() if any(is_read(each.type) for is_read in READ)}
+    return pa.table(kept), [name for name in columns if name not in kept]
+
+
+def _bounded(opened: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """Batches whose texts are kept once each; a few bytes may stand for more than any memory holds. Raises TooMuchError."""
+    total = 0
+    for batch in opened.iter_batches(BATCH):
+        total += sum(_text_size(column) for column in batch.columns)
+        if total > LARGEST:
+            raise TooMuchError(f"holds more than {size_of(LARGEST)} of text, the most that is read")
+        yield batch
+
+
+def _text_size(column: pa.Array) -> int:
+    if not pa.types.is_dictionary(column.type):
+        return 0 if pa.types.is_primitive(column.type) else int(column.nbytes)
+    return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return column.cast(pa.string()) if pa.types.is_large_string(column.type) else column

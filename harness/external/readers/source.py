@@ -1,0 +1,206 @@
+"""What a user names, a file, a folder or an address, and the contents of its files within bounds."""
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
+
+from pyarrow import ArrowException
+
+from folklore.harness.errors import UserError, masked, one_line
+from folklore.harness.external.table import MOST_LINE, MOST_ROWS, Problem
+from folklore.harness.input_files import CHUNK, TooMuchError, below, open_regular, size_of
+
+# Bytes of a file, unpacked, and of all files of a folder as they lie there; of JSON, which takes ten times as much memory.
+LARGEST, LARGEST_JSON = 500_000_000, 100_000_000
+FORMATS = (
+    "CSV, JSON, JSON lines, Parquet, W&B exports, trainer_state.json, Lightning's metrics.csv, TensorBoard event files, Ray"
+    " Tune results, MLflow (mlflow:EXPERIMENT, http://HOST:PORT#EXPERIMENT, FILE.db#EXPERIMENT), Optuna (FILE.db#STUDY),"
+    " Folklore's stores"
+)
+# What every pickle of protocol 2 and later begins with; other files that are pickles, or hold some.
+PICKLE, PICKLES = b"\x80", (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib", ".dill")
+MARKS_16 = (b"\xff\xfe", b"\xfe\xff")
+# What stands before a path to a database or a journal.
+BEFORE_PATHS = ("sqlite:///", "file://", "optuna:sqlite:///", "optuna:")
+
+Found = TypeVar("Found")
+
+
+class EmptyError(UserError):
+    """A file without a single row: an error if it is named itself, and a problem of a folder that holds others."""
+
+    def __init__(self, path: Path):
+        super().__init__(f"runs '{path}': is empty, or has a header and no rows; name a file with runs in it")
+
+
+@dataclass(frozen=True)
+class Source:
+    """named: as on the command line. address: without what follows '#'. path: its file or folder; None if there is none.
+    part: what follows '#', an experiment or a study."""
+
+    named: str
+    address: str
+    path: Path | None
+    part: str
+
+    @classmethod
+    def parse(cls, named: str) -> "Source":
+        if os.path.exists(named):  # also with a '#' in its name
+            return cls(named, named, Path(named), "")
+        address, _, part = named.partition("#")
+        before = next((each for each in sorted(BEFORE_PATHS, key=len, reverse=True) if address.startswith(each)), "")
+        path = address.removeprefix(before)
+        return cls(named, address, Path(path) if path and os.path.exists(path) else None, part)
+
+    @property
+    def shown(self) -> str:
+        """Its name without passwords."""
+        return masked(self.named)
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path is not None and self.path.is_dir()
+
+    @property
+    def root(self) -> Path:
+        """The folder that `files` are below."""
+        assert self.path is not None
+        return self.path if self.is_folder else self.path.parent
+
+    @property
+    def place(self) -> Path:
+        """What messages name."""
+        return self.path or Path(self.shown)
+
+    @cached_property
+    def files(self) -> tuple[str, ...]:
+        """Paths below the root, sorted, without hidden ones; of a file itself."""
+        if self.path is None or not self.is_folder:
+            return () if self.path is None else (self.path.name,)
+        with readable(self.path):
+            found, _ = below(self.path)
+        return tuple(sorted("/".join(parts) for parts in found if not any(part.startswith(".") for part in parts)))
+
+    def named_files(self, *names: str) -> list[str]:
+        return [file for file in self.files if file.rpartition("/")[2] in names]
+
+    def run_of(self, file: str) -> str:
+        """The folder that a file lies in, as the name of its run; the root's own name for files right in it."""
+        return file.rpartition("/")[0] or self.root.resolve().name
+
+    def error(self, rule: str, way_out: str) -> UserError:
+        return UserError(f"runs '{self.shown}': {rule}; {way_out}")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turns what a file's reader raises into UserError."""
+    try:
+        yield
+    except UserError:
+        raise
+    except EOFError:
+        raise _unreadable(path, "is cut off", "copy it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise _unreadable(path, f"cannot be unpacked ({one_line(error)[:200]})", "copy it again") from None
+    except TooMuchError as error:
+        raise _unreadable(path, str(error), "leave out what is not judged, or name fewer files") from None
+    except RecursionError:
+        raise _unreadable(path, "is nested too deeply", "give a flat table") from None
+    except MemoryError:
+        raise _unreadable(path, "takes more memory than there is", "name a smaller file") from None
+    except OSError as error:
+        raise _unreadable(path, f"cannot be read ({error.strerror or one_line(error)[:200]})", "give another file") from None
+    except (ValueError, ArrowException) as error:
+        raise _unreadable(path, one_line(error)[:300], "fix that, or give another file") from None
+
+
+def each_of(files: Mapping[str, Path], read: Callable[[Path], Found]) -> tuple[dict[str, Found], tuple[Problem, ...]]:
+    """Name -> what `read` makes of a file, empty ones left out. Raises UserError, and EmptyError if all are empty."""
+    found, empty, total = {}, [], 0
+    for name, path in files.items():
+        with readable(path):
+            total += path.stat().st_size
+            if len(files) > 1 and total > LARGEST:
+                raise TooMuchError(f"and the files before it hold more than {size_of(LARGEST)}, the most that is read")
+        try:
+            found[name] = read(path)
+        except EmptyError:
+            empty.append(name)
+            if len(empty) == len(files):
+                raise
+    return found, problem("files that are empty", len(empty), "left out", empty)
+
+
+def problem(what: str, count: int, consequence: str, examples: Iterable[object] = ()) -> tuple[Problem, ...]:
+    """The one problem, or none if the count is 0."""
+    return (Problem(what, count, consequence, tuple(str(each) for each in islice(examples, 3))),) if count else ()
+
+
+def refuse_pickle(path: Path) -> None:
+    """Raises UserError for a pickle, by its name or its first byte: reading one runs what is in it."""
+    with readable(path), open_regular(path) as file:
+        if path.suffix.lower() in PICKLES or (file.read(1) == PICKLE and path.suffix.lower() != ".gz"):
+            raise _unreadable(path, "is a pickle, and to read one is to run it", "save the runs as CSV or JSON")
+
+
+def text_of(path: Path, most: int = LARGEST, is_lines: bool = True) -> bytes:
+    """A file as UTF-8 without a mark, unpacked if it is gzip. is_lines: no line is longer than MOST_LINE. Raises UserError."""
+    with readable(path), open_regular(path) as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        content = _bounded(cast("BinaryIO", gzip.GzipFile(fileobj=file)) if is_packed else file, most, is_lines)
+    with readable(path):
+        return _as_utf8(content)
+
+
+def json_of(path: Path) -> Any:
+    """A JSON document, NaN and Infinity included. Raises UserError."""
+    content = text_of(path, LARGEST_JSON, is_lines=False)
+    if not content.strip():
+        raise EmptyError(path)
+    with readable(path):
+        try:
+            return json.loads(content)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"is no JSON ({error.msg}, line {error.lineno}, column {error.colno})") from None
+
+
+def _bounded(stream: BinaryIO, most: int, is_lines: bool) -> bytes:
+    content = bytearray()
+    while chunk := stream.read(CHUNK):
+        content += chunk
+        if len(content) > most:
+            raise TooMuchError(f"holds more than {size_of(most)}, the most that is read")
+        if is_lines and len(content) - 1 - content.rfind(b"\n") > MOST_LINE:
+            raise TooMuchError(f"has a line of more than {size_of(MOST_LINE)}, the most that is read")
+    if is_lines and content.count(b"\n") > MOST_ROWS + 1:
+        raise TooMuchError(f"has more than {MOST_ROWS:,} lines, the most that are read")
+    return bytes(content)
+
+
+def _as_utf8(content: bytes) -> bytes:
+    if content.startswith(PICKLE):
+        raise ValueError("is a pickle, and to read one is to run it")
+    if content.startswith(MARKS_16):
+        content = content.decode("utf-16").encode()
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if b"\0" in content:
+        raise ValueError("holds zero bytes, so it is no text")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is no UTF-8 text (byte {error.start + 1}); save it as UTF-8") from None
+    return content
+
+
+def _unreadable(path: Path, rule: str, way_out: str) -> UserError:
+    return UserError(f"runs '{path}': {rule}; {way_out}")

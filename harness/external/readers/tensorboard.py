@@ -1,0 +1,95 @@
+"""TensorBoard's event files: scalars, by `tbparse`. A run is a folder."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from folklore.harness.errors import one_line
+from folklore.harness.external.readers.columns import frame_of
+from folklore.harness.external.readers.source import LARGEST, Source, problem, readable
+from folklore.harness.external.table import Table
+from folklore.harness.input_files import TooMuchError, open_regular, size_of
+
+EVENTS = re.compile(r"(?:.*/)?[^/]*tfevents[^/]*")
+COLUMNS = ["wall_time", "step", "tag", "value"]
+INSTALL = "`make setup EXTRAS=runs`, or pip install 'folklore-harness[runs]'"
+# A record: length and its checksum, content, its checksum.
+BEFORE, AFTER = 12, 4
+
+
+def recognizes(source: Source) -> bool:
+    return any(EVENTS.fullmatch(file) for file in source.files)
+
+
+def read(source: Source) -> Table:
+    """run, step and a column for each tag. What a run that was started again logged twice counts as it was logged last.
+    Raises UserError."""
+    scalars: dict[str, list[pd.DataFrame]] = {}
+    damaged = []
+    for file in filter(EVENTS.fullmatch, source.files):
+        found, is_whole = _scalars(source, file)
+        scalars.setdefault(source.run_of(file), []).append(found)
+        damaged += [] if is_whole else [file]
+    runs = {run: pd.concat(parts) for run, parts in scalars.items() if any(len(each) for each in parts)}
+    if not runs:
+        raise source.error("no scalar is logged in its event files", "name files with scalars, or export them as CSV")
+    empty, twice = [run for run in scalars if run not in runs], [run for run, each in runs.items() if _repeats(each)]
+    problems = (
+        *problem("event files that are damaged or cut off", len(damaged), "read up to there", damaged),
+        *problem("runs without a scalar", len(empty), "left out", empty),
+        *problem("runs that logged a value twice at one step", len(twice), "the last one counts", twice),
+    )
+    with readable(source.place):
+        frame = frame_of([row for run, each in runs.items() for row in _rows(run, each)])
+    return Table(frame, source.shown, "TensorBoard event files", {"run": "run", "step": "step"}, problems)
+
+
+def _rows(run: str, scalars: pd.DataFrame) -> list[dict[str, Any]]:
+    steps: dict[int, dict[str, Any]] = {}
+    for step, tag, value in zip(scalars["step"], scalars["tag"], scalars["value"], strict=True):
+        steps.setdefault(step, {"run": run, "step": step})[tag if tag not in ("run", "step") else f"tag {tag}"] = value
+    return [steps[step] for step in sorted(steps)]
+
+
+def _repeats(scalars: pd.DataFrame) -> bool:
+    return bool(scalars.duplicated(["step", "tag"]).any())
+
+
+def _scalars(source: Source, file: str) -> tuple[pd.DataFrame, bool]:
+    """COLUMNS of one file, in the order in which they were logged, and whether all of it could be read. Raises UserError."""
+    path = source.root / file
+    with readable(path), open_regular(path) as opened:
+        if opened.seek(0, 2) > LARGEST:
+            raise TooMuchError(f"holds more than {size_of(LARGEST)}, the most that is read")
+        opened.seek(0)
+        records = sum(1 for _ in _records(opened))
+    try:
+        found, loaded = _loaded(str(path))
+    except ImportError:
+        raise source.error("tbparse is not installed, which reads event files", INSTALL) from None
+    except Exception as error:  # protocol buffers raise errors of their own over what is damaged
+        raise source.error(f"{file} cannot be read ({one_line(error)[:200]})", "copy it again, or leave it out") from None
+    return found[[isinstance(value, int | float) for value in found["value"]]], loaded == records
+
+
+def _loaded(path: str) -> tuple[pd.DataFrame, int]:
+    """All scalars of a file, and how many of its records are whole. Writers differ in what a scalar is to them."""
+    from tbparse import SummaryReader
+    from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader  # type: ignore[import-untyped]
+
+    kinds = {"scalars", "tensors"}
+    reader = SummaryReader(path, event_types=kinds, extra_columns={"wall_time"})
+    parts = [part for kind in sorted(kinds) if len(part := reader.get_events(kind))]
+    found = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
+    return found[COLUMNS].sort_values("wall_time", kind="stable"), sum(1 for _ in RawEventFileLoader(path).Load())
+
+
+def _records(file: BinaryIO) -> Iterator[int]:
+    """The lengths of a file's records, as they say themselves; one that is cut off counts."""
+    while head := file.read(BEFORE):
+        yield (length := int.from_bytes(head[:8], "little"))
+        if length > LARGEST:
+            return
+        file.seek(length + AFTER, 1)

@@ -1,0 +1,240 @@
+"""Simulated runs: every reader hands on the same ones, and no test is wrong more often than it says."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy
+
+from folklore.harness.external import calibrating
+from folklore.harness.external.claims import read_claim
+from folklore.harness.external.comparing import Assumptions
+from folklore.harness.external.judged import Judged
+from folklore.harness.external.judging import JudgeOptions, corrected, judge_claim, judge_sources
+from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.world_cases import CASES
+from folklore.harness.external.worlds import Arms, runs_from
+from folklore.harness.randomness import numpy_generator
+from folklore.reports import calibration
+
+CLAIMS = ("loss: b < a", "loss: b < a by 1%", "loss: b <= a within 0.5", "loss: b = a within 1%", "loss: b < 99.5")
+WORLDS = {"pairs": Arms((5, 6), shared=0.5), "diverged": Arms((8, 8), shared=0.9, diverging=0.2)}
+STEPS = (5, 10)
+
+
+def world(name: str) -> pd.DataFrame:
+    """arm, seed, loss; of numbers that 32 bits hold, as TensorBoard's do."""
+    frame = WORLDS[name](numpy_generator(0, f"files of {name}", 0), (-0.8,)).frame
+    return frame[["arm", "seed"]].assign(loss=frame["value"].to_numpy(np.float32).astype(float))
+
+
+def steps_of(loss: float) -> list[tuple[int, float]]:
+    """A run that begins with no worse a value than any ends with: a diverged one counts with the worst of both."""
+    return [(STEPS[0], 90.0), (STEPS[1], loss)]
+
+
+def csv(frame: pd.DataFrame, folder: Path) -> str:
+    frame.to_csv(folder / "runs.csv", index=False, na_rep="nan")
+    return str(folder / "runs.csv")
+
+
+def json_lines(frame: pd.DataFrame, folder: Path) -> str:
+    (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, frame.to_dict("records"))))
+    return str(folder / "runs.jsonl")
+
+
+def parquet(frame: pd.DataFrame, folder: Path) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {"arm": pa.array(frame["arm"].tolist()), "seed": pa.array(frame["seed"].tolist())}
+    loss = pa.array(frame["loss"].tolist(), from_pandas=False)
+    pq.write_table(pa.table({**columns, "loss": loss}), folder / "runs.parquet")
+    return str(folder / "runs.parquet")
+
+
+def wandb(frame: pd.DataFrame, folder: Path) -> str:
+    runs = [
+        {"name": f"{row.arm}-{row.seed}", "state": "finished", "config": {"arm": row.arm, "seed": int(row.seed)},
+         "summary": {"loss": row.loss, "_step": 9}}
+        for row in frame.itertuples()
+    ]  # fmt: skip
+    (folder / "runs.json").write_text(json.dumps(runs))
+    return str(folder / "runs.json")
+
+
+def in_folders(write: Callable[[Path, "pd.Series[float]"], None]) -> Callable[[pd.DataFrame, Path], str]:
+    """A folder for each run, named after its arm and seed."""
+
+    def written(frame: pd.DataFrame, folder: Path) -> str:
+        for _, row in frame.iterrows():
+            place = folder / f"{row['arm']}-seed{row['seed']}"
+            place.mkdir()
+            write(place, row)
+        return str(folder)
+
+    return written
+
+
+def trainer_state(place: Path, row: "pd.Series[float]") -> None:
+    log = [{"step": step, "loss": loss} for step, loss in steps_of(row["loss"])]
+    (place / "trainer_state.json").write_text(json.dumps({"global_step": STEPS[1], "log_history": log}))
+
+
+def lightning(place: Path, row: "pd.Series[float]") -> None:
+    lines = [f"0,{step},{loss!r}" for step, loss in steps_of(float(row["loss"]))]
+    (place / "metrics.csv").write_text("\n".join(["epoch,step,loss", *lines, ""]))
+
+
+def tensorboard(place: Path, row: "pd.Series[float]") -> None:
+    pytest.importorskip("tbparse")
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(place)) as writer:
+        for step, loss in steps_of(row["loss"]):
+            writer.add_scalar("loss", loss, step)
+
+
+def ray_tune(place: Path, row: "pd.Series[float]") -> None:
+    rows = [{"training_iteration": step, "loss": loss} for step, loss in steps_of(row["loss"])]
+    (place / "params.json").write_text(json.dumps({"arm": row["arm"], "seed": int(row["seed"])}))
+    (place / "result.json").write_text("".join(json.dumps(each) + "\n" for each in rows))
+
+
+def mlflow(frame: pd.DataFrame, folder: Path) -> str:
+    from mlflow.entities import Metric, Param
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder}/tracking.db")
+    experiment = client.create_experiment("runs")
+    for row in frame.itertuples():
+        run = client.create_run(experiment).info.run_id
+        metrics = [Metric("loss", loss, 0, step) for step, loss in steps_of(float(row.loss))]  # type: ignore[arg-type]
+        client.log_batch(run, metrics, [Param("arm", str(row.arm)), Param("seed", str(row.seed))])
+        client.set_terminated(run)
+    return f"sqlite:///{folder}/tracking.db"
+
+
+def optuna(frame: pd.DataFrame, folder: Path) -> str:
+    import optuna as of_optuna
+
+    storage = f"sqlite:///{folder}/optuna.db"
+    for arm, part in frame.groupby("arm", sort=False):
+        study = of_optuna.create_study(storage=storage, study_name=str(arm))
+        for row in part.itertuples():
+            study.add_trial(of_optuna.trial.create_trial(value=row.loss, user_attrs={"seed": row.seed}))
+    return f"{folder}/optuna.db"
+
+
+WRITERS = {
+    "CSV": csv, "JSON lines": json_lines, "Parquet": parquet, "W&B": wandb, "Hugging Face": in_folders(trainer_state),
+    "Lightning": in_folders(lightning), "TensorBoard": in_folders(tensorboard), "Ray Tune": in_folders(ray_tune),
+    "MLflow": mlflow, "Optuna": optuna,
+}  # fmt: skip
+
+
+def numbers(judged: Judged) -> dict[str, object]:
+    return {name: getattr(judged, name) for name in ("verdict", "reading", "estimate", "low", "high", "p", "strength")}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, name: str) -> None:
+    if (kind, name) == ("Optuna", "diverged"):
+        pytest.skip("Optuna counts trials without a finite loss as failed")
+    frame = world(name)
+    reading = ReadingOptions({"metric": "value"} if kind == "Optuna" else {}, tuned=False)
+    claims = [each.replace("loss", "value") if kind == "Optuna" else each for each in CLAIMS]
+    found = judge_sources([WRITERS[kind](frame, tmp_path)], JudgeOptions(tuple(claims), reading=reading)).claims
+    runs = runs_from(frame.rename(columns={"loss": "value"}).assign(task=""))
+    expected = corrected([judge_claim(runs, read_claim(each), Assumptions()) for each in CLAIMS])
+    for judged, direct in zip(found, expected, strict=True):
+        assert numbers(judged) == pytest.approx(numbers(direct), rel=1e-12), direct.claim.text
+
+
+def most(worlds: int, rate: float) -> int:
+    """As many as happen by chance once in ten thousand times."""
+    return int(scipy.stats.binom.isf(1e-4, worlds, rate))
+
+
+# Test and condition -> worlds. A z test in place of Welch's, and a spread or degrees of freedom that are wrong, exceed the bound.
+KEPT = {
+    ("independent runs (Welch)", "3 runs"): 400,
+    ("independent runs (Welch)", "3 against 20 runs, the few 3x as noisy"): 300,
+    ("paired by seed", "3 pairs, correlation 0.5"): 200,
+    ("share of a's mean (Fieller)", "3 runs"): 300,
+    ("no worse", "3 runs"): 300,
+    ("equal", "5 runs"): 300,
+    ("one run against five (spread of all arms)", "none beside"): 300,
+    ("against a number", "3 runs"): 300,
+    ("average over tasks", "3 tasks"): 100,
+    ("on all tasks", "3 tasks"): 100,
+    ("at all sizes", "3 sizes"): 100,
+    ("law: hyperbola", "3 runs a size, noise 15%"): 150,
+}
+
+
+@pytest.mark.parametrize(("test", "condition"), KEPT)
+def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> None:
+    case = next(each for each in CASES if (each.test, each.condition) == (test, condition))
+    claim, worlds = read_claim(case.claim), KEPT[test, condition]
+    rate = 0.05 if claim.law is None and claim.question.one_sided else 0.025
+    short = calibrating.tally(case, claim, case.short, worlds, 0)
+    assert short.supported <= most(worlds, rate)
+    assert short.firm_supported <= short.supported
+    assert short.intervals - short.covered <= most(worlds, 2 * rate)
+    if case.meeting == case.short:
+        assert short.supported + short.refuted <= most(worlds, 2 * rate)
+    else:
+        assert calibrating.tally(case, claim, case.meeting, worlds // 2, 0).refuted <= most(worlds // 2, rate)
+    assert calibrating.tally(case, claim, case.beyond, 20, 0).supported >= 1
+
+
+def test_a_law_that_holds_is_not_refuted_by_the_noise_of_few_runs() -> None:
+    case = next(each for each in CASES if each.condition == "2 runs a size, noise 30%, law exactly true")
+    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 60, 0)
+    assert counts.refuted <= most(60, 0.025)
+
+
+def test_an_outlier_against_a_number_is_fragile() -> None:
+    frame = pd.DataFrame({"arm": "b", "seed": pd.NA, "task": "", "value": [98.0, 98.1, 97.9, 98.2, 99.8]})
+    judged = judge_claim(runs_from(frame), read_claim("loss: b < 99.4"), Assumptions())
+    assert judged.verdict == "supported"
+    frame["value"] = [97.0, 98.9, 99.0, 98.95, 98.85]
+    judged = judge_claim(runs_from(frame), read_claim("loss: b < 99.6"), Assumptions())
+    assert not judged.firm or judged.verdict == "open"
+
+
+def test_the_tries_of_tuned_arms_have_a_known_median() -> None:
+    case = next(each for each in CASES if each.condition == "10 tries, uniform losses")
+    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 10, 0)
+    assert counts.supported + counts.refuted <= most(10, 0.05)
+    assert counts.intervals == 10
+    assert counts.covered >= 8
+
+
+def test_rows_are_the_same_however_many_processes_count() -> None:
+    names = ("noise: visible difference", "noise: standard deviation")
+    alone = calibrating.rows(200, 3, names)
+    assert calibrating.rows(200, 3, names, processes=2) == alone
+    assert all(abs(row["power"] - row["told"]) < 0.15 for row in alone if row["test"] == names[0])
+    assert alone[0]["coverage"] > 0.9
+    assert {row["test"] for row in alone} == set(names)
+
+
+def test_the_gate_goes_through_files() -> None:
+    (fine, drift, *_) = calibrating.rows(40, 0, ["gate"])
+    assert fine["false_refuted"] <= 0.3
+    assert 0 <= fine["told"] <= 0.05
+    assert drift["worlds"] == 10
+
+
+def test_the_published_counts_are_of_todays_tests() -> None:
+    counted = {(row["test"], row["condition"]) for row in calibration.runs_elsewhere()}
+    assert {(case.test, case.condition) for case in CASES} <= counted
+    assert {test for test, _ in counted} == set(calibrating.tests())
+    assert all(math.isfinite(row["worlds"]) for row in calibration.runs_elsewhere())
