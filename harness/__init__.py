@@ -1,28 +1,45 @@
 """Plans, trains, records and judges studies. See CONTRIBUTING.md for the way of the data and the direction of imports.
 
 In Python: `from folklore.harness import load_study, run, trials, curves, verdicts, columns`; harness/api.py says what they do.
-`OwnWorkload` is what a user's own model, loss and data are handed over in. All are imported when they are asked for, so that
-importing the package costs nothing.
+`OwnWorkload` is what a user's own model, loss and data are handed over in. `Watch`, `LightningWatch` and `HuggingFaceWatch`
+watch a user's own training loop. All are imported when they are asked for, so that importing the package costs nothing.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from folklore.harness.api import columns, curves, load_study, run, trials, verdicts
+    from folklore.harness.watching.hugging_face import HuggingFaceWatch
+    from folklore.harness.watching.lightning import LightningWatch
+    from folklore.harness.watching.watch import Watch
     from folklore.harness.workloads.own.workload import OwnWorkload
 
-__all__ = ["OwnWorkload", "columns", "curves", "load_study", "run", "trials", "verdicts"]
+__all__ = [
+    "HuggingFaceWatch",
+    "LightningWatch",
+    "OwnWorkload",
+    "Watch",
+    "columns",
+    "curves",
+    "load_study",
+    "run",
+    "trials",
+    "verdicts",
+]
+
+# Name -> its module; all others are of harness/api.py.
+ELSEWHERE = {
+    "HuggingFaceWatch": "watching.hugging_face",
+    "LightningWatch": "watching.lightning",
+    "OwnWorkload": "workloads.own.workload",
+    "Watch": "watching.watch",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "OwnWorkload":
-        from folklore.harness.workloads.own.workload import OwnWorkload
-
-        return OwnWorkload
     if name in __all__:
-        from folklore.harness import api
-
-        return getattr(api, name)
+        return getattr(importlib.import_module(f"folklore.harness.{ELSEWHERE.get(name, 'api')}"), name)
     raise AttributeError(f"module 'folklore.harness' has no attribute '{name}'")
 
 

@@ -52,6 +52,23 @@ def test_the_index_links_to_it_where_there_is_one(written: Callable[..., Path]) 
     assert "calibration.html" in text(written(GOOD) / "index.html")
 
 
+def test_tests_of_runs_trained_elsewhere_have_a_table(written: Callable[..., Path], tmp_path: Path) -> None:
+    """What misses a goal by more than counting does by chance is marked."""
+    assert "Runs trained elsewhere" not in text(written(GOOD) / "calibration.html")
+    row = {
+        "test": "independent runs (Welch)", "condition": "5 runs, skewed", "worlds": 1500, "refused": 0.0, "told": None,
+        "most": 0.025, "false_supported": 0.03, "false_refuted": 0.081, "firm_false": 0.01,
+        "level": 0.95, "coverage": 0.872, "power": 0.8,
+    }  # fmt: skip
+    (tmp_path / "judged_runs_calibration.json").write_text(json.dumps([row]))
+    page = text(written(GOOD) / "calibration.html")
+    assert "5 runs, skewed" in page
+    assert "8.1% *" in page
+    assert "87.2% *" in page
+    assert "3.0% *" not in page
+    assert "1.0% *" not in page
+
+
 def test_rates_of_false_partly_are_shown_if_they_are_counted(written: Callable[..., Path]) -> None:
     page = text(written({**GOOD, "false_partly": 0.08}) / "calibration.html")
     assert "False partly" in page

@@ -59,7 +59,7 @@ def parquet(frame: pd.DataFrame, folder: Path) -> str:
 
 def wandb(frame: pd.DataFrame, folder: Path) -> str:
     runs = [
-        {"name": f"{row.arm}-{row.seed}", "state": "finished", "config": {"arm": row.arm, "seed": int(row.seed)},
+        {"name": f"{row.arm}-{row.seed}", "state": "finished", "config": {"arm": row.arm, "seed": row.seed},
          "summary": {"loss": row.loss, "_step": 9}}
         for row in frame.itertuples()
     ]  # fmt: skip
@@ -126,7 +126,7 @@ def optuna(frame: pd.DataFrame, folder: Path) -> str:
     for arm, part in frame.groupby("arm", sort=False):
         study = of_optuna.create_study(storage=storage, study_name=str(arm))
         for row in part.itertuples():
-            study.add_trial(of_optuna.trial.create_trial(value=row.loss, user_attrs={"seed": row.seed}))
+            study.add_trial(of_optuna.trial.create_trial(value=float(row.loss), user_attrs={"seed": row.seed}))  # type: ignore[arg-type]
     return f"{folder}/optuna.db"
 
 
@@ -137,8 +137,9 @@ WRITERS = {
 }  # fmt: skip
 
 
-def numbers(judged: Judged) -> dict[str, object]:
-    return {name: getattr(judged, name) for name in ("verdict", "reading", "estimate", "low", "high", "p", "strength")}
+def numbers(judged: Judged) -> list[str]:
+    values = [getattr(judged, name) for name in ("verdict", "reading", "strength", "estimate", "low", "high", "p")]
+    return [f"{each:.12g}" if isinstance(each, float) else str(each) for each in values]
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -153,7 +154,19 @@ def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, name: st
     runs = runs_from(frame.rename(columns={"loss": "value"}).assign(task=""))
     expected = corrected([judge_claim(runs, read_claim(each), Assumptions()) for each in CLAIMS])
     for judged, direct in zip(found, expected, strict=True):
-        assert numbers(judged) == pytest.approx(numbers(direct), rel=1e-12), direct.claim.text
+        assert numbers(judged) == numbers(direct), direct.claim.text
+
+
+@pytest.mark.parametrize("name", ["paired by seed", "average over tasks", "against a number", "no worse"])
+def test_samples_are_judged_as_the_table_of_them_is(name: str) -> None:
+    case = [each for each in CASES if each.test == name and isinstance(each.draw, Arms) and not each.draw.diverging][-1]
+    claim = read_claim(case.claim)
+    for world in range(10):
+        effects = (case.short, case.beyond)[world % 2]
+        table = judge_claim(case.draw(numpy_generator(0, name, world), effects), claim, Assumptions())
+        direct = calibrating.judged_of(case.draw, claim, numpy_generator(0, name, world), effects)
+        assert numbers(direct) == numbers(table)
+        assert direct.fragile == table.fragile
 
 
 def most(worlds: int, rate: float) -> int:
@@ -161,20 +174,20 @@ def most(worlds: int, rate: float) -> int:
     return int(scipy.stats.binom.isf(1e-4, worlds, rate))
 
 
-# Test and condition -> worlds. A z test in place of Welch's, and a spread or degrees of freedom that are wrong, exceed the bound.
+# Test and condition -> worlds: enough that a z test in place of Student's exceeds the bound.
 KEPT = {
-    ("independent runs (Welch)", "3 runs"): 400,
-    ("independent runs (Welch)", "3 against 20 runs, the few 3x as noisy"): 300,
-    ("paired by seed", "3 pairs, correlation 0.5"): 200,
-    ("share of a's mean (Fieller)", "3 runs"): 300,
-    ("no worse", "3 runs"): 300,
-    ("equal", "5 runs"): 300,
-    ("one run against five (spread of all arms)", "none beside"): 300,
-    ("against a number", "3 runs"): 300,
-    ("average over tasks", "3 tasks"): 100,
-    ("on all tasks", "3 tasks"): 100,
-    ("at all sizes", "3 sizes"): 100,
-    ("law: hyperbola", "3 runs a size, noise 15%"): 150,
+    ("independent runs (Welch)", "3 runs"): 300,
+    ("independent runs (Welch)", "3 against 20 runs, the few 3x as noisy"): 150,
+    ("paired by seed", "3 pairs, correlation 0.5"): 150,
+    ("share of a's mean (Fieller)", "3 runs"): 150,
+    ("no worse", "3 runs"): 200,
+    ("equal", "3 runs"): 150,
+    ("one run against five (spread of all arms)", "none beside"): 150,
+    ("against a number", "3 runs"): 150,
+    ("average over tasks", "3 tasks"): 60,
+    ("on all tasks", "3 tasks"): 60,
+    ("at all sizes", "3 sizes"): 60,
+    ("law: hyperbola", "3 runs a size, noise 15%"): 100,
 }
 
 
@@ -196,41 +209,39 @@ def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> 
 
 def test_a_law_that_holds_is_not_refuted_by_the_noise_of_few_runs() -> None:
     case = next(each for each in CASES if each.condition == "2 runs a size, noise 30%, law exactly true")
-    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 60, 0)
-    assert counts.refuted <= most(60, 0.025)
+    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 50, 0)
+    assert counts.refuted <= most(50, 0.025)
 
 
-def test_an_outlier_against_a_number_is_fragile() -> None:
-    frame = pd.DataFrame({"arm": "b", "seed": pd.NA, "task": "", "value": [98.0, 98.1, 97.9, 98.2, 99.8]})
-    judged = judge_claim(runs_from(frame), read_claim("loss: b < 99.4"), Assumptions())
+def test_what_rests_on_one_run_is_fragile_against_a_number_too() -> None:
+    frame = pd.DataFrame({"arm": "b", "seed": "", "task": "", "value": [99.5, 98.0, 98.2, 99.0, 97.9]})
+    judged = judge_claim(runs_from(frame), read_claim("loss: b < 99.5"), Assumptions())
     assert judged.verdict == "supported"
-    frame["value"] = [97.0, 98.9, 99.0, 98.95, 98.85]
-    judged = judge_claim(runs_from(frame), read_claim("loss: b < 99.6"), Assumptions())
-    assert not judged.firm or judged.verdict == "open"
+    assert judged.fragile == ("open without the run that ended at 97.9",)
 
 
 def test_the_tries_of_tuned_arms_have_a_known_median() -> None:
     case = next(each for each in CASES if each.condition == "10 tries, uniform losses")
-    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 10, 0)
-    assert counts.supported + counts.refuted <= most(10, 0.05)
-    assert counts.intervals == 10
-    assert counts.covered >= 8
+    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 4, 0)
+    assert counts.supported + counts.refuted <= most(4, 0.05)
+    assert counts.intervals == counts.covered == 4
 
 
-def test_rows_are_the_same_however_many_processes_count() -> None:
+def test_rows_are_the_same_for_a_seed() -> None:
     names = ("noise: visible difference", "noise: standard deviation")
     alone = calibrating.rows(200, 3, names)
-    assert calibrating.rows(200, 3, names, processes=2) == alone
+    assert calibrating.rows(200, 3, names) == alone
+    assert calibrating.rows(200, 4, names) != alone
     assert all(abs(row["power"] - row["told"]) < 0.15 for row in alone if row["test"] == names[0])
     assert alone[0]["coverage"] > 0.9
     assert {row["test"] for row in alone} == set(names)
 
 
 def test_the_gate_goes_through_files() -> None:
-    (fine, drift, *_) = calibrating.rows(40, 0, ["gate"])
-    assert fine["false_refuted"] <= 0.3
+    (fine, drift, *_) = calibrating.rows(12, 0, ["gate"])
+    assert fine["false_refuted"] == 0
     assert 0 <= fine["told"] <= 0.05
-    assert drift["worlds"] == 10
+    assert drift["worlds"] == 3
 
 
 def test_the_published_counts_are_of_todays_tests() -> None:

@@ -51,7 +51,8 @@ def test_a_single_run_needs_a_spread() -> None:
     with pytest.raises(NoSpreadError):
         difference(X[:1], Y)
     shared = pooled_spread([Y, X])
-    assert shared is not None and shared.freedom == 13
+    assert shared is not None
+    assert shared.freedom == 13
     lone = difference(X[:1], Y, spread=shared)
     assert lone.error == pytest.approx(shared.deviation * math.sqrt(1 + 1 / 9))
     assert pooled_spread([X[:1], Y[:1]]) is None
@@ -73,7 +74,8 @@ def test_relative_effects_keep_their_sign_below_zero() -> None:
     """Returns of −100 against −110 are higher, by 9%."""
     seen = relative_difference(X - 102, Y - 112)
     assert seen.estimate == pytest.approx((X.mean() - 102 - Y.mean() + 112) / (112 - Y.mean()), rel=1e-12)
-    assert seen.estimate > 0 and seen.low < seen.estimate < seen.high
+    assert seen.estimate > 0
+    assert seen.low < seen.estimate < seen.high
 
 
 def test_no_percentage_of_nothing() -> None:

@@ -1,0 +1,51 @@
+"""What Folklore's published evidence says of a claim, read when a report is made: a quotation in the source would go stale."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from folklore.harness.judging.verdict_memory import published_verdicts
+from folklore.harness.planning import catalog
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A published verdict. where: scale and device. advice: what the study advises for this outcome; empty if nothing."""
+
+    claim: str
+    paraphrase: str
+    verdict: str
+    reading: str
+    where: str
+    answer: str
+    advice: str
+
+    def __str__(self) -> str:
+        reading = f" ({self.reading})" if self.reading else ""
+        advice = f" What to do: {self.advice}" if self.advice else ""
+        return f"{self.claim} is {self.verdict}{reading} at {self.where}: {self.answer or self.paraphrase}{advice}"
+
+
+def quotes(claims: Collection[str]) -> list[Quote]:
+    """In the order of the claims; a claim without a verdict of today's declaration and trials has none. Takes a second."""
+    if not claims:
+        return []
+    register, found = catalog.register(), list[Quote]()
+    for name in catalog.study_names():
+        study = catalog.load_study(name)
+        if not {judgement.claim for judgement in study.judgements}.isdisjoint(claims):
+            for judged in published_verdicts(study) or []:
+                found += [
+                    Quote(
+                        verdict.claim,
+                        register.claim(verdict.claim).paraphrase,
+                        verdict.verdict,
+                        verdict.reading,
+                        f"{judged.scale} scale, {judged.device}",
+                        verdict.plain_answer,
+                        verdict.advice,
+                    )
+                    for verdict in judged.verdicts
+                    if verdict.claim in claims
+                ]
+    order = list(claims)
+    return sorted(found, key=lambda quote: order.index(quote.claim))

@@ -1,0 +1,113 @@
+"""A model's parameters by layer, and the norms of their gradients, weights and changes."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from folklore.harness.watching.readings import GRADIENTS, NORM, RATIOS, SKIPPED, UPDATES, Numbers, Reading
+
+# Of a parameter with more entries, rows at equal distances are copied before an update: memory and time are bounded, and its
+# update-to-weight ratio is that of these rows. 1 MB in FP32.
+MOST_COPIED = 2**18
+# In healthy models, too, their weights and gradients are of another size than those of other layers (claim flow.healthy).
+TABLES = (nn.Embedding, nn.EmbeddingBag)
+# What torch.compile puts before the names of what it wraps.
+WRAPPED = "_orig_mod."
+
+
+class Layers:
+    """names: of the modules that hold parameters, in the model's order; tied parameters belong to the first. is_matrix: whether
+    a layer has a parameter with two sides or more and is no embedding: rules compare such layers. updated: indices of the
+    parameters that the optimizer holds, without the biases of matrices: updates are compared with weights."""
+
+    def __init__(self, model: nn.Module, optimizer: Optimizer):
+        named = [(name.replace(WRAPPED, ""), parameter) for name, parameter in model.named_parameters()]
+        self.parameters = [parameter for _, parameter in named]
+        owners = [name.rpartition(".")[0] or name for name, _ in named]
+        self.names = tuple(dict.fromkeys(owners))
+        self._layer_of = np.array([self.names.index(owner) for owner in owners], dtype=np.intp)
+        tables = {name.replace(WRAPPED, "") for name, module in model.named_modules() if isinstance(module, TABLES)}
+        matrices = {owner for owner, each in zip(owners, self.parameters, strict=True) if each.dim() > 1} - tables
+        self.is_matrix = np.array([name in matrices for name in self.names])
+        self.names_by_id = {id(parameter): owner for owner, parameter in zip(owners, self.parameters, strict=True)}
+        held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        self.updated = [
+            i
+            for i, (owner, each) in enumerate(zip(owners, self.parameters, strict=True))
+            if id(each) in held and each.numel() and (each.dim() > 1 or owner not in matrices)
+        ]
+        self.left_out = sum(parameter.requires_grad and id(parameter) not in held for parameter in self.parameters)
+        self.frozen = sum(not parameter.requires_grad for parameter in self.parameters)
+
+    def gradients(self) -> Tensor:
+        """Norm of each parameter's gradient, [parameters]; 0 where there is none."""
+        there = [i for i, parameter in enumerate(self.parameters) if parameter.grad is not None]
+        norms = norms_of([_dense(parameter.grad) for i in there if (parameter := self.parameters[i]).grad is not None])
+        return norms if len(there) == len(self.parameters) else self._spread(norms, there)
+
+    @torch.no_grad()
+    def copies(self) -> list[Tensor]:
+        return [self._part(i).clone() for i in self.updated]
+
+    @torch.no_grad()
+    def changes(self, before: list[Tensor]) -> Tensor:
+        """Norms of each parameter's change by an update, then of its weights before it, [2 x parameters]; 0 where it has none.
+        Overwrites the copies."""
+        weights = norms_of(before)
+        for copy, i in zip(before, self.updated, strict=True):
+            copy.sub_(self._part(i))
+        return torch.cat([self._spread(norms, self.updated) for norms in (norms_of(before), weights)])
+
+    def by_layer(self, norms: Numbers) -> Numbers:
+        """Norms of parameters -> norms of layers."""
+        with np.errstate(over="ignore"):
+            return np.sqrt(np.bincount(self._layer_of, norms**2, minlength=len(self.names)))
+
+    def _part(self, i: int) -> Tensor:
+        weights = self.parameters[i].detach()
+        rows = -(-weights.numel() // MOST_COPIED)
+        return weights[::rows] if rows > 1 and weights.dim() else weights
+
+    def _spread(self, norms: Tensor, indices: Sequence[int]) -> Tensor:
+        found = torch.zeros(len(self.parameters), device=norms.device, dtype=norms.dtype)
+        found[list(indices)] = norms
+        return found
+
+
+@torch.no_grad()
+def norms_of(tensors: Iterable[Tensor]) -> Tensor:
+    """[tensors], on the device of the first; 16-bit ones are summed up in FP32."""
+    found = list(tensors)
+    if not found:
+        return torch.zeros(0)
+    half = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in found)
+    norms = torch._foreach_norm(found, 2, dtype=torch.float32) if half else torch._foreach_norm(found)
+    return torch.stack([norm.to(norms[0].device, norms[0].dtype) for norm in norms])
+
+
+def _dense(gradient: Tensor | None) -> Tensor:
+    assert gradient is not None
+    return gradient.coalesce().values() if gradient.is_sparse else gradient.detach()
+
+
+def derived(new: Sequence[Reading], layers: Layers, norm_is_given: bool) -> list[Reading]:
+    """Readings by layer instead of by parameter, and the gradient's norm if it is not given; none of gradients of updates that
+    were skipped."""
+    skipped = {step for name, steps, flags in new if name == SKIPPED for step in steps[flags > 0]}
+    found, norms = list[Reading](), dict[int, float]()
+    for name, steps, values in new:
+        if name == UPDATES:
+            changes, weights = (layers.by_layer(part) for part in np.split(values, 2))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found.append(Reading(RATIOS, steps, np.where(weights > 0, changes / weights, np.nan)))
+        elif name != GRADIENTS:
+            found.append(Reading(name, steps, values))
+        elif steps[0] not in skipped:
+            found.append(Reading(GRADIENTS, steps, layers.by_layer(values)))
+            norms[int(steps[0])] = float(np.linalg.norm(values))
+    if norms and not norm_is_given:
+        found.append(Reading(NORM, np.array([*norms]), np.array([*norms.values()])))
+    return found

@@ -1,0 +1,61 @@
+"""What was measured: on its device until it is read."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Numbers = NDArray[np.float64]
+LOSS, NORM, GRADIENTS = "loss", "gradient_norm", "gradients"
+UPDATES, RATIOS, LRS = "updates", "update_ratios", "lr"
+SILENT, SCALE, SKIPPED = "silent_units", "loss_scale", "skipped"
+
+
+# One number an update.
+SERIES = (LOSS, NORM, LRS, SCALE, SKIPPED)
+
+
+class Reading(NamedTuple):
+    """A quantity. steps: updates, from 1. values: of a series one for each update; else, of its one update, one for each
+    parameter, layer or activation."""
+
+    name: str
+    steps: NDArray[np.int64]
+    values: Numbers
+
+
+class Readings:
+    """What was measured waits on its device, so that no step waits for it."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[str, int, Tensor | float]] = []
+
+    def add(self, name: str, step: int, value: Tensor | float) -> None:
+        self._waiting.append((name, step, value))
+
+    def read(self) -> list[Reading]:
+        """All since the last time, in one transfer: each series as one reading, then all others in their order."""
+        waiting, self._waiting = self._waiting, []
+        on_host = iter(_transferred([value for _, _, value in waiting if isinstance(value, Tensor)]))
+        series, others = dict[str, tuple[list[int], list[float]]](), list[Reading]()
+        for name, step, value in waiting:
+            read = next(on_host) if isinstance(value, Tensor) else value
+            if name in SERIES:
+                steps, values = series.setdefault(name, ([], []))
+                steps.append(step)
+                values.append(float(read))
+            else:
+                others.append(Reading(name, np.array([step]), np.asarray(read)))
+        return [*(Reading(name, np.array(steps), np.array(values)) for name, (steps, values) in series.items()), *others]
+
+
+def _transferred(tensors: Sequence[Tensor]) -> list[Numbers]:
+    if not tensors:
+        return []
+    device = tensors[0].device
+    flat = torch.cat([tensor.detach().reshape(-1).to(device, torch.float32) for tensor in tensors]).cpu().double().numpy()
+    parts = np.split(flat, np.cumsum([tensor.numel() for tensor in tensors])[:-1])
+    return [part.reshape(tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]

@@ -1,0 +1,106 @@
+"""What a watch keeps of what it read: few numbers, however long the run."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from folklore.harness.watching import readings
+from folklore.harness.watching.alarms import Event
+from folklore.harness.watching.layers import Layers
+from folklore.harness.watching.readings import Numbers, Reading
+
+
+@dataclass
+class Span:
+    """A quantity over the run. at_most: values within a thousandth of the largest. not_finite: values that count as none."""
+
+    first: float = math.nan
+    last: float = math.nan
+    least: float = math.inf
+    most: float = -math.inf
+    count: int = 0
+    at_most: int = 0
+    not_finite: int = 0
+
+    def take(self, values: Numbers) -> None:
+        finite = values[np.isfinite(values)]
+        self.not_finite += len(values) - len(finite)
+        if not len(finite):
+            return
+        self.first = self.first if self.count else float(finite[0])
+        self.last, self.least = float(finite[-1]), min(self.least, float(finite.min()))
+        most = max(self.most, float(finite.max()))
+        kept = self.at_most if most <= self.most * 1.001 else 0
+        self.at_most, self.most = kept + int((finite >= most * 0.999).sum()), most
+        self.count += len(finite)
+
+
+@dataclass
+class Fired:
+    """A rule that fired. count: at how many updates."""
+
+    first: Event
+    last: Event
+    count: int = 0
+
+    def take(self, event: Event) -> None:
+        self.count += event.step != self.last.step or not self.count
+        self.last = event
+
+
+@dataclass
+class Seen:
+    """losses, gradients, looks: at how many updates each was measured. skipped: updates that a loss scaler is known to have
+    skipped. spans, latest, fired, minor: by quantity, by reading, by rule. activations: None if units are not listened to."""
+
+    layers: Layers
+    activations: Sequence[str] | None
+    updates: int = 0
+    losses: int = 0
+    gradients: int = 0
+    looks: int = 0
+    skipped: int = 0
+    norm_is_given: bool = False
+    own_seconds: float = 0.0
+    seconds: float = 0.0
+    spans: dict[str, Span] = field(default_factory=dict)
+    latest: dict[str, Numbers] = field(default_factory=dict)
+    fired: dict[str, Fired] = field(default_factory=dict)
+    minor: Counter[str] = field(default_factory=Counter)
+
+    def take(self, new: Sequence[Reading], events: Sequence[Event]) -> list[Event]:
+        """Of these events, those whose rule fires for the first time."""
+        for reading in new:
+            self._count(reading)
+            if (series := series_of(reading, self.layers)) is not None:
+                self.spans.setdefault(series.name, Span()).take(series.values)
+            self.latest[reading.name] = reading.values
+        known = set(self.fired)
+        self.minor.update(event.rule for event in events if event.is_minor)
+        for event in (event for event in events if not event.is_minor):
+            self.fired.setdefault(event.rule, Fired(event, event)).take(event)
+        return [fired.first for rule, fired in self.fired.items() if rule not in known]
+
+    def _count(self, reading: Reading) -> None:
+        """A scale that has fallen tells of an update that was skipped, at least one."""
+        self.gradients += reading.name == readings.GRADIENTS
+        self.looks += reading.name == readings.RATIOS
+        if reading.name == readings.SKIPPED:
+            self.skipped += int(np.count_nonzero(reading.values))
+        if reading.name == readings.SCALE:
+            before = self.latest.get(readings.SCALE, reading.values)[-1:]
+            self.skipped += int((np.diff(reading.values, prepend=before) < 0).sum())
+
+
+def series_of(reading: Reading, layers: Layers) -> Reading | None:
+    """A reading in one number an update: of ratios the median matrix's, of units the largest share, of gradients none."""
+    name, steps, values = reading
+    if name == readings.RATIOS:
+        moved = values[layers.is_matrix & np.isfinite(values)]
+        return Reading("update_ratio", steps, np.median(moved, keepdims=True)) if len(moved) else None
+    if name == readings.SILENT:
+        return Reading(name, steps, values.max(keepdims=True)) if len(values) and values.max() >= 0 else None
+    return None if name in (readings.GRADIENTS, readings.SKIPPED) else reading

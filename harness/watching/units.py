@@ -1,0 +1,132 @@
+"""Units that are silent: zero, or saturated, on every one of the last examples that were seen.
+
+Activations are seen where they are called, be it as modules or as functions, with a mode that listens to torch's functions
+during a forward pass. It changes no number, and is off between measurements.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch._dynamo.eval_frame import OptimizedModule
+from torch.overrides import TorchFunctionMode
+
+from folklore.harness.watching.rules import SILENT_EXAMPLES, SILENT_OUTPUT
+
+Test = Callable[[Tensor], Tensor]
+
+
+def _zero(y: Tensor) -> Tensor:
+    return y == 0
+
+
+def _nearly_zero(y: Tensor) -> Tensor:
+    return y.abs() < SILENT_OUTPUT
+
+
+def _at_either_end(y: Tensor) -> Tensor:
+    return (y < SILENT_OUTPUT) | (y > 1 - SILENT_OUTPUT)
+
+
+def _at_plus_minus_one(y: Tensor) -> Tensor:
+    return y.abs() > 1 - SILENT_OUTPUT
+
+
+# Function -> which of its outputs are silent.
+ACTIVATIONS: dict[Any, Test] = {
+    **dict.fromkeys((F.relu, F.relu_, torch.relu, torch.relu_, Tensor.relu, Tensor.relu_, F.relu6), _zero),
+    **dict.fromkeys((F.gelu, F.silu), _nearly_zero),
+    **dict.fromkeys((F.sigmoid, torch.sigmoid, Tensor.sigmoid), _at_either_end),
+    **dict.fromkeys((F.tanh, torch.tanh, Tensor.tanh), _at_plus_minus_one),
+}
+
+
+class Units(TorchFunctionMode):
+    """names: of the activations, in the order in which they were first called: 'relu after net.0'. shares: for each of them,
+    the share of its units that were silent on at least SILENT_EXAMPLES examples in a row (a token counts as one); -1 before
+    that number was seen. listens: whether it is time to."""
+
+    def __init__(self, model: nn.Module, names_by_id: dict[int, str]):
+        super().__init__()
+        self.model, self.layers, self.listens = model, names_by_id, False
+        self.names: list[str] = []
+        self._seconds = 0.0
+        self._silent_for: dict[str, Tensor] = {}
+        self._seen: dict[str, int] = {}
+        self._layer, self._channels, self._within, self._calls = "", False, False, dict[str, int]()
+        # They stay on: torch.compile would compile again whenever they come and go. Functions, which a copy of the model shares
+        # and does not copy.
+        self._hooks = [
+            model.register_forward_pre_hook(lambda module, _: self.begin(module)),
+            model.register_forward_hook(lambda module, *_: self.end(module), always_call=True),
+        ]
+
+    def close(self) -> None:
+        """From now on only what lies between begin and end is listened to."""
+        for hook in self._hooks:
+            hook.remove()
+
+    def take_seconds(self) -> float:
+        """That listening took since the last time."""
+        seconds, self._seconds = self._seconds, 0.0
+        return seconds
+
+    @torch.no_grad()
+    def shares(self) -> Tensor:
+        """[activations]"""
+        found = [self._share(name) for name in self.names]
+        return torch.stack(found) if found else torch.zeros(0)
+
+    def _share(self, name: str) -> Tensor:
+        silent = self._silent_for[name]
+        if self._seen[name] < SILENT_EXAMPLES:
+            return torch.full((), -1.0, device=silent.device)
+        return (silent >= SILENT_EXAMPLES).float().mean()
+
+    def begin(self, module: nn.Module) -> None:
+        """If it is time to listen: until the end of a forward pass."""
+        if torch.compiler.is_compiling() or not self.listens or module is not self.model or not module.training:
+            return
+        self._layer, self._calls, self._within = "the input", {}, True
+        self.__enter__()  # type: ignore[no-untyped-call]
+
+    def end(self, module: nn.Module) -> None:
+        if torch.compiler.is_compiling() or not self._within or module is not self.model:
+            return
+        self._within = False
+        self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        test = ACTIVATIONS.get(func)
+        if test is not None:
+            started = time.perf_counter()
+            self._see(func.__name__.strip("_"), test, out)
+            self._seconds += time.perf_counter() - started
+        elif len(args) > 1 and isinstance(args[1], nn.Parameter) and args[1].dim() > 1:
+            self._layer, self._channels = self.layers.get(id(args[1]), self._layer), args[1].dim() > 2
+        return out
+
+    @torch.no_grad()
+    def _see(self, function: str, test: Test, out: Tensor) -> None:
+        """A layer that is used twice has two activations."""
+        name = f"{function} after {self._layer}"
+        self._calls[name] = self._calls.get(name, 0) + 1
+        name += f" ({self._calls[name]})" if self._calls[name] > 1 else ""
+        if out.dim() < 2:
+            return
+        silent = test(out.detach().movedim(1, -1) if self._channels and out.dim() > 2 else out.detach()).flatten(0, -2)
+        rows, units = silent.shape
+        if name not in self._silent_for or self._silent_for[name].shape != (units,):
+            self.names += [] if name in self.names else [name]
+            self._silent_for[name], self._seen[name] = torch.zeros(units, device=out.device), 0
+        self._silent_for[name] = torch.where(silent.all(dim=0), self._silent_for[name] + rows, 0)
+        self._seen[name] += rows
+
+
+def is_compiled(model: nn.Module) -> bool:
+    """Whether functions within it cannot be heard."""
+    return any(isinstance(each, OptimizedModule) or each._compiled_call_impl is not None for each in model.modules())
