@@ -3,7 +3,7 @@
 import sys
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -730,7 +730,7 @@ class Configuration(Spec):
         training = self.training.model_dump(mode="json", exclude=set(free))
         return sys.intern(f"[{_part_json(self.workload, marked(Workload, COSTS_NOTHING))},{canonical_json(training)}]")
 
-    def identity(self) -> dict[str, object]:
+    def identity(self) -> dict[str, Any]:
         """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
 
         The default values themselves are pinned by a test beside ENGINE_VERSION.
