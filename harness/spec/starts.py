@@ -45,7 +45,7 @@ def require_starts(study: "Study") -> None:
             for parent in parents(study, scale, arm):
                 _require_there(study, scale, arm, parent)
                 _require_no_circle(study, scale, (arm,))
-    # Points are looked at once it is known that no arm leads back to itself.
+    # Points come once it is known that no arm leads back to itself.
     for scale in study.scales:
         for arm in study.arms_at(scale):
             if parents(study, scale, arm):
