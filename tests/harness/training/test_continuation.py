@@ -9,7 +9,8 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.starting import LaneState
-from tests.harness.training.contract import CNN, DEEP, GPT, lane, pack, trained
+from folklore.harness.workloads import workload_of
+from tests.harness.training.contract import CNN, DEEP, GPT, _own, lane, pack, trained
 
 STEADY = {"schedule": "constant", "warmup_fraction": 0.0}
 GOES_ON = {"starts_from": "first", "start_state": "optimizer"}
@@ -37,6 +38,10 @@ def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) 
         (GPT, {"optimizer": "adamw", "dropout": 0.2, "data_order": 3}),
         (GPT, {"optimizer": "adamw", "precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**30}),
         (CNN, {"optimizer": "sgd", "augmentation": "flip_and_shift", "micro_batches": 2}),
+        (_own("perceptron"), {"optimizer": "adamw"}),
+        (_own("batch_norm"), {"optimizer": "sgd"}),
+        (_own("dropout"), {"optimizer": "adamw"}),
+        (_own("sparse"), {"optimizer": "adamw"}),
     ],
 )
 def test_a_trial_that_goes_on_is_the_rest_of_a_longer_one(workload: Workload, settings: dict[str, Any]) -> None:
@@ -123,3 +128,22 @@ def test_what_it_starts_from_must_be_there_and_fit() -> None:
         trained(Lane(lane(DEEP, 5, **GOES_ON).configuration, 5))
     with pytest.raises(ValueError, match="has no weights of shape"):
         pack(started(trained(lane(CNN)), DEEP))
+
+
+def test_what_no_checkpoint_holds_of_an_own_workload_is_refused() -> None:
+    """A module that keeps something in Python, where it is planned if that is known then; an own optimizer, where declared."""
+    remembers = _own("remembers")
+    configuration = Lane(lane(DEEP, **STEADY).configuration, 0).configuration
+    wanted = configuration.model_copy(
+        update={"workload": remembers, "training": configuration.training.model_copy(update=GOES_ON)}
+    )
+    own = workload_of(remembers)
+    if own.model().remembered:
+        with pytest.raises(UserError, match="beside its tensors, which no checkpoint holds"):
+            own.require_trainable(wanted)
+    made = pack(lane(_own("annealed"), **STEADY))
+    made.advance()
+    with pytest.raises(UserError, match="leaves no checkpoint to start from"):
+        made.lane_state(0)
+    with pytest.raises(ValueError, match="not with an own optimizer"):
+        lane(_own("perceptron"), optimizer="own", **GOES_ON)
