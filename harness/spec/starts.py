@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # Trials that differ in one of these have no order of examples in common that one could go on in.
 OF_WORKLOAD = ("dataset", "context", "training_set_size", "tasks")
-OF_TRAINING = ("batch_size", "batch_ramp", "sampling")
+OF_TRAINING = ("batch_size", "sampling")
 
 
 def parents(study: "Study", scale: str, arm: str) -> list[str]:
@@ -105,8 +105,8 @@ def _misfit(own: Configuration, theirs: Configuration) -> str:
     if own.training.data_order == theirs.training.data_order:
         differ = [name for name in OF_WORKLOAD if getattr(own.workload, name) != getattr(theirs.workload, name)]
         differ += [name for name in OF_TRAINING if getattr(own.training, name) != getattr(theirs.training, name)]
-        if theirs.workload.tasks > 1 or theirs.training.batch_ramp:
-            differ.append("tasks" if theirs.workload.tasks > 1 else "batch_ramp")
+        differ += ["a sequence of tasks"] * (theirs.workload.tasks > 1)
+        differ += ["a ramp of the batch"] * bool(own.training.batch_ramp or theirs.training.batch_ramp)
         if differ:
             return f"cannot go on in its order of examples, for {differ[0]} does not allow it: choose another data_order"
     return ""
