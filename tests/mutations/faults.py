@@ -62,8 +62,8 @@ ERRORS_AND_INPUT = (
     Fault(
         "a stored pack is trained again",
         "harness/running/training_job.py",
-        "self.stored = self.recorded and not self._not_kept()",
-        "self.stored = False",
+        'self.recorded = not job.recorded or self.ledger.read(job.pack.key, ["digest"]) is not None',
+        "self.recorded = False",
         HARNESS + "running/test_training_job.py::test_a_pack_that_is_stored_is_not_trained_again",
     ),
     Fault(
