@@ -904,7 +904,67 @@ STUDIES = (
     ),
 )
 
+ELSEWHERE = HARNESS + "external/"
+RUNS_FROM_ELSEWHERE = (
+    Fault(
+        "a repeated run counts twice",
+        "harness/external/checks.py",
+        """    return runs.frame[~runs.frame["run"].isin(again["run"])], Problem(""",
+        """    return runs.frame, Problem(""",
+        ELSEWHERE + "test_checks.py::test_repeated_runs_count_once",
+    ),
+    Fault(
+        "pairs are matched by place",
+        "harness/external/samples.py",
+        'chosen = [each.set_index("seed").loc[shared].reset_index() for each in (arm, other)]',
+        'chosen = [each[each["seed"].isin(shared)] for each in (arm, other)]',
+        ELSEWHERE + "test_judging.py::test_pairs_are_matched_by_seed_and_not_by_place",
+    ),
+    Fault(
+        "twenty claims are each judged as if they were alone",
+        "harness/external/judging.py",
+        "if p <= ALPHA * rank / len(judged):",
+        "if p <= ALPHA:",
+        ELSEWHERE + "test_judging.py::test_more_claims_ask_for_more",
+    ),
+    Fault(
+        "a verdict from a single run is firm",
+        "harness/external/judged.py",
+        "LEAST_RUNS = 3",
+        "LEAST_RUNS = 2",
+        ELSEWHERE + "test_judging.py::test_one_run_is_never_firm",
+    ),
+    Fault(
+        "the gate takes damage for a gift",
+        "harness/external/gate.py",
+        'worse = 1 if claim.comparison == "<=" else -1',
+        'worse = -1 if claim.comparison == "<=" else 1',
+        ELSEWHERE + "test_gate.py::test_outcomes",
+    ),
+    Fault(
+        "samples of unequal spread share the larger one's degrees of freedom",
+        "harness/statistics/two_samples.py",
+        "return Contrast(value, math.sqrt(total), total**2 / float(np.sum(parts**2 / [len(x) - 1, len(y) - 1])))",
+        "return Contrast(value, math.sqrt(total), len(x) + len(y) - 2)",
+        JUDGING + "test_two_samples.py::test_welch",
+    ),
+    Fault(
+        "updates are compared with nothing",
+        "harness/watching/layers.py",
+        "for norms in (norms_of(before), weights)])",
+        "for norms in (norms_of(before), norms_of(before))])",
+        HARNESS + "watching/test_measured.py::test_norms_and_ratios",
+    ),
+    Fault(
+        "an agent runs code unasked",
+        "harness/agents/tools.py",
+        "if named and not self.allow_code:",
+        "if named and self.allow_code:",
+        HARNESS + "agents/test_mcp.py::test_no_code_runs_unless_the_user_allowed_it",
+    ),
+)
+
 FAULTS = (
     *(*ERRORS_AND_INPUT, *MACHINE, *SPEC, *OWN, *DATA, *ENGINE, *OBSERVING, *KEEPING, *PLANS, *VERDICTS),
-    *(*SHOWING_RUNS, *READING, *RUNNING, *COMMANDS, *API, *MODELS, *REPORTS, *STUDIES),
+    *(*SHOWING_RUNS, *READING, *RUNNING, *COMMANDS, *API, *MODELS, *REPORTS, *STUDIES, *RUNS_FROM_ELSEWHERE),
 )
