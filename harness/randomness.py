@@ -1,6 +1,7 @@
 """Random numbers keyed on (seed, use, block), so that no lane's numbers depend on its neighbours or on a restart."""
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,18 @@ if TYPE_CHECKING:
 def key(seed: int, use: str) -> int:
     """A 63-bit key for one use of one seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{use}".encode()).digest()[:8], "big") >> 1
+
+
+@dataclass(frozen=True)
+class Order:
+    """By what a training draws its batches and all else but its initialization: a seed, and how many steps of what that gives
+    lie before its first one."""
+
+    seed: int
+    passed: int = 0
+
+    def after(self, steps: int) -> "Order":
+        return Order(self.seed, self.passed + steps)
 
 
 def torch_generator(seed: int, use: str) -> "Generator":

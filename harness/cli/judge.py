@@ -7,7 +7,7 @@ import typer
 
 from folklore.harness.cli.base import FAILED, AsJson, command
 from folklore.harness.cli.output import Column, Row, coloured, out, print_facts, print_json, print_table
-from folklore.harness.errors import UserError
+from folklore.harness.errors import UserError, printable
 
 if TYPE_CHECKING:
     from folklore.harness.external.comparing import Part
@@ -29,7 +29,10 @@ SeedColumn = Annotated[str | None, typer.Option("--seed", help="the column of th
 StepColumn = Annotated[str | None, typer.Option("--step", help="the column of steps, epochs or tokens")]
 TaskColumn = Annotated[str | None, typer.Option("--task", help="the column of the dataset or benchmark")]
 RunColumn = Annotated[str | None, typer.Option("--run", help="the column that names the run")]
-Where = Annotated[list[str] | None, typer.Option("--where", metavar="COLUMN=VALUE", help="keep these rows alone; also !=, <, <=, >, >=; repeatable")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="COLUMN=VALUE", help="keep these rows alone; also !=, <, <=, >, >=; repeatable"),
+]
 Lower = Annotated[bool, typer.Option("--minimize", help="lower is better")]
 Higher = Annotated[bool, typer.Option("--maximize", help="higher is better")]
 
@@ -199,9 +202,11 @@ def _print_reading(judged: "JudgedRuns") -> None:
     for runs in judged.runs:
         final = runs.final()
         told: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
-        arms = ", ".join(f"{arm} {count}" for arm, count in list(final["arm"].value_counts(sort=False).items())[:8])
+        arms = ", ".join(
+            f"{printable(str(arm))} {count}" for arm, count in list(final["arm"].value_counts(sort=False).items())[:8]
+        )
         more = f" and {len(runs.arms) - 8} more" if len(runs.arms) > 8 else ""
-        tasks = [each for each in runs.tasks if each]
+        tasks = [printable(each) for each in runs.tasks if each]
         print_facts({
             "read": f"{', '.join(runs.sources)}: {', '.join(runs.formats)}; {len(final)} runs",
             **told,
@@ -212,7 +217,7 @@ def _print_reading(judged: "JudgedRuns") -> None:
 
 def _print_problems(judged: "JudgedRuns") -> None:
     for each in judged.problems:
-        names = f" ({'; '.join(each.examples)})" if each.examples else ""
+        names = f" ({printable('; '.join(each.examples))})" if each.examples else ""
         what = f"{each.what[:1].upper()}{each.what[1:]}: {each.count}"
         out.print(
             f"{what}. {each.consequence[:1].upper()}{each.consequence[1:]}{names}.",
@@ -244,7 +249,7 @@ def _print_claims(judged: "JudgedRuns") -> None:
         lines += [f"Fragile: {'; '.join(each.fragile)}."] if each.fragile and each.strength else []
         lines += [_sentence(note) for note in each.notes]
         lines += [_of_part(each, part) for part in each.parts] if len(each.parts) > 1 or each.claim.law else []
-        rows.append(Row((verdict, each.strength, each.claim.text, f"p = {each.p:.2g}"), lines))
+        rows.append(Row((verdict, each.strength, printable(each.claim.text), f"p = {each.p:.2g}"), list(map(printable, lines))))
     print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
 
 
@@ -260,4 +265,4 @@ def _of_part(judged: "Judged", part: "Part") -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith(("?", ".")))

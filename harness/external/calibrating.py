@@ -20,9 +20,9 @@ from folklore.harness.external.claims import RunClaim, read_claim
 from folklore.harness.external.comparing import Assumptions, level_of
 from folklore.harness.external.gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
 from folklore.harness.external.judged import Judged
-from folklore.harness.external.judging import JudgeOptions, corrected, judge_claim
+from folklore.harness.external.judging import JudgeOptions, corrected, judge_alone, judge_claim, judge_given
 from folklore.harness.external.world_cases import CASES, Case
-from folklore.harness.external.worlds import SHAPES, Arms, Effects, Generator
+from folklore.harness.external.worlds import SHAPES, Arms, Draw, Effects, Generator
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.statistics.intervals import Numbers
@@ -117,12 +117,22 @@ def tally(case: Case, claim: RunClaim, effects: Effects, worlds: int, seed: int)
         generator = numpy_generator(seed, f"{case.test} {case.condition} {effects}", world)
         counts.worlds += 1
         try:
-            judged = corrected([judge_claim(case.draw(generator, effects), claim, Assumptions())])[0]
+            judged = corrected([judged_of(case.draw, claim, generator, effects)])[0]
         except UserError:
             counts.refused += 1
             continue
         _count(counts, judged, case.covered(judged, effects))
     return counts
+
+
+def judged_of(draw: Draw, claim: RunClaim, generator: Generator, effects: Effects) -> Judged:
+    """By way of samples where that gives the same as a table does: seven times as fast."""
+    if not isinstance(draw, Arms) or draw.diverging or claim.factor:
+        return judge_claim(draw(generator, effects), claim, Assumptions())
+    given, shared = draw.pairs(generator, effects)
+    if isinstance(claim.other, float):
+        return judge_alone(claim, [(pair.task, pair.arm) for pair in given])
+    return judge_given(claim, given, Assumptions(), shared)
 
 
 def _count(counts: Tally, judged: Judged, covered: bool | None) -> None:
@@ -155,7 +165,7 @@ def _together(worlds: int, seed: int) -> list[Row]:
     count, firm = max(1, round(0.25 * worlds)), 0
     for world in range(count):
         generator = numpy_generator(seed, name, world)
-        judged = corrected([judge_claim(draw(generator, (0.0,)), claim, Assumptions()) for _ in range(TOGETHER)])
+        judged = corrected([judged_of(draw, claim, generator, (0.0,)) for _ in range(TOGETHER)])
         firm += any(each.firm for each in judged)
     rates = {"most": 0.05, "firm_false": _share(firm, count)}
     return [{**_begun(name, "10 runs, none true: any is called firm", count), **rates}]

@@ -13,7 +13,9 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from folklore.harness.external.runs import Runs
-from folklore.harness.external.table import Problem
+from folklore.harness.external.segments import MOST_LEVELS
+from folklore.harness.external.sharing import shared
+from folklore.harness.external.table import PREFIX, Problem
 
 # A curve of this many values belongs to one run; fewer may agree by chance unless the run's name agrees, too.
 LEAST_CURVE, LEAST_VALUES = 5, 3
@@ -21,6 +23,9 @@ LEAST_CURVE, LEAST_VALUES = 5, 3
 OTHER_MODEL, OTHER_UNIT = 1.5, 10.0
 # A jump between two rows of a run by at least so much, with no more than so much spread on either side, is a change of units.
 UNIT_JUMP, STEADY = 30.0, 3.0
+# Units are a hundred or a thousand of each other: so far from a power of ten, in powers, a jump may lie. An agent that has
+# learned jumps by any factor.
+OFF_POWER = 0.06
 # Runs that stop before this share of where most runs of their arm stop did not finish.
 FINISHED, MOST_OF_ARM = 0.95, 0.6
 # Arms whose ends differ by no more than this factor train equally long.
@@ -52,9 +57,6 @@ SETTINGS |= {
     "n_layers",
     "epochs",
 }
-PREFIX = "column "
-# A column of more values tells runs apart, not kinds of runs.
-MOST_LEVELS = 50
 
 of_verdicts = partial(Problem, of_verdicts=True)
 Checked = tuple[pd.DataFrame, Problem | None]
@@ -65,7 +67,7 @@ def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = ()) -
 
     factors: columns that the claims tell apart. arms: those that the claims speak of; none: all.
     """
-    for check in (_repeated, _two_things, _unit_changes, _unfinished):
+    for check in (_repeated, shared, _two_things, _unit_changes, _unfinished):
         frame, found = check(runs, factors)
         if len(frame) == 0:
             continue  # if nothing would be left, the finding says so and the runs stay
@@ -159,11 +161,17 @@ def _apart(part: pd.DataFrame, column: str) -> float:
 
 def _unit_changes(runs: Runs, factors: Sequence[str]) -> Checked:
     """Runs whose values jump by a factor in mid-series and stay there: 0.97 becomes 97."""
-    out = [run for run, part in runs.frame.groupby("run", sort=False)["value"] if _jumps(part.to_numpy(float))]
+    long = runs.frame[_rows_of_run(runs.frame) >= 2 * LEAST_VALUES]
+    out = [run for run, part in long.groupby("run", sort=False)["value"] if _jumps(part.to_numpy(float))]
     if not out:
         return runs.frame, None
     consequence = "left out; convert the values, or keep the rows of one unit with --where"
     return runs.frame[~runs.frame["run"].isin(out)], Problem("runs whose units change in mid-series", len(out), consequence)
+
+
+def _rows_of_run(frame: pd.DataFrame) -> pd.Series:
+    """Of each row's run, how many there are."""
+    return frame.groupby("run")["value"].transform("size")
 
 
 def _jumps(values: np.ndarray) -> bool:
@@ -173,6 +181,9 @@ def _jumps(values: np.ndarray) -> bool:
     place = int(np.argmax(np.abs(np.diff(np.log(size))))) + 1
     before, after = size[max(0, place - 5) : place], size[place : place + 5]
     if min(len(before), len(after)) < LEAST_VALUES:
+        return False
+    power = abs(float(np.log10(size[place] / size[place - 1])))
+    if power < np.log10(UNIT_JUMP) or abs(power - round(power)) > OFF_POWER:
         return False
     ratio = np.median(after) / np.median(before)
     return bool(max(ratio, 1 / ratio) > UNIT_JUMP and all(each.max() / each.min() < STEADY for each in (before, after)))
@@ -269,7 +280,8 @@ def _settings(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     varying = []
     for column in (str(each) for each in final if str(each).startswith(PREFIX)):
         name = column.removeprefix(PREFIX)
-        if name.lower().split(".")[-1].split("/")[-1] in SETTINGS and name not in factors:
+        last = name.lower().split(".")[-1].split("/")[-1]
+        if (last in SETTINGS or last.endswith("_lr")) and name not in factors:
             inside = final.groupby(["arm", "task", *factors], dropna=False)[column].nunique()
             varying += [name] * bool((inside > 1).any())
     if varying:
@@ -283,8 +295,9 @@ def _smoothed(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
         yield Problem("curves that were smoothed", 1, "a smoothed end lags behind the run and hides its noise", (runs.metric,))
         return
     rough: dict[str, float] = {}
-    for arm, part in runs.frame.groupby("arm", sort=False):
-        curves = [each for _, each in part.groupby("run") if len(each) >= LEAST_SMOOTHED]
+    long = runs.frame[_rows_of_run(runs.frame) >= LEAST_SMOOTHED]
+    for arm, part in long.groupby("arm", sort=False):
+        curves = [each for _, each in part.groupby("run")]
         if curves and _cadence(curves[0]) == _cadence(runs.frame[runs.frame["run"] == runs.frame["run"].iloc[0]]):
             rough[str(arm)] = float(np.median([_roughness(each["value"].to_numpy(float)) for each in curves]))
     if not rough:

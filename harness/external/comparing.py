@@ -14,6 +14,7 @@ from folklore.harness.statistics import ALPHA, LEVEL
 from folklore.harness.statistics.intervals import Numbers
 from folklore.harness.statistics.two_samples import (
     Effect,
+    NoBaseError,
     NoSpreadError,
     Spread,
     against,
@@ -58,13 +59,20 @@ def question_of(claim: RunClaim, given: Sequence[Pair]) -> Question:
     return claim.question
 
 
-def compared(claim: RunClaim, pair: Pair, how: Assumptions, shared: Spread | None, question: Question) -> Part:
+def compared(
+    claim: RunClaim, pair: Pair, how: Assumptions, shared: Spread | None, question: Question, alone: bool = True
+) -> Part:
+    """alone: whether it is the only task; then a mean too near zero is an error, else the task has no percentage."""
     x, y = _at_equal_steps(pair, how.step_worth)
     runs, plain = (len(x), len(y)), _plain_difference(x, y, claim.relative)
     try:
         effect, method = _effect(x, y, pair, how, shared, claim.relative, level_of(question))
     except NoSpreadError:
         return Part(pair.task, OPEN, "too noisy", plain, None, runs, "one run against one", (x, y))
+    except NoBaseError as error:
+        if alone:
+            raise UserError(str(error)) from None
+        return Part(pair.task, OPEN, "too noisy", plain, None, runs, f"no percentage: {error}", (x, y))
     return Part(pair.task, *verdict_of(question, effect), effect.estimate, effect, runs, method, (x, y))
 
 
@@ -88,12 +96,7 @@ def _effect(
             raise NoSpreadError
         spread, method = shared, f"a single run; standard deviation of all arms ({shared.freedom:g} degrees of freedom)"
     compare = relative_difference if relative else difference
-    try:
-        return compare(x, y, pair.paired and spread is None, spread, level), method
-    except NoSpreadError:
-        raise
-    except ValueError as error:
-        raise UserError(str(error)) from None
+    return compare(x, y, pair.paired and spread is None, spread, level), method
 
 
 def _plain_difference(x: Numbers, y: Numbers, relative: bool) -> float:

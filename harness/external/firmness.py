@@ -10,11 +10,14 @@ from folklore.harness.external.comparing import Assumptions, against_number, com
 from folklore.harness.external.judged import QUARTERS, Judged, judge_pairs, together
 from folklore.harness.external.samples import Mask, Pair, Sample
 from folklore.harness.judging.outcomes import DECIDED
+from folklore.harness.statistics.intervals import Numbers
 from folklore.harness.statistics.pooling import random_effects
 from folklore.harness.statistics.two_samples import Spread
 
 # Readings that give another verdict are named up to this number.
 MOST_TOLD = 3
+# Of this many runs or fewer each is left out in turn.
+FEW_RUNS = 20
 
 
 def why_fragile(
@@ -47,14 +50,19 @@ def why_fragile_alone(claim: RunClaim, judged: Judged, given: Sequence[tuple[str
         return
     told = []
     for task, sample in given:
-        extremes = {int(np.argmin(sample.values)), int(np.argmax(sample.values))} if len(sample) > 2 else set()
-        told += [f"{verdict(task, np.arange(len(sample)) != index)} without {_run(sample, index)}" for index in extremes]
+        left_out = _telling(sample.values) if len(sample) > 2 else ()
+        told += [f"{verdict(task, np.arange(len(sample)) != index)} without {_run(sample, index)}" for index in left_out]
         if 0 < sample.diverged.sum() < len(sample):
             told.append(f"{verdict(task, ~sample.diverged)} without the runs that diverged")
     for name, by in QUARTERS.items() if claim.size else ():
         moved = replace(claim, size=by * (claim.size or 0.0))
         told.append(f"{together(moved, [against_number(moved, *each) for each in given], ()).verdict} with {name}")
     yield from [each for each in told if not each.startswith(judged.verdict)][:MOST_TOLD]
+
+
+def _telling(values: Numbers) -> Sequence[int]:
+    """Which runs are left out: of few runs each, for one in the middle may decide by the spread without it; else the ends."""
+    return range(len(values)) if len(values) <= FEW_RUNS else sorted({int(np.argmin(values)), int(np.argmax(values))})
 
 
 def _run(side: Sample, index: int) -> str:
@@ -71,7 +79,11 @@ def _other_readings(
         finished = [each.finished() for each in given]
         if all(len(each.arm) and len(each.other) for each in finished):
             yield "without the runs that diverged", verdict(finished)
-    effects = [each.effect for each in (compared(claim, pair, how, shared, claim.question) for pair in given) if each.effect]
+    effects = [
+        each.effect
+        for each in (compared(claim, pair, how, shared, claim.question, len(given) == 1) for pair in given)
+        if each.effect
+    ]
     if len(effects) > 2 and claim.quantifier == "average":
         yield (
             "for tasks of which these are a sample",
@@ -81,11 +93,11 @@ def _other_readings(
 
 
 def _without_any_run(given: Sequence[Pair], verdict: Callable[[Sequence[Pair]], str]) -> Iterator[tuple[str, str]]:
-    """The most telling run of each arm left out: with it the verdict changes first."""
+    """Each run that tells most left out."""
     for place, pair in enumerate(given):
         for of_other, side in ((False, pair.arm), *(((True, pair.other),) if not pair.paired else ())):
             if len(side) <= 2:
                 continue
-            for index in {int(np.argmin(side.values)), int(np.argmax(side.values))} if not pair.paired else range(len(side)):
+            for index in _telling(side.values - pair.other.values if pair.paired else side.values):
                 others = [*given[:place], pair.without(index, of_other), *given[place + 1 :]]
                 yield f"without {_run(side, index)}" + f" on {pair.task}" * bool(pair.task and len(given) > 1), verdict(others)

@@ -99,7 +99,7 @@ def judge_pairs(
     claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question | None = None
 ) -> Judged:
     question = question or question_of(claim, given)
-    parts = [compared(claim, pair, how, shared, question) for pair in given]
+    parts = [compared(claim, pair, how, shared, question, len(given) == 1) for pair in given]
     return together(claim, parts, tuple(notes_on(claim, given)), question)
 
 
@@ -128,11 +128,20 @@ def together(claim: RunClaim, parts: Sequence[Part], notes: tuple[str, ...], que
         return _judged(claim, question, parts, OPEN, "too noisy", None, 1.0, notes)
     mean = effects[0] if len(effects) == 1 else average(effects, level_of(question))
     if len(effects) < len(parts):
-        notes = (*notes, f"{len(parts) - len(effects)} tasks have one run an arm and do not count")
+        bare = sum(each.effect is None and "no percentage" in each.method for each in parts)
+        notes = (*notes, *_uncounted(len(parts) - len(effects) - bare, bare))
     if len(effects) > 1:
         notes = (*notes, *_of_many_tasks(effects, question))
     verdict, reading = verdict_of(question, mean)
     return _judged(claim, question, parts, verdict, reading, mean, _p_of(question, mean, verdict), notes)
+
+
+def _uncounted(single: int, bare: int) -> Iterator[str]:
+    """Tasks without an effect."""
+    if single:
+        yield f"{single} tasks have one run an arm and do not count"
+    if bare:
+        yield f"{bare} tasks have a mean too near zero for percentages and do not count: claim an absolute difference"
 
 
 def _of_many_tasks(effects: Sequence[Effect], question: Question) -> Iterator[str]:

@@ -6,6 +6,7 @@ refutes refutes. A verdict is firm if it survives the correction over all claims
 reasonable readings of the same runs, and bounds moved by a quarter; and if no arm has fewer than three runs.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,17 +19,17 @@ from folklore.harness.external.claims import RunClaim, read_claim, read_claims
 from folklore.harness.external.comparing import Assumptions, against_number
 from folklore.harness.external.compute_saved import compute_saved
 from folklore.harness.external.firmness import why_fragile, why_fragile_alone
-from folklore.harness.external.judged import Judged, judge_pairs, together
+from folklore.harness.external.judged import LEAST_RUNS, Judged, judge_pairs, together
 from folklore.harness.external.laws import judge_law
 from folklore.harness.external.roles import ReadingOptions, text
 from folklore.harness.external.runs import Runs, runs_of
-from folklore.harness.external.samples import pairs, read_values, sample
+from folklore.harness.external.samples import Pair, Sample, pairs, read_values, sample
 from folklore.harness.external.sizes import over_sizes
 from folklore.harness.external.table import Problem, Role
 from folklore.harness.external.tuned import judge_tuned
 from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.two_samples import pooled_spread
+from folklore.harness.statistics.two_samples import Spread
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
     if options.compare is not None:
         runs = _runs(sources, options.reading, [], (options.compare,))
         claims += list(_comparisons(runs, options.compare, options.by))
-        return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how) for each in claims])))
+        values = read_values(runs, claims[0])
+        return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how, values) for each in claims])))
     read: dict[str, Runs] = {}
     judged = []
     for claim in claims:
@@ -93,8 +95,15 @@ def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
             same = [each for each in claims if each.metric == claim.metric]
             arms = tuple(arm for each in same for arm in each.arms)
             read[claim.metric] = _runs(sources, options.reading, same, arms)
-        judged.append(_judge(read[claim.metric], claim, options.how))
+        judged.append(_judge(read[claim.metric], _spelled(claim, read[claim.metric].arms), options.how))
     return JudgedRuns(tuple(read.values()), tuple(corrected(judged)))
+
+
+def _spelled(claim: RunClaim, arms: Sequence[str]) -> RunClaim:
+    """With arms as the runs spell them: 1e-3 is 0.001."""
+    alike = {text(each): each for each in reversed(arms)}
+    other = claim.other if isinstance(claim.other, float) or claim.other in arms else alike.get(text(claim.other), claim.other)
+    return replace(claim, arm=claim.arm if claim.arm in arms else alike.get(text(claim.arm), claim.arm), other=other)
 
 
 def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
@@ -122,23 +131,21 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
         yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}" + (f" by {by}" if by else ""))
 
 
-def _judge(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
-    judged = judge_claim(runs, claim, how)
+def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
+    judged = judge_claim(runs, claim, how, values)
     saved = compute_saved(runs, claim)
     doubts = [f"{each.what}: {', '.join(each.examples)}" for each in runs.problems if each.doubtful]
     return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
 
 
-def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
-    """One claim. Raises UserError for arms, columns and steps that are not there."""
+def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
+    """One claim. values: what it reads, if that is known. Raises UserError for arms, columns and steps that are not there."""
     if claim.law is not None:
         return judge_law(runs, claim)
-    values = read_values(runs, claim)
+    values = read_values(runs, claim) if values is None else values
     if isinstance(claim.other, float):
         _require_number(claim, values)
-        alone = [(task, sample(part)) for task, part in _of_arm(values, claim)]
-        judged = together(claim, [against_number(claim, *each) for each in alone], ())
-        return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, alone)))
+        return judge_alone(claim, [(task, sample(part)) for task, part in _of_arm(values, claim)])
     if claim.factor:
         return over_sizes(runs, claim, how)
     given = list(pairs(values, claim, how.paired))
@@ -146,9 +153,29 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
         raise UserError(f"claim '{claim.text}': no task has runs of both arms; compare arms that share one")
     if runs.tuned:
         return judge_tuned(claim, given)
-    shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
+    return judge_given(claim, given, how, _borrowed(values, given))
+
+
+def _borrowed(values: pd.DataFrame, given: Sequence[Pair]) -> Spread | None:
+    """The spread of all arms, for arms with a single run, also with a run left out."""
+    if all(min(len(each.arm), len(each.other)) > LEAST_RUNS for each in given):
+        return None
+    samples = values.groupby(["arm", "task"])["value"].agg(["var", "count"]).query("count > 1")
+    freedom = int((samples["count"] - 1).sum())
+    pooled = float((samples["var"] * (samples["count"] - 1)).sum())
+    return Spread(math.sqrt(pooled / freedom), freedom) if freedom else None
+
+
+def judge_given(claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None) -> Judged:
+    """Two arms on each task, and why the verdict is fragile."""
     judged = judge_pairs(claim, given, how, shared)
     return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
+
+
+def judge_alone(claim: RunClaim, given: Sequence[tuple[str, Sample]]) -> Judged:
+    """The same of an arm against a number."""
+    judged = together(claim, [against_number(claim, *each) for each in given], ())
+    return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, given)))
 
 
 def _require_number(claim: RunClaim, values: pd.DataFrame) -> None:
@@ -156,8 +183,8 @@ def _require_number(claim: RunClaim, values: pd.DataFrame) -> None:
     arms = {text(each) for each in values["arm"].unique()}
     if text(claim.other) in arms and "+" not in claim.text:
         raise UserError(
-            f"claim '{claim.text}': is {claim.other:g} the arm of that name, or a number? Put the arm in quotes, write the number"
-            f" with its sign (+{claim.other:g})"
+            f"claim '{claim.text}': is {claim.other:g} the arm of that name, or a number? Put the arm in quotes, write the"
+            f" number with its sign (+{claim.other:g})"
         )
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from folklore.harness.errors import UserError, nearest, unknown
-from folklore.harness.external.table import FILE, SOURCE, Role
+from folklore.harness.external.cells import holds_numbers, numbers_of
+from folklore.harness.external.table import FILE, SOURCE, UNNAMED, Role
 
 # Names by which columns are known, the best first, in lower case and as the last part of a dotted or slashed name.
 NAMES: Mapping[Role, tuple[str, ...]] = {
@@ -32,11 +33,58 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "record",
         "setting",
         "condition",
+        "agent",
+        "policy",
+        "strategy",
+        "approach",
+        "system",
+        "method_name",
+        "model_name",
+        "algorithm_name",
+        "optimizer_name",
         "name",
     ),
-    "seed": ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "fold"),
-    "step": ("step", "_step", "global_step", "steps", "iteration", "iter", "update", "tokens", "tokens_seen", "epoch"),
-    "task": ("task", "dataset", "data", "benchmark", "env", "environment", "game", "workload"),
+    "seed": ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "fold", "seed_id", "random_state", "seed_idx"),
+    "step": (
+        "step",
+        "_step",
+        "global_step",
+        "steps",
+        "iteration",
+        "iter",
+        "update",
+        "tokens",
+        "tokens_seen",
+        "timestep",
+        "timesteps",
+        "total_timesteps",
+        "timesteps_total",
+        "num_timesteps",
+        "env_step",
+        "env_steps",
+        "frames",
+        "frame",
+        "training_step",
+        "train_step",
+        "training_iteration",
+        "iterations",
+        "epoch",
+        "round",
+    ),
+    "task": (
+        "task",
+        "dataset",
+        "data",
+        "benchmark",
+        "env",
+        "environment",
+        "game",
+        "workload",
+        "env_id",
+        "env_name",
+        "task_name",
+        "dataset_name",
+    ),
     "run": ("run_id", "run", "uuid", "run_name", "trial", "trial_id", "file", "id", "replicate", "rep", "repetition"),
 }
 _LOSSES = (
@@ -82,6 +130,10 @@ HIGHER = (
     "success",
 )
 METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
+# Words of columns that hold how far runs differ, which are never what is judged unless they are named.
+SPREADS = {"std", "stdev", "sd", "stddev", "stderr", "sem", "se", "ci", "var", "variance"}
+# What the column of a long table is called that names the metric of each row.
+METRIC_NAMES = ("metric", "metric_name", "measure", "variable", "key", "tag")
 # Columns of one repetition each: val_loss_seed_3, seed3.
 _REPEATED = re.compile(r"^(?P<name>.*?)[_\-. /]?(?:seed|run|rep)[_\-=. ]?(?P<seed>\d+)$", re.IGNORECASE)
 # A seed in the name of a run or folder: adam_seed3, lr0.1-s2.
@@ -110,6 +162,7 @@ class ReadingOptions:
 def direction_of(metric: str) -> str | None:
     """Whether lower or higher values of a metric are better, by its name; None if the name does not tell."""
     words = _words(metric)
+    words |= {re.sub(r"e?s$", "", each) for each in words}  # test_losses
     found = {"lower": words & {*LOWER}, "higher": words & {*HIGHER}}
     if words & {"to", "until"} and found["lower"]:  # steps to an accuracy
         return "lower"
@@ -152,6 +205,19 @@ def _holds(column: pd.Series, sign: str, value: str, condition: str) -> pd.Serie
     return compared(bound).fillna(False)
 
 
+def of_metric(frame: pd.DataFrame, metric: str | None, roles: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
+    """Of a long table, in which a column names the metric of each row and another holds its value, the rows of this metric."""
+    if metric is None or metric in frame or "metric" in roles:
+        return frame, roles
+    columns = {last_part(str(each)): str(each) for each in frame}
+    names = [columns[each] for each in METRIC_NAMES if each in columns and not holds_numbers(frame[columns[each]])]
+    value = columns.get("value")
+    rows = frame[texts(frame[names[0]]) == metric] if names and value else frame.head(0)
+    if value is None or rows.empty:
+        return frame, roles
+    return rows.drop(columns=names[0]).reset_index(drop=True), {**roles, "metric": value}
+
+
 def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:
     """Wide tables with a row for each run (and step): columns that are repetitions, or the arms that claims name."""
     columns = [str(each) for each in frame.columns]
@@ -167,10 +233,20 @@ def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOpti
             **roles, "seed": "seed", "metric": "value", "arm": "arm"
         }  # fmt: skip
     if len(options.arms) > 1 and set(options.arms) <= set(columns) and not options.columns.get("arm"):
-        arms = [each for each in columns if is_numeric_dtype(frame[each]) and not _has_role(each, columns)]
+        arms = [
+            each for each in columns if each in options.arms or (holds_numbers(frame[each]) and not _has_role(each, columns))
+        ]
+        frame = frame.assign(**{each: numbers_of(frame[each], each) for each in arms})
+        frame, roles = _with_row_names(frame, roles)
         long = frame.melt([each for each in columns if each not in arms], arms, "arm", "value")
         return long.dropna(subset="value"), {**roles, "arm": "arm", "metric": "value"}
     return frame, roles
+
+
+def _with_row_names(frame: pd.DataFrame, roles: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
+    """Rows of a wide table that have names, and no other: benchmarks, whose names stand below no header."""
+    has_names = UNNAMED in frame and not holds_numbers(frame[UNNAMED])
+    return frame, {**roles, "task": UNNAMED} if has_names and "task" not in roles else roles
 
 
 def _has_role(column: str, columns: Sequence[str]) -> bool:
@@ -225,7 +301,8 @@ def _metric_named(frame: pd.DataFrame, name: str, told: Mapping[Role, str]) -> s
         return name
     if told.get("metric") == "value":  # a long table has the name of its metric elsewhere
         return "value"
-    alike = [str(each) for each in frame if _words(name) <= _words(str(each)) and is_numeric_dtype(frame[each])]
+    alike = [str(each) for each in frame if _words(name) <= _words(str(each)) and holds_numbers(frame[each])]
+    alike = [each for each in alike if not _words(each) & SPREADS] or alike
     if len(alike) > 1:
         raise UserError(f"metric '{name}' could be {listed(alike)}: say which with --metric")
     return alike[0] if alike else column_named(frame, name, "metric")
@@ -234,8 +311,8 @@ def _metric_named(frame: pd.DataFrame, name: str, told: Mapping[Role, str]) -> s
 def _only_metric(frame: pd.DataFrame, chosen: Mapping[Role, str], options: ReadingOptions) -> str:
     """The one column that can be judged. Raises UserError with the question if several can."""
     free = [str(each) for each in frame if each not in chosen.values() and each not in (FILE, SOURCE, *options.factors)]
-    numeric = [each for each in free if is_numeric_dtype(frame[each]) and frame[each].dtype != bool]
-    alike = [each for each in numeric if _words(each) & METRIC_WORDS]
+    numeric = [each for each in free if holds_numbers(frame[each])]
+    alike = [each for each in numeric if _words(each) & METRIC_WORDS and not _words(each) & SPREADS]
     found = alike or numeric
     if len(found) == 1:
         return found[0]
@@ -246,7 +323,10 @@ def _only_metric(frame: pd.DataFrame, chosen: Mapping[Role, str], options: Readi
 
 def _by_name(frame: pd.DataFrame, role: Role, chosen: Mapping[Role, str]) -> str | None:
     free = {last_part(str(each)): str(each) for each in reversed(frame.columns) if each not in chosen.values()}
-    return next((free[name] for name in NAMES[role] if name in free), None)
+    found = [free[name] for name in NAMES[role] if name in free]
+    if role == "step":  # rounds of a competition have names, and epochs that are the same in all rows are a setting
+        found = [each for each in found if holds_numbers(frame[each]) and frame[each].nunique() > 1]
+    return next(iter(found), None)
 
 
 def _arm_in_claims(frame: pd.DataFrame, arms: Sequence[str], chosen: Mapping[Role, str]) -> str | None:
@@ -261,6 +341,19 @@ def _arm_in_claims(frame: pd.DataFrame, arms: Sequence[str], chosen: Mapping[Rol
             raise UserError(f"'{arms[0]}' stands in the columns {listed(holding)}: say which holds the arms with --arm")
         holding = named
     return holding[0] if holding else None
+
+
+def where_arms_stand(frame: pd.DataFrame, arms: Sequence[str]) -> str:
+    """For the error that an arm is not there: which of the arms stand in which column, if not all stand in one."""
+    told = []
+    for arm in dict.fromkeys(arms):
+        values = {str(each): {str(value) for value in texts(frame[each]).dropna().unique()} for each in frame}
+        exact = [f"'{arm}' stands in {column}" for column, found in values.items() if text(arm) in found]
+        alike = [
+            f"'{each}' stands in {column}" for column, found in values.items() for each in found if each.lower() == arm.lower()
+        ]
+        told.append((exact or alike or [f"'{arm}' stands in no column"])[0])
+    return "; ".join(told)
 
 
 def _arm_by_name(frame: pd.DataFrame, chosen: Mapping[Role, str], options: ReadingOptions) -> str | None:

@@ -9,10 +9,18 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from folklore.harness.errors import UserError
+from folklore.harness.external import cells
 from folklore.harness.external import roles as finding
+from folklore.harness.external.paths import SEED, placed
 from folklore.harness.external.readers import read
 from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.segments import order, restarts, telling
 from folklore.harness.external.table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
+
+# A column made of the order of rows.
+ORDER = "order of the rows"
+# This number of rows of one seed in a file are a curve.
+LEAST_CURVE = 10
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,13 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     tables = [read(each) for each in sources]
     frame, roles = _combined(tables)
     frame = finding.kept(frame, options.where)
+    frame, roles = finding.of_metric(frame, options.columns.get("metric"), roles)
     frame, roles = finding.lengthened(frame, roles, options)
-    chosen, told_by = finding.chosen_roles(frame, roles, options)
+    frame, in_paths = placed(frame, roles, options)
+    chosen, told_by = finding.chosen_roles(frame, {**roles, **in_paths}, options)
+    told_by.update(dict.fromkeys(in_paths, "the paths of the files"))
+    frame, chosen = _in_order(frame, chosen, told_by)
+    _require_arms(frame, chosen, options.arms)
     named = options.columns.get("metric", chosen["metric"])
     values, problems = _numbers(frame[chosen["metric"]], chosen["metric"])
     return Runs(
@@ -98,15 +111,45 @@ def _combined(tables: Sequence[Table]) -> tuple[pd.DataFrame, dict[Role, str]]:
 
 def _numbers(column: pd.Series, name: str) -> tuple[pd.Series, tuple[Problem, ...]]:
     """The metric as floats: a blank is missing, 'nan' and 'inf' stay."""
+    values = cells.numbers_of(column, name)
     if is_numeric_dtype(column):
-        return column.astype("Float64"), ()
-    values = pd.to_numeric(column, errors="coerce").astype("Float64")
+        return values, ()
     text = column[values.isna() & column.notna()].astype(str)
-    wrong = text[~text.str.strip().str.lower().isin(["", "nan", "none", "null"])]
+    wrong = text[~text.str.strip().str.lower().isin(cells.BLANKS)]
     if len(wrong) == len(column.dropna()):
         raise UserError(f"'{name}' holds no numbers ('{wrong.iloc[0]:.40}'); name another column with --metric")
     problem = Problem("values that are not numbers", len(wrong), "left out", tuple(wrong.unique()[:3]))
     return values, (problem,) * bool(len(wrong))
+
+
+def _require_arms(frame: pd.DataFrame, chosen: Mapping[Role, str], arms: Sequence[str]) -> None:
+    """Raises UserError for arms that stand in no column, where none is called like arms."""
+    if arms and "arm" not in chosen and len({*chosen.values()} & {*frame}) < len(frame.columns):
+        names = _run_names(frame, chosen)
+        if names is not None and names.str.extract(finding.SEED_IN_NAME, expand=False).notna().all():
+            return
+        where = finding.where_arms_stand(frame, arms)
+        raise UserError(f"no column holds {' and '.join(map(repr, arms))} as arms: {where}; name their column with --arm")
+
+
+def _in_order(frame: pd.DataFrame, chosen: dict[Role, str], told_by: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
+    """Files that are runs of a seed each and have several rows without a step: a row is a step."""
+    if "step" in chosen or "seed" not in chosen or not (chosen["seed"] == SEED or _are_curves(frame, chosen["seed"])):
+        return frame, chosen
+    files = [each for each in (SOURCE, FILE, chosen.get("task", FILE)) if each in frame]
+    places = order(frame, files)
+    if not places.any():
+        return frame, chosen
+    told_by["step"] = "their files have no step"
+    return frame.assign(**{ORDER: places}), {**chosen, "step": ORDER}
+
+
+def _are_curves(frame: pd.DataFrame, seed: str) -> bool:
+    """Whether each file holds many rows of one seed."""
+    if FILE not in frame or seed not in frame:
+        return False
+    files = frame.groupby([each for each in (SOURCE, FILE) if each in frame])[seed]
+    return bool(files.nunique().max() == 1 and files.size().median() >= LEAST_CURVE)
 
 
 def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]) -> pd.DataFrame:
@@ -122,7 +165,7 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
                 arm = of_names.str.replace(finding.SEED_IN_NAME, "", regex=True)
     tidy = pd.DataFrame({"arm": "all runs" if arm is None else arm, "seed": pd.NA if seed is None else seed}, index=frame.index)
     tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
-    tidy["step"] = pd.to_numeric(frame[chosen["step"]], errors="coerce").astype(float) if "step" in chosen else np.nan
+    tidy["step"] = _steps(frame, chosen)
     tidy["value"] = values
     for each in factors:
         tidy[each] = frame[finding.column_named(frame, each, "the claim")]
@@ -132,6 +175,12 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
     tidy = pd.concat([tidy, frame[others].add_prefix("column ")], axis=1)
     tidy = tidy[~values.isna() | _written(values)]
     return tidy.assign(value=tidy["value"].astype(float)).sort_values(["run", "step"], kind="stable").reset_index(drop=True)
+
+
+def _steps(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series:
+    if "step" not in chosen:
+        return pd.Series(np.nan, index=frame.index)
+    return cells.numbers_of(frame[chosen["step"]], chosen["step"]).astype(float)
 
 
 def _written(values: pd.Series) -> pd.Series:
@@ -152,10 +201,16 @@ def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
 
 
 def _identities(frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series:
-    """A number for each run: what has the same arm, task, seed and name. Without steps every row is a run."""
+    """A number for each run: what has the same arm, task, seed and name. Without steps every row is a run; where steps begin
+    again another run begins, unless a further column tells the rows apart."""
     if "step" not in chosen:
         return pd.Series(np.arange(len(frame)), index=frame.index)
-    return tidy.groupby(["arm", "task", "seed", "name"], sort=False, dropna=False).ngroup()
+    keys = ["arm", "task", "seed", "name"]
+    parts = restarts(tidy, keys)
+    others = frame[[each for each in frame if each not in chosen.values() and each not in tidy]]
+    if parts.any() and not telling(tidy.join(others), [*keys, "step"], others):
+        keys, tidy = [*keys, "part"], tidy.assign(part=parts)
+    return tidy.groupby(keys, sort=False, dropna=False).ngroup()
 
 
 def _run_names(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:

@@ -134,9 +134,9 @@ def pairs(values: pd.DataFrame, claim: RunClaim, paired: bool | None = None) -> 
     """The claim's two arms on each task that has both. paired: None: if they share seeds. Raises UserError for unknown arms."""
     assert isinstance(claim.other, str)
     for arm in claim.arms:
-        if arm not in set(values["arm"]):
+        if not (values["arm"] == arm).any():
             raise unknown("arm", arm, values["arm"].unique())
-    for task, part in values.groupby("task", sort=False):
+    for task, part in values[values["arm"].isin(claim.arms)].groupby("task", sort=False):
         sides = [part[part["arm"] == each] for each in claim.arms]
         if len(sides[0]) and len(sides[1]):
             yield _pair(str(task), sides[0], sides[1], paired)

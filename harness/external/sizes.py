@@ -31,7 +31,7 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
         raise UserError(f"claim '{claim.text}': fewer than two sizes have runs of both arms; compare arms that share sizes")
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
     question = question_of(claim, given)
-    parts = [compared(claim, pair, how, shared, question) for pair in given]
+    parts = [compared(claim, pair, how, shared, question, False) for pair in given]
     on_all = replace(claim, quantifier="all")
     judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
     judged = replace(judged, fragile=(*judged.fragile, *why_fragile(on_all, judged, given, how, shared)))

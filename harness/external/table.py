@@ -13,6 +13,10 @@ ROLES: tuple[Role, ...] = ("metric", "arm", "seed", "step", "task", "run")
 
 # Columns that readers add: the source as it was named on the command line, and the file inside it.
 SOURCE, FILE = "source", "file"
+# What a column without a name is called.
+UNNAMED = "unnamed"
+# What stands before the name of a column that has no role.
+PREFIX = "column "
 # Rows of all sources together; cells of one row; characters of a line.
 MOST_ROWS, MOST_COLUMNS, MOST_LINE = 5_000_000, 10_000, 10_000_000
 

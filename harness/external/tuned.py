@@ -39,7 +39,10 @@ def tuning(values: Numbers, tries: int, minimize: bool) -> Tuning:
     except ImportError:
         raise UserError("tuned arms need opda: `make setup EXTRAS=runs`, or `pip install 'folklore-harness[runs]'`") from None
     method = "ld_equal_tailed" if len(values) <= MOST_EXACT else "ks"
-    ends = EmpiricalDistribution.confidence_bands(values, 1 - ALPHA / 2, method=method, generator=np.random.default_rng(0))
+    generator = np.random.default_rng(0)
+    ends = EmpiricalDistribution.confidence_bands(  # processes of its own would take longer to start than the bands
+        values, 1 - ALPHA / 2, method=method, generator=generator, n_jobs=1
+    )
     ks = np.arange(1, tries + 1)
     curves = [np.asarray(each.quantile_tuning_curve(ks, q=0.5, minimize=minimize), float) for each in ends]
     return Tuning(np.min(curves, axis=0), curves[1], np.max(curves, axis=0))

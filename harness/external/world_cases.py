@@ -7,8 +7,7 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from folklore.harness.external.judged import Judged
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.worlds import Arms, Effects, Generator, Hyperbola, Tries
+from folklore.harness.external.worlds import Arms, Draw, Effects, Hyperbola, Tries
 
 Covered = Callable[[Judged, Effects], bool | None]
 
@@ -44,7 +43,7 @@ class Case:
     test: str
     condition: str
     claim: str
-    draw: Callable[[Generator, Effects], Runs]
+    draw: Draw
     short: Effects = (0.0,)
     meeting: Effects = (0.0,)
     beyond: Effects = (-2.0,)
@@ -84,29 +83,28 @@ def _paired() -> list[Case]:
     return [Case("paired by seed", name, "loss: b < a", draw) for name, draw in conditions.items()]
 
 
+# Where a case plants its effects: short, meeting, beyond. An effect of 3 deviations is claimed, and a third of it is none.
+SIZED: tuple[Effects, Effects, Effects] = ((-3.0,), (-1.0,), (-6.0,))
+HALVES: tuple[Effects, Effects, Effects] = ((-2.5,), (-2.5 / 3,), (-4.0,))
+MARGIN: tuple[Effects, Effects, Effects] = ((2.0,), (2.0,), (0.0,))
+
+
 def _sized() -> list[Case]:
-    """An effect of a size: claimed from 3 deviations on, and none within a third of that."""
-    sized = {"short": (-3.0,), "meeting": (-1.0,), "beyond": (-6.0,)}
-    by, percent = "loss: b < a by 3", "loss: b < a by 3%"
-    noisy = {"short": (-2.5,), "meeting": (-2.5 / 3,), "beyond": (-4.0,), "covered": of_share_of_five}
-    relative, found = "share of a's mean (Fieller)", []
+    relative, percent, found = "share of a's mean (Fieller)", "loss: b < a by 3%", []
     for name, draw in (("3 runs", Arms((3, 3))), ("5 runs", Arms()), ("5 runs, skewed", Arms(shape="skewed"))):
-        found.append(Case("difference of a size", name, by, draw, **sized))  # type: ignore[arg-type]
-        found.append(Case(relative, name, percent, draw, covered=of_share, **sized))  # type: ignore[arg-type]
-    pairs = Arms(shared=0.5)
-    found.append(Case(relative, "5 pairs, correlation 0.5", percent, pairs, covered=of_share, **sized))  # type: ignore[arg-type]
-    wide, half = Arms((10, 10), base=5.0), "loss: b < a by 50%"
-    return [*found, Case(relative, "10 runs, deviation 20% of the mean", half, wide, **noisy)]  # type: ignore[arg-type]
+        found.append(Case("difference of a size", name, "loss: b < a by 3", draw, *SIZED))
+        found.append(Case(relative, name, percent, draw, *SIZED, of_share))
+    found.append(Case(relative, "5 pairs, correlation 0.5", percent, Arms(shared=0.5), *SIZED, of_share))
+    wide = Arms((10, 10), base=5.0)
+    return [*found, Case(relative, "10 runs, deviation 20% of the mean", "loss: b < a by 50%", wide, *HALVES, of_share_of_five)]
 
 
 def _margins() -> list[Case]:
-    worse = {"short": (2.0,), "meeting": (2.0,), "beyond": (0.0,)}
     found = []
     for name, draw in (("3 runs", Arms((3, 3))), ("5 runs", Arms()), ("5 runs, heavy tails", Arms(shape="heavy tails"))):
-        found.append(Case("no worse", name, "loss: b <= a within 2", draw, **worse))  # type: ignore[arg-type]
-        found.append(Case("equal", name, "loss: b = a within 2", draw, **worse))  # type: ignore[arg-type]
-    share = "loss: b <= a within 2%"
-    found.append(Case("no worse", "5 runs, as a share", share, Arms(), covered=of_share, **worse))  # type: ignore[arg-type]
+        found.append(Case("no worse", name, "loss: b <= a within 2", draw, *MARGIN))
+        found.append(Case("equal", name, "loss: b = a within 2", draw, *MARGIN))
+    found.append(Case("no worse", "5 runs, as a share", "loss: b <= a within 2%", Arms(), *MARGIN, of_share))
     tight = "loss: b = a within 0.01"
     return [*found, Case("equal", "5 runs, a margin far below the noise", tight, Arms(), (0.01,), (0.0,), (0.0,))]
 
@@ -133,8 +131,7 @@ def _tasks() -> list[Case]:
 
     def averaged(name: str, tasks: int, drawn: Arms, apart: float = 0.0) -> Case:
         own = np.linspace(-apart, apart, tasks)
-        at = {"short": tuple(own), "meeting": tuple(own), "beyond": tuple(own - 1.5)}
-        return Case("average over tasks", name, line, drawn, **at)  # type: ignore[arg-type]
+        return Case("average over tasks", name, line, drawn, tuple(own), tuple(own), tuple(own - 1.5))
 
     within = -6.0
     counted = [
@@ -179,7 +176,7 @@ def _laws() -> list[Case]:
 
 def _tuned() -> list[Case]:
     def case(name: str, draw: Tries, line: str = "loss: b < a", edge: float = 0.0, beyond: float = -3.0) -> Case:
-        return Case("tuned arms", name, line, draw, (edge,), (0.0,), (beyond,), draw.covered, share=0.1)
+        return Case("tuned arms", name, line, draw, (edge,), (0.0,), (beyond,), draw.covered, share=0.04)
 
     normal, uniform = scipy.stats.norm.ppf, np.asarray
     return [

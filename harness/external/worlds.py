@@ -4,7 +4,7 @@ Numbers are in standard deviations of a run about a mean of `base`, so that with
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -15,11 +15,14 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from folklore.harness.external.judged import Judged
 from folklore.harness.external.laws import fitted
 from folklore.harness.external.runs import Runs
+from folklore.harness.external.samples import Pair, Sample
 from folklore.harness.statistics.intervals import Numbers
+from folklore.harness.statistics.two_samples import Spread, pooled_spread
 
 Generator = np.random.Generator
 # The planted difference of b and a on each task.
 Effects = tuple[float, ...]
+Draw = Callable[[Generator, Effects], Runs]
 LOG_MEAN, LOG_DEVIATION = math.exp(0.5), math.sqrt(math.e * (math.e - 1))
 OUTLIERS, OUTLYING = 0.1, 8.0
 
@@ -59,30 +62,51 @@ class Arms:
     base: float = 100.0
 
     def __call__(self, generator: Generator, effects: Effects) -> Runs:
-        parts = [self._task(generator, effect, f"task {index}", index) for index, effect in enumerate(effects)]
+        parts = [
+            pd.DataFrame({"arm": arm, "seed": self._seeds(values), "task": task, "value": values, "size": 2.0**index})
+            for index, (task, arms) in enumerate(self._tasks(generator, effects))
+            for arm, values in arms.items()
+        ]
         return runs_from(pd.concat(parts, ignore_index=True))
 
-    def _task(self, generator: Generator, effect: float, task: str, index: int) -> pd.DataFrame:
-        noise, scale = SHAPES[self.shape], self.task_spread if index % 2 else 1.0
-        common = math.sqrt(self.shared or 0.0) * generator.standard_normal(max(self.runs))
-        own = math.sqrt(1 - (self.shared or 0.0))
-        b, a = (
-            self.base + scale * spread * (common[:runs] + own * noise(generator, runs))
-            for runs, spread in zip(self.runs, self.spreads, strict=True)
-        )
-        beside = self.base + self.others_spread * noise(generator, 5 * self.others)
-        arms = np.repeat(["b", "a", *(f"other {each}" for each in range(self.others))], [*self.runs, *(5,) * self.others])
-        values = np.concatenate([b + effect, a, beside])
+    def pairs(self, generator: Generator, effects: Effects) -> tuple[list[Pair], Spread | None]:
+        """The same runs as samples, and the spread of all arms: what a table of them comes to, without a table's time."""
+        tasks = list(self._tasks(generator, effects))
+        paired = self.shared is not None
+        given = [Pair(task, self._sample(arms["b"]), self._sample(arms["a"]), paired) for task, arms in tasks]
+        return given, pooled_spread([values for _, arms in tasks for values in arms.values()])
+
+    def _sample(self, values: Numbers) -> Sample:
+        return Sample(values, tuple(self._seeds(values)), np.zeros(len(values), bool), np.full(len(values), np.nan))
+
+    def _seeds(self, values: Numbers) -> list[str]:
+        return [""] * len(values) if self.shared is None else [str(seed) for seed in range(len(values))]
+
+    def _tasks(self, generator: Generator, effects: Effects) -> Iterator[tuple[str, dict[str, Numbers]]]:
+        """The values of each arm on each task."""
+        noise, names = SHAPES[self.shape], [f"other {index}" for index in range(self.others)]
+        for index, effect in enumerate(effects):
+            scale = self.task_spread if index % 2 else 1.0
+            common = math.sqrt(self.shared or 0.0) * generator.standard_normal(max(self.runs))
+            own = math.sqrt(1 - (self.shared or 0.0))
+            b, a = (
+                self.base + scale * spread * (common[:runs] + own * noise(generator, runs))
+                for runs, spread in zip(self.runs, self.spreads, strict=True)
+            )
+            arms = {"b": b + effect, "a": a}
+            arms |= {name: self.base + self.others_spread * noise(generator, 5) for name in names}
+            yield f"task {index}", {arm: self._written(generator, values) for arm, values in arms.items()}
+
+    def _written(self, generator: Generator, values: Numbers) -> Numbers:
+        """As they stand in a table: rounded, and nan if they diverged."""
         values = self.unit * np.round(values / self.unit) if self.unit else values
-        values[generator.random(len(values)) < self.diverging] = np.nan
-        seeds = np.concatenate([np.arange(runs) for runs in (*self.runs, *(5,) * self.others)]).astype(str)
-        seed = pd.NA if self.shared is None else seeds
-        return pd.DataFrame({"arm": arms, "seed": seed, "task": task, "value": values, "size": 2.0**index})
+        return np.where(generator.random(len(values)) < self.diverging, np.nan, values) if self.diverging else values
 
 
 def runs_from(frame: pd.DataFrame) -> Runs:
-    """Runs of a loss, one for each row: arm, seed, task, value, and the factors."""
+    """Runs of a loss, one for each row: arm, seed ('': unknown), task, value, and the factors."""
     around = pd.DataFrame({"run": np.arange(len(frame)), "name": pd.NA, "step": np.nan})
+    frame = frame.assign(seed=frame["seed"].replace("", pd.NA))
     return Runs(pd.concat([frame, around], axis=1), "loss", {}, {}, "lower", ("worlds",), ("simulated",))
 
 
@@ -95,7 +119,7 @@ class Tries:
 
     def __call__(self, generator: Generator, effects: Effects) -> Runs:
         values = np.concatenate([self.losses(generator.random(self.tries)) + each for each in (effects[0], 0.0)])
-        frame = pd.DataFrame({"arm": np.repeat(["b", "a"], self.tries), "seed": pd.NA, "task": "", "value": values})
+        frame = pd.DataFrame({"arm": np.repeat(["b", "a"], self.tries), "seed": "", "task": "", "value": values})
         return replace(runs_from(frame), tuned=True)
 
     def covered(self, judged: Judged, effects: Effects) -> bool:
@@ -120,7 +144,7 @@ class Hyperbola:
         sizes = np.repeat(SIZES, self.runs)
         noise = self.noise * generator.standard_normal(len(sizes)) - self.noise**2 / 2
         values = np.repeat(missing(effects[0]), self.runs) * np.exp(noise)
-        return runs_from(pd.DataFrame({"arm": "all runs", "seed": pd.NA, "task": "", "value": values, "batch_size": sizes}))
+        return runs_from(pd.DataFrame({"arm": "all runs", "seed": "", "task": "", "value": values, "batch_size": sizes}))
 
 
 @cache

@@ -11,6 +11,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
 from folklore.harness.spec.criterion import Observing
 from folklore.harness.spec.parts import with_other_arms
+from folklore.harness.spec.starts import parents
 from folklore.harness.training.procedures import require_data
 from folklore.harness.training.suitability import lr_multipliers, require_suited
 from folklore.harness.workloads import workload_of
@@ -66,7 +67,21 @@ def arms_left(study: Study, name_of: Callable[[str], str]) -> Left:
             lost[arm] = f"it varies {fields[0]}, which only the models here have"
         elif field := _designed(study, arm):
             lost[arm] = f"it is about {field}, which only the models here have"
+    lost = with_those_that_start_there(study, lost)
     return Left(names, {arm: _model(study, arm) for arm in study.arms}, lost)
+
+
+def with_those_that_start_there(study: Study, lost: Mapping[str, str]) -> dict[str, str]:
+    """The arms that are lost, with why, and those that start from them."""
+    found, before = dict(lost), -1
+    while len(found) > before:
+        before = len(found)
+        for scale in study.scales:
+            for arm in study.arms_at(scale):
+                for parent in parents(study, scale, arm):
+                    if parent in found:
+                        found.setdefault(arm, f"it starts from arm '{parent}', which is not trained")
+    return found
 
 
 def untrainable(study: Study) -> dict[str, str]:

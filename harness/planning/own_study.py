@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.metrics import Unmeasured
 from folklore.harness.options import Options
-from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable
+from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable, with_those_that_start_there
 from folklore.harness.planning.proving import require_proved
 from folklore.harness.spec import Alternative, Change, Judgement, Study, Workload
 from folklore.harness.spec.criterion import Observing
@@ -53,7 +53,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
     if lost := untrainable(made):
         # Of the names here back to those of the study.
         back = {arm: lost[name] for arm, name in left.names.items() if name in lost}
-        left = replace(left, lost={**left.lost, **back})
+        left = replace(left, lost=with_those_that_start_there(study, {**left.lost, **back}))
         made = _on(study, found, left)
     return made
 
@@ -91,12 +91,12 @@ def _on(study: Study, found: Found, left: Left) -> Study:
             content["arm_seeds"] = {left.first[arm]: count for arm, count in content["arm_seeds"].items() if arm in left.first}
     whole = len(own.examples["training"])
     for arm in dump["arms"].values():
-        arm["settings"] = _of_training(arm["settings"])
+        arm["settings"] = _of_training(arm["settings"], left)
         if replaced:
             arm["panel"] = arm["panel"] and f"{own.name}, recipe of: {arm['panel']}"
     for scale in dump["scales"].values():
         scale["workload"] = {}
-        scale["arm_settings"] = {arm: _of_training(settings) for arm, settings in scale["arm_settings"].items()}
+        scale["arm_settings"] = {arm: _of_training(settings, left) for arm, settings in scale["arm_settings"].items()}
         for name, arm in dump["arms"].items():
             # A step of all examples is one of all of one's own.
             if arm["settings"].get("sampling", study.training.sampling) == "full":
@@ -137,9 +137,11 @@ def _not_there(left: Left, unjudged: Mapping[str, str]) -> Iterator[str]:
         yield f"Not judged: {claim} ({reason})."
 
 
-def _of_training(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What settings say beside the workload: the recipe that an arm keeps."""
-    return {name: value for name, value in settings.items() if name not in Workload.model_fields}
+def _of_training(settings: Mapping[str, Any], left: Left) -> dict[str, Any]:
+    """What settings say beside the workload: the recipe that an arm keeps. What it starts from is called as it is here."""
+    found = {name: value for name, value in settings.items() if name not in Workload.model_fields}
+    start = found.get("starts_from")
+    return {**found, "starts_from": left.names.get(start, start)} if start is not None else found
 
 
 def _varied_by_all(study: Study) -> Iterator[tuple[str, Mapping[str, Any]]]:

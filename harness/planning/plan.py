@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
 from folklore.harness.spec import Configuration, Search, Study, canonical_json, fingerprint
+from folklore.harness.spec.starts import parent_point
 from folklore.harness.spec.study import Value
-from folklore.harness.spec.trial import Trial
+from folklore.harness.spec.trial import Start, Trial
 from folklore.harness.training import ENGINE_VERSION
 
 # Dataset -> hash of its content, or one hash where all are the same.
@@ -36,11 +38,17 @@ def collector_paused() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Setting:
-    """A point of an arm and the configuration it resolves to, which its seeds share."""
+    """A point of an arm and the configuration it resolves to, which its seeds share. parent: what its trials start from."""
 
     arm: str
     point: dict[str, Value]
     configuration: Configuration
+    parent: "Setting | None" = None
+
+    @property
+    def lineage(self) -> "list[Setting]":
+        """From the setting that starts from initialization to this one."""
+        return [*(self.parent.lineage if self.parent else ()), self]
 
 
 @dataclass(frozen=True)
@@ -105,24 +113,22 @@ class Plan:
 
     def _expanded(self, settings: Sequence[Setting], seeds: Iterable[int]) -> dict[int, tuple[Trial, ...]]:
         """Seed -> the trials of settings."""
-        study = self.study
-        identified = [(each, *_identified(each.configuration, self.data_hashes)) for each in settings]
-        return {
-            seed: tuple(
-                Trial(
-                    digest=fingerprint(
-                        [study.name, study.version, self.engine_version, self.device, data_hash, identity, seed]
-                    ),
-                    arm=setting.arm,
-                    point=setting.point,
-                    seed=seed,
-                    configuration=setting.configuration,
-                    data_hash=data_hash,
-                )
-                for setting, identity, data_hash in identified
-            )
-            for seed in seeds
-        }
+        identified = [
+            (each, [_identified(member.configuration, self.data_hashes) for member in each.lineage]) for each in settings
+        ]
+        return {seed: tuple(self._trial(setting, lineage, seed) for setting, lineage in identified) for seed in seeds}
+
+    def _trial(self, setting: Setting, lineage: Sequence[tuple[dict[str, Any], str]], seed: int) -> Trial:
+        """The digest of a trial that starts from another one includes that one's."""
+        study, digests = self.study, list[str]()
+        for identity, data_hash in lineage:
+            parts = [study.name, study.version, self.engine_version, self.device, data_hash, identity, seed, *digests[-1:]]
+            digests.append(fingerprint(parts))
+        start = None
+        if setting.parent is not None:
+            step = setting.configuration.training.start_step(setting.parent.configuration.training.steps)
+            start = Start(digests[-2], step, generation=len(digests) - 1)
+        return Trial(digests[-1], setting.arm, setting.point, seed, setting.configuration, lineage[-1][1], start)
 
     def with_lanes(self, lanes: LanesByShape) -> "Plan":
         """The same trials in packs of other numbers of lanes."""
@@ -172,7 +178,14 @@ def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
 @collector_paused()
 def settings(study: Study, scale: str) -> tuple[Setting, ...]:
     """Every point of `points`, resolved. It is the expensive part of a plan of many points."""
-    return tuple(Setting(arm, point, study.configuration(scale, arm, point)) for arm, point in points(study, scale))
+    return tuple(_resolved(study, scale, arm, point) for arm, point in points(study, scale))
+
+
+def _resolved(study: Study, scale: str, arm: str, point: dict[str, Value]) -> Setting:
+    configuration = study.configuration(scale, arm, point)
+    if (parent := configuration.training.starts_from) is None:
+        return Setting(arm, point, configuration)
+    return Setting(arm, point, configuration, _resolved(study, scale, parent, parent_point(study, scale, arm, point, parent)))
 
 
 @collector_paused()
@@ -230,18 +243,23 @@ def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:
     return reversed({trial.digest: trial for trial in reversed(trials)}.values())
 
 
-def _identified(configuration: Configuration, data_hashes: DataHashes) -> tuple[dict[str, object], str]:
-    """What enters a digest of a configuration, and the hash of its data."""
+def _identified(configuration: Configuration, data_hashes: DataHashes) -> tuple[dict[str, Any], str]:
+    """What enters a digest of a configuration, and the hash of its data. Names of arms do not: what a trial starts from enters
+    by its digest."""
     data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[configuration.workload.dataset]
-    return configuration.identity(), data_hash
+    identity = configuration.identity()
+    if configuration.training.starts_from is not None:
+        identity["training"] = {name: each for name, each in identity["training"].items() if name != "starts_from"}
+    return identity, data_hash
 
 
 @collector_paused()
 def make_packs(trials: Iterable[Trial], lanes: LanesByShape) -> tuple[PlannedPack, ...]:
-    """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come."""
-    groups: dict[str, list[Trial]] = defaultdict(list)
+    """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come. None has trials one of
+    which starts from another."""
+    groups: dict[tuple[int, str], list[Trial]] = defaultdict(list)
     for trial in trials:
-        groups[trial.configuration.pack_key].append(trial)
+        groups[trial.generation, trial.configuration.pack_key].append(trial)
     packs = []
     for group in groups.values():
         first = group[0].configuration

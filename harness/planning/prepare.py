@@ -23,6 +23,7 @@ from folklore.harness.planning.computing import computed_jobs
 from folklore.harness.planning.cost import NOTHING_LEFT, Estimate
 from folklore.harness.planning.plan import Plan, PlannedPack, Plans, Setting, settings
 from folklore.harness.planning.search_results import searched_plan
+from folklore.harness.planning.starts import nothing_left_of, require_same_parameters, tell_again
 from folklore.harness.spec import Configuration, Study, Workload
 from folklore.harness.spec.computed import ComputedJob
 from folklore.harness.storing.ledger import Ledger
@@ -131,7 +132,8 @@ def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], on
     plan, ledger, datasets = ready.plan, ready.ledger, ready.datasets
     if plan.study.search_at(plan.scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
-    done, jobs = ledger.digests(), computed_jobs(plan.study, plan.scale)
+    jobs, done = computed_jobs(plan.study, plan.scale), nothing_left_of(plan.trials, ledger.digests(), ledger.states)
+    tell_again(plan.digests & ledger.digests(), done)
     computed = ledger.computations() if jobs else {}
     jobs_left = {digest: job for digest, job in jobs.items() if digest not in computed}
     ready = replace(ready, plan=plan, left=(), estimate=NOTHING_LEFT, jobs=jobs, jobs_left=jobs_left)
@@ -160,6 +162,7 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
         model = model_of(configuration.workload)
         lr_multipliers(configuration.workload, configuration.training, model)
         require_suited(configuration.training, configuration.workload, model)
+    require_same_parameters(ready.plan.settings, model_of)
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
     if ready.options.program is not None:
         program_named(ready.options.program, torch.device(device.kind))

@@ -118,7 +118,17 @@ def _batches(training: Training) -> str:
     """How batches are chosen and differentiated, if not as usual."""
     parts = f", {training.micro_batches} micro-batches a step" * (training.micro_batches > 1)
     recomputed = f", activations recomputed in {training.recompute_segments} segments" * (training.recompute_segments > 0)
-    return SAMPLINGS[training.sampling] + parts + recomputed + _regularization(training) + _outlier(training)
+    chosen = SAMPLINGS[training.sampling] + f", data order {training.data_order}" * (training.data_order > 0)
+    return chosen + parts + recomputed + _regularization(training) + _outlier(training) + _start(training)
+
+
+def _start(training: Training) -> str:
+    """What it starts from, if not from initialization."""
+    if training.starts_from is None:
+        return ""
+    at = "the end" if training.start_fraction == 1 else f"{percent(training.start_fraction)} of the steps"
+    taken = {"weights": "the weights", "optimizer": "weights and optimizer state"}[training.start_state]
+    return f", from {taken} of arm {training.starts_from} at {at}"
 
 
 def _regularization(training: Training) -> str:

@@ -14,8 +14,9 @@ import pandas as pd
 
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.options import Options, checkpoint_seconds
-from folklore.harness.planning.plan import Plan, PlannedPack
+from folklore.harness.planning.plan import Plan, PlannedPack, make_pack
 from folklore.harness.planning.prepare import Prepared
+from folklore.harness.planning.starts import kept_steps, starts_of
 from folklore.harness.reading.pages import site
 from folklore.harness.running.computing_job import ComputingJob, ComputingQueue
 from folklore.harness.running.jobs import Job, JobQueue, Progress
@@ -105,6 +106,8 @@ class StudyRun:
         study, store = prepared.plan.study, self.ledger.store
         launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left), prepared.data_hashes)
         self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
+        self.trials = {trial.digest: trial for trial in prepared.plan.trials}
+        self.kept_steps = kept_steps(prepared.plan.trials)
         self.queue: PackQueue | None = None
         self.computing: ComputingQueue | None = None
         self.packs: dict[str, PlannedPack] = {}
@@ -132,10 +135,11 @@ class StudyRun:
         lanes = {key: choice.lanes for key, choice in self.choices.items()}
         plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
         stored, done = self.ledger.trials, self.ledger.digests
-        self.queue = PackQueue(plan, self.job, _next_plan, stored, done, self.added, self.removed)
+        states = self.ledger.states
+        self.queue = PackQueue(plan, self.job, _next_plan, stored, done, self.added, self.removed, states, self.orphaned)
         return self.queue
 
-    def job(self, pack: PlannedPack) -> Job:
+    def job(self, pack: PlannedPack) -> TrainingJob:
         plan, first = self.prepared.plan, pack.trials[0].configuration
         choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
         dataset = self.prepared.datasets[first.workload.dataset]
@@ -151,6 +155,8 @@ class StudyRun:
             self.deadline,
             checkpoint_seconds(),
             workload_of(first.workload).pickled(),
+            {each.digest: steps for each in pack.trials if (steps := self.kept_steps.get(each.digest))},
+            {start.digest: self.job(make_pack([self.trials[start.digest]])) for start in starts_of(pack.trials)},
         )
 
     def added(self, pack: PlannedPack) -> None:
@@ -170,6 +176,9 @@ class StudyRun:
         if key in self.jobs:
             return self.ledger.computation(key) is not None
         return key in self.packs and self.ledger.read(key, ["digest"]) is not None
+
+    def orphaned(self, pack: PlannedPack) -> None:
+        self.failed(pack.key, "what its trials start from was given up")
 
     def removed(self, pack: PlannedPack) -> None:
         del self.packs[pack.key]

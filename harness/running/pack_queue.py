@@ -5,13 +5,15 @@ shape's best number of lanes is not known yet, it is measured before the packs a
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import pandas as pd
 
 from folklore.harness.planning.plan import Plan, PlannedPack, make_pack
+from folklore.harness.planning.starts import nothing_left_of
 from folklore.harness.running.jobs import Job, JobQueue
+from folklore.harness.spec.trial import Start
 
 
 class Proposer(Protocol):
@@ -21,8 +23,11 @@ class Proposer(Protocol):
 class PackQueue:
     """Hands out packs; asks for the plan's next state when all that were handed out are settled.
 
-    job_of: what trains a pack; propose: the plan's next state from all stored trials; stored, done: the trials that the
-    ledger holds, and their digests; added, removed: hear of every pack that is queued, and of those that were split.
+    A pack waits for the trials that its own start from; if one of these is given up, so are they.
+
+    job_of: what trains a pack; propose: the plan's next state from all stored trials; stored, done, states: the trials that the
+    ledger holds, their digests, and the checkpoints that trials can start from; added, removed, orphaned: hear of every pack
+    that is queued, of those that were split, and of those that have nothing to start from.
     """
 
     def __init__(
@@ -34,14 +39,17 @@ class PackQueue:
         done: Callable[[], set[str]],
         added: Callable[[PlannedPack], None] = lambda pack: None,
         removed: Callable[[PlannedPack], None] = lambda pack: None,
+        states: Callable[[], Collection[Start]] = tuple,
+        orphaned: Callable[[PlannedPack], None] = lambda pack: None,
     ):
         self.plan, self.job_of, self.propose, self.stored, self.done = plan, job_of, propose, stored, done
-        self.added, self.removed = added, removed
+        self.added, self.removed, self.states, self.orphaned = added, removed, states, orphaned
         self.packs: dict[str, PlannedPack] = {}
         self.given_up: set[str] = set()
         self.exhausted = False
         self._waiting: deque[str] = deque()
         self._running: set[str] = set()
+        self._untrained: set[str] = set()  # digests of trials that wait or run
         # Shape key -> lanes that memory holds, of shapes that were once too large.
         self._most_lanes: dict[str, int] = {}
         self._refill()
@@ -50,19 +58,41 @@ class PackQueue:
         """A pack's key and job to run now; None where there is none yet, or (exhausted) none any more."""
         if not self._waiting and not self._running and not self.exhausted:
             self._refill()
-        if not self._waiting:
+        while (key := next(filter(self._can_start, self._waiting), None)) is not None:
+            if len(self.packs[key].trials) <= self._most(key):
+                break
+            self._split(key)
+        if key is None:
             return None
-        while len(self.packs[self._waiting[0]].trials) > self._most(self._waiting[0]):
-            self._split(self._waiting.popleft())
-        key = self._waiting.popleft()
+        self._waiting.remove(key)
         self._running.add(key)
         return key, self.job_of(self.packs[key])
 
     def settled(self, key: str, failed: bool = False) -> None:
         """A pack is in the ledger, or was given up."""
         self._running.discard(key)
+        digests = {trial.digest for trial in self.packs[key].trials}
+        self._untrained -= digests
         if failed:
-            self.given_up |= {trial.digest for trial in self.packs[key].trials}
+            self.given_up |= digests
+            self._give_up_orphans()
+
+    def _can_start(self, key: str) -> bool:
+        return not any(trial.start and trial.start.digest in self._untrained for trial in self.packs[key].trials)
+
+    def _give_up_orphans(self) -> None:
+        """Of packs that wait, the trials that start from one that was given up; and those that start from these."""
+        for key in tuple(self._waiting):
+            lost = [each for each in self.packs[key].trials if each.start and each.start.digest in self.given_up]
+            others = [each for each in self.packs[key].trials if each not in lost]
+            if lost and others:
+                self._replace(key, make_pack(lost), make_pack(others))
+                return self._give_up_orphans()
+            if lost:
+                self._waiting.remove(key)
+                self.orphaned(self.packs[key])
+                return self.settled(key, failed=True)
+        return None
 
     def halve(self, key: str) -> bool:
         """Also packs of the same shape that still wait are cut to fewer lanes from now on."""
@@ -79,20 +109,27 @@ class PackQueue:
 
     def _split(self, key: str) -> None:
         """Two packs in place of one, next in turn."""
-        pack = self.packs.pop(key)
-        self.removed(pack)
-        middle = math.ceil(len(pack.trials) / 2)
-        for half in (make_pack(pack.trials[middle:]), make_pack(pack.trials[:middle])):
-            self.packs[half.key] = half
-            self._waiting.appendleft(half.key)
-            self.added(half)
+        trials = self.packs[key].trials
+        middle = math.ceil(len(trials) / 2)
+        self._replace(key, make_pack(trials[middle:]), make_pack(trials[:middle]))
+
+    def _replace(self, key: str, *parts: PlannedPack) -> None:
+        if key in self._waiting:
+            self._waiting.remove(key)
+        self.removed(self.packs.pop(key))
+        for part in parts:
+            self.packs[part.key] = part
+            self._waiting.appendleft(part.key)
+            self.added(part)
 
     def _refill(self) -> None:
         if self.plan.study.search_at(self.plan.scale) is not None:
             self.plan = self.propose(self.plan, self.stored())
-        for pack in self.plan.without(self.done() | self.given_up):
+        done = nothing_left_of(self.plan.trials, self.done() | self.given_up, self.states)
+        for pack in self.plan.without(done):
             self.packs[pack.key] = pack
             self._waiting.append(pack.key)
+            self._untrained |= {trial.digest for trial in pack.trials}
             self.added(pack)
         self.exhausted = not self._waiting
 

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -12,14 +13,17 @@ from folklore.harness.machine.device_memory import free_device_memory, too_large
 from folklore.harness.options import CHECKPOINT_SECONDS
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
+from folklore.harness.planning.starts import starts_of
 from folklore.harness.running.jobs import Progress
 from folklore.harness.spec import Study
+from folklore.harness.spec.trial import Start
 from folklore.harness.storing import trial_rows
 from folklore.harness.storing.comparisons import Comparisons, agree, comparisons, comparisons_file, refuse
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import EAGER, Program, program_named
+from folklore.harness.training.starting import LaneState
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.base import PROOF, READ
 
@@ -28,7 +32,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainingJob:
-    """Everything a worker needs; it travels pickled."""
+    """Everything a worker needs; it travels pickled.
+
+    kept: digest -> steps after which a trial leaves a checkpoint that others start from. parents: digest -> what trains a trial
+    that one of these starts from, if its checkpoint is not there; that one alone, and without recording it again.
+    """
 
     study: Study
     scale: str
@@ -40,6 +48,9 @@ class TrainingJob:
     deadline: float | None = None  # seconds since 1970
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     workload: bytes | None = None  # workloads/own/handing.py
+    kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    parents: Mapping[str, "TrainingJob"] = field(default_factory=dict)
+    recorded: bool = True
 
     def open(self) -> "TrainingWork":
         return TrainingWork(self)
@@ -58,9 +69,31 @@ class TrainingWork:
         self.store = Store(job.store_uri)
         self.ledger = Ledger(self.store, job.study.name)
         # Its worker may have died, or been lost, after it had written the pack down.
-        self.stored = self.ledger.read(job.pack.key, ["digest"]) is not None
-        if self.stored:
-            return
+        self.recorded = not job.recorded or self.ledger.read(job.pack.key, ["digest"]) is not None
+        self.stored = self.recorded and not self._not_kept()
+        self.starts: dict[Start, LaneState] = {}
+        self.before = None if self.stored else self._parent()
+        if not self.stored and self.before is None:
+            self._open()
+
+    def _parent(self) -> "TrainingWork | None":
+        """What trains a trial that one of these starts from, and whose checkpoint is not there; None if there is none."""
+        for start in starts_of(self.job.pack.trials):
+            if start not in self.starts:
+                if (state := self.ledger.read_state(start)) is None:
+                    log.warning("trial %s is trained again: others start from its checkpoint, which is not there", start.digest)
+                    return TrainingWork(replace(self.job.parents[start.digest], recorded=False))
+                self.starts[start] = LaneState.from_tensors(state)
+        return None
+
+    def _not_kept(self) -> list[Start]:
+        """Checkpoints that these trials are to leave, and that are not there."""
+        wanted = [Start(digest, step) for digest, steps in self.job.kept.items() for step in steps]
+        there = self.ledger.states() if wanted else ()
+        return [each for each in wanted if each not in there]
+
+    def _open(self) -> None:
+        job, first = self.job, self.job.pack.trials[0].configuration
         self.shape_key = first.shape_key
         self.dataset = self.workload.data(job.dataset)
         planned = job.pack.trials[0].data_hash
@@ -76,14 +109,19 @@ class TrainingWork:
         if job.device == "cpu":
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)
-        lanes = [Lane(trial.configuration, trial.seed) for trial in job.pack.trials]
+        lanes = [
+            Lane(trial.configuration, trial.seed, self.starts[trial.start] if trial.start else None)
+            for trial in job.pack.trials
+        ]
         program, note = self._program()
         free_device_memory(job.device)  # of a pack before this one that did not get as far as its end
         with self.workload.raising(), too_large_where_memory_ends():
             self.training = Pack(lanes, self.dataset, job.device, program, self.agreed)
         self.training.runner.note = self.training.runner.note or note
         state = self.ledger.read_checkpoint(job.pack.key)
-        if state is not None and not self.training.load(state):
+        if state is not None and any(start.step <= int(state["progress"][0]) for start in self._not_kept()):
+            log.warning("the checkpoint of pack %s lies after others that are not there: the pack starts over", job.pack.key)
+        elif state is not None and not self.training.load(state):
             log.warning("the checkpoint of pack %s does not fit it: the pack starts over", job.pack.key)
         self.saved_at = time.monotonic()
         # Whether there is a state worth keeping: in the middle of a step that failed there is none.
@@ -103,20 +141,23 @@ class TrainingWork:
     def advance(self, seconds: float) -> Progress:
         if self.stored:
             return Progress(done=True, share=1.0, lanes=len(self.job.pack.trials))
+        if self.before is not None:
+            return self._advance_parent(self.before, seconds)
         self.between_steps = False
         differed = self.training.runner.differs
         with self.workload.raising(), too_large_where_memory_ends():
-            self.training.advance(seconds)
+            self.training.advance(seconds, self._next_kept())
         self.between_steps = True
+        self._keep()
         if self.training.runner.differs and not differed:
             refuse(self.store, self.shape_key, self.job.choice.program, self.training.runner.note)
         if len(self.agreed) > self.remembered:
             agree(self.store, self.shape_key, self.agreed)
             self.remembered = len(self.agreed)
         stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
-        if self.training.done:
+        if self.training.done and not self.recorded:
             self._record()
-        elif stopped or time.monotonic() - self.saved_at > self.job.checkpoint_seconds:
+        elif not self.training.done and (stopped or time.monotonic() - self.saved_at > self.job.checkpoint_seconds):
             self._save()
         best = self.training.best()
         trials = self.job.pack.trials
@@ -130,6 +171,26 @@ class TrainingWork:
             gpu_memory_bytes=self.training.gpu_memory_bytes(),
             stopped=stopped,
         )
+
+    def _advance_parent(self, before: "TrainingWork", seconds: float) -> Progress:
+        progress = before.advance(seconds)
+        if progress.done:
+            before.close()
+            self.before = self._parent()
+            if self.before is None:
+                self._open()
+        return replace(progress, done=False, share=0.0)
+
+    def _next_kept(self) -> int | None:
+        """The next step after which a trial leaves a checkpoint."""
+        steps = {step for steps in self.job.kept.values() for step in steps if step > self.training.step}
+        return min(steps, default=None)
+
+    def _keep(self) -> None:
+        for lane, trial in enumerate(self.job.pack.trials):
+            if self.training.step in self.job.kept.get(trial.digest, ()):
+                state = self.training.lane_state(lane).to_tensors()
+                self.ledger.write_state(Start(trial.digest, self.training.step), state)
 
     def _save(self) -> None:
         """Keep where the pack stands. Training goes on where that fails: what is lost is time, if it is killed."""
@@ -157,7 +218,9 @@ class TrainingWork:
     def close(self) -> None:
         """A pack that is ended before it is done leaves a checkpoint. Workers are reused: the next one must find the device's
         memory free."""
-        if self.stored:
+        if self.before is not None:
+            self.before.close()
+        if self.stored or self.before is not None:
             return
         if self.between_steps and self.training.step > 0 and not self.training.done:
             self._save()

@@ -3,7 +3,7 @@
 import sys
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -384,6 +384,30 @@ class Training(Spec):
         default=1.0, gt=0, description="what the LR of scaled_parameter is multiplied by; decoupled weight decay goes with it"
     )
 
+    starts_from: Annotated[str | None, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=None,
+        min_length=1,
+        description="an arm of the same study and scale: each trial starts from the checkpoint of that arm's trial of the same"
+        " seed and factor values, of its only value where it has one; initial losses stay those of the untrained network; none:"
+        " from initialization",
+    )
+    start_fraction: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=1.0, gt=0, le=1, description="of starts_from: share of that trial's steps after which the checkpoint is taken"
+    )
+    start_state: Annotated[Literal["weights", "optimizer"], PER_LANE, SINCE_PUBLICATION] = Field(
+        default="weights",
+        description="of starts_from: what is taken from the checkpoint; 'weights': with a module's buffers; 'optimizer': also"
+        " what the optimizer keeps and its number of updates. Schedules begin again",
+    )
+    data_order: Annotated[int, PER_LANE, SINCE_PUBLICATION] = Field(
+        default=0,
+        ge=0,
+        le=1_000_000,
+        strict=True,
+        description="number of the order in which a seed sees the examples, and of what else training draws; with that of the"
+        " trial it starts from, a trial goes on in its order, and with another begins that one",
+    )
+
     @model_validator(mode="after")
     def _lanes_can_hold_it(self) -> Self:
         """The engine holds them in FP32, where more is infinite, and less zero."""
@@ -409,6 +433,22 @@ class Training(Spec):
                 " adamw"
             )
         return self
+
+    @model_validator(mode="after")
+    def _a_start_has_a_trial(self) -> Self:
+        for name in ("start_fraction", "start_state"):
+            if self.starts_from is None and (value := getattr(self, name)) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} = {value}: is of a checkpoint; name its arm by starts_from, or leave it out")
+        if self.start_state == "optimizer" and (self.optimizer == OWN or self.sgd_from < 1 or self.ramp == "held"):
+            raise ValueError(
+                "start_state = optimizer: not with an own optimizer, whose state is its own, nor with sgd_from or a held ramp,"
+                " which count updates from this trial's start; choose weights"
+            )
+        return self
+
+    def start_step(self, steps: int) -> int:
+        """After how many of a trial's steps the checkpoint is taken that this one starts from."""
+        return max(1, round(self.start_fraction * steps))
 
     @property
     def sgd_step(self) -> int:
@@ -690,7 +730,7 @@ class Configuration(Spec):
         training = self.training.model_dump(mode="json", exclude=set(free))
         return sys.intern(f"[{_part_json(self.workload, marked(Workload, COSTS_NOTHING))},{canonical_json(training)}]")
 
-    def identity(self) -> dict[str, object]:
+    def identity(self) -> dict[str, Any]:
         """What enters a digest: only fields that differ from their defaults, so that a new field leaves old results valid.
 
         The default values themselves are pinned by a test beside ENGINE_VERSION.

@@ -36,6 +36,7 @@ from folklore.harness.spec.criterion import Judgement
 from folklore.harness.spec.markdown import study_markdown
 from folklore.harness.spec.observed import ARM, ShareOfRuns
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
+from folklore.harness.spec.starts import require_starts
 from folklore.harness.statistics import LEVEL
 
 MOST = 2**63
@@ -529,6 +530,11 @@ class Study(Spec):
                     first = {name: each[0] for name, each in self.factors_at(scale, arm).items() if each}
                     for value in values:
                         self.configuration(scale, arm, {**first, factor: value})
+        return self
+
+    @model_validator(mode="after")
+    def _starts_are_there(self) -> Self:
+        require_starts(self)
         return self
 
 

@@ -1,14 +1,25 @@
 """A trial: one training run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from folklore.harness.spec.configuration import Configuration
 from folklore.harness.spec.study import Value
 
 
 @dataclass(frozen=True)
+class Start:
+    """A checkpoint that a trial starts from: of the trial of a digest, after a step. generation: how many trials lie before
+    the one that starts."""
+
+    digest: str
+    step: int
+    generation: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True)
 class Trial:
-    """One training run. `point` holds its values of the study's factors, searched ones among them."""
+    """One training run. `point` holds its values of the study's factors, searched ones among them. start: None if it starts
+    from initialization."""
 
     digest: str
     arm: str
@@ -16,3 +27,8 @@ class Trial:
     seed: int
     configuration: Configuration
     data_hash: str
+    start: Start | None = None
+
+    @property
+    def generation(self) -> int:
+        return self.start.generation if self.start else 0

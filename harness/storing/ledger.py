@@ -3,6 +3,7 @@
 ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
 checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
+states/STUDY/DIGEST-STEP.checkpoint  where a trial stood that others start from; the same. Without it the trial is trained again
 summaries/STUDY/KEY.parquet          what is read most of many packs (summaries.py)
 projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
 computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and projected/ name it by its digest
@@ -18,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from folklore.harness.errors import UserError
+from folklore.harness.spec.trial import Start
 from folklore.harness.storing import trial_rows, trial_schema
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.reading import DamagedError, read_or_set_aside
@@ -184,14 +186,24 @@ class Ledger:
         return found
 
     def write_checkpoint(self, pack: str, state: "dict[str, Tensor]") -> None:
-        import safetensors.torch
-
-        content = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
-        self.store.write(self._checkpoint(pack), _checksum(content).encode() + b"\n" + content)
+        self.store.write(self._checkpoint(pack), _as_checkpoint(state))
 
     def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
         """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
         return read_or_set_aside(self.store, self._checkpoint(pack), _checkpointed, "the pack starts over")
+
+    def write_state(self, start: Start, state: "dict[str, Tensor]") -> None:
+        """Keep where a trial stood after a step."""
+        self.store.write(self._state(start), _as_checkpoint(state))
+
+    def read_state(self, start: Start) -> "dict[str, Tensor] | None":
+        """Where a trial stood; None where that is not kept, or damaged."""
+        return read_or_set_aside(self.store, self._state(start), _checkpointed, "the trial that it is of is trained again")
+
+    def states(self) -> set[Start]:
+        """All that is kept of where trials stood."""
+        names = (_stem(name).rpartition("-") for name in self.store.names(f"states/{self.study}", ".checkpoint"))
+        return {Start(digest, int(step)) for digest, _, step in names if step.isdecimal()}
 
     def mark_projected(self, pack: str, mlflow: str) -> None:
         """Note that one MLflow, by its identity, has a pack."""
@@ -215,6 +227,9 @@ class Ledger:
     def _checkpoint(self, pack: str) -> str:
         return f"checkpoints/{self.study}/{pack}.checkpoint"
 
+    def _state(self, start: Start) -> str:
+        return f"states/{self.study}/{start.digest}-{start.step}.checkpoint"
+
 
 def _keys(found: pa.Table) -> Iterator[tuple[str, str]]:
     return zip(*(found[name].to_pylist() for name in KEY), strict=True)
@@ -230,6 +245,13 @@ def _witnessed(name: str, content: bytes) -> bytes:
 def _failed(content: bytes) -> dict[str, str]:
     found = json.loads(content)
     return dict.fromkeys(map(str, found["digests"]), str(found["error"]))
+
+
+def _as_checkpoint(state: "dict[str, Tensor]") -> bytes:
+    import safetensors.torch
+
+    content: bytes = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
+    return _checksum(content).encode() + b"\n" + content
 
 
 def _checkpointed(whole: bytes) -> "dict[str, Tensor]":

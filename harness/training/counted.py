@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.randomness import key
+from folklore.harness.randomness import Order, key
 
 BITS = 32
 MASK = 2**BITS - 1
@@ -38,9 +38,11 @@ def number_of(place: str) -> int:
 class Counted:
     """Of K lanes at the step that `clock` [1] says, which stays where it is. use: what the numbers are for."""
 
-    def __init__(self, seeds: Sequence[int], use: str, clock: Tensor):
+    def __init__(self, orders: Sequence[Order], use: str, clock: Tensor):
         self.clock = clock
-        keys = [key(seed, use) for seed in seeds]
+        passed = [order.passed for order in orders]
+        self.passed_K1 = torch.tensor(passed, device=clock.device).unsqueeze(1) if any(passed) else None
+        keys = [key(order.seed, use) for order in orders]
         # Two keys a lane, [K, 1] each.
         self.first_K1, self.second_K1 = (
             torch.tensor([each >> shift & MASK for each in keys], dtype=torch.int64, device=clock.device).unsqueeze(1)
@@ -50,6 +52,7 @@ class Counted:
     def bits(self, place: str, count: int, start: int = 0) -> Tensor:
         """Integers below 2^32, [K, count]: those numbered from `start` on."""
         number = torch.arange(start, start + count, device=self.clock.device)
-        at_K1 = hashed(self.first_K1 ^ (self.clock & MASK))
+        step = self.clock if self.passed_K1 is None else self.clock + self.passed_K1
+        at_K1 = hashed(self.first_K1 ^ (step & MASK))
         at_K1 = hashed(at_K1 ^ number_of(place))
         return hashed(((number ^ at_K1) + hashed(at_K1 ^ self.second_K1)) & MASK)

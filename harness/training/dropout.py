@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from folklore.harness.randomness import Order
 from folklore.harness.spec import Training
 from folklore.harness.training.counted import CHANCES, Counted
 from folklore.harness.training.learner import Learner
@@ -17,8 +18,8 @@ from folklore.harness.training.learner import Learner
 class Dropout:
     """Of lanes each of which has a chance of its own; one of zero leaves an activation as it is."""
 
-    def __init__(self, lanes: Sequence[Training], seeds: Sequence[int], learner: Learner):
-        self.network, self.drawn = learner.network, Counted(seeds, "dropout", learner.clock)
+    def __init__(self, lanes: Sequence[Training], orders: Sequence[Order], learner: Learner):
+        self.network, self.drawn = learner.network, Counted(orders, "dropout", learner.clock)
         device, chances = learner.clock.device, [lane.dropout for lane in lanes]
         self.bound_K1 = torch.tensor([round(each * CHANCES) for each in chances], device=device).unsqueeze(1)
         self.scale_K1 = torch.tensor([1 / (1 - each) for each in chances], device=device).unsqueeze(1)
@@ -31,6 +32,6 @@ class Dropout:
         return (flat * factor.to(x_KB.dtype)).view(x_KB.shape)
 
 
-def dropout_of(lanes: Sequence[Training], seeds: Sequence[int], learner: Learner) -> Dropout | None:
+def dropout_of(lanes: Sequence[Training], orders: Sequence[Order], learner: Learner) -> Dropout | None:
     """What drops activations of these lanes; None if nothing does."""
-    return Dropout(lanes, seeds, learner) if any(lane.dropout for lane in lanes) else None
+    return Dropout(lanes, orders, learner) if any(lane.dropout for lane in lanes) else None

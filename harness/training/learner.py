@@ -1,7 +1,7 @@
 """From gradients to updates: the LR of each step, clipping, loss scaling and the optimizer of all lanes."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -20,11 +20,16 @@ from folklore.harness.training.suitability import lr_multipliers
 from folklore.harness.workloads.network import PackedNetwork
 from folklore.harness.workloads.own.network import OwnNetwork
 
+EARLIER, MADE = "earlier", "made"
+# What of a training's state is of its own steps: its schedule, and how many updates lie before them.
+OF_A_RUN = ("lr", EARLIER)
+
 
 class Learner:
     """Holds all that training changes beside the records: the network's parameters, and what updates them.
 
-    clock: the number of the step, on the device, int64 [1]. lr_SK: the LR of every step and lane.
+    clock: the number of the step, on the device, int64 [1]. lr_SK: the LR of every step and lane. started: which lanes took a
+    start. earlier_K1: updates that lanes had made before it, of those that take the optimizer along.
     """
 
     def __init__(self, lanes: Sequence[Configuration], network: PackedNetwork):
@@ -44,6 +49,9 @@ class Learner:
         # Steps that each parameter has taken, of networks where not all take part in each.
         noted = network.took_part
         self.taken_KN = None if noted is None else torch.zeros(noted.shape, dtype=torch.float64)
+        self.started, self.initial = [False] * len(lanes), dict[str, Tensor]()
+        self.goes_on = [lane.training.start_state == "optimizer" for lane in lanes]
+        self.earlier_K1 = torch.zeros(len(lanes), 1, dtype=torch.float64, device=device) if any(self.goes_on) else None
 
     @torch.no_grad()
     def learn(self, gradient_KP: Tensor) -> None:
@@ -60,7 +68,7 @@ class Learner:
             lr = lr * self.lr_multiplier
         parameters_KP = self.network.flat_KP
         if not self.scaler.skips:
-            clock = self.clock.double().view(1, 1)
+            clock = self.made
             if self.taken_KN is None:
                 self.optimizer.update(parameters_KP, gradient_KP, lr, clock)
                 return
@@ -70,7 +78,7 @@ class Learner:
         finite_K = gradient_KP.isfinite().all(dim=1)
         changed = [parameters_KP, *self.optimizer.state.values()]
         before = [tensor.clone() for tensor in changed]
-        self.optimizer.update(parameters_KP, gradient_KP, lr, self.scaler.state["updates"].double().unsqueeze(1))
+        self.optimizer.update(parameters_KP, gradient_KP, lr, self.made)
         moves_KP = finite_K.unsqueeze(1)
         if self.network.took_part is not None:
             moves_KP = moves_KP & self.network.over_entries(self.network.took_part)
@@ -95,12 +103,61 @@ class Learner:
                 tensor.copy_(torch.where(took_part_KP, tensor, old))
         taken_KN += took_part_KN
 
+    @property
+    def made(self) -> Tensor:
+        """The updates that lanes have made, float64 [1, 1], or [K, 1] where they differ."""
+        if self.scaler.skips:
+            return self.scaler.state["updates"].double().unsqueeze(1)
+        clock = self.clock.double().view(1, 1)
+        return clock if self.earlier_K1 is None else clock + self.earlier_K1
+
     def preconditioner(self) -> Tensor:
         """What Adam divides its average gradient by at this point, [K, P]; an LR of an entry's own is no part of it."""
         assert isinstance(self.optimizer, Adam)
-        skips = self.scaler.skips
-        taken = self.scaler.state["updates"].unsqueeze(1) if skips else self.clock.view(1, 1)
-        return self.optimizer.preconditioner(taken.double())
+        return self.optimizer.preconditioner(self.made)
+
+    def lane_state(self, lane: int) -> dict[str, Tensor]:
+        """What another training can start from, on the host."""
+        found = {name: each[lane] for name, each in self.state().items() if name not in OF_A_RUN}
+        made = self.made.expand(len(self.goes_on), 1)
+        return {name: each.detach().cpu().clone() for name, each in {**found, MADE: made[lane]}.items()}
+
+    @torch.no_grad()
+    def start(self, lane: int, state: Mapping[str, Tensor]) -> None:
+        """Let a lane go on from what `lane_state` gave. Raises ValueError where that is of another network."""
+        own = {name: each[lane] for name, each in self.state().items() if name not in OF_A_RUN}
+        self.initial = self.initial or self._of_network()
+        if not self.goes_on[lane]:
+            own = {name: own[name] for name in self.initial}
+        elif not self.scaler.skips:
+            own = {name: each for name, each in own.items() if not name.startswith("scaler.")}
+        for name, each in own.items():
+            if name in self.initial and (name not in state or state[name].shape != each.shape):
+                raise ValueError(f"the state that lane {lane} starts from has no {name} of shape {list(each.shape)}")
+            if name in state:  # beside one whose optimizer is switched, a lane has moments that it does not use
+                each.copy_(state[name])
+        if self.goes_on[lane] and self.earlier_K1 is not None:
+            self.earlier_K1[lane] = state[MADE].to(self.earlier_K1.device)
+        self.started[lane] = True
+
+    @contextmanager
+    @torch.no_grad()
+    def as_initialized(self) -> Iterator[None]:
+        """Inside, the network is that of before any start."""
+        started = self._of_network() if self.initial else {}
+        self._put(self.initial)
+        yield
+        self._put(started)
+        self.initial = {}
+
+    def _of_network(self) -> dict[str, Tensor]:
+        """A copy of weights and buffers."""
+        found = {name: each for name, each in self.state().items() if name == "weights" or name.startswith("buffer.")}
+        return {name: each.detach().clone() for name, each in found.items()}
+
+    def _put(self, values: Mapping[str, Tensor]) -> None:
+        for name, each in values.items():
+            self.state()[name].copy_(each)
 
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on from here but for the clock, as tensors that a checkpoint is copied into."""
@@ -111,6 +168,7 @@ class Learner:
             **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
             **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
             **({} if self.taken_KN is None else {"taken": self.taken_KN}),
+            **({} if self.earlier_K1 is None else {EARLIER: self.earlier_K1}),
         }
 
 

@@ -7,6 +7,7 @@ L2, as SGD's always is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,9 @@ class OptimizerSwitch(PackedOptimizer):
         self.moments, self.mup_rule = first.moments, first.mup_rule  # type: ignore[misc]
         self.state = first.state | {f"sgd_{name}": value for name, value in self.then.state.items()}
         self.gradient_KP, self.scratch_KP = first.gradient_KP, first.scratch_KP
-        self.from_K1 = torch.tensor([lane.sgd_step for lane in lanes], dtype=torch.float64, device=self.device).unsqueeze(1)
+        # A lane that goes on after another trial has made more updates than it has steps.
+        firsts = [lane.sgd_step if lane.sgd_from < 1 else math.inf for lane in lanes]
+        self.from_K1 = torch.tensor(firsts, dtype=torch.float64, device=self.device).unsqueeze(1)
         self.factor_K1 = self.per_lane("sgd_lr")
 
     @staticmethod

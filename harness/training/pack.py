@@ -28,6 +28,7 @@ from folklore.harness.training.procedures import Evaluation, make_procedure, req
 from folklore.harness.training.programs import EAGER, Check, Program, StepRunner
 from folklore.harness.training.records import Records
 from folklore.harness.training.result import LOSSES, NORMS, LaneResult, lane_result
+from folklore.harness.training.starting import LaneState, order_of
 from folklore.harness.training.step_key import step_key
 from folklore.harness.training.suitability import require_suited
 from folklore.harness.training.usage import Usage
@@ -37,10 +38,11 @@ from folklore.harness.workloads.data import Dataset, Split
 
 @dataclass(frozen=True)
 class Lane:
-    """One trial's slot in a pack."""
+    """One trial's slot in a pack. start: where the trial stood that it starts from."""
 
     configuration: Configuration
     seed: int
+    start: LaneState | None = None
 
 
 class Pack:
@@ -82,8 +84,13 @@ class Pack:
         self.learner = Learner(configurations, self.network)
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
         self.lr_SK, self.clock = self.learner.lr_SK, self.learner.clock
-        self.network.drop = dropout_of(self.trainings, self.seeds, self.learner)
-        self.procedure = make_procedure(configurations, self.seeds, dataset, self.learner)
+        for number, lane in enumerate(lanes):
+            if lane.start is not None:
+                self.learner.start(number, lane.start.tensors)
+        self.orders = [order_of(lane.configuration.training, lane.seed, lane.start) for lane in lanes]
+        self.network.orders = self.orders
+        self.network.drop = dropout_of(self.trainings, self.orders, self.learner)
+        self.procedure = make_procedure(configurations, self.orders, dataset, self.learner)
         self.probe_steps = probe_steps(self.training, self.measurement)
         self._probe_index = {step: row for row, step in enumerate(self.probe_steps)}
         self.evaluations = self.procedure.evaluations()
@@ -118,14 +125,15 @@ class Pack:
     def done(self) -> bool:
         return self.step >= self.training.steps
 
-    def advance(self, seconds: float = math.inf) -> None:
-        """Train until the end, or for about this many seconds, one step at the least."""
+    def advance(self, seconds: float = math.inf, until: int | None = None) -> None:
+        """Train until the end or a step, or for about this many seconds, one step at the least."""
         started = time.perf_counter()
         if self.step == 0:
-            self._evaluate()
+            with self.learner.as_initialized():
+                self._evaluate()
         while not self.done:
             self._timed_step() if self.measurement.solo else self._train_step()
-            if time.perf_counter() - started >= seconds:
+            if self.step == until or time.perf_counter() - started >= seconds:
                 break
         self.usage.seconds += time.perf_counter() - started
 
@@ -327,9 +335,17 @@ class Pack:
             return False
         for name, value in state.items():
             own[name].copy_(value)
+        self.learner.initial = {}
         self.step, self.usage.seconds = int(state["progress"][0]), float(state["progress"][1])
         self.clock.fill_(self.step)
         return True
+
+    def lane_state(self, lane: int) -> LaneState:
+        """Where a lane stands, for others to start from. Raises UserError where a module or an optimizer of one's own keeps
+        what no state holds."""
+        if self.network.remembers or self.network.keeps():
+            raise UserError("an own module that keeps something beside its tensors leaves no checkpoint to start from")
+        return LaneState(self.learner.lane_state(lane), self.orders[lane].after(self.step))
 
     def results(self) -> list[LaneResult]:
         """One result a lane, in lane order."""

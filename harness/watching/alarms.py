@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.metrics import spikes
+from folklore.harness.metrics.detectors import RULES as DETECTORS
+from folklore.harness.metrics.detectors import Detector
 from folklore.harness.watching import readings
 from folklore.harness.watching.layers import Layers
 from folklore.harness.watching.readings import Numbers, Reading
@@ -30,10 +31,10 @@ from folklore.harness.watching.rules import (
 )
 
 # Values before the one that a rule on losses and norms judges.
-WINDOWS = {"loss_ratio": 9, "deviations": 128, "spike": 50, "norm_ratio": 50}
+WINDOWS: dict[Detector, int] = {"loss_ratio": 9, "deviations": 128, "spike": 50, "norm_ratio": 50}
 WINDOW = max(WINDOWS.values())
 # Rule -> the quantities that it reads.
-SERIES = {
+SERIES: dict[Detector, tuple[str, ...]] = {
     "loss_ratio": (readings.LOSS,),
     "deviations": (readings.LOSS, readings.NORM),
     "spike": (readings.LOSS,),
@@ -174,11 +175,12 @@ class Alarms:
         return len(lrs) >= LOOKS and lrs[-1] <= lrs[-LOOKS] and lrs[-1] >= 0.5 * max(lrs)
 
 
-def _fires(rule: str, values: Numbers) -> spikes.Flags:
+def _fires(rule: Detector, values: Numbers) -> NDArray[np.bool_]:
     """Of each value; a value with fewer than the rule's window before it fires nothing."""
     if len(values) <= WINDOWS[rule]:
         return np.zeros(len(values), dtype=np.bool_)
-    return spikes.RULES[rule](values, values)
+    detector = DETECTORS[rule]
+    return np.asarray(detector.score(values, values) > detector.limit)
 
 
 def _over(value: float, size: float) -> float:

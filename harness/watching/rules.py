@@ -6,7 +6,7 @@ Interview Grill, SG Topic 16: Training Behaviors & Single GPU Optimization. "Our
 
 from dataclasses import dataclass
 
-# Factors, windows and deviations of the rules on losses and norms: harness/metrics/spikes.py, which studies judge them with.
+# Factors, windows and deviations of the rules on losses and norms: harness/metrics/detectors.py, which studies judge them with.
 # Ours: a rise of the loss by less than this share of the loss reduction so far is minor, however many times the mean it is.
 # Below this share of the first losses, near the floor, it takes a larger rise, and a gradient norm is always minor; elsewhere
 # if it is below the first ones. In sound runs whose loss nears zero these rules fire all the time (claim spike.detector;

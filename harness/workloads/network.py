@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from folklore.harness.number_formats import format_named
-from folklore.harness.randomness import torch_generator
+from folklore.harness.randomness import Order, torch_generator
 from folklore.harness.spec import Workload
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.base import EVALUATION_TARGETS
@@ -65,6 +65,8 @@ class PackedNetwork:
     took_part: Tensor | None = None
     # What a module keeps in Python and changes as it trains, so that no state of a pack holds it.
     remembers: tuple[str, ...] = ()
+    # By what each lane draws in training; its pack says so.
+    orders: Sequence[Order] = ()
     # What drops activations in training; evaluations and curvature are of the whole network.
     drop: Drop | None = None
 

@@ -99,6 +99,11 @@ class UserWorkload(BaseWorkload):
                 f"augmentation = {training.augmentation}: an own workload moves its images in the __getitem__ of its own"
                 " Dataset, whose draws are of seed and step; choose a study without"
             )
+        if training.starts_from is not None and (kept := self.model(precision=training.precision).remembered):
+            raise UserError(
+                f"starts_from = {training.starts_from}: the own workload's module keeps {kept[0]} beside its tensors, which no"
+                " checkpoint holds; keep it in a buffer, or choose a study without"
+            )
         reduction = self.model(precision=training.precision).reduction
         if training.micro_batches > 1 and reduction.kind == "neither":
             raise UserError(

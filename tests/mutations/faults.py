@@ -62,8 +62,8 @@ ERRORS_AND_INPUT = (
     Fault(
         "a stored pack is trained again",
         "harness/running/training_job.py",
-        'self.stored = self.ledger.read(job.pack.key, ["digest"]) is not None',
-        "self.stored = False",
+        'self.recorded = not job.recorded or self.ledger.read(job.pack.key, ["digest"]) is not None',
+        "self.recorded = False",
         HARNESS + "running/test_training_job.py::test_a_pack_that_is_stored_is_not_trained_again",
     ),
     Fault(
@@ -427,8 +427,8 @@ ENGINE = (
     Fault(
         "dropout is the same at every step",
         "harness/training/counted.py",
-        "self.first_K1 ^ (self.clock & MASK)",
-        "self.first_K1 ^ (0 * self.clock)",
+        "self.first_K1 ^ (step & MASK)",
+        "self.first_K1 ^ (0 * step)",
         TRAINING + "test_dropout.py::test_masks_are_those_of_the_hash",
     ),
     Fault(
@@ -567,10 +567,38 @@ KEEPING = (
 
 PLANS = (
     Fault(
+        "a digest without that of the trial it starts from",
+        "harness/planning/plan.py",
+        "identity, seed, *digests[-1:]]",
+        "identity, seed]",
+        PLANNING + "test_starts.py::test_a_digest_includes_what_a_trial_starts_from_and_no_name",
+    ),
+    Fault(
+        "a trial waits for none that it starts from",
+        "harness/running/pack_queue.py",
+        "trial.start and trial.start.digest in self._untrained for",
+        "False for",
+        HARNESS + "running/test_starts.py::test_parents_are_handed_out_before_what_starts_from_them",
+    ),
+    Fault(
+        "bias correction begins again after another trial",
+        "harness/training/learner.py",
+        "return clock if self.earlier_K1 is None else clock + self.earlier_K1",
+        "return clock",
+        TRAINING + "test_continuation.py::test_a_trial_that_goes_on_is_the_rest_of_a_longer_one",
+    ),
+    Fault(
+        "batches begin again after another trial",
+        "harness/training/procedures/continuation.py",
+        "divmod(passed, self.steps_per_draw)",
+        "divmod(0 * passed, self.steps_per_draw)",
+        TRAINING + "test_continuation.py::test_a_trial_that_goes_on_is_the_rest_of_a_longer_one",
+    ),
+    Fault(
         "a digest without the data",
         "harness/planning/plan.py",
-        "self.engine_version, self.device, data_hash, identity, seed]",
-        "self.engine_version, self.device, identity, seed]",
+        "self.device, data_hash, identity, seed, *",
+        "self.device, identity, seed, *",
         PLANNING + "test_plan.py::test_digests_depend_on_what_decides_the_numbers",
     ),
     Fault(

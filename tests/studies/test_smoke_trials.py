@@ -17,6 +17,7 @@ from folklore.harness.storing import trial_rows
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.starting import LaneState
 from folklore.harness.workloads.data import describe, load
 from tests.parts import fast_for
 
@@ -38,11 +39,22 @@ def kinds(plan: Plan) -> list[list[Trial]]:
     found: dict[str, list[Trial]] = defaultdict(list)
     arms: set[tuple[str, str]] = set()
     for trial in plan.trials:
-        key = trial.configuration.pack_key
+        key = f"{trial.generation} {trial.configuration.pack_key}"
         if (key, trial.arm) not in arms:
             arms.add((key, trial.arm))
             found[key].append(trial)
     return list(found.values())
+
+
+def start_of(trial: Trial, plan: Plan) -> LaneState | None:
+    """Where the trial stood that it starts from, if it does."""
+    if trial.start is None:
+        return None
+    (parent,) = (each for each in plan.trials if each.digest == trial.start.digest)
+    lane = Lane(parent.configuration, parent.seed, start_of(parent, plan))
+    pack = Pack([lane], load(parent.configuration.workload.dataset))
+    pack.advance(until=trial.start.step)
+    return pack.lane_state(0)
 
 
 @pytest.mark.parametrize("name", fast_for(FAST, study_names()))
@@ -50,7 +62,7 @@ def test_a_pack_of_every_kind_trains_and_is_judged(name: str, tmp_path: Path) ->
     plan, ledger = smoke_plan(name), Ledger(Store(str(tmp_path)), name)
     for index, trials in enumerate(kinds(plan)):
         dataset = load(trials[0].configuration.workload.dataset)
-        pack = Pack([Lane(trial.configuration, trial.seed) for trial in trials], dataset)
+        pack = Pack([Lane(trial.configuration, trial.seed, start_of(trial, plan)) for trial in trials], dataset)
         pack.advance()
         rows = trial_rows.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), {})
         ledger.write(f"pack{index}", rows)

@@ -1,6 +1,8 @@
 """JSON and JSON lines: records, columns of lists, what pandas writes, runs with their history."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,24 @@ import pandas as pd
 from folklore.harness.external.readers.columns import flat, frame_of, require_bounded
 from folklore.harness.external.readers.source import LARGEST_JSON, EmptyError, each_of, json_of, problem, readable, text_of
 from folklore.harness.external.readers.wandb import is_run, settled
+from folklore.harness.external.roles import METRIC_WORDS, NAMES
 from folklore.harness.external.table import FILE, Problem
 
 Records = list[dict[str, Any]]
+# Words in the names of lists that are curves.
+OF_CURVES = {
+    *METRIC_WORDS,
+    *NAMES["step"],
+    "xs",
+    "ys",
+    "losses",
+    "accs",
+    "accuracies",
+    "rewards",
+    "returns",
+    "scores",
+    "values",
+}
 # Parts of one run's results, which are no runs.
 SPLITS = {"train", "training", "val", "valid", "validation", "eval", "dev", "test"}
 
@@ -95,15 +112,27 @@ def _shared_names(document: dict[str, Any]) -> list[str]:
 
 
 def _transposed(document: dict[str, Any]) -> Records:
-    """Lists of equal lengths as rows, with all else beside them; a single record if there are none."""
+    """Lists of equal lengths as rows, with all else beside them but lists of other lengths; a single record if there are none,
+    or no length that most lists have."""
     values = flat(document)
     lists = {name: each for name, each in values.items() if isinstance(each, list) and each and not _records(each)}
-    lengths = {len(each) for each in lists.values()}
-    if len(lengths) != 1 or any(_records(each) for each in values.values()):
+    lengths = Counter(len(each) for each in lists.values()).most_common(2)
+    if not lengths or (len(lengths) > 1 and lengths[0][1] == lengths[1][1]) or any(_records(each) for each in values.values()):
         return [document]
+    values = {name: each for name, each in values.items() if name not in lists or len(each) == lengths[0][0]}
+    lists = {name: each for name, each in lists.items() if name in values}
     others = {name: each for name, each in values.items() if name not in lists}
-    require_bounded(max(lengths), len(values))
+    require_bounded(lengths[0][0], len(values))
     return [{**others, **dict(zip(lists, row, strict=True))} for row in zip(*lists.values(), strict=True)]
+
+
+def _curve(record: dict[str, Any]) -> Records:
+    """A record whose lists are a curve as rows; lists of hyperparameters stay what they are."""
+    lists = {name for name, each in record.items() if isinstance(each, list) and len(each) > 1}
+    words = {word for name in lists for word in re.split(r"[^a-z0-9]+", name.lower())}
+    if not words & OF_CURVES:
+        return [flat(record)]
+    return [flat(each) for each in _transposed(record)]
 
 
 def _records(value: Any) -> bool:
@@ -114,7 +143,7 @@ def _expanded(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A record without objects in it; if it holds one list of records (a history, the runs), a row for each of those."""
     inner = [name for name, value in record.items() if _records(value)]
     if len(inner) != 1:
-        yield settled(record) if is_run(record) else flat(record)
+        yield from [settled(record)] if is_run(record) else _curve(record)
         return
     outer = {name: value for name, value in record.items() if name != inner[0]}
     around = settled(outer) if is_run(record) else flat(outer)

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 import pandas as pd
 
+from folklore.harness.errors import UserError
 from folklore.harness.external.readers import wandb
 from folklore.harness.external.readers.columns import flat, frame_of
 from folklore.harness.external.readers.json_tables import read_json, read_json_lines
@@ -13,6 +15,7 @@ from folklore.harness.external.readers.source import Source, json_of, readable, 
 from folklore.harness.external.readers.text_tables import read_text_tables
 from folklore.harness.external.table import FILE, Problem, Table
 from folklore.harness.input_files import open_regular
+from folklore.harness.spec.study_file import read_study_file
 
 Read = Callable[[Mapping[str, Path]], tuple[pd.DataFrame, tuple[Problem, ...]]]
 CSV, TEXT, LINES, JSON, PARQUET = "CSV", "text table", "JSON lines", "JSON", "Parquet"
@@ -29,6 +32,7 @@ ENDINGS = {
 }
 # Files of a run's hyperparameters beside its table.
 SETTINGS = ("config.json", "args.json", "params.json", "hparams.json", "hyperparameters.json")
+YAML_SETTINGS = ("config.yaml", "config.yml", "args.yaml", "params.yaml", "hparams.yaml")
 # Texts that lie among runs.
 NOT_RUNS = ("requirements.txt", "readme.txt", "license.txt", "notes.txt", "stdout.txt", "stderr.txt")
 OF_SETTINGS = "settings"
@@ -88,10 +92,22 @@ def _kind_of(path: Path) -> str:
 
 def _with_settings(frame: pd.DataFrame, source: Source, files: Mapping[str, Path]) -> pd.DataFrame:
     """With the hyperparameters that lie beside each file as columns, by names that are still free."""
-    if not (found := [file for file in source.named_files(*SETTINGS) if file not in files]):
+    if not (found := [file for file in source.named_files(*SETTINGS, *YAML_SETTINGS) if file not in files]):
         return frame
-    by_folder = {PurePath(file).parent: document for file in found if isinstance(document := json_of(source.root / file), dict)}
+    by_folder = {PurePath(file).parent: _settings(source.root / file) for file in found}
     settings = [flat(by_folder.get(PurePath(name).parent, {})) for name in files]
     columns = frame_of(settings).set_axis(list(files)).drop(columns=list(frame.columns), errors="ignore")
     keys = frame[FILE] if FILE in frame else [*files] * len(frame)
     return pd.concat([frame, columns.loc[keys].reset_index(drop=True)], axis=1)
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    """What a file of hyperparameters says; nothing of one that is no plain YAML."""
+    if path.suffix == ".json":
+        found = json_of(path)
+    else:
+        try:
+            found = read_study_file(path)
+        except UserError:
+            return {}
+    return found if isinstance(found, dict) else {}

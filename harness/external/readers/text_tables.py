@@ -12,7 +12,7 @@ import pyarrow.csv
 
 from folklore.harness.external.readers.columns import require_bounded, typed
 from folklore.harness.external.readers.source import EmptyError, each_of, problem, readable, text_of
-from folklore.harness.external.table import FILE, MOST_COLUMNS, Problem
+from folklore.harness.external.table import FILE, MOST_COLUMNS, UNNAMED, Problem
 
 SEPARATORS = (b",", b";", b"\t")
 # Columns of most tables: to name the types of MOST_COLUMNS takes 2 ms a file.
@@ -58,13 +58,26 @@ def _with_file(table: pa.Table, name: str) -> pa.Table:
 
 
 def _separated(content: bytes) -> tuple[bytes, bytes]:
-    """The content without a comment mark before its header, and what separates its cells; blanks are made tabs."""
-    content = re.sub(rb"\A#+[ \t]*", b"", content)
+    """The content from its header on, without a mark of comments, and what separates its cells; blanks are made tabs."""
+    content = _from_header(content)
     header = content.partition(b"\n")[0]
     separator = max(SEPARATORS, key=header.count)
     if header.count(separator) or not re.search(rb"\S +\S", header):
         return content, separator
     return b"\n".join(b"\t".join(line.split()) for line in content.splitlines()), b"\t"
+
+
+def _from_header(content: bytes) -> bytes:
+    """Without lines of comments, of which the last is the header if it has as many cells as the row below."""
+    while content.startswith(b"#"):
+        line, _, rest = content.partition(b"\n")
+        below = rest.partition(b"\n")[0]
+        separator = max(SEPARATORS, key=below.count)
+        if below.startswith(b"#") or line.count(separator) != below.count(separator):
+            content = rest
+        else:
+            return content.lstrip(b"# \t")
+    return content
 
 
 def _parsed(content: bytes, separator: str, most: int) -> tuple[pa.Table, int]:
@@ -105,4 +118,4 @@ def _without_index(rows: pa.Table) -> pa.Table:
         return rows
     if rows[""].to_pylist() == [str(number) for number in range(len(rows))]:
         return rows.drop_columns([""])
-    return rows.rename_columns([name or "unnamed" for name in rows.column_names])
+    return rows.rename_columns([name or UNNAMED for name in rows.column_names])

@@ -2,14 +2,24 @@
 
 from collections.abc import Sequence
 
+from folklore.harness.randomness import Order
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures import augmentation, consolidation, curvature, faults, outlier, remedies
+from folklore.harness.training.procedures import (
+    augmentation,
+    consolidation,
+    continuation,
+    curvature,
+    faults,
+    outlier,
+    remedies,
+)
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.procedures.batch_ramp import BatchRamp
 from folklore.harness.training.procedures.consolidation import Consolidation
+from folklore.harness.training.procedures.continuation import Continuation
 from folklore.harness.training.procedures.curvature import Curvature, require_classes
 from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
 from folklore.harness.training.procedures.epochs import Epochs
@@ -40,16 +50,19 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
     require_states(configuration)
 
 
-def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner) -> Procedure:
+def make_procedure(lanes: Sequence[Configuration], orders: Sequence[Order], dataset: Dataset, learner: Learner) -> Procedure:
     """What a pack of these lanes does."""
     training, network = lanes[0].training, learner.network
+    seeds = [order.seed for order in orders]
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
+    if any(continuation.is_asked_for(lane.training) for lane in lanes):
+        procedure = Continuation(procedure, [lane.training for lane in lanes], orders, learner)
     tasks = Tasks(procedure, lanes, seeds, dataset, learner) if lanes[0].workload.tasks > 1 else None
     procedure = tasks or procedure
     if training.batch_ramp:
         procedure = BatchRamp(procedure, training)
     if any(augmentation.is_asked_for(lane.training) for lane in lanes):
-        procedure = Augmentation(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
+        procedure = Augmentation(procedure, [lane.training for lane in lanes], orders, dataset, learner)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
     if network.sums:
@@ -57,13 +70,13 @@ def make_procedure(lanes: Sequence[Configuration], seeds: Sequence[int], dataset
     if tasks is not None and consolidation.is_asked_for(lanes):
         procedure = Consolidation(procedure, tasks, lanes, learner)
     if curvature.is_asked_for(training):
-        procedure = Curvature(procedure, training, seeds, learner)
+        procedure = Curvature(procedure, training, orders, learner)
     if any(schedule_named(lane.training.schedule).waits for lane in lanes):
         procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
     if any(outlier.is_asked_for(lane.training) for lane in lanes):
         procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
     if any(faults.is_asked_for(lane.training) for lane in lanes):
-        procedure = Faults(procedure, [lane.training for lane in lanes], seeds, dataset, learner)
+        procedure = Faults(procedure, [lane.training for lane in lanes], orders, dataset, learner)
     if any(remedies.is_asked_for(lane.training) for lane in lanes):
         procedure = Remedies(procedure, [lane.training for lane in lanes], learner)
     if lanes[0].measurement.token_rows:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from folklore.harness.errors import UserError
+from folklore.harness.randomness import Order
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.counted import Counted
 from folklore.harness.training.learner import Learner
@@ -43,9 +44,11 @@ class Augmentation(Wrapper):
     what they would see alone.
     """
 
-    def __init__(self, inner: Procedure, lanes: Sequence[Training], seeds: Sequence[int], dataset: Dataset, learner: Learner):
+    def __init__(
+        self, inner: Procedure, lanes: Sequence[Training], orders: Sequence[Order], dataset: Dataset, learner: Learner
+    ):
         super().__init__(inner)
-        self.drawn, self.sides = Counted(seeds, "augmentation", learner.clock), dataset.facts.features[-2:]
+        self.drawn, self.sides = Counted(orders, "augmentation", learner.clock), dataset.facts.features[-2:]
         self.black = float(dataset.arrays("train")[0].min())
         asked = [lane.shift_pixels * is_asked_for(lane) for lane in lanes]
         self.most, device = max(asked), learner.clock.device

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from folklore.harness.errors import UserError
-from folklore.harness.randomness import torch_generator
+from folklore.harness.randomness import Order, torch_generator
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.optimizers import optimizer_kind
@@ -43,12 +43,12 @@ def require_classes(configuration: Configuration, dataset: Dataset) -> None:
 class Curvature(Wrapper):
     """Estimates before the steps 0, `hessian_every`, and so on. Lanes of equal seed draw equal random numbers."""
 
-    def __init__(self, inner: Procedure, training: Training, seeds: Sequence[int], learner: Learner):
+    def __init__(self, inner: Procedure, training: Training, orders: Sequence[Order], learner: Learner):
         super().__init__(inner)
         assert isinstance(learner.optimizer, Sophia)
         self.network, self.optimizer, self.scaler = learner.network, learner.optimizer, learner.scaler
         self.every, self.size = training.hessian_every, training.micro_batch_size
-        self.seeds = tuple(seeds)
+        self.orders = tuple(orders)
 
     def before(self, step: int) -> None:
         super().before(step)
@@ -64,7 +64,7 @@ class Curvature(Wrapper):
     @torch.no_grad()
     def sampled(self, inputs: Tensor, targets: Tensor, step: int) -> Tensor:
         """Labels of the model's own distribution, in the place of the targets [K, B, ...]."""
-        uniform = torch.stack([self._uniform(seed, targets.shape[1:], step) for seed in self.seeds]).to(targets.device)
+        uniform = torch.stack([self._uniform(order.after(step), targets.shape[1:]) for order in self.orders]).to(targets.device)
         parts = zip(torch.split(inputs, self.size, dim=1), torch.split(uniform, self.size, dim=1), strict=True)
         return torch.cat([self._drawn(part, chances) for part, chances in parts], dim=1).view_as(targets).to(targets.dtype)
 
@@ -76,5 +76,5 @@ class Curvature(Wrapper):
         return labels.squeeze(-1).clamp_(max=bounds.shape[-1] - 1).view_as(uniform)
 
     @staticmethod
-    def _uniform(seed: int, shape: Sequence[int], step: int) -> Tensor:
-        return torch.rand(*shape, generator=torch_generator(seed, f"sampled labels:{step}"), dtype=torch.float64)
+    def _uniform(order: Order, shape: Sequence[int]) -> Tensor:
+        return torch.rand(*shape, generator=torch_generator(order.seed, f"sampled labels:{order.passed}"), dtype=torch.float64)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from folklore.harness.errors import UserError
-from folklore.harness.randomness import torch_generator
+from folklore.harness.randomness import Order, torch_generator
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.counted import Counted
 from folklore.harness.training.learner import Learner
@@ -31,10 +31,12 @@ def require_labels(configuration: Configuration, dataset: Dataset) -> None:
 class Faults(Wrapper):
     """Lanes without a fault are as they are alone. What is random depends on a lane's seed and the step."""
 
-    def __init__(self, inner: Procedure, lanes: Sequence[Training], seeds: Sequence[int], dataset: Dataset, learner: Learner):
+    def __init__(
+        self, inner: Procedure, lanes: Sequence[Training], orders: Sequence[Order], dataset: Dataset, learner: Learner
+    ):
         super().__init__(inner)
-        self.lanes, self.seeds, self.network, self.clock = lanes, tuple(seeds), learner.network, learner.clock
-        self.drawn, self.classes = Counted(seeds, "faulty labels", learner.clock), dataset.facts.classes
+        self.lanes, self.orders, self.network, self.clock = lanes, tuple(orders), learner.network, learner.clock
+        self.drawn, self.classes = Counted(orders, "faulty labels", learner.clock), dataset.facts.classes
         self.labels_K, self.gradient_K = (
             torch.tensor([lane.fault == kind for lane in lanes], device=learner.clock.device) for kind in ("labels", "gradient")
         )
@@ -69,8 +71,8 @@ class Faults(Wrapper):
     @torch.no_grad()
     def before(self, step: int) -> None:
         super().before(step)
-        for index, (lane, seed) in enumerate(zip(self.lanes, self.seeds, strict=True)):
+        for index, (lane, order) in enumerate(zip(self.lanes, self.orders, strict=True)):
             if lane.fault == "weights" and step == lane.faulty_steps.start:
                 weights_P = self.network.flat_KP[index]
-                noise_P = torch.randn(weights_P.shape, generator=torch_generator(seed, "faulty weights"))
+                noise_P = torch.randn(weights_P.shape, generator=torch_generator(order.seed, "faulty weights"))
                 weights_P.add_(noise_P.to(weights_P.device) * weights_P.square().mean().sqrt() * lane.fault_size)

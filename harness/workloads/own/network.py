@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 from torch.utils._pytree import tree_map
 
 from folklore.harness.errors import UserCodeError
-from folklore.harness.randomness import key
+from folklore.harness.randomness import Order, key
 from folklore.harness.spec import Workload
 from folklore.harness.workloads.base import EVALUATION_TARGETS
 from folklore.harness.workloads.data import DataFacts
@@ -217,7 +217,8 @@ class OwnNetwork(PackedNetwork):
         return UserCodeError(f"workload '{self.found.address}': {what}{way_out}")
 
     def _key(self, lane: int) -> int:
-        return key(self.seeds[lane], f"forward:{self.step}" + f":{self.part}" * (self.part > 0))
+        order = self.orders[lane] if self.orders else Order(self.seeds[lane])
+        return key(order.seed, f"forward:{order.passed + self.step}" + f":{self.part}" * (self.part > 0))
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:

@@ -12,7 +12,8 @@ from folklore.harness.external.roles import ReadingOptions
 RUNS = Path(__file__).parents[4] / "shared" / "runs"
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="the runs that others published are not beside the project")
 
-TWICE = 9
+# Nine in one folder; in another 'fake_log_from_seed0' repeats the first of the eight runs whose logs are all called 'stdout'.
+TWICE = 10
 SPEED_RUN = ReadingOptions({"arm": "record"}, ("track=track_3_optimization",))
 RECORDS = {
     8: "20260430_normuonh",

@@ -220,6 +220,14 @@ def test_what_rests_on_one_run_is_fragile_against_a_number_too() -> None:
     assert judged.fragile == ("open without the run that ended at 97.9",)
 
 
+def test_a_run_in_the_middle_is_left_out_too() -> None:
+    """Without the lowest or the highest the verdict stands; without one at the mean the spread is larger."""
+    frame = pd.DataFrame({"arm": "b", "seed": "", "task": "", "value": MIDDLE})
+    judged = judge_claim(runs_from(frame), read_claim("loss: b < 100"), Assumptions())
+    assert judged.verdict == "supported"
+    assert judged.fragile == ("open without the run that ended at 99",)
+
+
 def test_the_tries_of_tuned_arms_have_a_known_median() -> None:
     case = next(each for each in CASES if each.condition == "10 tries, uniform losses")
     counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 4, 0)

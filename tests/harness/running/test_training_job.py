@@ -159,7 +159,7 @@ def test_a_step_that_broke_leaves_no_checkpoint(made: TrainingJob, study: Study,
     work = made.open()
     work.advance(0.0)
     work.ledger.write_checkpoint(made.pack.key, work.training.state())
-    monkeypatch.setattr(work.training, "advance", lambda seconds: 1 / 0)
+    monkeypatch.setattr(work.training, "advance", lambda *until: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         work.advance(0.0)
     work.training.step = 7
@@ -174,14 +174,14 @@ def test_a_step_that_broke_leaves_no_checkpoint(made: TrainingJob, study: Study,
 def test_memory_that_ends_is_told_from_other_errors(
     made: TrainingJob, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def fail(seconds: float) -> None:
+    def fail(*until: float) -> None:
         raise error
 
     work = made.open()
     monkeypatch.setattr(work.training, "advance", fail)
     with pytest.raises(TooLargeError):
         work.advance(0.0)
-    monkeypatch.setattr(work.training, "advance", lambda seconds: torch.zeros(2) + torch.zeros(3))
+    monkeypatch.setattr(work.training, "advance", lambda *until: torch.zeros(2) + torch.zeros(3))
     with pytest.raises(RuntimeError):
         work.advance(0.0)
 

@@ -160,7 +160,8 @@ PINNED = json.loads("""{
     "final_fraction": 0.1, "step_drops": [0.5, 0.75], "step_factor": 0.1, "decay_fraction": 0.2, "ramp_start": 1e-06,
     "patience": 4, "batch_size": 8, "batch_ramp": [], "batch_ramp_factor": 4.0, "micro_batches": 1, "recompute_segments": 0,
     "outlier": "none", "outlier_fraction": 0.5, "dropout": 0.0, "augmentation": "none", "shift_pixels": 1, "sgd_from": 1.0,
-    "sgd_lr": 1.0, "outlier_size": 1000.0, "scaled_parameter": null, "scaled_lr": 1.0, "task_order":
+    "sgd_lr": 1.0, "starts_from": null, "start_fraction": 1.0, "start_state": "weights", "data_order": 0,
+    "outlier_size": 1000.0, "scaled_parameter": null, "scaled_lr": 1.0, "task_order":
     "sequence", "replay": 0.0, "consolidation": 0.0, "fisher_examples": 64, "later_lr": 1.0, "layer_lr_decay": 1.0, "fault":
     "none", "fault_fraction": 0.5, "fault_steps": 1, "fault_size": 100.0, "remedy": "none", "alarm": "oracle",
     "remedy_steps": 20, "sampling": "replacement", "steps": 300,

@@ -7,6 +7,7 @@ optimizer makes of one gradient, what probes see, and what follows it. The round
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, get_args
 
 import torch
@@ -18,6 +19,7 @@ from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULE
 from folklore.harness.training.agreement import MOMENT, OF_THE_LANE, UNITS, UPDATE
 from folklore.harness.training.hessian import TOLERANCE
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.starting import LaneState
 from folklore.harness.workloads.data import Dataset, load
 from folklore.harness.workloads.own.finding import find
 from tests.harness.helpers import markov
@@ -38,7 +40,15 @@ def lane(workload: Workload = MLP, seed: int = 0, measurement: Mapping[str, Any]
     """A trial of 12 steps on small batches if nothing else is asked for."""
     settings = Training.model_validate({"steps": 12, "batch_size": 6, "peak_lr": 2.0**-6, **training})
     looks = Measurement.model_validate({**FEW, **(measurement or {})})
-    return Lane(Configuration(workload=workload, training=settings, measurement=looks), seed)
+    start = None if settings.starts_from is None else _checkpoint(workload, seed, settings)
+    return Lane(Configuration(workload=workload, training=settings, measurement=looks), seed, start)
+
+
+@cache
+def _checkpoint(workload: Workload, seed: int, settings: Training) -> LaneState:
+    """Of a trial of a few steps by the same settings, that started from initialization."""
+    first = settings.model_dump(exclude={"starts_from", "start_fraction", "start_state"})
+    return trained(lane(workload, seed, **{**first, "steps": 7})).lane_state(0)
 
 
 def dataset_of(workload: Workload) -> Dataset:
@@ -389,6 +399,21 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for 
     "recomputation": Case(GPT, {"recompute_segments": 1, "micro_batches": 2}),
     "sophia in micro-batches": Case(GPT, {"optimizer": "sophia", "micro_batches": 2, "hessian_every": 4}),
 }
+OF_STARTS = {
+    "starts": Case(
+        shared={"dropout": 0.2},
+        own=(
+            {"starts_from": "one", "start_state": "optimizer"},
+            {"data_order": 2},
+            {"starts_from": "another", "start_fraction": 0.5, "data_order": 1},
+        ),
+    ),
+    "starts that are gone back to": Case(
+        shared={"starts_from": "one", "remedy_steps": 4},
+        own=({"fault": "weights", "remedy": "roll_back", "fault_fraction": 0.3}, {"start_state": "optimizer"}, {}),
+        stops=(2, 6),
+    ),
+}
 OF_MEASUREMENTS = {
     "token rows": Case(GPT, {"steps": 40, "batch_size": 8}, measurement={"token_rows": True, "probes": 6}, stops=(5, 25)),
     "gradient flow and dead units": Case(
@@ -403,7 +428,7 @@ OF_MEASUREMENTS = {
     "training and test examples": Case(measurement={"training_examples": 40, "test_examples": 30}),
 }
 CASES: dict[str, Case] = (
-    OF_MODELS | OF_WORKLOADS | OF_OPTIMIZERS | OF_SCHEDULES | OF_PRECISIONS | OF_PROCEDURES | OF_MEASUREMENTS
+    OF_MODELS | OF_WORKLOADS | OF_OPTIMIZERS | OF_SCHEDULES | OF_PRECISIONS | OF_PROCEDURES | OF_STARTS | OF_MEASUREMENTS
 )
 # An own module is not known to be safe to capture, no compiler follows what is computed again, and torch looks at the numbers
 # that it makes one-hot on a CPU, where nothing is captured.

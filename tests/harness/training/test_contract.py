@@ -26,6 +26,7 @@ from tests.harness.training.contract import (
     OF_MEASUREMENTS,
     OF_MODELS,
     OF_PROCEDURES,
+    OF_STARTS,
     Case,
     assert_interrupted_is_whole,
     assert_parts_agree,
@@ -37,7 +38,9 @@ from tests.harness.training.contract import (
 from tests.harness.training.plain_steps import compared_at_every_step
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-COMPILED = {name: case for name, case in OF_PROCEDURES.items() if name in CAPTURED and case.workload.model == "mlp"}
+COMPILED = {
+    name: case for name, case in (OF_PROCEDURES | OF_STARTS).items() if name in CAPTURED and case.workload.model == "mlp"
+}
 
 
 PACKS: dict[int, Pack] = {}

@@ -71,6 +71,10 @@ TRAINING: dict[str, Change] = {
     "layer_lr_decay": ({"workload": TASKS}, 0.5),
     "scaled_parameter": ({"scaled_lr": 0.5}, "embedding*"),
     "scaled_lr": ({"scaled_parameter": "embedding*"}, 0.5),
+    "starts_from": ({}, "first"),
+    "start_fraction": ({"starts_from": "first"}, 0.5),
+    "start_state": ({"starts_from": "first"}, "optimizer"),
+    "data_order": ({}, 1),
 }
 WORKLOAD: dict[str, Change] = {
     "base_heads": ({"parametrization": "mup"}, 1),
@@ -82,7 +86,7 @@ WORKLOAD: dict[str, Change] = {
 CHANGING = {
     "ramp", "warmup_fraction", "second_moment_start", "bias_correction", "nesterov", "weight_decay", "clip_norm", "dropout",
     "augmentation", "shift_pixels", "sgd_from", "scaled_lr", "fault",
-    "consolidation", "later_lr", "layer_lr_decay", "feature_scale", "scale_growth_interval",
+    "consolidation", "later_lr", "layer_lr_decay", "feature_scale", "scale_growth_interval", "start_state",
 }  # fmt: skip
 
 

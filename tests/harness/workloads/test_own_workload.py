@@ -631,3 +631,20 @@ def test_who_follows_the_advice_gets_on(case: str, study: Study, write: Callable
     refused(message, "--workload", "my_module:workload")
     write(fixed)
     assert varied(study).judgements
+
+
+def test_arms_that_start_from_others_do_so_under_the_names_that_these_have(study: Study, write: Callable[..., None]) -> None:
+    """And are lost with them."""
+    write()
+    dump = study.model_dump()["arms"]
+    fine = {"label": "on", "settings": {"starts_from": "none", "data_order": 1}}
+    zero = {"label": "zero", "settings": {"zero_readout": True}}
+    after = {"label": "after zero", "settings": {"starts_from": "zero", "data_order": 1}}
+    other = varied(changed(study, arms={**dump, "fine": fine, "zero": zero, "after": after}))
+    assert list(other.arms) == ["none", "half", "fine"]
+    assert any("'after' (it starts from arm 'zero', which is not trained)" in each for each in other.departures)
+    starts = [trial.start for trial in make_plan(other, "smoke", "cpu", "data").trials if trial.arm == "fine"]
+    assert all(start is not None and start.step == 5 for start in starts)
+    named = {name: {**each, "settings": {**each["settings"], "model": "gpt"}} for name, each in {**dump, "fine": fine}.items()}
+    renamed = varied(changed(study, arms=named))
+    assert renamed.arms["recipe_of_fine"].settings["starts_from"] == "recipe_of_none"
