@@ -80,11 +80,17 @@ def test_a_verdict_that_one_run_makes_is_fragile(tmp_path: Path) -> None:
 
 
 def test_more_claims_ask_for_more(tmp_path: Path) -> None:
-    """Benjamini and Hochberg: of twenty claims about nothing one at p = 0.03 is not firm."""
-    frame = finals({f"m{index}": 2.0 for index in range(21)}, 10, noise=0.1, seed=3).drop(columns="seed")
-    found = judged(frame, tmp_path, compare="m0", better="lower").claims
-    assert len(found) == 20
-    assert not any(each.firm for each in found)
+    """Benjamini and Hochberg: p = 0.02 is firm alone, and not beside nineteen claims about nothing."""
+    frame = finals({f"m{index}": 2.0 for index in range(21)}, 300, seed=3).drop(columns="seed")
+    base, other = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in ("m0", "m1"))
+    seen = scipy.stats.ttest_ind(other, base, equal_var=False)
+    error = (other.mean() - base.mean()) / seen.statistic
+    shift = base.mean() - other.mean() - error * scipy.stats.t.ppf(0.99, seen.df)
+    frame["loss"] += shift * (frame["arm"] == "m1")
+    many = {each.claim.arm: each for each in judged(frame, tmp_path, compare="m0", better="lower").claims}
+    alone = only(frame, tmp_path, "loss: m1 < m0")
+    assert many["m1"].p == pytest.approx(alone.p) == pytest.approx(0.02)
+    assert (alone.verdict, alone.firm, many["m1"].firm) == ("supported", True, False)
 
 
 def test_diverged_runs_are_outcomes(tmp_path: Path) -> None:
