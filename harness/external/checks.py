@@ -224,9 +224,7 @@ def _alike(runs: Runs, factors: Sequence[str], arms: Sequence[str]) -> Iterator[
             twins = [names for names in twins if {*names} & {*arms}]
         if twins:
             shown = tuple(" = ".join(names) for names in twins[:5])
-            yield Problem(
-                f"{what} whose runs are identical", sum(map(len, twins)), "a comparison of them means nothing", shown, True
-            )
+            yield Problem(f"{what} whose runs are identical", sum(map(len, twins)), "a comparison of them means nothing", shown)
 
 
 def _diverged(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:

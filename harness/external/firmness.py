@@ -26,6 +26,8 @@ def why_fragile(
     """Every other reasonable reading of the same runs under which the verdict would be another."""
     if judged.verdict not in DECIDED:
         return
+    if any(np.array_equal(np.sort(each.arm.values), np.sort(each.other.values)) for each in given):
+        yield "both arms hold the same runs"
     told = [f"{verdict} {name}" for name, verdict in _other_readings(claim, given, how, shared) if verdict != judged.verdict]
     yield from told[:MOST_TOLD]
     if len(told) > MOST_TOLD:

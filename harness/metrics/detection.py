@@ -118,7 +118,7 @@ class AlarmLead(_Detection):
     """Steps from the first alarm of the last 50 steps before an explosion to the explosion; mean of the runs with one."""
 
     kind: Literal["alarm_lead"] = "alarm_lead"
-    where: Literal["before_explosion"] = "before_explosion"
+    where: Literal["before_explosion"] = Field(default="before_explosion", description="where an alarm has a lead")
 
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "steps"

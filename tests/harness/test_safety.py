@@ -143,10 +143,12 @@ def test_nothing_is_written_outside_a_store(tmp_path: Path, name: str) -> None:
 
 def test_every_import_is_declared() -> None:
     """What is imported and only comes along with something else would go away with it."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["runs"], *extras["mcp"], *extras["compat"]]
     names = {canonicalize_name(Requirement(line).name) for line in declared}
-    # pydantic is nothing without its core, which it pins.
-    modules = {"yaml": "pyyaml", "sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic"}
+    # pydantic is nothing without its core, mcp without its types, which they pin.
+    modules = {"yaml": "pyyaml", "sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic", "mcp_types": "mcp"}
     ours = {"folklore", "tests"}
     from tests.harness.test_imports import imported, sources
 

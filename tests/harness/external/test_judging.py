@@ -253,3 +253,9 @@ def test_arms_and_seeds_stand_in_names(name: str, tmp_path: Path) -> None:
     for sources in ([str(tmp_path / "runs")], sorted(map(str, (tmp_path / "runs").iterdir()))):
         (found,) = judge_sources(sources, JudgeOptions(("loss: muon < adam by 5%",))).claims
         assert (found.verdict, found.parts[0].method, found.parts[0].runs) == ("supported", "paired by seed", (4, 4))
+
+
+def test_equal_runs_are_no_proof_of_equal_arms(tmp_path: Path) -> None:
+    frame = finals({"a": 2.0}, 5)
+    found = only(pd.concat([frame, frame.assign(arm="b"), finals({"c": 1.8}, 5)]), tmp_path, "loss: a = b within 1%")
+    assert (found.verdict, found.firm) == ("supported", False)
