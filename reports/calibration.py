@@ -1,6 +1,7 @@
 """The page that says how often the judge is right, from evidence/calibration.json."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -11,6 +12,8 @@ from folklore.harness.storing import evidence
 LEAST_COVERAGE, MOST_COVERAGE, MOST_FALSE = 0.93, 0.97, 0.05
 # Rates of false verdicts that may have been counted, and the verdict each is of.
 WRONGS = {"false_supported": "supported", "false_partly": "partly", "false_refuted": "refuted"}
+# Rates of judged runs that have a goal.
+OF_RUNS = ("false_supported", "false_refuted", "firm_false", "coverage")
 # Of the worlds that miss a goal, how many the first screen names.
 WORST_SHOWN = 2
 
@@ -21,6 +24,23 @@ def rows() -> list[dict[str, Any]]:
     """As they were counted; none where that was never done."""
     path = evidence.FOLDER / "calibration.json"
     return list(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
+
+
+def runs_elsewhere() -> list[dict[str, Any]]:
+    """Of `folklore judge`, a row for each test and condition; none where that was never done. off: what misses its goal beyond
+    the chance of counting this many worlds."""
+    path = evidence.FOLDER / "judged_runs_calibration.json"
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [{**row, "off": [name for name in OF_RUNS if _misses(row, name)]} for row in found]
+
+
+def _misses(row: Row, name: str) -> bool:
+    """Three standard errors of a share that is as large as it may be."""
+    goal, value = row["level"] if name == "coverage" else row["most"], row[name]
+    if goal is None or value is None:
+        return False
+    chance = 3 * math.sqrt(goal * (1 - goal) / row["worlds"])
+    return bool(value < goal - chance if name == "coverage" else value > goal + chance)
 
 
 def methods() -> list[dict[str, Any]]:
@@ -46,7 +66,7 @@ def _compared(name: str, group: Sequence[Row]) -> dict[str, Any]:
     return {"name": name, "cells": cells}
 
 
-def content(found: Sequence[Row], compared: Sequence[Row] = ()) -> dict[str, Any]:
+def content(found: Sequence[Row], compared: Sequence[Row] = (), elsewhere: Sequence[Row] = ()) -> dict[str, Any]:
     """What the page's template is given."""
     ordered = sorted(found, key=lambda row: row["observable"])
     kinds = [_kind(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
@@ -56,6 +76,7 @@ def content(found: Sequence[Row], compared: Sequence[Row] = ()) -> dict[str, Any
     return {
         "kinds": kinds,
         "compared": compared,
+        "elsewhere": elsewhere,
         "wrongs": wrongs,
         "mean_coverage": sum(covered) / len(covered) if covered else None,
         "rates_of": [_rate_of(name, found) for name in wrongs],

@@ -264,6 +264,17 @@ def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
     print_table(columns, lines)
 
 
+def print_calibration_of_runs(rows: Sequence[dict[str, Any]]) -> None:
+    """A line for each test and condition."""
+    rates = ("false_supported", "false_refuted", "most", "firm_false", "coverage", "power", "told")
+    columns = [Column("test"), Column("runs"), *(Column(name.replace("_", " "), number=True) for name in rates)]
+    lines = [
+        Row((row["test"], row["condition"], *("–" if row[name] is None else f"{row[name]:.1%}" for name in rates)))
+        for row in rows
+    ]
+    print_table(columns, lines)
+
+
 def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
     """readable: names of studies as people read them, where they have other ones."""
     if as_json:

@@ -8,7 +8,15 @@ import typer
 
 from folklore.harness.cli import choices
 from folklore.harness.cli.base import AsJson, OwnWorkload, command
-from folklore.harness.cli.output import counting, json_lines, out, print_calibration, print_json, print_picks
+from folklore.harness.cli.output import (
+    counting,
+    json_lines,
+    out,
+    print_calibration,
+    print_calibration_of_runs,
+    print_json,
+    print_picks,
+)
 from folklore.harness.errors import UserError, invalid, unknown
 
 if TYPE_CHECKING:
@@ -19,32 +27,43 @@ if TYPE_CHECKING:
     "calibrate",
     "folklore calibrate --worlds 50 --only gap   # one kind, quickly",
     "folklore calibrate --output reports/evidence/calibration.json   # all of it: half an hour on 2 cores",
+    "folklore calibrate --runs --worlds 2000 --output reports/evidence/judged_runs_calibration.json   # of `folklore judge`",
 )
 def calibrate(
     worlds: Annotated[int, typer.Option("--worlds", help="for each kind, condition, number of seeds and effect")] = 300,
     only: Annotated[list[str] | None, typer.Option("--only", help="kinds of observation; default: all")] = None,
     seed: Annotated[int, typer.Option("--seed", help="of the worlds")] = 0,
     methods: Annotated[bool, typer.Option("--methods", help="compare other methods for intervals, too; slow")] = False,
+    runs: Annotated[bool, typer.Option("--runs", help="the tests of `folklore judge` instead, on simulated runs")] = False,
     output: Annotated[str | None, typer.Option("--output", help="a .json file for the results")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
     from folklore.harness.calibration import BY_NAME
     from folklore.harness.calibration import calibrate as draw
+    from folklore.harness.external import calibrating
+    from folklore.harness.machine.description import available_cores
 
+    kinds = calibrating.tests() if runs else tuple(BY_NAME)
     for name in only or ():
-        if name not in BY_NAME:
-            raise unknown("kind of observation", name, BY_NAME)
+        if name not in kinds:
+            raise unknown("test" if runs else "kind of observation", name, kinds)
+    if runs and methods:
+        raise UserError("--runs: compares no other methods; leave out --methods")
     if output is not None and not Path(output).absolute().parent.is_dir():
         raise UserError(f"--output {output}: its folder is not there")
     with counting("worlds") as progress:
-        rows = draw(choices.count("--worlds", worlds) or 1, seed, only or (), compare=methods, progress=progress)
+        count = choices.count("--worlds", worlds) or 1
+        if runs:
+            rows = calibrating.rows(count, seed, only or (), available_cores(), progress)
+        else:
+            rows = draw(count, seed, only or (), compare=methods, progress=progress)
     if output is not None:
         Path(output).write_text(json_lines(rows), encoding="utf-8")
     if as_json:
         print_json(rows)
     else:
-        print_calibration(rows)
+        (print_calibration_of_runs if runs else print_calibration)(rows)
 
 
 @command(
