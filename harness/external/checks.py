@@ -28,6 +28,8 @@ UNIT_JUMP, STEADY = 30.0, 3.0
 OFF_POWER = 0.06
 # Runs that stop before this share of where most runs of their arm stop did not finish.
 FINISHED, MOST_OF_ARM = 0.95, 0.6
+# Of von Neumann's ratio: 20 independent rows lie below it twice in 100,000 tables.
+ALIKE = 0.5
 # Arms whose ends differ by no more than this factor train equally long.
 EQUAL_LENGTH = 1.002
 # Curves whose second differences are this many times smaller than another arm's were smoothed.
@@ -319,6 +321,28 @@ def _roughness(values: np.ndarray) -> float:
     return float(np.median(np.abs(np.diff(later, 2))) / max(float(np.median(np.abs(later))), 1e-300)) if len(later) > 4 else 0.0
 
 
+def _in_sequence(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    """Arms whose rows follow each other like the steps of a curve, though no column says so: neighbours are alike, and the rows
+    are not just sorted by value."""
+    frame = runs.frame
+    if frame["step"].notna().any() or frame["seed"].notna().any():
+        return
+    groups = frame.groupby(["arm", "task", *factors], sort=False, dropna=False)["value"]
+    found = list(dict.fromkeys(str(key[0]) for key, part in groups if _is_curve(part.to_numpy(float))))
+    if found:
+        consequence = "if they are steps of one run, name their column with --step, or give the last row alone"
+        yield Problem("arms whose rows look like steps of a run", len(found), consequence, tuple(found[:5]), True)
+
+
+def _is_curve(values: np.ndarray) -> bool:
+    """By von Neumann's ratio (1941), near 2 for independent rows and near 0 for a smooth curve."""
+    finite = values[np.isfinite(values)]
+    changes = np.diff(finite)
+    if len(finite) < LEAST_SMOOTHED or np.all(changes >= 0) or np.all(changes <= 0):
+        return False
+    return bool(np.mean(changes**2) < ALIKE * np.var(finite))
+
+
 def _direction(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     if runs.better is None:
         consequence = "< and > in a claim say it; diverged runs are counted by it (--minimize, --maximize)"
@@ -327,4 +351,5 @@ def _direction(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
 
 LOOKS: tuple[Callable[[Runs, Sequence[str]], Iterator[Problem]], ...] = (
     _diverged, _lengths, _single, _selected, _settings, _smoothed, _direction,
+    _in_sequence,
 )  # fmt: skip

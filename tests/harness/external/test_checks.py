@@ -143,3 +143,12 @@ def test_what_is_doubtful_is_never_firm(tmp_path: Path) -> None:
         (found,) = judged(plant(sound()), tmp_path, "loss: b < a").claims
         assert found.verdict == "supported"
         assert not found.firm
+
+
+def test_rows_that_follow_each_other_are_no_runs(tmp_path: Path) -> None:
+    """A curve without its steps would count as fifty runs; a table in any order, or sorted by its values, is no curve."""
+    curve = curves({"a": 2.0, "b": 1.9}, 1, STEPS)[["arm", "loss"]]
+    assert problems(curve, tmp_path)["arms whose rows look like steps of a run"].count == 2
+    runs = finals({"a": 2.0, "b": 1.9}, 50)[["arm", "loss"]]
+    for sound_ones in (runs, runs.sort_values("loss")):
+        assert "arms whose rows look like steps of a run" not in problems(sound_ones, tmp_path)
