@@ -1,8 +1,9 @@
 """Claims over a size: does the difference of two arms change with parameters, tokens or batch?"""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from folklore.harness.errors import UserError
@@ -14,7 +15,10 @@ from folklore.harness.external.runs import Runs
 from folklore.harness.external.samples import pairs, read_values
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.pooling import heterogeneity, trend
+from folklore.harness.statistics.powers import powers
 from folklore.harness.statistics.two_samples import pooled_spread
+
+LEAST_SIZES = 3
 
 
 def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
@@ -36,9 +40,24 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
     judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
     judged = replace(judged, fragile=(*judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
     of_name = {name: size for size, name in named.items()}
-    return replace(
-        judged, claim=claim, notes=(*judged.notes, *_trend_notes(parts, [of_name[each.name] for each in parts], claim))
-    )
+    trends = _trend_notes(parts, [of_name[each.name] for each in parts], claim)
+    return replace(judged, claim=claim, notes=(*judged.notes, *trends, *_power_notes(parts, of_name, claim)))
+
+
+def _power_notes(parts: Sequence[Part], size_of: Mapping[str, float], claim: RunClaim) -> Iterator[str]:
+    """Whether one power of the size fits both arms; of positive values at three sizes or more."""
+    if len(parts) < LEAST_SIZES or any(np.min(values) <= 0 for part in parts for values in part.samples):
+        return
+    rows = [(size_of[part.name], value, 1 - side) for part in parts for side in (0, 1) for value in part.samples[side]]
+    x, y, is_arm = (np.array(column, float) for column in zip(*rows, strict=True))
+    found = powers(x, y, is_arm)
+    if found.p <= ALPHA:
+        own = " and ".join(f"{each:.3g}" for each in found.exponents)
+        yield f"the arms have exponents of their own in {claim.factor} ({own}; p = {found.p:.2g} against a shared one)"
+    else:
+        ratio = f"{found.ratio:.4g} times ({found.low:.4g} to {found.high:.4g})"
+        told = f"one exponent ({found.shared:.3g}) fits both arms (p = {found.p:.2g})"
+        yield f"{told}; under it '{claim.arm}' is {ratio} '{claim.other}'"
 
 
 def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim) -> Iterator[str]:
