@@ -13,8 +13,8 @@ from folklore.harness.statistics.intervals import Numbers
 class Powers:
     """What two arms' power laws have in common.
 
-    exponents: of the arm and of the other, each fitted alone; p: against a shared one, by the F test; shared: the exponent if it
-    is; ratio, low, high: of the arm's factor to the other's, under it.
+    exponents: of the arm and of the other, each fitted alone; p: against a shared one, by the F test; shared: that one; ratio,
+    low, high: of the arm's factor to the other's, under it.
     """
 
     exponents: tuple[float, float]
