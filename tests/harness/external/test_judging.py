@@ -229,7 +229,7 @@ def test_wide_tables(tmp_path: Path) -> None:
 
 
 def test_a_hundred_thousand_rows(tmp_path: Path) -> None:
-    """That they are judged at all, with every check; how fast is measured in tests/benchmarks."""
+    """That they are judged at all, with every check; it takes about three seconds."""
     frame = curves({f"arm{index}": 2.0 + 0.01 * index for index in range(10)}, 20, range(1, 501))
     found = judged(frame, tmp_path, "loss: arm0 < arm9 by 1%")
     assert found.claims[0].verdict == "supported"

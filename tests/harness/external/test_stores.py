@@ -279,6 +279,7 @@ tune.Tuner(train, param_space=space, run_config=tune.RunConfig(storage_path={str
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
         if list(tmp_path.rglob("result.json")):
             break
+    assert list(tmp_path.rglob("result.json")), done.stderr[-2000:]
     table = read(str(tmp_path))
     frame = table.frame.sort_values(["config/lr", "training_iteration"])
     assert frame["loss"].tolist() == [1, 2, 3, 2, 4, 6], done.stderr[-2000:]
