@@ -23,13 +23,9 @@ from folklore.harness.errors import UserError, one_line
 from folklore.harness.machine.description import Device, available_memory_bytes, local_device
 from folklore.harness.machine.repository import SHIPPED, running_sources
 
-# Before ray is imported: no phoning home, no logger files, no change of directory, results handled as they come.
+# Before ray is imported: no phoning home.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-os.environ.setdefault("RAY_CHDIR_TO_TRIAL_DIR", "0")
-os.environ.setdefault("TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 
 CONNECT_SECONDS = 5.0
 # While Ray is shut down it takes SIGTERM's handler away; after so long it is back.

@@ -25,6 +25,15 @@ from folklore.harness.running.jobs import Job, JobQueue, Listener, Progress, Wor
 
 # A pack is tried this often again after its first failure.
 RETRIES = 2
+# While a run lasts, and not for the Ray Tune of whoever called it: no logger files, no change of directory, no output, no
+# state that Ray writes again and again, for the ledger makes it needless.
+SWITCHES = {
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",
+    "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
+}
 # How long a worker trains between two reports: each takes time from the driver and makes the worker wait for it.
 REPORT_SECONDS = 2.0
 
@@ -177,12 +186,11 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
     Raises UnwritableError where the store takes nothing any more, and RunFailedError where a user's code raises.
     """
     resources = connection.resources
-    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more. And it
-    # writes a state of its own again and again, which the ledger makes needless.
-    switches = {"TUNE_MAX_PENDING_TRIALS_PG": str(resources.workers + 1), "TUNE_GLOBAL_CHECKPOINT_S": "1e9"}
+    # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
+    waiting = {"TUNE_MAX_PENDING_TRIALS_PG": str(resources.workers + 1)}
     connection.wait()
     halt = Halt()
-    with switched(switches), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
+    with switched(SWITCHES | waiting), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
         tuner = Tuner(
             tune.with_resources(PackTrainable, resources.per_pack),
             tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),

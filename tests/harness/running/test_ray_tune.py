@@ -33,7 +33,7 @@ class ScriptedJob:
     def open(self) -> "ScriptedWork":
         path = Path(self.folder) / self.name
         with path.open("a") as file:
-            file.write("opened\n")
+            file.write(f"opened in {os.getcwd()}\n")
         if len(path.read_text().splitlines()) <= self.failures:
             if self.kill:
                 os._exit(1)
@@ -148,9 +148,15 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
         "halved wide2": "memory did not hold a pack (scripted failure of wide2)",
         "one": "scripted failure of one",
     }
-    opened = {name: len((tmp_path / name).read_text().splitlines()) for name in jobs}
-    assert opened == {"good": 1, "flaky": 2, "killed": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1}
+    opened = {name: (tmp_path / name).read_text().splitlines() for name in jobs}
+    assert {name: len(lines) for name, lines in opened.items()} == {"good": 1, "flaky": 2, "killed": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1}
     assert heard.shares["good"] == [0.5, 1.0]
+    places = {line for lines in opened.values() for line in lines}
+    assert places == {f"opened in {os.getcwd()}"}, "relative paths of a user's code hold in workers"
+
+
+def test_a_callers_own_ray_tune_is_left_as_it_is() -> None:
+    assert not ray_tune.SWITCHES.keys() & os.environ.keys()
 
 
 def test_packs_are_tried_twice_again() -> None:
