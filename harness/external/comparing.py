@@ -19,6 +19,7 @@ from folklore.harness.statistics.two_samples import (
     Spread,
     against,
     difference,
+    pooled_spread,
     relative_difference,
 )
 
@@ -26,11 +27,13 @@ from folklore.harness.statistics.two_samples import (
 @dataclass(frozen=True)
 class Assumptions:
     """How samples are compared. paired: None: if the arms share seeds. deviation: between runs, known from elsewhere.
-    step_worth: what a further step takes off the metric, for arms that end at different steps."""
+    step_worth: what a further step takes off the metric, for arms that end at different steps. one_spread: unpaired arms vary
+    alike."""
 
     paired: bool | None = None
     deviation: float | None = None
     step_worth: float | None = None
+    one_spread: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ def _effect(
         if shared is None:
             raise NoSpreadError
         spread, method = shared, f"a single run; standard deviation of all arms ({shared.freedom:g} degrees of freedom)"
+    elif not pair.paired and how.one_spread:
+        spread, method = pooled_spread([x, y]), "independent runs (Student)"
     compare = relative_difference if relative else difference
     return compare(x, y, pair.paired and spread is None, spread, level), method
 

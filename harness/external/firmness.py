@@ -74,13 +74,16 @@ def _run(side: Sample, index: int) -> str:
 def _other_readings(
     claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None
 ) -> Iterator[tuple[str, str]]:
-    def verdict(other: Sequence[Pair]) -> str:
-        return judge_pairs(claim, other, how, shared, question_of(claim, given)).verdict
+    def verdict(other: Sequence[Pair], assuming: Assumptions = how) -> str:
+        return judge_pairs(claim, other, assuming, shared, question_of(claim, given)).verdict
 
     if any(each.arm.diverged.any() or each.other.diverged.any() for each in given):
         finished = [each.finished() for each in given]
         if all(len(each.arm) and len(each.other) for each in finished):
             yield "without the runs that diverged", verdict(finished)
+    if any(not each.paired and len(each.arm) != len(each.other) for each in given):
+        # Welch's interval is too short if the small arm shows less spread than it has, as skewed values often do.
+        yield "if both arms vary alike", verdict(given, replace(how, one_spread=True))
     effects = [
         each.effect
         for each in (compared(claim, pair, how, shared, claim.question, len(given) == 1) for pair in given)

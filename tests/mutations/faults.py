@@ -935,6 +935,13 @@ RUNS_FROM_ELSEWHERE = (
         ELSEWHERE + "test_judging.py::test_one_run_is_never_firm",
     ),
     Fault(
+        "a small arm's own spread is enough",
+        "harness/external/firmness.py",
+        "replace(how, one_spread=True)",
+        "how",
+        ELSEWHERE + "test_judging.py::test_a_small_arm_that_shows_little_spread_is_fragile",
+    ),
+    Fault(
         "the gate takes damage for a gift",
         "harness/external/gate.py",
         'worse = 1 if claim.comparison == "<=" else -1',

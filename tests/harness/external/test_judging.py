@@ -79,6 +79,17 @@ def test_a_verdict_that_one_run_makes_is_fragile(tmp_path: Path) -> None:
     assert only(finals({"a": 2.0, "b": 1.8}, 6), tmp_path, "loss: b < a by 5%").firm
 
 
+def test_a_small_arm_that_shows_little_spread_is_fragile(tmp_path: Path) -> None:
+    """Three runs that lie close together, as of skewed losses they often do, against many that do not."""
+    few, many = [1.30, 1.32, 1.34], 2.0 + 0.6 * np.array([-1, -1, -1, -1, -1, -1, -0.5, -0.5, 0, 0.5, 3, 4])
+    frame = pd.DataFrame({"arm": ["b"] * len(few) + ["a"] * len(many), "loss": [*few, *many]})
+    found = only(frame, tmp_path, "loss: b < a")
+    assert found.p == pytest.approx(scipy.stats.ttest_ind(few, many, equal_var=False).pvalue, rel=1e-9)
+    assert found.verdict == "supported"
+    assert scipy.stats.ttest_ind(few, many).pvalue > 0.05
+    assert "open if both arms vary alike" in found.fragile
+
+
 def test_more_claims_ask_for_more(tmp_path: Path) -> None:
     """Benjamini and Hochberg: p = 0.02 is firm alone, and not beside nineteen claims about nothing."""
     frame = finals({f"m{index}": 2.0 for index in range(21)}, 300, seed=3).drop(columns="seed")
