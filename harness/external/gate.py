@@ -23,6 +23,7 @@ from folklore.harness.external.runs import Runs, runs_of
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.intervals import Observation
+from folklore.harness.statistics.two_samples import Effect
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 DAMAGE, DRIFT, TOO_GOOD, FINE, OPEN = "damage", "drift", "too good", "fine", "open"
@@ -67,7 +68,9 @@ def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOp
     sign = "<=" if better == "lower" else ">="
     claim = replace(read_claim(f"'{runs.metric}': {CANDIDATE} {sign} {BASELINE} within {margin}"), metric=runs.metric)
     judged = judge_claim(runs, claim, options.how)
-    return Gate(_outcome(judged, claim), JudgedRuns((runs,), tuple(corrected([judged]))), *_rates(judged, claim))
+    effect = _effect(judged)
+    told = rates(effect, claim.size) if effect is not None and effect.error and claim.size is not None else (None, None)
+    return Gate(_outcome(judged, claim), JudgedRuns((runs,), tuple(corrected([judged]))), *told)
 
 
 def _side(sources: Sequence[str], arm: str, options: JudgeOptions) -> Runs:
@@ -87,7 +90,7 @@ def _joined(sides: Sequence[Runs]) -> Runs:
     return replace(first, frame=frame, sources=sources, formats=formats, problems=problems)
 
 
-def _effect(judged: Judged) -> Observation | None:
+def _effect(judged: Judged) -> Effect | None:
     return judged.parts[0].effect if len(judged.parts) == 1 else None
 
 
@@ -110,15 +113,16 @@ def _surely_beyond(effect: Observation, edge: float, side: int, alpha: float) ->
     return effect.p_inside(*region) / 2 <= alpha
 
 
-def _rates(judged: Judged, claim: RunClaim) -> tuple[float | None, float | None]:
-    """Of calling an unchanged candidate damaged, and one that is worse by twice the margin: noncentral t."""
-    effect = _effect(judged)
-    if effect is None or not effect.spread or claim.size is None:
-        return None, None
-    error = effect.spread / math.sqrt(effect.seeds)
-    freedom = min(getattr(effect, "freedom", math.inf), 1e6)
+def rates(effect: Effect, margin: float) -> tuple[float, float]:
+    """Of calling an unchanged candidate damaged, and one that is worse by twice the margin: noncentral t.
+
+    The shift over an estimated error is too large on average; Hedges' factor (1981) makes up for that.
+    """
+    freedom = min(effect.freedom, 1e6)
     critical = scipy.stats.t.ppf(1 - ALPHA, freedom)
-    return tuple(float(scipy.stats.nct.sf(critical, freedom, shift * claim.size / error)) for shift in (-1, 1))  # type: ignore[return-value]
+    hedges = scipy.special.poch((freedom - 1) / 2, 0.5) / math.sqrt(freedom / 2)
+    shift = hedges * margin / effect.error
+    return float(scipy.stats.nct.sf(critical, freedom, -shift)), float(scipy.stats.nct.sf(critical, freedom, shift))
 
 
 def baseline_text(runs: Runs) -> str:

@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folklore.harness.external.gate import Gate, baseline_text, gate
+from folklore.harness.external.gate import Gate, baseline_text, gate, rates
 from folklore.harness.external.judging import JudgeOptions
 from folklore.harness.external.roles import ReadingOptions
 from folklore.harness.external.runs import runs_of
+from folklore.harness.statistics.two_samples import difference
 from tests.command_line import folklore_here
 from tests.harness.external.planted import finals
 
-RUNS, CANDIDATES = 8, 150
+RUNS, CANDIDATES, WORLDS = 8, 150, 3000
 
 
 def passed(folder: Path, mean: float, seed: int = 1, margin: str = "1%") -> Gate:
@@ -44,6 +45,18 @@ def test_false_alarms_are_as_it_says(tmp_path: Path) -> None:
     expected = float(np.mean(said))  # type: ignore[arg-type]
     error = np.sqrt(expected * (1 - expected) / CANDIDATES)
     assert abs(damaged / CANDIDATES - expected) < 4 * error
+
+
+@pytest.mark.parametrize(("candidates", "kept"), [(3, 5), (5, 20)])
+def test_damage_is_caught_as_often_as_it_says(candidates: int, kept: int) -> None:
+    """With few runs the error is often underestimated, and a shift of so many errors overestimated."""
+    generator, said, caught = np.random.default_rng(0), [], []
+    for _ in range(WORLDS):
+        effect = difference(generator.normal(2.0, 1.0, candidates), generator.standard_normal(kept), level=0.9)
+        said.append(rates(effect, 1.0)[1])
+        caught.append(effect.low > 1.0)
+    error = 0.5 / np.sqrt(WORLDS)
+    assert np.mean(said) == pytest.approx(np.mean(caught), abs=0.02 + 3 * error), "2 points of approximation, and chance"
 
 
 def test_a_baseline_is_read_back(tmp_path: Path) -> None:
