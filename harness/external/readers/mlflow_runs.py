@@ -29,7 +29,13 @@ LARGEST_FLOAT = 1.7976931348623157e308
 OF_MACHINE = "system/"
 EXPERIMENT_FILE = "meta.yaml"
 # No word to its makers, folders as they were written before databases, and no minutes of trying a server again.
-SETTINGS = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1"}
+# A busy server may take longer than 20 seconds, our limit elsewhere, for a page of 25,000 values.
+SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ALLOW_FILE_STORE": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "120",
+}
 # Asked at once.
 REQUESTS = 8
 # Experiments, or runs, of one answer: no server gives more than 50,000.
