@@ -416,6 +416,17 @@ class Study(Spec):
         return self
 
     @model_validator(mode="after")
+    def _gives_no_arm_fewer_seeds(self) -> Self:
+        for name in self.scales if not self.changes else ():  # a run may ask for more seeds than an arm's own
+            for arm, count in (self.scale(name).arm_seeds or {}).items():
+                if count < (least := self.declared_seeds_at(name)):
+                    raise ValueError(
+                        f"arm '{arm}' has {count} seeds of its own at scale '{name}', and all arms have {least}: lower"
+                        " seeds, or leave the arm out of arm_seeds"
+                    )
+        return self
+
+    @model_validator(mode="after")
     def _searches_on_other_seeds(self) -> Self:
         for scale in self.scales:
             search = self.search_at(scale)

@@ -74,6 +74,10 @@ def test_specs_are_frozen_and_closed(study: Study) -> None:
         ({"factors": {"peak_lr": (0.1,)}}, "needs at least 3 values; widen the grid"),
         ({"factors": {"peak_lr": (0.1, -0.2, 0.4)}}, "peak_lr"),
         ({"factors": {"peak_lr": (0.1, 0.1, 0.4)}}, "a value stands there twice"),
+        (
+            {"scales": {"laptop": {"description": "x", "arm_seeds": {"half": 3}}}},
+            "arm 'half' has 3 seeds of its own at scale 'laptop', and all arms have 5: lower seeds",
+        ),
         ({"seeds": 3}, "a judged scale needs at least 5 paired seeds"),
         ({"name": "../evil"}, "name"),
         ({"workload": {"width": 30, "heads": 4}}, "heads = 4: must divide width = 30"),
