@@ -97,7 +97,7 @@ GPT_SGD = Setup("gpt_sgd", "GPT with SGD", {**GPT, **SGD}, GPT_SGD_GRID, best=2.
 GPT_ADAM_GRID = (*log2_grid(-13, -2), *log2_grid(-1, 5, 1))
 GPT_ADAM = Setup("gpt_adam", "GPT with AdamW", {**GPT, **ADAM}, GPT_ADAM_GRID, best=2.0**-6, too_high=2.0**-3)
 
-TANH = {"activation": "tanh"}
+TANH: dict[str, Any] = {"activation": "tanh"}
 # From half of too_high of both MLPs to twice as much.
 HIGH = log2_grid(-3, -1)
 # Where no gradient norm is read, probes only cost time.
@@ -564,8 +564,8 @@ GRAD_NOT_LOSS = judgement(
         " ReLU and tanh: runs that swing by 10% of the loss reduction from one evaluation to the next, and dead ones. A dead"
         " run is at a critical point, as one whose gradients vanish: near zero is right of both, each half of that answer."
         " The norm of the second half, with batch noise removed, is near zero below 0.3 of a healthy run's initial norm,"
-        " huge above 0.96 of it: the cuts that were best on 40 other seeds. Balanced over the three answers; guessing identifies a"
-        " third. A loss that has risen further has exploded and is not flat; its norm is reported."
+        " huge above 0.96 of it: the cuts that were best on 40 other seeds. Balanced over three answers; guessing identifies"
+        " a third. A loss that has risen further has exploded and is not flat; its norm is reported."
     ),
     if_supported="If the loss is flat, look at the gradient norm first.",
     if_partly="If the loss is flat, a gradient norm near zero shows a dead network; otherwise try LRs above and below.",

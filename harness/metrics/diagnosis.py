@@ -110,11 +110,11 @@ class NormDiagnosis(Observed):
             np.asarray(trials.values(arm, self.over, name), dtype=np.float64)[place] for name in ("initial_loss", "test_loss")
         )
         if self.swing is None:
-            return np.isfinite(end) & (start - end < FLAT * fall_S)
+            return np.asarray(np.isfinite(end) & (start - end < FLAT * fall_S))
         late = _late(stacked(trials.values(arm, self.over, "curve_evaluation_loss"))[place])
         is_flat = np.abs(late.mean(axis=1) - start) < FLAT * fall_S  # of what is not finite: False
         swings = np.sqrt(np.square(np.diff(late, axis=1)).mean(axis=1)) >= self.swing * fall_S
-        return is_flat & {"too_large": swings, "dead": ~swings}.get(cause, is_flat)
+        return np.asarray(is_flat & {"too_large": swings, "dead": ~swings}.get(cause, is_flat))
 
     def _healthy(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """The first gradient norm and the fall of the loss of each seed's healthy run, [S]."""
