@@ -91,7 +91,7 @@ class NormDiagnosis(Observed):
             place = position(trials, arm, self.over, value)
             late = _late(_squares(arm, self.over, trials)[place]).mean(axis=1)
             is_flat = np.isfinite(late) & self._is_flat(cause, arm, place, fall_S, trials)
-            with np.errstate(invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.sqrt(np.maximum(late, 0.0)) / first_S
             near_zero, huge = ratio < self.vanishing_below, ratio > self.large_above
             told = {"too_small": ~near_zero & ~huge, "too_large": huge}.get(cause, near_zero)
@@ -135,4 +135,5 @@ def _squares(arm: str, over: str, trials: Trials) -> Numbers:
     """Squared norms of the gradient at the probes without its batch's noise, [G, S, probes]: unbiased, so that single ones can
     be negative."""
     norms, variances = (stacked(trials.values(arm, over, f"curve_probe_gradient_{name}")) for name in ("norm", "variance"))
-    return np.asarray(norms**2 - variances)
+    with np.errstate(invalid="ignore"):  # of a run that is lost
+        return np.asarray(norms**2 - variances)
