@@ -274,6 +274,17 @@ RULE_CHANGES = (
         },
     ),
     *_version(
+        "lr_regimes",
+        4,
+        {
+            "lr.grad_not_loss": (
+                "refuted (smaller)",
+                "The cuts of the norm are fitted on other seeds, runs at too large an LR have to swing, dead ones count as at a"
+                " critical point, and better than guessing a third is partly.",
+            ),
+        },
+    ),
+    *_version(
         "adam_internals",
         2,
         {

@@ -14,7 +14,9 @@ LATE = 0.5
 # A loss is flat that has not made this share of the healthy run's fall.
 FLAT = 0.5
 FlatRuns = Annotated[tuple[tuple[str, float], ...], ARM]
-CAUSES = ("vanishing", "too_small", "too_large")
+# What the norm is -> the causes that it is right of.
+ANSWERS = {"near zero": ("vanishing", "dead"), "normal": ("too_small",), "huge": ("too_large",)}
+CAUSES = tuple(cause for causes in ANSWERS.values() for cause in causes)
 
 
 class NormDiagnosis(Observed):
@@ -33,6 +35,13 @@ class NormDiagnosis(Observed):
     vanishing: FlatRuns = Field(default=(), description="pairs of an arm and a value at which gradients vanish")
     too_small: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too small")
     too_large: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too large")
+    dead: FlatRuns = Field(default=(), description="pairs of an arm and an LR that is too large: runs that no longer swing")
+    swing: float | None = Field(
+        default=None,
+        gt=0,
+        description="a loss swings whose evaluations differ from the last by this share of the healthy run's fall, root mean"
+        " square; none: the loss at the end says what is flat, and nothing has to swing",
+    )
     vanishing_below: float = Field(default=0.01, gt=0, description="share of the healthy run's first norm")
     large_above: float = Field(default=3.0, gt=0, description="multiple of the healthy run's first norm")
     over: FactorName = "peak_lr"
@@ -54,19 +63,25 @@ class NormDiagnosis(Observed):
     def _has_runs(self) -> Self:
         if not any(getattr(self, cause) for cause in CAUSES):
             raise ValueError(f"no run to tell the cause of: give one of {', '.join(CAUSES)}")
+        if self.dead and self.swing is None:
+            raise ValueError("dead: give swing, which tells a dead run from one that swings")
         return self
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """mean over the causes of sum_s w_s told_s / sum_s w_s flat_s, [R]: of a cause's runs on a seed those that are flat,
-        and of these those that are told. A run's norm is the root of the mean, over the probes of its second half, of |g|^2
-        less the variance of g. nan for resamples in which a cause has no flat run."""
+        """mean over the answers of the mean over their causes of sum_s w_s told_s / sum_s w_s flat_s, [R]: of a cause's runs on
+        a seed those that are flat, and of these those that are told. A run's norm is the root of the mean, over the probes of
+        its second half, of |g|^2 less the variance of g. nan for resamples in which a cause has no flat run."""
         found = []
-        for cause in CAUSES:
-            if getattr(self, cause):
-                told_S, flat_S = self._told(cause, trials)
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    found.append(weights @ told_S / (weights @ flat_S))
+        for causes in ANSWERS.values():
+            shares = [self._share_told(cause, trials, weights) for cause in causes if getattr(self, cause)]
+            if shares:
+                found.append(np.mean(shares, axis=0))
         return np.asarray(np.mean(found, axis=0))
+
+    def _share_told(self, cause: str, trials: Trials, weights: Numbers) -> Numbers:
+        told_S, flat_S = self._told(cause, trials)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(weights @ told_S / (weights @ flat_S))
 
     def _told(self, cause: str, trials: Trials) -> tuple[Numbers, Numbers]:
         """How many of a cause's runs are told rightly, and how many are flat, of each seed, [S]."""
@@ -74,18 +89,12 @@ class NormDiagnosis(Observed):
         right_S, runs_S = np.zeros(trials.seeds), np.zeros(trials.seeds)
         for arm, value in getattr(self, cause):
             place = position(trials, arm, self.over, value)
-            squares = _squares(arm, self.over, trials)[place]
-            late = squares[:, int(LATE * squares.shape[1]) :].mean(axis=1)
-            start = np.asarray(trials.values(arm, self.over, "initial_loss"), dtype=np.float64)[place]
-            end = np.asarray(trials.values(arm, self.over, "test_loss"), dtype=np.float64)[place]
-            is_flat = np.isfinite(late) & np.isfinite(end) & (start - end < FLAT * fall_S)
-            with np.errstate(invalid="ignore"):
+            late = _late(_squares(arm, self.over, trials)[place]).mean(axis=1)
+            is_flat = np.isfinite(late) & self._is_flat(cause, arm, place, fall_S, trials)
+            with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.sqrt(np.maximum(late, 0.0)) / first_S
-            told = {
-                "vanishing": ratio < self.vanishing_below,
-                "too_large": ratio > self.large_above,
-                "too_small": (ratio >= self.vanishing_below) & (ratio <= self.large_above),
-            }[cause]
+            near_zero, huge = ratio < self.vanishing_below, ratio > self.large_above
+            told = {"too_small": ~near_zero & ~huge, "too_large": huge}.get(cause, near_zero)
             right_S += told & is_flat
             runs_S += is_flat
         if not runs_S.any():
@@ -94,6 +103,18 @@ class NormDiagnosis(Observed):
                 "out of regime", f"no run of {arms} has a loss that is flat and finite, and so none whose cause could be told"
             )
         return right_S, runs_S
+
+    def _is_flat(self, cause: str, arm: str, place: int, fall_S: Numbers, trials: Trials) -> Numbers:
+        """Whether the loss is flat, and of runs at too large an LR whether it swings as their cause has it, [S]."""
+        start, end = (
+            np.asarray(trials.values(arm, self.over, name), dtype=np.float64)[place] for name in ("initial_loss", "test_loss")
+        )
+        if self.swing is None:
+            return np.asarray(np.isfinite(end) & (start - end < FLAT * fall_S))
+        late = _late(stacked(trials.values(arm, self.over, "curve_evaluation_loss"))[place])
+        is_flat = np.abs(late.mean(axis=1) - start) < FLAT * fall_S  # of what is not finite: False
+        swings = np.sqrt(np.square(np.diff(late, axis=1)).mean(axis=1)) >= self.swing * fall_S
+        return np.asarray(is_flat & {"too_large": swings, "dead": ~swings}.get(cause, is_flat))
 
     def _healthy(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """The first gradient norm and the fall of the loss of each seed's healthy run, [S]."""
@@ -105,8 +126,14 @@ class NormDiagnosis(Observed):
         return np.sqrt(np.maximum(_squares(self.healthy, self.over, trials)[place, :, 0], 0.0)), start - end
 
 
+def _late(curves: Numbers) -> Numbers:
+    """The second half of curves, [..., points]."""
+    return curves[..., int(LATE * curves.shape[-1]) :]
+
+
 def _squares(arm: str, over: str, trials: Trials) -> Numbers:
     """Squared norms of the gradient at the probes without its batch's noise, [G, S, probes]: unbiased, so that single ones can
     be negative."""
     norms, variances = (stacked(trials.values(arm, over, f"curve_probe_gradient_{name}")) for name in ("norm", "variance"))
-    return np.asarray(norms**2 - variances)
+    with np.errstate(invalid="ignore"):  # of a run that is lost
+        return np.asarray(norms**2 - variances)

@@ -26,7 +26,7 @@ DECLARED = {
     "gradient_flow": (3, "e77d515dc8aed4b9"),
     "gradient_noise": (2, "5a18cc8f483f6adb"),
     "lr_finder": (2, "c15c2e6535c8505e"),
-    "lr_regimes": (3, "997ee253c0e3866e"),
+    "lr_regimes": (4, "ec30401cdd5f9b29"),
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "optimizers": (1, "f16c5fd59747469b"),

@@ -116,5 +116,35 @@ def test_the_noise_of_batches_is_taken_off(study: Study) -> None:
 def test_causes_can_be_told_apart(study: Study) -> None:
     one = {"healthy": "none", "healthy_value": HEALTHY}
     assert accuracy(study, rule=one | {"too_large": (("none", LARGE), ("none", SMALL))}) == 0.5
-    with pytest.raises(ValueError, match="no run to tell the cause of: give one of vanishing, too_small, too_large"):
+    with pytest.raises(ValueError, match="no run to tell the cause of: give one of vanishing, dead, too_small, too_large"):
         NormDiagnosis(**one)
+    with pytest.raises(ValueError, match="dead: give swing"):
+        NormDiagnosis(**one, dead=(("none", LARGE),))
+
+
+def test_flat_runs_at_too_large_an_lr_swing_or_are_dead(study: Study) -> None:
+    """On three of five seeds the loss swings by 0.4 with a huge norm; on two it is still, with a norm of zero."""
+
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        swings = trial.configuration.training.peak_lr == LARGE and trial.seed < 3
+        late = [INITIAL_LOSS - 0.2, INITIAL_LOSS + 0.2] if swings else [INITIAL_LOSS, INITIAL_LOSS]
+        norms = [2.0, 2.0, 7.0, 7.0] if swings else [2.0, 2.0, 0.0, 0.0]
+        losses = {"evaluation_step": [1.0, 2.0, 3.0, 4.0], "evaluation_loss": [INITIAL_LOSS] * 2 + late}
+        if trial.configuration.training.peak_lr == LARGE:
+            losses["probe_gradient_norm"] = norms
+        return replace(found, curves=found.curves | losses)
+
+    high = {"dead": RULE["too_large"], "swing": 0.1}
+    assert accuracy(study, changed, RULE | high) == 1.0
+    # A bar that no run swings by: all five are dead, and three of them have a huge norm. No run is left that swings.
+    only_dead = {"healthy": "none", "healthy_value": HEALTHY} | high | {"swing": 10.0}
+    assert accuracy(study, changed, only_dead) == pytest.approx(2 / 5)
+
+
+def test_a_loss_that_explodes_is_not_flat(study: Study) -> None:
+    def changed(trial: Trial, found: LaneResult) -> LaneResult:
+        end = 3 * INITIAL_LOSS if trial.configuration.training.peak_lr == LARGE else INITIAL_LOSS
+        return replace(found, curves=found.curves | {"evaluation_loss": [INITIAL_LOSS, INITIAL_LOSS, end, end]})
+
+    with pytest.raises(NotEstimableError, match="no run of 'no <warmup>' has a loss that is flat and finite"):
+        accuracy(study, changed, RULE | {"swing": 0.1})
