@@ -29,7 +29,7 @@ DECLARED = {
     "lr_regimes": (3, "997ee253c0e3866e"),
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
-    "optimizers": (1, "f16c5fd59747469b"),
+    "optimizers": (2, "f02961659086a49b"),
     "optimizer_generalization": (2, "dddd169240c73fc7"),
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (5, "5bb701eff5c519e4"),
