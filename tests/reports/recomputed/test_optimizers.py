@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.reports.recomputed.tables import means, published, tuned
+from tests.reports.recomputed.tables import means, published, trials, tuned
 
 STUDY = "optimizers"
 BATCHES = (8, 64)
@@ -88,6 +88,8 @@ def test_sophia(table: pd.DataFrame) -> None:
 
 
 def test_layerwise(table: pd.DataFrame) -> None:
+    """With the further seeds that these arms have."""
+    table = trials(STUDY, seeds=48)
     for index, (base, layerwise, times) in enumerate((("nesterov", "lars", 16.0), ("adamw", "lamb", 4.0))):
         losses = means(table, f"{base}_large")["test_loss"]
         by_rule = np.interp(np.log2(times * vertex(table, f"{base}_small")), np.log2(losses.index), losses)
