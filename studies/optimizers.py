@@ -22,19 +22,21 @@ BATCHES = (8, 64)
 STEPS = {8: 1000, 64: 300}
 NAMES = {"adamw": "AdamW", "lion": "Lion"}
 ADAMW = {"optimizer": "adamw", "beta2": 0.99}
+# Sophia's clipping factor, about the best of a pilot that tried it with the LR.
+GAMMA = 0.0125
 OPTIMIZERS = {
     "adamw": ADAMW,
     "lion": {"optimizer": "lion", "beta2": 0.99},
-    "sophia": {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12, "hessian_factor": 0.0125},
+    "sophia": {"optimizer": "sophia", "beta1": 0.965, "beta2": 0.99, "epsilon": 1e-12, "hessian_factor": GAMMA},
 }
-# About the best of a pilot, as Sophia's gamma is; Lion's and Sophia's papers also use more decay than AdamW.
+# About the best of a pilot; Lion's and Sophia's papers also use more decay than AdamW.
 DECAY = {"adamw": {8: 0.125, 64: 0.5}, "lion": {8: 4.0, 64: 4.0}, "sophia": {64: 4.0}}
 LRS = {"adamw": lr_grid(-10, -2), "lion": lr_grid(-11, -4)}
 # Sophia estimates curvature from a batch: it has the larger one alone.
 SOPHIA_BATCH = 64
 SOPHIA_LRS = lr_grid(-9, -5)
 # Gamma is varied at the best LR of a pilot, by factors of four about that pilot's best.
-GAMMAS = {**peak_lrs(-7), "hessian_factor": tuple(0.0125 * 4.0**power for power in (-2, -1, 0, 1, 2))}
+GAMMAS = {**peak_lrs(-7), "hessian_factor": tuple(GAMMA * 4.0**power for power in (-2, -1, 0, 1, 2))}
 # Lengths of Sophia's runs over AdamW's, around the length of equal loss in a pilot, and the suffixes of their arms.
 LENGTHS = {0.7: "_short", 1.2: "", 2.0: "_long"}
 EXTRA_GRADIENTS = 1 + 1 / 10
@@ -161,6 +163,12 @@ def sophia_saves() -> tuple[Criterion, Criterion]:
     return saves("a", "steps", steps, at_most=0.8), saves("b", "gradients", steps * EXTRA_GRADIENTS, at_most=0.9)
 
 
+def gamma_costs(times: float) -> LossGap:
+    """What another gamma costs Sophia at a pilot's best LR."""
+    own, other = (LossAt(arm=f"{sophia()}_gamma", over="hessian_factor", value=GAMMA * factor) for factor in (1, times))
+    return LossGap(left=other, right=own, best_of=(sophia(),))
+
+
 def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     """With the small batch's LR scaled by the rule, the baseline ends above the layer-wise optimizer."""
     large, tuned = f"{base}_large", f"{layerwise}_large"
@@ -220,7 +228,10 @@ SOPHIA = judgement(
     *sophia_saves(),
     reported={
         "tuned loss, Sophia in 1.2 times the steps minus AdamW": reported_gap(sophia(), f"adamw_{SOPHIA_BATCH}"),
-        "best gamma of Sophia at a pilot's best LR": (Optimum(arm=f"{sophia()}_gamma", over="hessian_factor"), ""),
+        **{
+            f"loss at {times:.3g} times Sophia's gamma, less that at its own": (gamma_costs(times), "relative")
+            for times in (1 / 16, 1 / 4, 4, 16)
+        },
     },
     note=(
         "Sophia's runs of 0.7, 1.2 and 2 times the steps have their own schedules and LRs, as in its paper. Gamma, its clipping"
