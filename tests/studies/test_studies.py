@@ -25,7 +25,7 @@ DECLARED = {
     "generalization": (3, "3b775da4566d069f"),
     "gradient_flow": (3, "e77d515dc8aed4b9"),
     "gradient_noise": (2, "5a18cc8f483f6adb"),
-    "lr_finder": (2, "c15c2e6535c8505e"),
+    "lr_finder": (3, "6106f16708ae62d1"),
     "lr_regimes": (3, "997ee253c0e3866e"),
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
