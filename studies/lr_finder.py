@@ -106,8 +106,8 @@ MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(*
 MLP_ADAM = Setup(
     "mlp_adam", "MLP with AdamW", MLP | ADAM, 256, around(-7, -3, far=(*FAR_BELOW, *range(-11, -7), -2, -1, 0, 2, 5))
 )
-CNN_SGD = Setup("cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -12, -10, -8, -7, -6, 0, 2, 5)))
-CNN_ADAM = Setup("cnn_adam", "CNN with AdamW", CNN | ADAM, 200, around(-7, -3, far=(-19, -14, *range(-12, -7), -2, 0, 5)))
+CNN_SGD = Setup("cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -8, -6, 0, 2, 5)))
+CNN_ADAM = Setup("cnn_adam", "CNN with AdamW", CNN | ADAM, 200, around(-7, -3, far=(-19, -9, -8, -2, 0, 5)))
 GPT_SGD = Setup("gpt_sgd", "GPT with SGD", GPT | SGD, 400, around(-4, 0, far=(*FAR_BELOW, *range(-11, -4), 5)))
 GPT_ADAM_LRS = around(-8, -4, far=(*FAR_BELOW, *range(-11, -8), *range(-3, 2), 5))
 GPT_ADAM = Setup("gpt_adam", "GPT with AdamW", GPT | ADAM | {"beta2": 0.95}, 400, GPT_ADAM_LRS)
@@ -168,7 +168,7 @@ FASTAI = {"rule": "steepest_log", "smoothing": 0.98}
 # Why a pick should not depend on the ramp.
 ANY_RAMP = "the documents' ramps of a few batches to an epoch suppose it"
 # Why some criteria have few seeds.
-FEW_SEEDS = "sixteen seeds suffice at laptop scale; the five or six of larger scales decide clear cases only"
+FEW_SEEDS = "eight seeds or more suffice at laptop scale; the five or six of larger scales decide clear cases only"
 SCATTERED = "the steepest point differs by an octave or more between seeds; only clearly good or bad picks are decided"
 # Spreads between a pilot's seeds.
 TENTH_SPREADS = {MLP_SGD: 0.004, MLP_ADAM: 0.003, GPT_SGD: 0.005, GPT_ADAM: 0.015}
@@ -422,8 +422,9 @@ RATIO = judgement(
 STUDY = Study(
     name="lr_finder",
     # Version 1 (seeds 300 to 309) smoothed with 0.98 and measured that filter's lag: 22x in the LR on a 300-step ramp. Its
-    # steepest point was the largest slope of noisy steps, its regrets were shares of losses near zero (reports/log).
-    version=2,
+    # steepest point was the largest slope of noisy steps, its regrets were shares of losses near zero (reports/log). Version 2
+    # (seeds 2000 to 2015) had 16 seeds on every workload, too few for the CNNs.
+    version=3,
     title="The learning-rate range test",
     question="Does a learning-rate range test find a good learning rate?",
     workload=Workload(heads=2),
@@ -431,8 +432,8 @@ STUDY = Study(
     measurement=Measurement(probes=20, evaluations=1, evaluation_examples=64, final_examples=359),
     arms=ARMS,
     factors=SMOKE_GRID,
-    seeds=16,
-    first_seed=2000,
+    seeds=8,
+    first_seed=78_000,
     scales={
         "smoke": scales.smoke(
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
@@ -440,7 +441,13 @@ STUDY = Study(
             arm_factors={arm: SMOKE_GRID for arm in ARMS if arm not in RANGE_TESTS},
             seeds=1,
         ),
-        "laptop": scales.laptop("five to seven minutes of training on six workloads"),
+        "laptop": scales.laptop(
+            "five to seven minutes of training on six workloads",
+            # What the picks' losses are read of. A CNN's loss at the steepest point varies by tens of percent, and some of its
+            # range tests cannot be read: by the spread of version 2, 80% power that the steepest point loses less on one of
+            # the CNNs, as it did there.
+            arm_seeds={name: 44 if setup in CNNS else 20 for setup in SETUPS for name in (setup.name, setup.ramp(300))},
+        ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
             "GPTs see 5 tokens per parameter in 600 steps and 10 in 1,200, in batches of 4,096 tokens.",

@@ -294,4 +294,28 @@ RULE_CHANGES = (
             ),
         },
     ),
+    *_version(
+        "optimizers",
+        2,
+        {
+            "opt.sophia": (
+                "out of regime (regime)",
+                "Gamma is a pilot's best, not 0.05, and batches of 128 tokens, too few for its curvature, are out.",
+            ),
+            "opt.layerwise": (
+                "open (too noisy)",
+                "LRs are half octaves, and there are more seeds; bar, batches and workloads are the same.",
+            ),
+        },
+    ),
+    *_version(
+        "lr_finder",
+        3,
+        {
+            "finder.head_to_head": (
+                "open (too noisy)",
+                "The CNNs have 44 seeds, the other workloads 20; all had 16. Rule and workloads are the same.",
+            ),
+        },
+    ),
 )

@@ -21,7 +21,7 @@ from folklore.harness.metrics.estimating.range_test_rules import (
 Curve = NDArray[np.float64]
 DIVERGENCE = "divergence"
 # As study lr_finder reads them. A tenth of divergence is too high for some of its workloads and the steepest point too low for
-# others: whole runs lose up to 11% and 13% of the loss reduction there, and at most 3% half-way between the two.
+# others: whole runs lose up to 15% and 13% of the loss reduction there, and at most 4% half-way between the two.
 TENTH, STEEPEST, SMOOTHING = "tenth_of_halfway", "steepest_centred", 0.9
 # On either side of the start. The best LR of each of its workloads lies within.
 OCTAVES = 3

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published
+from tests.reports.recomputed.tables import best, published, trials
 
 STUDY = "lr_finder"
 
@@ -59,20 +59,24 @@ def lost(table: pd.DataFrame, arm: str, lrs: pd.Series) -> float:
     return float((np.mean(at) - lowest) / (start - lowest))
 
 
-def test_what_a_tenth_of_divergence_loses(table: pd.DataFrame) -> None:
+def test_what_a_tenth_of_divergence_loses() -> None:
+    table = trials(STUDY, seeds=20)
     found = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", half_way_back) / 10)
     assert found == pytest.approx(published("finder.margin", STUDY), rel=1e-6, abs=1e-9)
 
 
-def test_what_the_steepest_point_loses(table: pd.DataFrame) -> None:
+def test_what_the_steepest_point_loses() -> None:
+    table = trials(STUDY, seeds=20)
     found = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", steepest_decade))
     assert found == pytest.approx(published("finder.steepest", STUDY), rel=1e-6, abs=1e-9)
 
 
-def test_the_difference_of_the_two(table: pd.DataFrame) -> None:
-    steepest = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", steepest_decade))
-    tenth = lost(table, "mlp_sgd", picks(table, "mlp_sgd_300", half_way_back) / 10)
-    assert steepest - tenth == pytest.approx(published("finder.head_to_head", STUDY), rel=1e-6, abs=1e-9)
+@pytest.mark.parametrize(("name", "criterion", "seeds"), [("mlp_sgd", 0, 20), ("cnn_adam", 3, 44)])
+def test_the_difference_of_the_two(name: str, criterion: int, seeds: int) -> None:
+    table = trials(STUDY, seeds=seeds)
+    steepest = lost(table, name, picks(table, f"{name}_300", steepest_decade))
+    tenth = lost(table, name, picks(table, f"{name}_300", half_way_back) / 10)
+    assert steepest - tenth == pytest.approx(published("finder.head_to_head", STUDY, criterion), rel=1e-6, abs=1e-9)
 
 
 def test_how_far_a_longer_ramp_moves_divergence(table: pd.DataFrame) -> None:
