@@ -149,7 +149,16 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
         "one": "scripted failure of one",
     }
     opened = {name: (tmp_path / name).read_text().splitlines() for name in jobs}
-    assert {name: len(lines) for name, lines in opened.items()} == {"good": 1, "flaky": 2, "killed": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1}
+    assert {name: len(lines) for name, lines in opened.items()} == {
+        "good": 1,
+        "flaky": 2,
+        "killed": 2,
+        "broken": 2,
+        "wide2": 1,
+        "dead2": 2,
+        "one": 1,
+        "last": 1,
+    }
     assert heard.shares["good"] == [0.5, 1.0]
     places = {line for lines in opened.values() for line in lines}
     assert places == {f"opened in {os.getcwd()}"}, "relative paths of a user's code hold in workers"
