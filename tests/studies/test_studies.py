@@ -32,7 +32,7 @@ DECLARED = {
     "optimizers": (1, "f16c5fd59747469b"),
     "optimizer_generalization": (2, "dddd169240c73fc7"),
     "precision": (5, "b4be4d16f92833f0"),
-    "warmup": (5, "5bb701eff5c519e4"),
+    "warmup": (6, "fdead6083ddd8dd4"),
     "warmup_duration": (5, "effc80fba83fa02c"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
     "forgetting": (3, "3e3e1eb8b63ffcb1"),
