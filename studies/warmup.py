@@ -223,8 +223,8 @@ TRANSFORMER_DIVERGES = judgement(
         **above(0.8, unit="share"),
     ),
     note=(
-        "The claim is about modern scale, so only cluster scale judges it. A post-norm GPT would be likelier to diverge; none"
-        " is trained here."
+        "The claim is about modern scale, so only cluster scale judges it. At 0.2M parameters (study transformer_warmup) no run"
+        " diverges without warmup, but post-norm ones learn no more than the frequencies of bytes at LRs that warmup allows."
     ),
     if_supported="Never train a transformer without warmup.",
     if_refuted="If a run without warmup diverges, look for another cause.",
@@ -410,7 +410,7 @@ STUDY = Study(
     departures=(
         "Small GPTs on one text, trained early or to tens of tokens per parameter: the documents are about transformers at"
         " modern scale.",
-        "Pre-norm blocks. A post-norm GPT, which is known to need warmup, is not trained.",
+        "Pre-norm blocks: the study transformer_warmup has post-norm ones.",
         "Gradient clipping only as a remedy, so that its effect is not attributed to warmup.",
         "Diverged means not finite, or ending at or above the loss at initialization, from the first step on after which the"
         " training loss stays above it. Saved means not diverged: a clipped run can still end far above a good loss.",

@@ -34,6 +34,7 @@ DECLARED = {
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (6, "fdead6083ddd8dd4"),
     "warmup_duration": (5, "effc80fba83fa02c"),
+    "transformer_warmup": (1, "a96e84609c5f27f9"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
     "forgetting": (3, "3e3e1eb8b63ffcb1"),
     "overfitting": (3, "c8b2628733798212"),
