@@ -61,6 +61,7 @@ STUDY_OF_PREFIX = {
 STUDY_OF_CLAIM = {
     "adam.lr_tolerance": "lr_regimes",
     "warmup.duration": "warmup_duration",
+    **dict.fromkeys(("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"), "transformer_warmup"),
     **dict.fromkeys(
         ("gen.sgd_vs_adam", "gen.adam_transformer", "gen.lm_large_batch", "gen.adam_train_loss"), "optimizer_generalization"
     ),
@@ -381,6 +382,33 @@ _CLAIMS = {
             "absolute: warmup takes a number of steps, 2,000 or 500–10,000 [TD Warmup; GL Q13]",
         ),
         measure="tuned loss no worse than that of 20% warmup by 0.5% of the loss reduction (ours): (a) 5% warmup; (b) 0.5%",
+    ),
+    "warmup.post_norm": _claim(
+        paraphrase="at an LR at which transformers of both kinds train with warmup, a post-norm one fails without it and a"
+        " pre-norm one does not",
+        short="Without warmup a post-norm transformer fails, and a pre-norm one not",
+        sources="GL Q13; TD Warmup; TB 2",
+        regime=Regime(words="transformers", models=("gpt",)),
+        own=True,
+        measure="at one LR, if post-norm with 10% warmup trains: (a) loss without warmup over that with it, post-norm: ≥ 10% of"
+        " the loss reduction (ours); (b) the same minus what pre-norm loses: ≥ 10%",
+    ),
+    "warmup.pre_norm": _claim(
+        paraphrase="a pre-norm transformer ends as low without warmup as with it, each at its best LR",
+        short="A pre-norm transformer ends as low without warmup as with it",
+        sources="GL Q13; TD Warmup; TB 2",
+        regime=Regime(words="transformers", models=("gpt",)),
+        own=True,
+        measure="tuned loss without warmup no worse than with 10% by 1% of the loss reduction (ours)",
+    ),
+    "warmup.clip_post_norm": _claim(
+        paraphrase="a post-norm transformer that fails without warmup trains if gradients are clipped instead",
+        short="Clipping replaces the warmup that a post-norm transformer needs",
+        sources="CP Q1; GL Q39; GL Q13",
+        regime=Regime(words="transformers", models=("gpt",)),
+        own=True,
+        measure="of what post-norm loses without warmup, if it trains with it, the share that clipping at 1.0 saves: ≥ half,"
+        " refuted below (ours)",
     ),
     "prec.bf16_loss": _claim(
         paraphrase="BF16 training reaches a loss similar to FP32's and needs no loss scaling",

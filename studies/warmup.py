@@ -135,9 +135,12 @@ SCALES = {
         arm_factors={**alike(LONG, peak_lrs(-9, -6, -3)), "sgd": peak_lrs(-4, -2, 0), **alike(RAMPED_SGD, peak_lrs(-2, 0, 1))},
     ),
     "laptop": scales.laptop(
-        "about three minutes of training",
+        "three to four minutes of training",
         "About 7,000 parameters: the long runs see 37 tokens per parameter, the short AdamW runs 7 and the SGD runs 22.",
         "Of 2,000 steps, 5% warmup is 100 and 20% is 400; 20% of SGD's 600 is 120.",
+        # In version 5 19 of 22 runs diverged at the edge, and longer warmup saved 74% of them. 40 diverged runs tell that from
+        # half with 86% power, and so do 48 seeds of which as large a share diverges.
+        arm_seeds={SGD_20: 48, SGD_60: 48},
     ),
     "gpu": scales.gpu(
         "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
@@ -220,8 +223,8 @@ TRANSFORMER_DIVERGES = judgement(
         **above(0.8, unit="share"),
     ),
     note=(
-        "The claim is about modern scale, so only cluster scale judges it. A post-norm GPT would be likelier to diverge; the"
-        " engine has none yet."
+        "The claim is about modern scale, so only cluster scale judges it. At 0.2M parameters (study transformer_warmup) no run"
+        " diverges without warmup, but post-norm ones learn no more than the frequencies of bytes at LRs that warmup allows."
     ),
     if_supported="Never train a transformer without warmup.",
     if_refuted="If a run without warmup diverges, look for another cause.",
@@ -357,9 +360,9 @@ CLIP_FIRST = judgement(
         **below(0.3, refuted=0.5, unit="share"),
     ),
     note=(
-        "The same diverged runs as for a longer warmup, with gradients clipped at 1.0 at the same peak. 'No fewer' is judged"
-        " run by run: a run that only longer warmup saves counts against clipping. With AdamW there is nothing to cure at this"
-        " size: it does not diverge."
+        "The same diverged runs as for a longer warmup (at laptop scale of 22 seeds only), with gradients clipped at 1.0 at the"
+        " same peak. 'No fewer' is judged run by run: a run that only longer warmup saves counts against clipping. With AdamW"
+        " there is nothing to cure at this size: it does not diverge."
     ),
     reported={
         "loss of clipped SGD at twice the tuned LR, over that of unclipped SGD at the tuned one": (
@@ -379,8 +382,9 @@ STUDY = Study(
     name="warmup",
     # Version 1 had beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, with a bar per SGD arm; in version 3
     # the bar of the short runs lay above a loss at the low end of their grids; version 4 judged how far the edge of divergence
-    # moves, which left late_nan open, and not what longer warmup alone saves (reports/log).
-    version=5,
+    # moves, which left late_nan open, and not what longer warmup alone saves; version 5 left it open with 19 diverged runs
+    # (reports/log).
+    version=6,
     title="Learning-rate warmup",
     question="What does a linear ramp to the peak learning rate gain?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -401,12 +405,12 @@ STUDY = Study(
     # Half octaves where the short AdamW arms reach the bar, octaves around their best.
     factors=peak_lrs(-8, -7, -6, -5, -4.5, -4, -3.5, -3),
     seeds=22,
-    first_seed=45_000,
+    first_seed=46_000,
     scales=SCALES,
     departures=(
         "Small GPTs on one text, trained early or to tens of tokens per parameter: the documents are about transformers at"
         " modern scale.",
-        "Pre-norm blocks. A post-norm GPT, which is known to need warmup, is not trained.",
+        "Pre-norm blocks: the study transformer_warmup has post-norm ones.",
         "Gradient clipping only as a remedy, so that its effect is not attributed to warmup.",
         "Diverged means not finite, or ending at or above the loss at initialization, from the first step on after which the"
         " training loss stays above it. Saved means not diverged: a clipped run can still end far above a good loss.",

@@ -13,6 +13,7 @@ SECTION_SIZES = {
     "critical_batch": 8,
     "warmup": 7,
     "warmup_duration": 1,
+    "transformer_warmup": 3,
     "precision": 13,
     "decay": 10,
     "mup_transfer": 5,
@@ -33,13 +34,16 @@ SECTION_SIZES = {
     "embedding_lr": 1,
 }
 # 105 of the first reading of the documents, 19 that a second one found, one that was two: checkpointing's compute and time; and
-# one of ours on detectors of spikes.
-COUNT = 105 + 19 + 2 + 1
+# of ours one on detectors of spikes, and three on the warmup of post-norm and pre-norm.
+COUNT = 105 + 19 + 2 + 1 + 3
 # What no document claims.
 OWN = {
     "finder.head_to_head",
     "finder.ramp",
     "warmup.improves_best",
+    "warmup.post_norm",
+    "warmup.pre_norm",
+    "warmup.clip_post_norm",
     "decay.beats_constant",
     "decay.floor_and_length",
     "decay.trapezoid",

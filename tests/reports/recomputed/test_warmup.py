@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import means, published, start, tuned
+from tests.reports.recomputed.tables import means, published, start, trials, tuned
 
 STUDY = "warmup"
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
@@ -68,6 +68,8 @@ def test_early_gradients(table: pd.DataFrame) -> None:
 
 
 def test_late_nan(table: pd.DataFrame) -> None:
+    """Both arms have 48 seeds."""
+    table = trials(STUDY, 48)
     times = diverged_at_the_edge(table, "sgd_warmup_20%")["divergence_step"] / 120
     assert np.exp(np.log(times).mean()) == pytest.approx(published("warmup.late_nan", STUDY), rel=1e-6)
     saved = cured(table, "sgd_warmup_20%", "sgd_warmup_60%").mean()

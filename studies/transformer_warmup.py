@@ -1,0 +1,210 @@
+"""Does a post-norm transformer need warmup where a pre-norm one does not?"""
+
+from typing import Any
+
+from folklore.harness.metrics import Gap, LossAt, LossGap, Share, TunedLoss
+from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from folklore.studies import scales
+from folklore.studies.shorthand import above, below, exceeds, judgement, no_worse, peak_lrs, predicted
+
+# A pilot's best LR with pre-norm and warmup, where post-norm with warmup ends as low; where it fails without follows from it.
+LR = 2.0**-8
+# What all gaps are shares of: the loss reduction of pre-norm with warmup, whose grid surrounds its best LR.
+BEST = ("pre_10%",)
+# A tenth of the loss reduction: ten times what matters in the study of warmup.
+FAILS = 0.1
+LABELS = {"none": "no warmup", "10%": "10% warmup", "clipped": "no warmup, clipped at 1.0"}
+SETTINGS: dict[str, dict[str, Any]] = {"none": {}, "10%": {"warmup_fraction": 0.1}, "clipped": {"clip_norm": 1.0}}
+
+
+def arm(placement: str, start: str, *exponents: float) -> Arm:
+    return Arm(
+        panel=f"{placement}-norm",
+        label=f"{placement}-norm, {LABELS[start]}",
+        settings={"norm_placement": placement, **SETTINGS[start]},
+        factors=peak_lrs(*exponents),
+    )
+
+
+def gap(name: str, reference: str, times: float = 1.0, over_times: float = 1.0) -> LossGap:
+    """How much higher one arm ends than another at (a multiple of) the LR, as a share of the loss reduction."""
+    left, right = LossAt(arm=name, value=times * LR), LossAt(arm=reference, value=over_times * LR)
+    return LossGap(left=left, right=right, best_of=BEST)
+
+
+def tuned_gap(name: str, reference: str) -> LossGap:
+    return LossGap(left=TunedLoss(arm=name), right=TunedLoss(arm=reference), best_of=BEST)
+
+
+def recovered(part: LossGap) -> Share:
+    """A share of what post-norm loses without warmup."""
+    return Share(part=part, whole=gap("post_none", "post_10%"), whole_at_least=FAILS / 2)
+
+
+TRAINS = Criterion(
+    name="loss with 10% warmup, post-norm over pre-norm",
+    observe=gap("post_10%", "pre_10%"),
+    **below(FAILS, unit="relative", precondition=True),
+    says="With 10% warmup, post-norm ends {estimate} of the loss reduction above pre-norm",
+)
+
+POST_NORM = judgement(
+    "warmup.post_norm",
+    TRAINS,
+    exceeds(
+        "loss without warmup over that with 10%, post-norm",
+        gap("post_none", "post_10%"),
+        "Post-norm without warmup loses {estimate} of the loss reduction",
+        by=FAILS,
+        margin=0.01,
+        clause="a",
+    ),
+    exceeds(
+        "what post-norm loses without warmup, minus what pre-norm loses",
+        Gap(left=gap("post_none", "post_10%"), right=gap("pre_none", "pre_10%")),
+        "That is {estimate} more than pre-norm loses at the same LR",
+        by=FAILS,
+        margin=0.01,
+        clause="b",
+    ),
+    reported={
+        "loss without warmup over that with 10%, pre-norm at the same LR": (gap("pre_none", "pre_10%"), "relative"),
+        "loss without warmup over that with 10%, post-norm at half the LR": (
+            gap("post_none", "post_10%", 0.5, 0.5),
+            "relative",
+        ),
+        "tuned loss, no warmup over 10%, post-norm": (tuned_gap("post_none", "post_10%"), "relative"),
+    },
+    note=(
+        "One LR, declared from a pilot on other seeds: the best of pre-norm with warmup, at which post-norm with warmup trains,"
+        " too. Failing is losing a tenth of the loss reduction (ours); no run of the pilot diverged: the loss of those that"
+        " fail stays at that of the frequencies of bytes. How much the LR decides is reported at half of it."
+    ),
+    if_supported="Give post-norm blocks a warmup, or a lower LR.",
+    if_partly="Give post-norm blocks a warmup, and expect less from it than from a lower LR.",
+    if_refuted="Do not blame post-norm blocks for a run that fails without warmup.",
+)
+
+PRE_NORM = judgement(
+    "warmup.pre_norm",
+    no_worse(
+        "tuned loss, no warmup over 10%, pre-norm",
+        tuned_gap("pre_none", "pre_10%"),
+        "With tuned LRs, pre-norm without warmup {costs} of the loss reduction",
+        margin=0.01,
+        expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),
+    ),
+    reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
+    note=(
+        "Each at its own best LR, an octave apart, which favours the claim: the best LR without warmup may be lower. A loss of"
+        " 1% of the loss reduction matters, as in the study of warmup. Xiong et al. compare quality after long training."
+    ),
+    if_supported="With pre-norm blocks, warmup can be omitted.",
+    if_refuted="Keep warmup with pre-norm blocks, too: they train without it, but end higher.",
+)
+
+CLIP = judgement(
+    "warmup.clip_post_norm",
+    TRAINS,
+    Criterion(
+        name="share of what post-norm loses without warmup that clipping saves",
+        observe=recovered(gap("post_none", "post_clipped")),
+        **above(0.5, null=0.0, margin=0.1, unit="share"),
+        says="Clipping at 1.0 saves {estimate} of what post-norm loses without warmup",
+    ),
+    reported={
+        "share of what post-norm loses without warmup that half of the LR saves": (
+            recovered(gap("post_none", "post_none", over_times=0.5)),
+            "share",
+        ),
+        "tuned loss, no warmup, clipped over not clipped": (tuned_gap("post_clipped", "post_none"), "relative"),
+    },
+    note=(
+        "The same runs and LR, with gradients clipped at 1.0 instead of warmup. Adam divides by the size of gradients, so that"
+        " clipping acts only through gradients that are larger than those around them. The documents speak of NaN after"
+        " hundreds of steps, which does not occur here."
+    ),
+    if_supported="If post-norm blocks fail without warmup, clipping can replace it.",
+    if_partly="If post-norm blocks fail without warmup, clipping helps, and does not replace it.",
+    if_refuted="If post-norm blocks fail without warmup, use warmup or a lower LR: clipping does not help.",
+)
+
+STUDY = Study(
+    name="transformer_warmup",
+    version=1,
+    title="Warmup of post-norm and pre-norm",
+    question="Does a post-norm transformer need warmup where a pre-norm one does not?",
+    workload=Workload(model="gpt", dataset="python-docs", width=64, depth=4, heads=4, context=32),
+    # Of 1,000 steps, 10% are twice as many as the second moment averages over.
+    training=Training(
+        optimizer="adamw",
+        beta2=0.98,
+        warmup_fraction=0.0,
+        schedule="cosine",
+        final_fraction=0.1,
+        batch_size=8,
+        steps=1000,
+        weight_decay=0.0,
+        clip_norm=None,
+    ),
+    measurement=Measurement(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
+    arms={
+        "post_none": arm("post", "none", -10, -9, -8),
+        "post_10%": arm("post", "10%", -10, -9, -8),
+        "post_clipped": arm("post", "clipped", -10, -9, -8),
+        "pre_none": arm("pre", "none", -10, -9, -8, -7),
+        "pre_10%": arm("pre", "10%", -10, -9, -8, -7),
+    },
+    factors=peak_lrs(-10, -9, -8),
+    # A failure of the pilot loses 38% of the loss reduction, and paired gaps of pre-norm scatter by 0.7% of it.
+    seeds=5,
+    first_seed=49_500,
+    scales={
+        "smoke": scales.smoke(
+            workload={"width": 16}, training={"steps": 20}, measurement={"evaluation_examples": 8, "final_examples": 16}
+        ),
+        "laptop": scales.laptop(
+            "eight to ten minutes of training",
+            "0.2M parameters, about one token per parameter.",
+        ),
+        "gpu": scales.gpu(
+            "one GPU, a few minutes: 1.6M parameters on Python's standard library",
+            workload={"dataset": "python-source", "width": 128, "depth": 8, "heads": 8, "context": 64},
+            training={"batch_size": 32, "steps": 2000, "precision": "tf32"},
+        ),
+        "cluster": scales.gpu(
+            "a GPU of a cluster, an hour: 19M parameters on web text",
+            workload={"dataset": "web-text", "width": 384, "depth": 12, "heads": 12, "context": 256},
+            training={"batch_size": 64, "steps": 5000, "precision": "bf16"},
+        ),
+    },
+    departures=(
+        "Small GPTs on one text, trained for about a token per parameter: longer training may recover from a bad start.",
+        "Nothing diverges here: a run that fails stays at the loss of the frequencies of bytes. The documents speak of"
+        " transformers at modern scale that diverge.",
+        "Pre-norm blocks start with what they add to the stream scaled down by their number, as GPT-2 does; post-norm blocks do"
+        " not, as in Vaswani et al. 2017.",
+        "One length of warmup (10%), one optimizer (AdamW, beta2 0.98) and one LR at which both are compared.",
+    ),
+    answer=("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"),
+    judgements=(POST_NORM, PRE_NORM, CLIP),
+    published=(
+        Published(
+            claim="warmup.post_norm",
+            finding=(
+                "At initialization, gradients near the output of a post-norm transformer are large, so that a large LR makes"
+                " training unstable and warmup helps; those of a pre-norm one are well-behaved."
+            ),
+            source="Xiong et al. 2020, abstract",
+            link="https://arxiv.org/abs/2002.04745",
+            how="read",
+        ),
+        Published(
+            claim="warmup.pre_norm",
+            finding="Pre-norm transformers without warmup reach results comparable with those of baselines, in less time.",
+            source="Xiong et al. 2020, abstract",
+            link="https://arxiv.org/abs/2002.04745",
+            how="read",
+        ),
+    ),
+)
