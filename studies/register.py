@@ -889,8 +889,8 @@ _CLAIMS = {
             "plainly: small batches with suitable noise find minima that generalize better [TD Loss Landscape and Optimization"
             " Trajectory]",
         ),
-        measure="a large batch minus a small one, tuned LRs, equal epochs or updates, refuted below 0 (ours): (a) test loss,"
-        " ≥ 1% of the loss reduction; (b) test error, ≥ half a point; reported: one LR",
+        measure="a large batch minus a small one, tuned LRs, equal epochs or updates (ours): (a) test loss, ≥ 1% of the loss"
+        " reduction, refuted below half of it; (b) test error, ≥ half a point, refuted below; reported: one LR",
     ),
     "gen.sharper": _claim(
         paraphrase="large batches of SGD find sharper minima than small ones with suitable noise (one document: a hypothesis)",

@@ -22,7 +22,7 @@ DECLARED = {
     "decay": (3, "6c294658ebb03c61"),
     "edge_of_stability": (3, "5c99185a193ae3b2"),
     "embedding_lr": (2, "aaee856e5c5f6a93"),
-    "generalization": (3, "3b775da4566d069f"),
+    "generalization": (4, "e74759cacf041764"),
     "gradient_flow": (3, "e77d515dc8aed4b9"),
     "gradient_noise": (2, "5a18cc8f483f6adb"),
     "lr_finder": (3, "6106f16708ae62d1"),

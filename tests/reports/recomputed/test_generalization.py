@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import published, tuned
+from tests.reports.recomputed.tables import best, published, start, trials
 
 STUDY = "generalization"
 pytestmark = pytest.mark.skipif(
@@ -29,13 +29,23 @@ def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**last)
 
 
-def test_small_batch(table: pd.DataFrame) -> None:
-    """Each at its tuned LR, at equal epochs; as a share of the loss reduction to the lowest tuned loss."""
-    small, epochs = (tuned(table, arm) for arm in ARMS[:2])
-    runs = table[table["arm"].isin(ARMS[:2]) & (table["outcome"] != "diverged")]
-    start = runs.groupby(["arm", "seed"])["initial_loss"].mean().groupby("arm").mean().mean()
-    reduction = float(start) - min(small, epochs)
-    assert published("gen.small_batch", STUDY, 0) == pytest.approx((epochs - small) / reduction, abs=1e-6)
+def test_small_batch() -> None:
+    """Each at its tuned LR: losses as shares of the loss reduction to the lowest tuned loss, and errors."""
+    table = trials(STUDY, seeds=32)
+    table = table.assign(error=1 - table["test_accuracy"])
+
+    def ends(arm: str, column: str) -> float:
+        runs = table[(table["arm"] == arm) & np.isclose(table["lr"], best(table, arm))]
+        assert len(runs) == 32
+        return float(runs[column].mean())
+
+    for index, large in enumerate(("mnist_large_epochs", "mnist_large_updates")):
+        arms = (large, "mnist_small")
+        loss, base = (ends(arm, "test_loss") for arm in arms)
+        reduction = start(table, *arms) - min(loss, base)
+        assert published("gen.small_batch", STUDY, 2 * index) == pytest.approx((loss - base) / reduction, abs=1e-6)
+        error = ends(large, "error") - ends("mnist_small", "error")
+        assert published("gen.small_batch", STUDY, 2 * index + 1) == pytest.approx(error, abs=1e-6)
 
 
 def test_sharper(table: pd.DataFrame) -> None:
