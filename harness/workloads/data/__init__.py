@@ -8,13 +8,13 @@ from folklore.harness.errors import UserError, unknown
 from folklore.harness.spec.characters import refused_character
 from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
-from folklore.harness.workloads.data.examples import digits
+from folklore.harness.workloads.data.examples import digits, mnist
 from folklore.harness.workloads.data.images import read_images
 from folklore.harness.workloads.data.synthetic import LARGEST as SYNTHETIC
 from folklore.harness.workloads.data.synthetic import synthetic
 from folklore.harness.workloads.data.text import TEXTS, read_text, tokenize
 
-BUILT_IN = ("digits", *TEXTS)
+BUILT_IN = ("digits", "mnist-5k", *TEXTS)
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,9 @@ def describe(name: str) -> DataFacts:
 def load(name: str) -> Dataset:
     """A dataset by its name. Raises UserError.
 
-    `digits`, `python-docs`, `python-source`, both texts as two tasks (`python-docs+python-source`), a synthetic one (synthetic.py), `text:PATH` (a file, also gzipped, or
-    a folder of .txt files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
+    `digits`, `mnist-5k`, `python-docs`, `python-source`, both texts as two tasks (`python-docs+python-source`), a synthetic one
+    (synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt files) or `images:PATH` (a folder or a .zip with a
+    sub-folder for each class).
     """
     if (character := refused_character(name)) is not None:
         raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
@@ -59,6 +60,8 @@ def load(name: str) -> Dataset:
         return tokenize(name, *(TEXTS[part]() for part in parts))
     if name == "digits":
         return digits()
+    if name == "mnist-5k":
+        return mnist()
     if name in BY_PATH:
         given = BY_PATH[name]
         raise UserError(f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.write}")

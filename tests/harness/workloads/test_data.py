@@ -232,7 +232,7 @@ def test_a_name_that_cannot_be_shown() -> None:
         data.load("text:/tmp/\x1b[31m.txt")
 
 
-@pytest.mark.parametrize("name", ["quadratic:2", "regression:2", "markov:2", "digits", "python-docs"])
+@pytest.mark.parametrize("name", ["quadratic:2", "regression:2", "markov:2", "digits", "mnist-5k", "python-docs"])
 def test_targets_that_are_numbers_have_a_squared_error(name: str) -> None:
     """What a study's declaration says of a dataset by its name alone."""
     assert Workload(model="linear", dataset=name).squares == (data.load(name).facts.classes == 0)

