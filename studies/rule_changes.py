@@ -283,4 +283,25 @@ RULE_CHANGES = (
             ),
         },
     ),
+    *_version(
+        "forgetting",
+        4,
+        {
+            "forget.happens": ("partly (smaller)", "Images of MNIST and a GPT on two texts are judged beside digits."),
+            "forget.replay": ("supported", "Images of MNIST and a GPT on two texts are judged beside digits."),
+            "forget.ewc": ("supported", "Images of MNIST are judged beside digits; the strength is one of four, not of eight."),
+            "forget.small_lr": (
+                "supported",
+                "At most 2 points more refute, not none; MNIST and a GPT on two texts are judged beside digits.",
+            ),
+            "forget.lora": (
+                "open (too noisy)",
+                "At most 2 points more refute, not none; MNIST and a GPT on two texts are judged beside digits.",
+            ),
+            "forget.layerwise_lr": (
+                "partly (some workloads)",
+                "At most 2 points more refute, not none; MNIST is judged beside digits.",
+            ),
+        },
+    ),
 )

@@ -359,8 +359,8 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
 
 
 def forgetting_runs(left: Callable[[float], float]) -> Draw:
-    """Runs of one point an arm of two tasks: while the second is learnt, the accuracy on the first falls to what is left. A loss
-    is two less an accuracy."""
+    """Runs of one point an arm of two tasks: while the second is learnt, the accuracy on the first falls to what is left. A
+    loss is two less the accuracy."""
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)

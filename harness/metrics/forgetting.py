@@ -60,8 +60,8 @@ class TaskLoss(_OfLastTask):
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """sum_s w_s l_s / sum_s w_s, [R]; l_s is interpolated linearly in the loss on the last task between its first evaluation
-        at the level or below and the one before it. Not estimable where fewer than nine in ten runs come to the level."""
+        """sum_s w_s l_s / sum_s w_s, [R]; l_s is interpolated linearly in the loss on the last task between its first
+        evaluation at the level or below and the one before it. Not estimable where fewer than nine in ten runs come to it."""
         values = self._at_level(self.tasks, self.new_loss, 0, trials)
         self._require_reached(values, "its end" if self.new_loss is None else f"a loss of {self.new_loss:g}", trials)
         return seed_mean(values, weights)

@@ -104,8 +104,8 @@ class Workload(Spec):
         ge=1,
         le=1000,
         strict=True,
-        description="of an mlp's or cnn's classes, which are split in their order into this many tasks of one size, or the texts"
-        " of a gpt, joined by + in its dataset; they are trained one after another, for as many steps each",
+        description="of an mlp's or cnn's classes, which are split in their order into this many tasks of one size, or the"
+        " texts of a gpt, joined by + in its dataset; they are trained one after another, for as many steps each",
     )
     scenario: Annotated[Literal["class", "domain", "task"], SINCE_PUBLICATION] = Field(
         default="class",

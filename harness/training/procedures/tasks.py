@@ -1,5 +1,6 @@
 """Tasks in sequence, of classes that are split in their order or of one text each: a task is trained for as many steps as any
-other on examples of its own, with a share of earlier ones where they are replayed. Which layers go on learning after the first task is set here, too.
+other on examples of its own, with a share of earlier ones where they are replayed. Which layers go on learning after the first
+task is set here, too.
 """
 
 import operator
@@ -110,7 +111,9 @@ class Tasks(Wrapper):
             found.append(Evaluation(record, "test", test.examples, on_the_way.after, True, among, accuracy))
         return tuple(found)
 
-    def _among(self, split: Split, examples: int, counts: Callable[[Tensor, int], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    def _among(
+        self, split: Split, examples: int, counts: Callable[[Tensor, int], Tensor]
+    ) -> Callable[[Tensor, Tensor], Tensor]:
         """Counts the examples whose task bears that relation to the current one."""
         chosen = self.dataset.sample_index(split, examples, self.context)
         return partial(self._counted, counts, torch.from_numpy(self.dataset.tasks_of(split, self.tasks, self.context)[chosen]))

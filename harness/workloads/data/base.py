@@ -75,7 +75,7 @@ class Dataset(ABC):
     @abstractmethod
     def tasks_of(self, split: Split, tasks: int, context: int) -> Index:
         """The task, from 0, that each example of a split belongs to, by its number; -1: to none. Raises UserError where the
-        data do not come in so many."""
+        data do not come in this number of tasks."""
 
     @abstractmethod
     def limited(self, training_set_size: int | None) -> "Dataset":

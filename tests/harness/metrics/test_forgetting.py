@@ -1,4 +1,4 @@
-"""Accuracies and losses on old and new tasks, at the end and where the new one comes to a level: curves that are known beforehand."""
+"""Accuracies and losses on old and new tasks, at the end and where the new one comes to a level, of curves that are known."""
 
 import numpy as np
 import pytest

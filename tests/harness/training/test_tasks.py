@@ -102,9 +102,7 @@ def gpt(weights: dict[str, Tensor], tokens: Tensor) -> Tensor:
 @pytest.mark.parametrize("rank", [0, 3])
 def test_a_lane_of_two_texts_is_what_plain_torch_makes_of_them(rank: int) -> None:
     """With replay; adapters alone learn from the second text on. Losses are of the text that they say."""
-    workload = Workload(
-        dataset="python-docs+python-source", width=8, depth=1, heads=2, context=8, tasks=2, adapter_rank=rank
-    )
+    workload = Workload(dataset="python-docs+python-source", width=8, depth=1, heads=2, context=8, tasks=2, adapter_rank=rank)
     looks = {**contract.FEW, "evaluations": 5, "final_examples": 40}
     made = contract.pack(lane(workload, 3, looks, peak_lr=0.5, replay=0.25, later_lr=0.5))
     weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
