@@ -1,14 +1,14 @@
 """A decoder-only transformer: causal attention, learned positions, separate readout; norms before what adds to the stream, or
 after the sum."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.models.layers import Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show, through
+from folklore.models.layers import Adapter, Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show, through
 from folklore.models.parametrization import EMBEDDING_STD, Parametrization
 
 
@@ -17,10 +17,20 @@ class Block:
 
     post_norm: norm(x + attention(x)), then norm(x + mlp(x)), as Vaswani et al. 2017 have it (Xiong et al. 2020, figure 1). Then
     what is added is not scaled down with the depth at the start: the norm that follows keeps the stream from growing. Dropout
-    is of what both add to the stream (Vaswani et al. 2017, section 5.4); attention's weights are left whole.
+    is of what both add to the stream (Vaswani et al. 2017, section 5.4); attention's weights are left whole. adapter_rank: of
+    an adapter beside every matrix; 0: none.
     """
 
-    def __init__(self, name: str, width: int, depth: int, heads: int, scheme: Parametrization, post_norm: bool = False):
+    def __init__(
+        self,
+        name: str,
+        width: int,
+        depth: int,
+        heads: int,
+        scheme: Parametrization,
+        post_norm: bool = False,
+        adapter_rank: int = 0,
+    ):
         self.name, self.heads, self.scale, self.post_norm = name, heads, scheme.attention_scale(width // heads), post_norm
         hidden = scheme.hidden_std
 
@@ -33,6 +43,8 @@ class Block:
         self.norm2 = LayerNorm(f"{name}.norm2", width)
         self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden(width))
         self.down = Linear(f"{name}.mlp.down", 4 * width, width, added(4 * width))
+        adapted = (self.qkv, self.out, self.up, self.down) if adapter_rank else ()
+        self.adapters: Mapping[Linear, Adapter] = {layer: Adapter(layer, adapter_rank) for layer in adapted}
 
     @property
     def layers(self) -> tuple[LayerNorm | Linear, ...]:
@@ -47,21 +59,26 @@ class Block:
 
     def _attention(self, view: View, x_KNW: Tensor, positions: int) -> Tensor:
         lanes, rows, width = x_KNW.shape
-        qkv = self.qkv(view, x_KNW).view(lanes, rows // positions, positions, 3 * width)
+        qkv = self._linear(self.qkv, view, x_KNW).view(lanes, rows // positions, positions, 3 * width)
         query, key, value = torch.chunk(qkv, 3, dim=-1)
         mixed = causal_attention(query, key, value, self.heads, self.scale)
-        return view.dropped(f"{self.name}.attention", self.out(view, mixed.view(lanes, rows, width)))
+        return view.dropped(f"{self.name}.attention", self._linear(self.out, view, mixed.view(lanes, rows, width)))
 
     def _mlp(self, view: View, x_KNW: Tensor) -> Tensor:
-        return view.dropped(f"{self.name}.mlp", self.down(view, F.gelu(self.up(view, x_KNW))))
+        hidden = F.gelu(self._linear(self.up, view, x_KNW))
+        return view.dropped(f"{self.name}.mlp", self._linear(self.down, view, hidden))
+
+    def _linear(self, layer: Linear, view: View, x_KNI: Tensor) -> Tensor:
+        adapter = self.adapters.get(layer)
+        return layer(view, x_KNI) if adapter is None else layer(view, x_KNI) + adapter(view, x_KNI)
 
 
 class GPT:
     """Maps tokens [K, B, T] to logits [K, B, T, V], each position seeing itself and what stands before it.
 
     tap, where given, is shown the stream before and after each block, and the logits. post_norm: of its blocks; the last one's
-    norm is then the one before the readout. Dropout is also of the sum of both embeddings.
-    Raises ValueError where the width is not a multiple of the heads.
+    norm is then the one before the readout. adapter_rank: of adapters in its blocks. Dropout is also of the sum of both
+    embeddings. Raises ValueError where the width is not a multiple of the heads.
     """
 
     def __init__(
@@ -73,13 +90,16 @@ class GPT:
         heads: int,
         scheme: Parametrization | None = None,
         post_norm: bool = False,
+        adapter_rank: int = 0,
     ):
         scheme = scheme or Parametrization()
         if width % heads:
             raise ValueError(f"width {width} is not a multiple of heads {heads}: choose a divisor of the width")
         self.token = Embedding("embedding.token", vocabulary, width, EMBEDDING_STD)
         self.position = Embedding("embedding.position", context, width, EMBEDDING_STD)
-        self.blocks = tuple(Block(f"blocks.{index}", width, depth, heads, scheme, post_norm) for index in range(depth))
+        self.blocks = tuple(
+            Block(f"blocks.{index}", width, depth, heads, scheme, post_norm, adapter_rank) for index in range(depth)
+        )
         self.norm = None if post_norm else LayerNorm("final.norm", width)
         self.readout = Linear("final.readout", width, vocabulary, scheme.readout_std(width), bias=False, growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
@@ -91,8 +111,11 @@ class GPT:
         self.activations_per_example = context * (34 * depth * width + 3 * vocabulary)
 
     def _parameters(self) -> Iterator[Parameter]:
+        """Adapters come last, so that the rest starts as it does without them."""
         last = () if self.norm is None else (self.norm,)
-        for layer in (self.token, self.position, *(layer for b in self.blocks for layer in b.layers), *last, self.readout):
+        adapters = (adapter for block in self.blocks for adapter in block.adapters.values())
+        layers = (layer for block in self.blocks for layer in block.layers)
+        for layer in (self.token, self.position, *layers, *last, self.readout, *adapters):
             yield from layer.parameters
 
     def __call__(self, view: View, tokens_KBT: Tensor, tap: Tap | None = None) -> Tensor:

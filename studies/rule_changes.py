@@ -336,6 +336,23 @@ RULE_CHANGES = (
             "finder.head_to_head": (
                 "open (too noisy)",
                 "The CNNs have 44 seeds, the other workloads 20; all had 16. Rule and workloads are the same.",
+        "forgetting",
+        4,
+        {
+            "forget.happens": ("partly (smaller)", "Images of MNIST and a GPT on two texts are judged beside digits."),
+            "forget.replay": ("supported", "Images of MNIST and a GPT on two texts are judged beside digits."),
+            "forget.ewc": ("supported", "Images of MNIST are judged beside digits; the strength is one of four, not of eight."),
+            "forget.small_lr": (
+                "supported",
+                "At most 2 points more refute, not none; MNIST and a GPT on two texts are judged beside digits.",
+            ),
+            "forget.lora": (
+                "open (too noisy)",
+                "At most 2 points more refute, not none; MNIST and a GPT on two texts are judged beside digits.",
+            ),
+            "forget.layerwise_lr": (
+                "partly (some workloads)",
+                "At most 2 points more refute, not none; MNIST is judged beside digits.",
             ),
         },
     ),

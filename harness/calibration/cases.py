@@ -86,6 +86,7 @@ from folklore.harness.metrics import (
     StoppedLoss,
     SuggestionRate,
     TaskAccuracy,
+    TaskLoss,
     TransferRegret,
     TunedLoss,
     TurningStep,
@@ -511,6 +512,7 @@ LATER_CASES: tuple[Case, ...] = (
     ),
     _of_points("stopped_loss", StoppedLoss(arm="a", at="end"), turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
     _of_points("task_accuracy", TaskAccuracy(arm="a"), forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
+    _of_points("task_loss", TaskLoss(arm="a"), forgetting_runs(lambda e: 0.4 - 0.05 * e), {"a": TWO_TASKS}),
     _of_points(
         "alarm_rate",
         AlarmRate(arm="a", rule="loss_ratio", where="at_fault"),

@@ -359,7 +359,8 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
 
 
 def forgetting_runs(left: Callable[[float], float]) -> Draw:
-    """Runs of one point an arm of two tasks: while the second is learnt, the accuracy on the first falls to what is left."""
+    """Runs of one point an arm of two tasks: while the second is learnt, the accuracy on the first falls to what is left. A
+    loss is two less the accuracy."""
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
@@ -373,6 +374,8 @@ def forgetting_runs(left: Callable[[float], float]) -> Draw:
                 "curve_evaluation_step": np.broadcast_to(step, size),
                 "curve_evaluation_old_accuracy": old,
                 "curve_evaluation_new_accuracy": np.broadcast_to(0.95 * past, size),
+                "curve_evaluation_old_loss": 2.0 - old,
+                "curve_evaluation_new_loss": np.broadcast_to(2.0 - 0.95 * past, size),
             }.items():
                 _put(columns, name, arm, _lists(values))
             _put(columns, "validation_accuracy", arm, old[..., -1])

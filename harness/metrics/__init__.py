@@ -41,7 +41,7 @@ from folklore.harness.metrics.detection import AlarmLead, AlarmLimit, AlarmPreci
 from folklore.harness.metrics.diagnosis import NormDiagnosis
 from folklore.harness.metrics.divergence import CureRate, DivergenceTime, FailureRate
 from folklore.harness.metrics.edge import EdgeLoss, EdgeSharpness
-from folklore.harness.metrics.forgetting import TaskAccuracy
+from folklore.harness.metrics.forgetting import TaskAccuracy, TaskLoss
 from folklore.harness.metrics.hardware import MemoryRatio, OverheadBatch, SpeedUp
 from folklore.harness.metrics.learning_rates import BasinWidth, MaxTrainable, Optimum
 from folklore.harness.metrics.lengths import LengthRatio
@@ -119,6 +119,7 @@ __all__ = [
     "StoppedLoss",
     "SuggestionRate",
     "TaskAccuracy",
+    "TaskLoss",
     "TransferRegret",
     "TunedLoss",
     "TurnRate",

@@ -10,12 +10,64 @@ from folklore.harness.metrics.estimating.weighted import mean, seed_mean, stacke
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
-OLD, NEW = "evaluation_old_accuracy", "evaluation_new_accuracy"
 # Share of the runs that have to come to a level for their mean to be read there.
 LEAST_SHARE = 0.9
 
 
-class TaskAccuracy(Observed):
+class _OfLastTask(Observed):
+    """What is read on earlier tasks or on the last one, at the end of the run or where the last one comes to a level."""
+
+    arm: ObservedArm
+    over: FactorName = "peak_lr"
+
+    MEASURE: ClassVar[str]
+    AT_ONE_POINT: ClassVar[bool] = True
+
+    def _at_level(self, wanted: str, level: float | None, place: int, trials: Trials) -> Numbers:
+        """Of each seed at one value, [S]; nan where the last task does not come to the level."""
+        old, new = last_task(self.arm, self.over, place, trials, self.MEASURE)
+        values = old if wanted == "old" else new
+        if level is None:
+            return values[:, -1]
+        sign = 1 if self.MEASURE == "accuracy" else -1
+        return np.array([_at(sign * level, sign * own, other) for own, other in zip(new, values, strict=True)])
+
+    def _require_reached(self, values: Numbers, what: str, trials: Trials) -> None:
+        """values: of each seed, [S]. Raises NotEstimableError where fewer than nine in ten runs come to the level."""
+        if (reached := np.isfinite(values).mean()) < LEAST_SHARE:
+            raise NotEstimableError(
+                "open",
+                f"{reached:.0%} of the runs of {trials.arm_name(self.arm)} come to {what} on the last task, fewer than"
+                f" {LEAST_SHARE:.0%}",
+                "longer runs or a level that is easier to reach would settle it",
+            )
+
+
+class TaskLoss(_OfLastTask):
+    """Loss on the test examples of all earlier tasks, or of the last one: at the end of the run, or where the loss on the last
+    one first falls to a level, so that what learns as much is compared. Of an arm with one value."""
+
+    kind: Literal["task_loss"] = "task_loss"
+    tasks: Literal["old", "new"] = Field(default="old", description="the tasks before the last one, or the last one")
+    new_loss: Annotated[
+        float | None, Field(gt=0, description="the loss on the last task, in nats, at which it is read; none: at the end")
+    ] = None
+
+    MEASURE: ClassVar[str] = "loss"
+    OF_LOSSES: ClassVar[OfLosses] = "is one"
+    FIGURE: ClassVar[str] = "forest"
+    UNIT: ClassVar[str] = "nats"
+    EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """sum_s w_s l_s / sum_s w_s, [R]; l_s is interpolated linearly in the loss on the last task between its first
+        evaluation at the level or below and the one before it. Not estimable where fewer than nine in ten runs come to it."""
+        values = self._at_level(self.tasks, self.new_loss, 0, trials)
+        self._require_reached(values, "its end" if self.new_loss is None else f"a loss of {self.new_loss:g}", trials)
+        return seed_mean(values, weights)
+
+
+class TaskAccuracy(_OfLastTask):
     """Accuracy on the test examples of all earlier tasks, of the last one, or of all: at the end of the run, or where the
     accuracy on the last one first comes to a level, so that what learns as much is compared.
 
@@ -24,16 +76,14 @@ class TaskAccuracy(Observed):
     """
 
     kind: Literal["task_accuracy"] = "task_accuracy"
-    arm: ObservedArm
     tasks: Literal["old", "new", "all"] = Field(
         default="old", description="the tasks before the last one, the last one, or all of them, at the end"
     )
     new_accuracy: Annotated[
         float | None, Field(gt=0, lt=1, description="the accuracy on the last task at which it is read; none: at the end")
     ] = None
-    over: FactorName = "peak_lr"
 
-    AT_ONE_POINT: ClassVar[bool] = True
+    MEASURE: ClassVar[str] = "accuracy"
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
     FIGURE: ClassVar[str] = "tasks"
@@ -52,13 +102,8 @@ class TaskAccuracy(Observed):
         fewer than nine in ten runs come to the level."""
         values = np.stack([self._of_runs(place, trials) for place in range(len(trials.grid(self.arm, self.over)))])
         chosen = chosen_value(self.arm, self.over, trials, weights)
-        if (reached := np.isfinite(values[chosen[0]]).mean()) < LEAST_SHARE:
-            raise NotEstimableError(
-                "open",
-                f"{reached:.0%} of the runs of {trials.arm_name(self.arm)} come to an accuracy of {self.new_accuracy:g} on the"
-                f" last task, fewer than {LEAST_SHARE:.0%}",
-                "longer runs or a lower accuracy would settle it",
-            )
+        what = "its end" if self.new_accuracy is None else f"an accuracy of {self.new_accuracy:g}"
+        self._require_reached(values[chosen[0]], what, trials)
         found = np.stack([seed_mean(each, weights) for each in values], axis=1)
         return found[np.arange(len(weights)), chosen]
 
@@ -66,11 +111,7 @@ class TaskAccuracy(Observed):
         """Of each seed at one value, [S]; nan where the last task does not come to the level."""
         if self.tasks == "all":
             return np.asarray(trials.values(self.arm, self.over, "test_accuracy")[place], dtype=np.float64)
-        old, new = last_task(self.arm, self.over, place, trials)
-        wanted = old if self.tasks == "old" else new
-        if self.new_accuracy is None:
-            return wanted[:, -1]
-        return np.array([_at(self.new_accuracy, own, other) for own, other in zip(new, wanted, strict=True)])
+        return self._at_level(self.tasks, self.new_accuracy, place, trials)
 
 
 def chosen_value(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
@@ -79,16 +120,16 @@ def chosen_value(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArr
     return np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
 
 
-def last_task(arm: str, over: str, place: int, trials: Trials) -> tuple[Numbers, Numbers]:
-    """Accuracies on the old tasks and on the new one at the evaluations while the last task was trained, [S, E] each. Raises
-    NotEstimableError where there is one task alone."""
+def last_task(arm: str, over: str, place: int, trials: Trials, measure: str = "accuracy") -> tuple[Numbers, Numbers]:
+    """Accuracies, or losses, on the old tasks and on the new one at the evaluations while the last task was trained, [S, E]
+    each. Raises NotEstimableError where there is one task alone."""
     found = []
-    for curve in (OLD, NEW):
-        values = trials.values(arm, over, f"curve_{curve}")[place]
+    for tasks in ("old", "new"):
+        values = trials.values(arm, over, f"curve_evaluation_{tasks}_{measure}")[place]
         if any(each is None or not len(each) for each in values):
             raise NotEstimableError(
                 "invalid",
-                f"accuracies on earlier tasks were not measured in {trials.arm_name(arm)}",
+                f"what is left of earlier tasks was not measured in {trials.arm_name(arm)}",
                 "the study has to set workload.tasks",
             )
         found.append(stacked(values[None])[0])

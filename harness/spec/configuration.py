@@ -104,8 +104,8 @@ class Workload(Spec):
         ge=1,
         le=1000,
         strict=True,
-        description="of an mlp's or cnn's classes, which are split in their order into this many tasks of one size; they are"
-        " trained one after another, for as many steps each",
+        description="of an mlp's or cnn's classes, which are split in their order into this many tasks of one size, or the"
+        " texts of a gpt, joined by + in its dataset; they are trained one after another, for as many steps each",
     )
     scenario: Annotated[Literal["class", "domain", "task"], SINCE_PUBLICATION] = Field(
         default="class",
@@ -117,8 +117,8 @@ class Workload(Spec):
         ge=0,
         le=1_000_000,
         strict=True,
-        description="rank of adapters beside an mlp's matrices, which alone are trained from the second task on (Hu et al."
-        " 2021); 0: none",
+        description="rank of adapters beside an mlp's matrices or those of a gpt's blocks, which alone are trained from the"
+        " second task on (Hu et al. 2021); 0: none",
     )
 
     @property
@@ -156,16 +156,20 @@ class Workload(Spec):
 
     @model_validator(mode="after")
     def _tasks_are_of_classes(self) -> Self:
-        if self.tasks > 1 and (self.model not in ("mlp", "cnn") or self.loss != "cross_entropy"):
+        if self.tasks > 1 and (self.model not in ("mlp", "cnn", "gpt") or self.loss != "cross_entropy"):
             raise ValueError(
-                f"tasks = {self.tasks}: are of an mlp's or cnn's classes under cross_entropy, and model = {self.model}, loss ="
-                f" {self.loss}; leave it at 1"
+                f"tasks = {self.tasks}: are of an mlp's or cnn's classes or a gpt's texts under cross_entropy, and model ="
+                f" {self.model}, loss = {self.loss}; leave it at 1"
             )
+        if self.model == "gpt" and self.scenario != "class":
+            raise ValueError(f"scenario = {self.scenario}: is of classes, and model = {self.model}; leave it out")
         if self.tasks == 1 and (self.scenario != "class" or self.adapter_rank):
             name = "adapter_rank" if self.adapter_rank else "scenario"
             raise ValueError(f"{name} = {getattr(self, name)}: is of several tasks; set tasks, or leave it out")
-        if self.adapter_rank and self.model != "mlp":
-            raise ValueError(f"adapter_rank = {self.adapter_rank}: is of an mlp, and model = {self.model}; leave it out")
+        if self.adapter_rank and self.model not in ("mlp", "gpt"):
+            raise ValueError(
+                f"adapter_rank = {self.adapter_rank}: is of an mlp or a gpt, and model = {self.model}; leave it out"
+            )
         return self
 
     @model_validator(mode="after")
@@ -679,6 +683,8 @@ class Measurement(Spec):
 
 # Of a training: what only several tasks have.
 OF_TASKS = ("task_order", "replay", "consolidation", "later_lr", "layer_lr_decay")
+# And what only tasks of classes have.
+OF_CLASSES = ("consolidation", "layer_lr_decay")
 
 
 class Configuration(Spec):
@@ -711,11 +717,17 @@ class Configuration(Spec):
                     f"tasks = {self.workload.tasks}: each draws batches of one size with replacement; set sampling ="
                     " replacement, and leave batch_ramp out"
                 )
+            if self.workload.model == "gpt":
+                self._leave_out(OF_CLASSES, "of an mlp or a cnn, and model = gpt; leave it out")
             return self
-        for name in OF_TASKS:
-            if (value := getattr(self.training, name)) != Training.model_fields[name].default:
-                raise ValueError(f"{name} = {value}: is of several tasks; set tasks, or leave it out")
+        self._leave_out(OF_TASKS, "of several tasks; set tasks, or leave it out")
         return self
+
+    def _leave_out(self, names: tuple[str, ...], why: str) -> None:
+        """Raises ValueError for what is set of a training."""
+        for name in names:
+            if (value := getattr(self.training, name)) != Training.model_fields[name].default:
+                raise ValueError(f"{name} = {value}: is {why}")
 
     @cached_property
     def pack_key(self) -> str:

@@ -72,6 +72,20 @@ OF_EVERY_RUN = (
         tracked="test/new_task_accuracy",
     ),
     Curve(
+        "evaluation_old_loss",
+        "nats",
+        "loss on the test examples of all tasks before the one being trained",
+        EVALUATION_STEP,
+        tracked="test/old_tasks_loss",
+    ),
+    Curve(
+        "evaluation_new_loss",
+        "nats",
+        "loss on the test examples of the task being trained",
+        EVALUATION_STEP,
+        tracked="test/new_task_loss",
+    ),
+    Curve(
         "train_gradient_norm",
         "",
         "norm of the gradient before clipping, mean over each bin; where it is asked for",

@@ -27,6 +27,8 @@ EVALUATED = (
     "evaluation_training_accuracy",
     "evaluation_test_loss",
     "evaluation_test_accuracy",
+    "evaluation_old_loss",
+    "evaluation_new_loss",
     "evaluation_old_accuracy",
     "evaluation_new_accuracy",
 )

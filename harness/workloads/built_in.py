@@ -55,7 +55,8 @@ class BuiltInWorkload(BaseWorkload):
             what = "tokens" if self.architecture.reads_text else "training examples"
             found += f", its first {declared.training_set_size:,} {what}"
         if declared.tasks > 1:
-            found += f", its classes in {declared.tasks} tasks one after another ({SCENARIOS[declared.scenario]})"
+            what = "texts one" if self.reads_text else f"classes in {declared.tasks} tasks one"
+            found += f", its {what} after another" + f" ({SCENARIOS[declared.scenario]})" * (not self.reads_text)
         if declared.feature_scale != 1:
             found += f", features times {declared.feature_scale:g}"
         return found + (f", {declared.label_noise:.3g} of the labels drawn at random" if declared.label_noise else "")

@@ -1,9 +1,12 @@
-"""Tasks in sequence: the classes are split in their order, and each task is trained for as many steps on examples of its own,
-with a share of earlier ones where they are replayed. Which layers go on learning after the first task is set here, too.
+"""Tasks in sequence, of classes that are split in their order or of one text each: a task is trained for as many steps as any
+other on examples of its own, with a share of earlier ones where they are replayed. Which layers go on learning after the first
+task is set here, too.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,26 +19,22 @@ from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
 from folklore.harness.training.result import ENDS
-from folklore.harness.workloads.data import Dataset, Index
+from folklore.harness.workloads.data import Dataset, Index, Split
 from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
 
 ADAPTERS = "adapter."
 
 
 def require_tasks(configuration: Configuration, dataset: Dataset) -> None:
-    """Raises UserError for classes that do not come in tasks of equal size, and tasks without examples or steps."""
-    tasks, classes = configuration.workload.tasks, dataset.facts.classes
+    """Raises UserError for data that do not come in as many tasks of equal size, and tasks without examples or steps."""
+    tasks = configuration.workload.tasks
     if tasks == 1:
         return
-    if not classes or classes % tasks:
-        raise UserError(
-            f"tasks = {tasks}: must divide the number of classes of dataset '{dataset.name}', {classes}; choose another"
-        )
+    found = dataset.tasks_of("train", tasks, configuration.workload.context)
     if tasks > configuration.training.steps:
         raise UserError(f"tasks = {tasks}: must be at most steps = {configuration.training.steps}, for each takes one or more")
-    labels = dataset.arrays("train")[1].numpy()
     for task in range(tasks):
-        if not (labels // (classes // tasks) == task).any():
+        if not (found == task).any():
             raise UserError(f"tasks = {tasks}: dataset '{dataset.name}' has no example of task {task + 1}; choose fewer")
 
 
@@ -50,10 +49,12 @@ class Tasks(Wrapper):
         self.seeds, self.learner = tuple(seeds), learner
         self.lanes = [lane.training for lane in lanes]
         self.steps, self.batch_size = self.lanes[0].steps, self.lanes[0].batch_size
+        self.dataset, self.context = dataset, lanes[0].workload.context
         self.tasks, self.classes = lanes[0].workload.tasks, dataset.facts.classes // lanes[0].workload.tasks
         self.starts = tuple(round(task * self.steps / self.tasks) for task in range(self.tasks))
-        of_examples = dataset.arrays("train")[1].numpy() // self.classes
+        of_examples = dataset.tasks_of("train", self.tasks, self.context)
         self.examples = [np.flatnonzero(of_examples == task) for task in range(self.tasks)]
+        self.before_task = {task: np.concatenate(self.examples[:task]) for task in range(1, self.tasks + 1)}
         self.current = 0
         first_KP, later_KP = (_multipliers(lanes, learner, later) for later in (False, True))
         self.learns_otherwise = bool((first_KP != 1).any() or (later_KP != 1).any())
@@ -83,11 +84,11 @@ class Tasks(Wrapper):
     def _chosen(self, task: int, replayed: int, order: str, own: NDArray[np.float64], old: NDArray[np.float64]) -> Index:
         """The examples of one step, by numbers from 0 to 1, [B] each."""
         if order == "joint":
-            return _picked(np.concatenate(self.examples), own)
+            return _picked(self.before_task[self.tasks], own)
         if not task or not replayed:
             return _picked(self.examples[task], own)
-        earlier = np.concatenate(self.examples[:task])
-        return np.concatenate([_picked(earlier, old[:replayed]), _picked(self.examples[task], own[replayed:])])
+        earlier = _picked(self.before_task[task], old[:replayed])
+        return np.concatenate([earlier, _picked(self.examples[task], own[replayed:])])
 
     def before(self, step: int) -> None:
         super().before(step)
@@ -98,19 +99,29 @@ class Tasks(Wrapper):
 
     def evaluations(self) -> tuple[Evaluation, ...]:
         """A run is known to have diverged by the task it ends with: what it forgets may end above its start."""
-        found = [replace(each, among=self.of_this_task) if each.record in ENDS else each for each in self.inner.evaluations()]
+        found = [
+            replace(each, among=self._among(each.split, each.examples, operator.eq)) if each.record in ENDS else each
+            for each in self.inner.evaluations()
+        ]
         on_the_way = next(each for each in found if each.record == "evaluation_loss")
         test = next(each for each in found if each.record == "test_loss")
-        for name, among in (("old", self.of_earlier_tasks), ("new", self.of_this_task)):
+        for name, counts in (("old", operator.lt), ("new", operator.eq)):
+            among = self._among("test", test.examples, counts)
             record, accuracy = f"evaluation_{name}_loss", f"evaluation_{name}_accuracy"
             found.append(Evaluation(record, "test", test.examples, on_the_way.after, True, among, accuracy))
         return tuple(found)
 
-    def of_this_task(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        return targets.masked_fill(targets // self.classes != self.current, NOT_COUNTED)
+    def _among(
+        self, split: Split, examples: int, counts: Callable[[Tensor, int], Tensor]
+    ) -> Callable[[Tensor, Tensor], Tensor]:
+        """Counts the examples whose task bears that relation to the current one."""
+        chosen = self.dataset.sample_index(split, examples, self.context)
+        return partial(self._counted, counts, torch.from_numpy(self.dataset.tasks_of(split, self.tasks, self.context)[chosen]))
 
-    def of_earlier_tasks(self, inputs: Tensor, targets: Tensor) -> Tensor:
-        return targets.masked_fill(targets // self.classes >= self.current, NOT_COUNTED)
+    def _counted(self, counts: Callable[[Tensor, int], Tensor], tasks: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        is_known = (tasks >= 0) & counts(tasks, self.current)
+        left_out = ~is_known.to(targets.device).view(-1, *[1] * (targets.dim() - 1))
+        return targets.masked_fill(left_out, NOT_COUNTED)
 
 
 def _picked(examples: NDArray[np.int64], chances: NDArray[np.float64]) -> Index:

@@ -21,12 +21,14 @@ class Decoder(Architecture):
         from folklore.models import GPT
 
         post = workload.norm_placement == "post"
-        return GPT(facts.classes, workload.context, workload.width, workload.depth, workload.heads, scheme, post)
+        size = workload.width, workload.depth, workload.heads
+        return GPT(facts.classes, workload.context, *size, scheme, post, workload.adapter_rank)
 
     def own_words(self, workload: Workload) -> str:
         grown = workload.parametrization == "mup" and workload.base_heads is not None
         heads = f", {workload.heads} heads{f' (muP from {workload.base_heads})' * grown}"
-        return f"{heads}, context {workload.context} tokens" + ", post-norm" * (workload.norm_placement == "post")
+        words = f"{heads}, context {workload.context} tokens" + ", post-norm" * (workload.norm_placement == "post")
+        return words + f", adapters of rank {workload.adapter_rank}" * (workload.adapter_rank > 0)
 
     def hidden_parameters(self, workload: Workload) -> int:
         """Of the blocks and, of a pre-norm one, the last norm."""

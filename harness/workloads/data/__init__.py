@@ -12,9 +12,9 @@ from folklore.harness.workloads.data.examples import digits, mnist
 from folklore.harness.workloads.data.images import read_images
 from folklore.harness.workloads.data.synthetic import LARGEST as SYNTHETIC
 from folklore.harness.workloads.data.synthetic import synthetic
-from folklore.harness.workloads.data.text import python_documentation, python_source, read_text, tokenize
+from folklore.harness.workloads.data.text import TEXTS, read_text, tokenize
 
-BUILT_IN = ("digits", "mnist-5k", "python-docs", "python-source")
+BUILT_IN = ("digits", "mnist-5k", *TEXTS)
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,14 @@ def describe(name: str) -> DataFacts:
 def load(name: str) -> Dataset:
     """A dataset by its name. Raises UserError.
 
-    `digits`, `mnist-5k`, `python-docs`, `python-source`, a synthetic one (synthetic.py), `text:PATH` (a file, also gzipped,
-    or a folder of .txt files) or `images:PATH` (a folder or a .zip with a sub-folder for each class).
+    `digits`, `mnist-5k`, `python-docs`, `python-source`, both texts as two tasks (`python-docs+python-source`), a synthetic one
+    (synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt files) or `images:PATH` (a folder or a .zip with a
+    sub-folder for each class).
     """
     if (character := refused_character(name)) is not None:
         raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
-    if name == "python-docs":
-        return tokenize(name, python_documentation())
-    if name == "python-source":
-        return tokenize(name, python_source())
+    if TEXTS.keys() >= set(parts := name.split("+")):
+        return tokenize(name, *(TEXTS[part]() for part in parts))
     if name == "digits":
         return digits()
     if name == "mnist-5k":
@@ -69,7 +68,7 @@ def load(name: str) -> Dataset:
     kind, _, path = name.partition(":")
     if kind == "text" and path:
         text, contents = read_text(Path(path))
-        return tokenize(name, text, str(contents))
+        return tokenize(name, text, contents=str(contents))
     if kind == "images" and path:
         return read_images(Path(path))
     if (address := OwnAddress.parse(name)) is not None:

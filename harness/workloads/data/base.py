@@ -73,6 +73,11 @@ class Dataset(ABC):
         return self.arrays("train")
 
     @abstractmethod
+    def tasks_of(self, split: Split, tasks: int, context: int) -> Index:
+        """The task, from 0, that each example of a split belongs to, by its number; -1: to none. Raises UserError where the
+        data do not come in this number of tasks."""
+
+    @abstractmethod
     def limited(self, training_set_size: int | None) -> "Dataset":
         """The same with the first this many examples, or tokens of a text, for its training split. Raises UserError where it
         has fewer."""
@@ -105,6 +110,16 @@ class ByExample(Dataset):
 
     def examples_index(self, context: int) -> Index:
         return np.arange(self.count("train"), dtype=np.int64)
+
+    def tasks_of(self, split: Split, tasks: int, context: int) -> Index:
+        """As many classes each, in their order."""
+        classes = self.facts.classes
+        if not classes or classes % tasks:
+            raise UserError(
+                f"tasks = {tasks}: must divide the number of classes of dataset '{self.name}', {classes}; choose another"
+            )
+        labels: Index = self.arrays(split)[1].numpy()
+        return labels // (classes // tasks)
 
     def require_size(self, training_set_size: int) -> None:
         """Raises UserError for more training examples than there are."""

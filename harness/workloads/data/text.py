@@ -1,7 +1,8 @@
 """Text as tokens.
 
 Tokens are bytes, numbered by their order among the bytes that occur. Of every ten blocks of the text, one is held out
-for validation and one for test, so that all three splits have the same mixture of topics.
+for validation and one for test, so that all three splits have the same mixture of topics. Several texts, as long as the
+shortest of them each, follow one another in every split.
 """
 
 import codecs
@@ -53,11 +54,13 @@ OFTEN_MISSING = frozenset(
 
 @dataclass(frozen=True)
 class Text(Dataset):
-    """A tokenized text; an example is the index of the first token of a window of context + 1."""
+    """A tokenized text, or several, whose parts of a split are equally long; an example is the index of the first token of a
+    window of context + 1."""
 
     name: str
     facts: DataFacts
     splits: dict[Split, NDArray[np.uint8]]
+    texts: int = 1
 
     def check(self, context: int) -> None:
         for split, tokens in self.splits.items():
@@ -70,11 +73,23 @@ class Text(Dataset):
     def limited(self, training_set_size: int | None) -> "Text":
         if training_set_size is None:
             return self
+        if self.texts > 1:
+            raise UserError(f"training_set_size = {training_set_size}: dataset '{self.name}' is several texts; leave it out")
         if training_set_size > (count := len(self.splits["train"])):
             raise UserError(
                 f"training_set_size = {training_set_size}: dataset '{self.name}' has {count} tokens; choose at most this many"
             )
         return replace(self, splits={**self.splits, "train": self.splits["train"][:training_set_size]})
+
+    def tasks_of(self, split: Split, tasks: int, context: int) -> Index:
+        """A text each; a window that reaches into the next one belongs to none."""
+        if tasks != self.texts:
+            raise UserError(
+                f"tasks = {tasks}: dataset '{self.name}' is {self.texts} text(s), each of which is a task; join texts by +, as"
+                " in python-docs+python-source"
+            )
+        first, each = np.arange(len(self.splits[split]) - context), len(self.splits[split]) // self.texts
+        return np.where(first // each == (first + context) // each, first // each, -1)
 
     def sample_index(self, split: Split, examples: int, context: int) -> Index:
         last = len(self.splits[split]) - (context + 1)
@@ -110,18 +125,21 @@ class Text(Dataset):
         return windows[..., :-1], windows[..., 1:]
 
 
-def tokenize(name: str, text: bytes, contents: str = "") -> Text:
+def tokenize(name: str, *texts: bytes, contents: str = "") -> Text:
     """Bytes to tokens, and tokens to splits. Raises UserError for a text too short to split."""
-    if len(text) < BLOCK_PERIOD * BLOCK_BYTES:
+    shortest = min(map(len, texts))
+    if shortest < BLOCK_PERIOD * BLOCK_BYTES:
         raise UserError(
-            f"dataset '{name}': {len(text)} bytes, fewer than the {BLOCK_PERIOD * BLOCK_BYTES} that splitting needs;"
+            f"dataset '{name}': {shortest} bytes, fewer than the {BLOCK_PERIOD * BLOCK_BYTES} that splitting needs;"
             " give a longer text"
         )
+    text = texts[0] if len(texts) == 1 else b"".join(each[:shortest] for each in texts)
     symbols = _symbols(text)
     # A byte a token at every step, where numpy's own functions would take eight.
     tokens = np.frombuffer(text.translate(_numbering(symbols)), dtype=np.uint8)
-    blocks = np.arange(-(-len(tokens) // BLOCK_BYTES)) % BLOCK_PERIOD
-    position = np.repeat(blocks.astype(np.uint8), BLOCK_BYTES)[: len(tokens)]
+    blocks = np.arange(-(-shortest // BLOCK_BYTES)) % BLOCK_PERIOD
+    position = np.repeat(blocks.astype(np.uint8), BLOCK_BYTES)[:shortest]
+    position = np.tile(position, len(texts)) if len(texts) > 1 else position
     held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)
     return Text(
         name=name,
@@ -131,6 +149,7 @@ def tokenize(name: str, text: bytes, contents: str = "") -> Text:
             "validation": tokens[position == VALIDATION_BLOCK],
             "test": tokens[position == TEST_BLOCK],
         },
+        texts=len(texts),
     )
 
 
@@ -155,6 +174,10 @@ def python_source() -> bytes:
     if not texts:
         raise UserError(f"dataset 'python-source': {library} holds no .py file; take a Python with its sources, or a text:PATH")
     return b"\n".join(texts)
+
+
+# Texts of every installation, by name.
+TEXTS = {"python-docs": python_documentation, "python-source": python_source}
 
 
 def read_text(path: Path) -> tuple[bytes, Contents]:

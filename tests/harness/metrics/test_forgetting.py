@@ -1,11 +1,11 @@
-"""Accuracies on old and new tasks, at the end and where the new one comes to a level: curves that are known beforehand."""
+"""Accuracies and losses on old and new tasks, at the end and where the new one comes to a level, of curves that are known."""
 
 import numpy as np
 import pytest
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics import TaskAccuracy
+from folklore.harness.metrics import TaskAccuracy, TaskLoss
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
@@ -38,6 +38,8 @@ def outcome(trial: Trial) -> LaneResult:
         evaluation_step=STEPS.tolist(),
         evaluation_old_accuracy=remembered(trial.seed, strength).tolist(),
         evaluation_new_accuracy=learnt(trial.arm).tolist(),
+        evaluation_old_loss=(2 - remembered(trial.seed, strength)).tolist(),
+        evaluation_new_loss=(2 - learnt(trial.arm)).tolist(),
     )
     object.__setattr__(found, "validation_accuracy", 0.5 + 0.1 * (strength == 10.0))
     return found
@@ -61,6 +63,16 @@ def test_it_is_read_at_the_end_and_where_the_new_task_comes_to_a_level(table: Tr
     assert observe(TaskAccuracy(arm="fast", tasks="new", new_accuracy=0.5), table).estimate == pytest.approx(0.5)
     # Half as fast, it comes to that at the end.
     assert observe(TaskAccuracy(arm="slow", new_accuracy=0.5), table).estimate == pytest.approx(at_end)
+
+
+def test_a_loss_is_read_where_that_on_the_new_task_falls_to_a_level(table: TrialArrays) -> None:
+    for level, of_loss in ((None, None), (0.5, 1.5)):
+        for tasks in ("old", "new"):
+            accuracy = observe(TaskAccuracy(arm="fast", tasks=tasks, new_accuracy=level), table).estimate
+            assert accuracy is not None
+            assert observe(TaskLoss(arm="fast", tasks=tasks, new_loss=of_loss), table).estimate == pytest.approx(2 - accuracy)
+    with pytest.raises(NotEstimableError, match=r"0% of the runs of 'slow' come to a loss of 1\.3 on the last task"):
+        observe(TaskLoss(arm="slow", new_loss=1.3), table)
 
 
 def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays) -> None:

@@ -396,6 +396,9 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for 
         stops=(4, 9),
     ),
     "adapters": Case(_workload(DEEP, tasks=2, scenario="task", adapter_rank=2), own=({}, {}, {"later_lr": 2.0}), stops=(6, 8)),
+    "tasks of texts": Case(
+        _workload(GPT, dataset="python-docs+python-source", tasks=2, adapter_rank=2), own=({"replay": 0.5}, {}, {})
+    ),
     "recomputation": Case(GPT, {"recompute_segments": 1, "micro_batches": 2}),
     "sophia in micro-batches": Case(GPT, {"optimizer": "sophia", "micro_batches": 2, "hessian_every": 4}),
 }

@@ -14,7 +14,7 @@ from folklore.harness.spec import Training, Workload
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.procedures.consolidation import Consolidation
 from folklore.harness.training.procedures.tasks import Tasks
-from folklore.harness.workloads.data import load
+from folklore.harness.workloads.data import Split, load
 from tests.harness.training import contract
 from tests.harness.training.contract import trained
 
@@ -76,6 +76,60 @@ def test_a_lane_is_what_plain_torch_makes_of_the_same_examples(scenario: str) ->
     made.advance()
     for name, view in made.network.views.items():
         assert torch.allclose(view[0], weights[name], rtol=1e-4, atol=1e-6), name
+
+
+def gpt(weights: dict[str, Tensor], tokens: Tensor) -> Tensor:
+    """Logits of a GPT of one block and two heads, its adapters added to the matrices that they adapt."""
+    width = weights["embedding.token.weight"].shape[1]
+
+    def normed(x: Tensor, name: str) -> Tensor:
+        return F.layer_norm(x, (width,), weights[f"{name}.gain"], weights[f"{name}.bias"])
+
+    def linear(x: Tensor, name: str) -> Tensor:
+        matrix, adapter = weights[f"{name}.weight"], f"adapter.{name}"
+        if f"{adapter}.up" in weights:
+            matrix = matrix + weights[f"{adapter}.down"] @ weights[f"{adapter}.up"]
+        return x @ matrix + weights[f"{name}.bias"]
+
+    x = weights["embedding.token.weight"][tokens] + weights["embedding.position.weight"]
+    heads = linear(normed(x, "blocks.0.norm1"), "blocks.0.attention.qkv").unflatten(-1, (3, 2, -1)).permute(2, 0, 3, 1, 4)
+    mixed = F.scaled_dot_product_attention(*heads, is_causal=True).transpose(1, 2).flatten(2)
+    x = x + linear(mixed, "blocks.0.attention.out")
+    x = x + linear(F.gelu(linear(normed(x, "blocks.0.norm2"), "blocks.0.mlp.up")), "blocks.0.mlp.down")
+    return normed(x, "final.norm") @ weights["final.readout.weight"]
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_a_lane_of_two_texts_is_what_plain_torch_makes_of_them(rank: int) -> None:
+    """With replay; adapters alone learn from the second text on. Losses are of the text that they say."""
+    workload = Workload(dataset="python-docs+python-source", width=8, depth=1, heads=2, context=8, tasks=2, adapter_rank=rank)
+    looks = {**contract.FEW, "evaluations": 5, "final_examples": 40}
+    made = contract.pack(lane(workload, 3, looks, peak_lr=0.5, replay=0.25, later_lr=0.5))
+    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    text = load(workload.dataset)
+    of_task = text.tasks_of("train", 2, 8)
+
+    def loss(split: Split, index: np.ndarray) -> Tensor:
+        inputs, targets = text.gather(text.arrays(split), torch.from_numpy(index), 8)
+        return F.cross_entropy(gpt(weights, inputs).flatten(0, 1), targets.flatten())
+
+    for step in range(20):
+        index = tasks_of(made).examples_of(step)[0].numpy()
+        assert (of_task[index] == step // 10).sum() == (6 if step >= 10 else 8)
+        gradients = torch.autograd.grad(loss("train", index), list(weights.values()), allow_unused=True)
+        for (name, value), gradient in zip(weights.items(), gradients, strict=True):
+            if rank == 0 or name.startswith("adapter.") == (step >= 10):
+                assert gradient is not None
+                value.data -= 0.5 * (0.5 if step >= 10 else 1.0) * gradient
+    made.advance()
+    for name, view in made.network.views.items():
+        assert torch.allclose(view[0], weights[name], rtol=1e-3, atol=1e-5), name
+    (result,) = made.results()
+    chosen = text.sample_index("test", 40, 8)
+    for task, name in enumerate(("old", "new")):
+        own = chosen[text.tasks_of("test", 2, 8)[chosen] == task]
+        assert result.curves[f"evaluation_{name}_loss"][-1] == pytest.approx(float(loss("test", own).detach()), rel=1e-4)
+    assert np.isnan(result.curves["evaluation_old_loss"][0])
 
 
 def test_examples_are_of_the_task_and_a_share_of_earlier_ones() -> None:
@@ -169,7 +223,9 @@ def test_what_is_forgotten_is_no_divergence() -> None:
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"workload": {"model": "gpt", "tasks": 2}}, "tasks = 2: are of an mlp's or cnn's classes"),
+    ({"workload": {"model": "linear", "tasks": 2}}, "tasks = 2: are of an mlp's or cnn's classes or a gpt's texts"),
+    ({"workload": {"model": "gpt", "tasks": 2, "scenario": "task"}}, "scenario = task: is of classes, and model = gpt"),
+    ({"workload": {"model": "gpt", "tasks": 2}, "training": {"consolidation": 1.0}}, "consolidation = 1.0: is of an mlp or a"),
     ({"workload": {**SIZE, "scenario": "task"}}, "scenario = task: is of several tasks; set tasks, or leave it out"),
     ({"workload": {**SIZE, "adapter_rank": 4}}, "adapter_rank = 4: is of several tasks; set tasks, or leave it out"),
     ({"workload": SIZE, "training": {"replay": 0.1}}, "replay = 0.1: is of several tasks; set tasks, or leave it out"),
@@ -188,3 +244,8 @@ def test_tasks_that_the_data_do_not_have_are_refused(tasks: int, steps: int, sai
     with pytest.raises(UserError, match=said):
         contract.pack(lane(BY_CLASS.model_copy(update={"tasks": tasks}), steps=steps))
     assert Training().replay == 0
+
+
+def test_tasks_of_texts_are_as_many_as_the_texts() -> None:
+    with pytest.raises(UserError, match=r"tasks = 2: dataset 'markov' is 1 text\(s\), each of which is a task; join"):
+        contract.pack(lane(Workload(width=8, depth=1, heads=2, context=8, tasks=2)))

@@ -54,6 +54,21 @@ def test_splits_partition_the_text() -> None:
     assert raw[4 * BLOCK_BYTES : 4 * BLOCK_BYTES + 50] not in decode[text.splits["train"]].tobytes()
 
 
+def test_several_texts_follow_one_another_in_every_split() -> None:
+    """As long as the shortest each, and in the symbols of all; no window reaches into two."""
+    one, other = bytes(range(97, 107)) * 4200, bytes(range(100, 120)) * 2100 + b"more of it"
+    text, alone = data.tokenize("x", one, other), data.tokenize("y", one)
+    assert text.facts.classes == 23
+    for split, tokens in text.splits.items():
+        half = len(tokens) // 2
+        assert (tokens[:half] == alone.splits[split]).all()
+        tasks = text.tasks_of(split, 2, 8)
+        assert len(tasks) == len(tokens) - 8
+        assert (tasks[: half - 8] == 0).all()
+        assert (tasks[half - 8 : half] == -1).all()
+        assert (tasks[half:] == 1).all()
+
+
 def test_batches_are_keyed_on_seed_and_draw() -> None:
     text = data.load("python-docs")
     first = text.batch_index(1, 0, 4, 32)
