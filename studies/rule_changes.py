@@ -336,6 +336,10 @@ RULE_CHANGES = (
             "finder.head_to_head": (
                 "open (too noisy)",
                 "The CNNs have 44 seeds, the other workloads 20; all had 16. Rule and workloads are the same.",
+            ),
+        },
+    ),
+    *_version(
         "forgetting",
         4,
         {
