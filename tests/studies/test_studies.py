@@ -30,7 +30,7 @@ DECLARED = {
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "optimizers": (1, "f16c5fd59747469b"),
-    "optimizer_generalization": (2, "dddd169240c73fc7"),
+    "optimizer_generalization": (3, "4e73b5f05916b16d"),
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (5, "5bb701eff5c519e4"),
     "warmup_duration": (5, "effc80fba83fa02c"),
