@@ -17,12 +17,22 @@ IMAGE_MODELS, IMAGE_SETTINGS = {"mlp": "MLP", "cnn": "CNN"}, {"mlp": MLP, "cnn":
 # On two cores no CNN gets far enough.
 LARGER = ("gpu", "cluster")
 ONLY_AT = {"mlp": None, "cnn": LARGER}
-# The document's remedies: SGD in the last quarter of the run, twice the steps, dropout.
-REMEDIES: dict[str, tuple[str, dict[str, float | int]]] = {
-    "mlp_adam_sgd": ("Adam, the last quarter SGD", {"sgd_from": 0.75, "sgd_lr": 10.0}),
-    "mlp_adam_long": ("Adam, twice the steps", {"steps": 2048}),
-    "mlp_adam_dropout": ("Adam, dropout 0.2", {"dropout": 0.2}),
+# Task -> data, examples, and the LRs of SGD and of Adam around the best of a pilot. Linear classifiers with more weights than
+# examples, as in Wilson et al. 2017, section 3: on these, of 20 tasks of a pilot, tuned Adam has the higher error and loss.
+FEW: dict[str, tuple[str, int, Any, Any]] = {
+    "mnist_50": ("mnist-5k", 50, lr_grid(-14, -10, per_octave=2), lr_grid(-14, -10, per_octave=2)),
+    "digits_50": ("digits", 50, lr_grid(-8, -4, per_octave=2), lr_grid(-9, -5, per_octave=2)),
+    "digits_100": ("digits", 100, lr_grid(-8, -4, per_octave=2), lr_grid(-9, -5, per_octave=2)),
 }
+TASKS = {"mnist_50": "50 images of MNIST", "digits_50": "50 digits", "digits_100": "100 digits"}
+HELD_OUT = {"mnist-5k": (1000, 2000), "digits": (359, 359)}
+# The document's remedies, on the first task: SGD in the last quarter of the run, twice the steps, L2.
+REMEDIES: dict[str, tuple[str, dict[str, float | int]]] = {
+    "adam_sgd": ("Adam, the last quarter SGD", {"sgd_from": 0.75, "sgd_lr": 10.0}),
+    "adam_long": ("Adam, twice the steps", {"steps": 1000}),
+    "adam_l2": ("Adam, L2 of 0.005", {"weight_decay": 5e-3}),
+}
+REMEDIED = "mnist_50"
 # Both without L2, which holds Adam back more than SGD.
 UNDECAYED = {"mlp_sgd_plain": ("SGD, no decay", SGD), "mlp_adam_plain": ("Adam, no decay", ADAM)}
 CIFAR = {"dataset": "cifar-10", "label_noise": 0.0, "final_examples": 6000, "evaluation_examples": 1000}
@@ -51,6 +61,23 @@ def image_arm(model: str, label: str, settings: Any) -> Arm:
     return searched(label, IMAGE_MODELS[model], {**IMAGE_SETTINGS[model], **settings}, ONLY_AT[model])
 
 
+def few_arm(task: str, label: str, **settings: Any) -> Arm:
+    """A linear classifier on few examples."""
+    dataset, examples, sgd_lrs, adam_lrs = FEW[task]
+    evaluation, final = HELD_OUT[dataset]
+    data = {"model": "linear", "dataset": dataset, "training_set_size": examples, "label_noise": 0.0}
+    measured = {"evaluation_examples": evaluation, "final_examples": final, "training_examples": examples}
+    trained = {"batch_size": 16, "steps": 500, "weight_decay": 0.0, **settings}
+    is_sgd = settings["optimizer"] == "sgd"
+    return Arm(
+        label=label,
+        panel=f"linear, {TASKS[task]}",
+        settings={**data, **measured, **trained},
+        factors=sgd_lrs if is_sgd else adam_lrs,
+        reference=is_sgd,
+    )
+
+
 def lm_arm(batch: int) -> Arm:
     settings = {**ONE_PASS, "batch_size": batch, "steps": SEQUENCES // batch}
     return Arm(label=f"batch {batch}", panel="GPT, one pass", settings=settings, factors=LM_LRS[batch], reference=batch == BASE)
@@ -62,7 +89,11 @@ ARMS = {
         for model in ("cnn", "mlp")
         for optimizer, (label, settings) in IMAGE_OPTIMIZERS.items()
     },
-    **{arm: image_arm("mlp", label, {**ADAM, **settings}) for arm, (label, settings) in REMEDIES.items()},
+    **{f"{task}_sgd": few_arm(task, "SGD", optimizer="sgd", momentum=0.9) for task in FEW},
+    **{f"{task}_adam": few_arm(task, "Adam", optimizer="adam") for task in FEW},
+    **{
+        f"{REMEDIED}_{arm}": few_arm(REMEDIED, label, optimizer="adam", **changes) for arm, (label, changes) in REMEDIES.items()
+    },
     **{arm: image_arm("mlp", label, {**settings, "weight_decay": 0.0}) for arm, (label, settings) in UNDECAYED.items()},
     **{
         f"gpt_{optimizer}_{batch}": searched(label, f"GPT, batch {batch}", {**settings, "batch_size": batch, "steps": steps})
@@ -165,38 +196,70 @@ SGD_VS_ADAM = judgement(
     if_refuted="Do not expect SGD to generalize better than Adam.",
 )
 
+
+def fits_as_well(task: str) -> tuple[Criterion, Criterion]:
+    """Where Adam's error is higher."""
+    adam, sgd, where = f"{task}_adam", f"{task}_sgd", f"linear, {TASKS[task]}"
+    next_lr = LossAt(arm=adam, tuned_for=adam, times=2**0.5, of="final_training_loss")
+    lowest = TunedLoss(arm=sgd, of="final_training_loss")
+    return (
+        exceeds(
+            f"test error of Adam less that of SGD, {where}",
+            error(adam) - error(sgd),
+            f"On {TASKS[task]} the test error of a linear classifier is {{higher}} with Adam than with SGD",
+            by=0.0,
+            margin=None,
+            unit="share",
+            precondition=True,
+            panel=where,
+            alternatives={"in test loss": loss_gap(adam, sgd)},
+        ),
+        Criterion(
+            name=f"training loss of Adam less that of SGD, of the loss reduction, {where}",
+            panel=where,
+            observe=training_gap(adam, sgd),
+            **below(0.0, null=0.0, unit="relative"),
+            alternatives={"Adam at the next higher LR": LossGap(left=next_lr, right=lowest, best_of=(adam, sgd))},
+            says=f"On {TASKS[task]}, in training loss, Adam {{costs}} of the loss reduction compared with SGD",
+        ),
+    )
+
+
 ADAM_TRAIN_LOSS = judgement(
     "gen.adam_train_loss",
-    exceeds(
-        "test loss of Adam less that of SGD, of the loss reduction",
-        loss_gap("mlp_adam", "mlp_sgd"),
-        "In test loss, Adam {costs} of the loss reduction compared with SGD",
-        by=0.0,
-        margin=None,
-        precondition=True,
-    ),
-    Criterion(
-        name="training loss of Adam less that of SGD, of the loss reduction",
-        observe=training_gap("mlp_adam", "mlp_sgd"),
-        **below(0.0, null=0.0, unit="relative"),
-        says="In training loss, Adam {costs} of the loss reduction compared with SGD",
-    ),
+    *(criterion for task in FEW for criterion in fits_as_well(task)),
     reported={
-        "the same without weight decay": (training_gap("mlp_adam_plain", "mlp_sgd_plain"), "relative"),
-        "test loss of Adam less that of SGD without weight decay, of the loss reduction": (
-            loss_gap("mlp_adam_plain", "mlp_sgd_plain"),
+        **{
+            f"test loss of Adam less that of SGD, of the loss reduction, linear, {TASKS[task]}": (
+                loss_gap(f"{task}_adam", f"{task}_sgd"),
+                "relative",
+            )
+            for task in FEW
+        },
+        "test error of Adam less that of SGD, MLP on noisy digits, no decay": (
+            error("mlp_adam_plain") - error("mlp_sgd_plain"),
+            "share",
+        ),
+        "training loss of Adam less that of SGD, of the loss reduction, MLP on noisy digits, no decay": (
+            training_gap("mlp_adam_plain", "mlp_sgd_plain"),
             "relative",
         ),
         **{
-            f"test loss minus that of SGD, of the loss reduction: {label}": (loss_gap(arm, "mlp_sgd"), "relative")
+            f"test error minus that of SGD, {TASKS[REMEDIED]}: {label}": (
+                error(f"{REMEDIED}_{arm}") - error(f"{REMEDIED}_sgd"),
+                "share",
+            )
             for arm, (label, _) in REMEDIES.items()
         },
     },
-    note="The claim is about tasks on which Adam validates worse, which is a precondition. Both losses are at the LR with the"
-    " lowest validation loss; the training loss is that of all examples in eval mode, including noisy labels. 'As low or lower'"
-    " is judged by the direction: version 1 allowed 0.5% of the loss reduction and lay on it. Adam has L2 in its gradient here;"
-    " the pair without it is reported.",
+    note="The claim is about tasks on which Adam validates worse; the document means accuracy, so that its test error has to be"
+    " higher. A pilot looked for such tasks: linear classifiers, MLPs and CNNs on 50 to 2,000 images of MNIST and 50 to 1,079"
+    " digits, with and without noisy labels, L2 and shifts. Error and loss were surely higher for linear classifiers on 50 to"
+    " 100 examples, and these are judged. Seeds draw the order of the examples and not the examples: certainty is about these"
+    " images. The validation loss chooses the LR, so that a training loss also says how early a run stops: half an octave moves"
+    " it by several percent.",
     if_supported="If Adam validates worse than SGD, regularize it or switch to SGD at the end: it fits well enough.",
+    if_partly="If Adam validates worse than SGD, look at its training loss before you regularize: it may not fit as well.",
     if_refuted="If Adam validates worse than SGD, check its training loss first: it may not fit as well.",
 )
 
@@ -241,7 +304,7 @@ LM_LARGE_BATCH = judgement(
 
 STUDY = Study(
     name="optimizer_generalization",
-    version=2,
+    version=3,
     title="Optimizers and generalization",
     question="Does SGD beat Adam on images, does AdamW beat SGD on text, and what do large batches cost a language model?",
     workload=Workload(model="cnn", dataset="digits", label_noise=0.2),
@@ -251,17 +314,18 @@ STUDY = Study(
     ),
     arms=ARMS,
     factors={"peak_lr": (2.0**-7,)},
-    search=Search(low=2.0**-11, high=2.0**1, rounds=4, proposals=4, seeds=2, first_seed=44_900),
+    search=Search(low=2.0**-11, high=2.0**1, rounds=4, proposals=4, seeds=2, first_seed=44_950),
     seeds=20,
-    first_seed=44_000,
+    first_seed=44_100,
     scales={
         "smoke": scales.smoke(
             measurement={"evaluation_examples": 8, "final_examples": 16, "training_examples": 16},
-            arm_settings=by_model(mlp=SMOKE, gpt=SMOKE),
+            arm_settings=by_model(mlp=SMOKE, gpt=SMOKE, linear=SMOKE),
             search={"rounds": 1, "proposals": 2, "seeds": 1},
         ),
         "laptop": scales.laptop(
-            "about five minutes of training", "MLPs of 9,000 and GPTs of 7,000 parameters; the images are 1,079 digits."
+            "about five minutes of training",
+            "MLPs of 9,000 and GPTs of 7,000 parameters; the images are 1,079 digits, for linear classifiers 50 or 100.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
@@ -280,7 +344,8 @@ STUDY = Study(
         ),
     },
     departures=(
-        "Optuna searches the LR of an arm with 16 proposals on two separate seeds; weight decay has the usual value, untuned.",
+        "Optuna searches the LR of an MLP, CNN or GPT with 16 proposals on two separate seeds; linear classifiers are tried at"
+        " LRs of half octaves. Weight decay has the usual value, untuned.",
         "A fifth of the digits' training labels are random: clean digits leave no measurable gap.",
         "On a laptop the image model is an MLP; the claim is judged for CNNs on a GPU.",
         "LRs are chosen by validation loss, also for test errors.",

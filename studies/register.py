@@ -944,8 +944,8 @@ _CLAIMS = {
         sources="GL Q30",
         quantifier="some",
         regime="tasks on which Adam validates worse than SGD",
-        measure="tuned losses where Adam's test loss is higher: Adam's training loss is lower (CI below 0), refuted if higher;"
-        " reported: without L2, and the gaps with a last phase of SGD, longer training and dropout",
+        measure="tuned losses where Adam's test error is higher: Adam's training loss is lower (CI below 0), refuted if higher;"
+        " reported: the errors with a last phase of SGD, longer training and L2",
     ),
     "spike.clip": _claim(
         paraphrase="clipping the gradient at norm 1.0 keeps rare bad batches from making a run explode",

@@ -30,7 +30,7 @@ DECLARED = {
     "memory": (2, "e8a6573e6f01f71b"),
     "mup_transfer": (3, "a8895925e5fc350f"),
     "optimizers": (2, "f02961659086a49b"),
-    "optimizer_generalization": (2, "dddd169240c73fc7"),
+    "optimizer_generalization": (3, "4e73b5f05916b16d"),
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (6, "fdead6083ddd8dd4"),
     "warmup_duration": (5, "effc80fba83fa02c"),
