@@ -255,9 +255,9 @@ ADAM_TRAIN_LOSS = judgement(
     note="The claim is about tasks on which Adam validates worse; the document means accuracy, so that its test error has to be"
     " higher. A pilot looked for such tasks: linear classifiers and MLPs on 50 to 2,000 images of MNIST and 50 to 1,079"
     " digits, some with noisy labels, L2 or shifts, and no CNN. Error and loss were surely higher for linear classifiers on 50"
-    " to 100 examples, and these are judged; their training losses were seen, too. Seeds draw the order of the examples and not the examples: certainty is about these"
-    " images. The validation loss chooses the LR, so that a training loss also says how early a run stops: half an octave moves"
-    " it by several percent.",
+    " to 100 examples, and these are judged; their training losses were seen, too. Seeds draw the order of the examples and not"
+    " the examples: certainty is about these images. The validation loss chooses the LR, so that a training loss also says how"
+    " early a run stops: half an octave moves it by several percent.",
     if_supported="If Adam validates worse than SGD, regularize it or switch to SGD at the end: it fits well enough.",
     if_partly="If Adam validates worse than SGD, look at its training loss before you regularize: it may not fit as well.",
     if_refuted="If Adam validates worse than SGD, check its training loss first: it may not fit as well.",

@@ -66,7 +66,7 @@ class Summaries:
 
     def _files(self, name: str) -> dict[str, str]:
         if name not in self._known:
-            found = self._open(name, lambda file: file.read([FILE, STAMP], use_threads=False))
+            found = self._open(name, _marks)
             if found is None:
                 return {}
             self._known[name] = dict(zip(found[FILE].to_pylist(), found[STAMP].to_pylist(), strict=True))
@@ -101,6 +101,12 @@ class Summaries:
             self.store.write(name, content.getvalue())
         except UnwritableError as error:  # of who only reads
             log.info("the summary of %s is not kept: %s", self.folder, one_line(error))
+
+
+def _marks(file: pq.ParquetFile) -> pa.Table:
+    """Which files a summary has; none if it was written before trials had some column, and so is made again."""
+    found = file.read([FILE, STAMP], use_threads=False)
+    return found if set(KEPT.names) <= set(file.schema_arrow.names) else found.slice(0, 0)
 
 
 def _held_once(rows: pa.Table) -> pa.Table:

@@ -4,6 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from folklore.harness.errors import UnwritableError
@@ -106,6 +107,15 @@ def test_a_damaged_one_is_made_anew(ledger: Ledger, caplog: pytest.LogCaptureFix
         assert reopened(ledger).trials().equals(before)
         assert "it is made again" in caplog.text
         assert kept(ledger) == [name]
+
+
+def test_one_from_before_a_column_is_made_again(ledger: Ledger) -> None:
+    first = ledger.trials(JUDGED)
+    (name,) = kept(ledger)
+    path = Path(ledger.store.path(name))
+    pq.write_table(pq.read_table(path).drop_columns(["curve_lr"]), path)
+    assert reopened(ledger).trials(JUDGED).astype(object).equals(first.astype(object))
+    assert "curve_lr" in pq.read_schema(path).names
 
 
 def test_who_only_reads_does_without(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
