@@ -40,7 +40,8 @@ class Sweep:
     panel, spoken: the workload's name in criteria, and in sentences if that differs. examples: what its batches hold.
     plot, label: where its arms are drawn, and as what. reference: whether its anchor is the plot's reference.
     steps: by batch size. best_log2_lr: by batch size, where version 6 found the fewest steps; LRs from an octave below it to an
-    octave above are trained, half an octave apart. scales: if not all.
+    octave above are trained, half an octave apart. anchor_lowest: the anchor's lowest, for its lowest final loss needs less LR
+    than its fewest steps. scales: if not all.
     anchor, share: the target is the validation loss at which the run with this batch size reaches this share of its loss
     reduction. doubling: the batch size past the critical one that is doubled, fixed beforehand. seeds: at laptop scale.
     """
@@ -55,6 +56,7 @@ class Sweep:
     settings: dict[str, Any]
     steps: dict[int, int]
     best_log2_lr: dict[int, float]
+    anchor_lowest: float
     scales: dict[int, tuple[str, ...]] = field(default_factory=dict)
     probe: Probe
     anchor: int
@@ -73,11 +75,12 @@ class Sweep:
         return {**tuned, self.arm("noise"): self._probed()}
 
     def _tuned(self, batch_size: int) -> Arm:
+        best = self.best_log2_lr[batch_size]
         return Arm(
             label=f"{self.label} {batch_size}",
             panel=self.plot,
             settings={**self.settings, "batch_size": batch_size, "steps": self.steps[batch_size]},
-            factors=lr_grid(self.best_log2_lr[batch_size] - 1, self.best_log2_lr[batch_size] + 1, per_octave=2),
+            factors=lr_grid(self.anchor_lowest if batch_size == self.anchor else best - 1, best + 1, per_octave=2),
             scales=self.scales.get(batch_size),
             reference=self.reference and batch_size == self.anchor,
         )
@@ -136,6 +139,7 @@ MLP = Sweep(
     settings=PERCEPTRON,
     steps={4: 400, 8: 600, 16: 160, 32: 100, 64: 80, 128: 60, 256: 60, 512: 60},
     best_log2_lr={4: -3, 8: -2, 16: -1.5, 32: -1, 64: -0.5, 128: -0.5, 256: -0.5, 512: -0.5},
+    anchor_lowest=-5,
     probe=Probe(batch_size=512, steps=60, log2_lr=-1),
     anchor=8,
     share=0.95,
@@ -150,6 +154,7 @@ NOISY = Sweep(
     settings={**PERCEPTRON, "label_noise": 0.6},
     steps={8: 900, 16: 600, 32: 200, 64: 300, 128: 100, 256: 80, 512: 60, 1024: 60, 2048: 60},
     best_log2_lr={8: -2.5, 16: -2, 32: -1.5, 64: -1, 128: -0.5, 256: 0, 512: 0, 1024: 0, 2048: 0},
+    anchor_lowest=-3.5,
     probe=Probe(batch_size=512, steps=80, log2_lr=-1),
     anchor=64,
     # With noisy labels the last part of the loss reduction is noise: seeds differ in ln S by 0.3 at 95% and by 0.2 at 90%.
@@ -167,6 +172,7 @@ LESS_NOISY = replace(
     settings={**PERCEPTRON, "label_noise": 0.3},
     steps={16: 300, 128: 100},
     best_log2_lr={16: -1.5, 128: -0.5},
+    anchor_lowest=-4,
     probe=Probe(batch_size=512, steps=50, log2_lr=-1),
     anchor=16,
 )
@@ -177,6 +183,7 @@ CNN = Sweep(
     settings={"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "evaluation_examples": 100},
     steps={4: 650, 8: 500, 16: 230, 32: 150, 64: 130, 128: 100, 256: 90},
     best_log2_lr={4: -6.5, 8: -6, 16: -6, 32: -6, 64: -5.5, 128: -5.5, 256: -5},
+    anchor_lowest=-8.5,
     scales={4: SMALL_SCALES, 256: LARGE_SCALES},
     probe=Probe(batch_size=64, steps=160, log2_lr=-6),
     anchor=8,
@@ -191,6 +198,7 @@ GPT = Sweep(
     settings={"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "evaluation_examples": 96},
     steps={4: 500, 8: 300, 16: 190, 32: 250, 64: 110, 128: 95, 256: 90, 512: 90, 1024: 90},
     best_log2_lr={4: -7.5, 8: -7, 16: -6.5, 32: -6.5, 64: -6.5, 128: -6.5, 256: -6, 512: -6, 1024: -6},
+    anchor_lowest=-8,
     scales={4: SMALL_SCALES, 256: LARGE_SCALES, 512: ("cluster",), 1024: ("cluster",)},
     probe=Probe(batch_size=64, steps=130, log2_lr=-7),
     anchor=32,
@@ -205,6 +213,7 @@ ADAM = Sweep(
     settings={**PERCEPTRON, "optimizer": "adamw"},
     steps={16: 300, 128: 80},
     best_log2_lr={16: -6, 128: -5},
+    anchor_lowest=-9,
     probe=Probe(batch_size=512, steps=40, log2_lr=-5),
     anchor=16,
     share=0.95,
@@ -218,6 +227,7 @@ ADAM_NOISY = replace(
     settings={**ADAM.settings, "label_noise": 0.6},
     steps={16: 700, 128: 200},
     best_log2_lr={16: -7, 128: -5.5},
+    anchor_lowest=-9.5,
 )
 SWEEPS = (MLP, NOISY, CNN, GPT)
 LATE_SWEEPS = (MLP, NOISY_LATE, CNN, GPT)
@@ -247,8 +257,13 @@ def enlarged(sweep: Sweep, model: dict[str, Any], steps: dict[int, int], log2_lr
 
 
 def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
-    """A scale of wider MLPs and CNNs, with its own GPT."""
+    """A scale of wider MLPs and CNNs, with its own GPT; LRs an octave apart."""
     mlps = {name: {"width": 256, "depth": 2} for name, arm in ARMS.items() if arm.settings["model"] == "mlp"}
+    wide_grids = {
+        sweep.arm(batch_size): lr_grid(best - 4, best + 3)
+        for sweep in (MLP, NOISY, LESS_NOISY, ADAM, ADAM_NOISY)
+        for batch_size, best in sweep.best_log2_lr.items()
+    }
     cnn = enlarged(
         CNN,
         model={"width": 64, "depth": 3},
@@ -260,7 +275,7 @@ def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
         description,
         *departures,
         arm_settings={**mlps, **cnn.settings, **gpt.settings},
-        arm_factors={**cnn.factors, **gpt.factors},
+        arm_factors={**wide_grids, **cnn.factors, **gpt.factors},
         seeds=5,
     )
 
@@ -568,9 +583,10 @@ STUDY = Study(
     name="critical_batch",
     # Version 4 asked whether each doubling gains exactly 2x, which theory puts on the edge of its region, and had no batch
     # beyond twice the critical size on two workloads. In version 5, which asks what is gained past it and varies the noise,
-    # three runs ended short of their targets. Version 6 trains those four arms for longer. Version 7 judges the curve itself
-    # and gains at sizes fixed beforehand, with LRs about the best of version 6.
-    version=7,
+    # three runs ended short of their targets. Version 6 trains those four arms for longer. Version 7 judges the curve itself,
+    # and gains at sizes fixed beforehand; its LRs, about the best of version 6, were too high for one anchor. Version 8 has
+    # lower ones.
+    version=8,
     title="Critical batch size and gradient noise",
     question="How many steps does a larger batch save, and does the gradient noise scale predict it?",
     workload=Workload(heads=2),
@@ -580,7 +596,7 @@ STUDY = Study(
     arms=ARMS,
     factors={},
     seeds=16,
-    first_seed=78_000,
+    first_seed=79_000,
     scales={
         "smoke": scales.smoke(
             measurement={"probes": 2, "evaluations": 2, "evaluation_examples": 16, "final_examples": 16},

@@ -99,7 +99,7 @@ RULE_CHANGES = (
     ),
     *_version(
         "critical_batch",
-        7,
+        8,
         {
             "crit.hyperbola": (
                 "supported",
