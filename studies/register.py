@@ -206,8 +206,8 @@ _CLAIMS = {
         short="Past the critical batch, a doubled batch no longer halves the steps",
         sources="TB 3; GL Q15; TB 11; GL Q33",
         sides=(GAINS_LESS, GAINS_NOTHING),
-        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit, if (S/Smin−1)(E/Emin−1)=1 fits ln S to 0.15: CI < 1.7, refuted"
-        " > 1.9; equation and numbers are ours",
+        measure="(a) (S/Smin−1)(E/Emin−1)=1 fits ln S: CI < 0.1, refuted > 0.15; (b) S(B)/S(2B), tuned LR per B, at one B past"
+        " B_crit: CI < 1.7, refuted > 1.9; equation and numbers are ours",
     ),
     "crit.noise_scale": _claim(
         paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay off",
@@ -243,7 +243,7 @@ _CLAIMS = {
         quantifier="some",
         regime="runs that are stable and slow",
         sides=("larger batch: a batch below the noise scale makes each step gain little [GL Q44; TB 3]", SMALL_BATCH_FINE),
-        measure="S(B)/S(2B), tuned LR per B, for B ≤ B_crit/4: CI ≥ 1.5, refuted ≤ 1.25; theory predicts 1.67 to 2",
+        measure="S(B)/S(2B), tuned LR per B, for one B ≤ B_crit/4: CI ≥ 1.5, refuted ≤ 1.25; theory predicts 1.67 to 2",
     ),
     "crit.definition": _claim(
         kinds=("exact", "doubted", "disagreement"),
@@ -276,7 +276,7 @@ _CLAIMS = {
         short="Past the critical batch there is no further speed-up at all",
         sources="TB 11; GL Q33; TB 3; GL Q15",
         sides=(GAINS_NOTHING, GAINS_LESS),
-        measure="S(B)/S(2B), tuned LR per B, from 1 to 6 B_crit: CI < 1.02 on every workload, refuted if one is > 1.05 (ours)",
+        measure="S(B)/S(2B), tuned LR per B, at one B past B_crit: CI < 1.02 on every workload, refuted if one > 1.05 (ours)",
     ),
     "warmup.widens": _claim(
         paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",

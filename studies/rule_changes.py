@@ -98,6 +98,19 @@ RULE_CHANGES = (
         },
     ),
     *_version(
+        "critical_batch",
+        8,
+        {
+            "crit.hyperbola": (
+                "supported",
+                "The curve is judged, within 0.1 or not within 0.15, and was a precondition; the gain is that of one doubling"
+                " fixed beforehand, not of those that the curve places past the critical batch.",
+            ),
+            "crit.ceiling": ("refuted (larger)", "One doubling, fixed beforehand, for those that the curve chose."),
+            "crit.small_batch_slow": ("supported", "The smallest batch is doubled, for all that the curve chose."),
+        },
+    ),
+    *_version(
         "mup_transfer",
         3,
         {
