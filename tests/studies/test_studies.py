@@ -18,7 +18,7 @@ DECLARED = {
     "adam_internals": (2, "e03a89f4f4e639c3"),
     "batch_ramp": (1, "c179d2ba1f780533"),
     "batch_scaling": (6, "f163a5bcbd7fe5ef"),
-    "critical_batch": (6, "1b1b0cccdd36a3ec"),
+    "critical_batch": (8, "28f900ad897b61c6"),
     "decay": (3, "6c294658ebb03c61"),
     "edge_of_stability": (3, "5c99185a193ae3b2"),
     "embedding_lr": (2, "aaee856e5c5f6a93"),
