@@ -7,6 +7,7 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import TaskAccuracy, TaskLoss
 from folklore.harness.metrics.forgetting import chosen_value, last_task
 from folklore.harness.spec import Judgement
+from folklore.harness.statistics.intervals import Numbers
 from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
 from folklore.reports.figures.frames import arms_by_panel, number
 from folklore.reports.figures.palette import looks
@@ -27,7 +28,8 @@ def _panels(records: TrialSet, judgement: Judgement, kind: Kind) -> list[Panel]:
 
 
 def _panel(title: str, arms: list[tuple[str, str]], table: TrialArrays, kind: Kind) -> Panel:
-    """A dot for each arm where it ends, and a line along which its mean went while the last task was trained."""
+    """A dot for each arm where it ends, a pale line along which its mean went while the last task was trained, and, of a remedy
+    that was tried at several strengths, a line through where each of them ends: its Pareto front."""
     study, measure = table.study, kind.MEASURE
     low, high = (0.0, 1.02) if kind is TaskAccuracy else (None, None)
     x, y = (Scale(f"{measure} on {tasks}", 0, low, high, ticks=5) for tasks in ("the new task", "old tasks"))
@@ -37,17 +39,26 @@ def _panel(title: str, arms: list[tuple[str, str]], table: TrialArrays, kind: Ki
         old, new = (number(kind(arm=arm, over=over, tasks=tasks), table) for tasks in ("old", "new"))
         if old is None or new is None:
             continue
-        place = int(chosen_value(arm, over, table, table.resamples[:1])[0])
-        y, x = (curves.mean(axis=0) for curves in last_task(arm, over, place, table, measure))
-        known = np.isfinite(x) & np.isfinite(y)
-        panel.add("faint", f"_{arm}", look, x=x[known], y=y[known])
+        ways = [_mean_way(arm, over, place, table, measure) for place in range(len(table.grid(arm, over)))]
+        x, y = ways[int(chosen_value(arm, over, table, table.resamples[:1])[0])]
+        panel.add("faint", f"_{arm}", look, x=x, y=y)
+        if len(ways) > 1:
+            ends = np.array([(x[-1], y[-1]) for x, y in ways if len(x)])
+            panel.add("line", f"_{arm}_front", look, x=ends[:, 0], y=ends[:, 1])
         panel.add("estimate", study.arms[arm].label, look, x=new.estimate, y=old.estimate, low=old.low, high=old.high)
     return panel
+
+
+def _mean_way(arm: str, over: str, place: int, table: TrialArrays, measure: str) -> tuple[Numbers, Numbers]:
+    """Means over seeds on the new task and on old ones, at the evaluations at which both are known."""
+    y, x = (curves.mean(axis=0) for curves in last_task(arm, over, place, table, measure))
+    known = np.isfinite(x) & np.isfinite(y)
+    return x[known], y[known]
 
 
 FIGURE = ClaimFigure(
     "tasks",
     "Test accuracy, or loss, where runs end, with 95% intervals on old tasks; pale: the way there while the last task was"
-    " trained.",
+    " trained; a line joins the strengths at which a remedy was tried.",
     draw,
 )

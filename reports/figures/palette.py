@@ -55,17 +55,17 @@ def _looks(arms: tuple[Named, ...]) -> Mapping[str, Look]:
     hues = _hues([each for each in arms if each[0] not in numbers])
     # Markers of a panel's numbers are not given again.
     taken = {panel: len(places[numbers[arm][1]]) for arm, panel, _ in arms if arm in numbers}
-    # Numbers of a second kind in a panel have the same colours and another line.
-    kinds: dict[str, list[str]] = defaultdict(list)
-    for panel, kind in dict.fromkeys((panel, numbers[arm][1]) for arm, panel, _ in arms if arm in numbers):
-        kinds[panel].append(kind)
+    # Numbers of a second kind in a panel, or with other words around them, have the same colours and another line.
+    worded: dict[str, list[str]] = defaultdict(list)
+    for panel, words in dict.fromkeys((panel, _wording(label)) for arm, panel, label in arms if arm in numbers):
+        worded[panel].append(words)
     found = {}
-    for arm, panel, _ in arms:
+    for arm, panel, label in arms:
         if arm in numbers:
             value, kind = numbers[arm]
             index, count = places[kind].index(value), len(places[kind])
             colour = to_hex(mpl.colormaps["viridis"](DARKEST + (LIGHTEST - DARKEST) * index / max(1, count - 1)))
-            found[arm] = Look(colour, MARKERS[index % len(MARKERS)], LINES[kinds[panel].index(kind) % len(LINES)])
+            found[arm] = Look(colour, MARKERS[index % len(MARKERS)], LINES[worded[panel].index(_wording(label)) % len(LINES)])
         else:
             index = hues[arm]
             # After all hues have been used, lines differ.
@@ -79,18 +79,27 @@ def _numbers(arms: Sequence[Named]) -> dict[str, tuple[float, str]]:
     """Arm -> its number and what it is a number of: of arms whose labels differ from others' of their panel in one number."""
     alike: dict[tuple[str, str], list[tuple[str, float, str]]] = defaultdict(list)
     for arm, panel, name in arms:
-        # "no warmup" is a number of warmup, too.
-        label = re.sub(r"\bno (?=\w)", "0 ", name).replace("%", "")
+        label = _with_numbers(name)
         values = _NUMBER.findall(label)
         if len(values) == 1:
             (part,) = [part for part in label.split(", ") if _NUMBER.search(part)]
-            alike[panel, _NUMBER.sub("#", label)].append((arm, float(values[0]), _NUMBER.sub("#", part)))
+            alike[panel, _wording(name)].append((arm, float(values[0]), _NUMBER.sub("#", part)))
     return {
         arm: (value, kind)
         for group in alike.values()
         if len({value for _, value, _ in group}) >= LEAST_NUMBERS
         for arm, value, kind in group
     }
+
+
+def _with_numbers(label: str) -> str:
+    """ "no warmup" is a number of warmup, too."""
+    return re.sub(r"\bno (?=\w)", "0 ", label).replace("%", "")
+
+
+def _wording(label: str) -> str:
+    """The words around its numbers."""
+    return _NUMBER.sub("#", _with_numbers(label))
 
 
 def _hues(arms: Sequence[Named]) -> dict[str, int]:

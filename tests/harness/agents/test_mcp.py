@@ -88,7 +88,7 @@ def test_verdicts_are_those_of_the_command(asking: Agent) -> None:
 
 
 def test_why_says_whether_a_verdict_is_firm_and_what_it_does_not_survive(asking: Agent) -> None:
-    claims = ("warmup.widens", "warmup.improves_best", "warmup.late_nan")
+    claims = ("warmup.post_norm", "warmup.widens", "warmup.late_nan")
     firm, fragile, undecided = (asking.ask("why", claim=claim, published=True)["explanations"][0] for claim in claims)
     assert [each["standing"] for each in (firm, fragile, undecided)] == ["firm", "fragile", ""]
     assert [bool(each["fragile"]) for each in (firm, fragile, undecided)] == [False, True, False]

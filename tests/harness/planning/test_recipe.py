@@ -32,7 +32,7 @@ def test_of_a_study_whose_arms_differ() -> None:
     assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
     assert "in sgd_warmup_60%: 2^0, 1.19, 2^0.5" in found["peak LR"]
     assert "in sgd, sgd_warmup_20%, sgd_warmup_60%: sgd, momentum 0.9, weight decay 0" in found["optimizer"]
-    assert found["seeds"].startswith("22, numbered 45000 to 45021")
+    assert found["seeds"].startswith("22, numbered 46000 to 46021")
 
 
 def test_of_a_search() -> None:

@@ -129,14 +129,18 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str, tmp_pat
     assert len(found.stderr.strip().splitlines()) == 1
 
 
+# Longer than what published digests begin with by chance.
+PREFIX = "abcdefabcd"
+
+
 def test_a_beginning_of_several_digests_names_them(study: Study, tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     trials = planned(study).trials[:2]
-    alike = [type(trial)(**{**vars(trial), "digest": f"abcd{index}" + "0" * 11}) for index, trial in enumerate(trials)]
+    alike = [type(trial)(**{**vars(trial), "digest": f"{PREFIX}{index}" + "0" * 5}) for index, trial in enumerate(trials)]
     Ledger(store, "toy").write("x", rows(study, tuple(alike), outcome))
-    with pytest.raises(UserError, match=r"'abcd' begins the digests of 2 trials \(abcd00+, abcd10+\)"):
-        find_trial(store, "abcd")
-    assert trial_facts(find_trial(store, "abcd1"))["digest"] == "abcd1" + "0" * 11
+    with pytest.raises(UserError, match=rf"'{PREFIX}' begins the digests of 2 trials \({PREFIX}00+, {PREFIX}10+\)"):
+        find_trial(store, PREFIX)
+    assert trial_facts(find_trial(store, f"{PREFIX}1"))["digest"] == f"{PREFIX}1" + "0" * 5
 
 
 def test_curves_as_a_line_of_blocks() -> None:
