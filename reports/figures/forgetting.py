@@ -40,10 +40,10 @@ def _panel(title: str, arms: list[tuple[str, str]], table: TrialArrays, kind: Ki
         if old is None or new is None:
             continue
         ways = [_mean_way(arm, over, place, table, measure) for place in range(len(table.grid(arm, over)))]
-        x, y = ways[int(chosen_value(arm, over, table, table.resamples[:1])[0])]
-        panel.add("faint", f"_{arm}", look, x=x, y=y)
+        on_new, on_old = ways[int(chosen_value(arm, over, table, table.resamples[:1])[0])]
+        panel.add("faint", f"_{arm}", look, x=on_new, y=on_old)
         if len(ways) > 1:
-            ends = np.array([(x[-1], y[-1]) for x, y in ways if len(x)])
+            ends = np.array([(on_new[-1], on_old[-1]) for on_new, on_old in ways if len(on_new)])
             panel.add("line", f"_{arm}_front", look, x=ends[:, 0], y=ends[:, 1])
         panel.add("estimate", study.arms[arm].label, look, x=new.estimate, y=old.estimate, low=old.low, high=old.high)
     return panel
