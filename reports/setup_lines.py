@@ -64,16 +64,15 @@ def _settings(study: Study, scale: str, arm: str) -> Iterable[Configuration]:
 
 
 def _model(model: str, settings: Sequence[Configuration]) -> str:
-    counts = {workload_of(each.workload).hidden_parameters or 0 for each in settings}
-    low, high = min(counts), max(counts)
+    counts = sorted({workload_of(each.workload).hidden_parameters or 0 for each in settings})
     workload = workload_of(settings[0].workload)
     if model == "quadratic":
         sizes = dict.fromkeys(each.workload.dataset.partition(":")[2] for each in settings)
         return f"Quadratic of {enumerated(list(sizes))} dimensions"
     name = model.upper() if model in ("mlp", "cnn", "gpt") else workload.model_name
-    if not high:
+    if not counts[-1]:
         return name
-    size = in_thousands(low) if low == high else f"{in_thousands(low)} to {in_thousands(high)}"
+    size = " to ".join(dict.fromkeys(in_thousands(count) for count in (counts[0], counts[-1])))
     return f"{name} of {size} parameters beside {'embeddings' if workload.reads_text else 'input and output'}"
 
 
