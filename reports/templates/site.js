@@ -173,7 +173,12 @@
     head.scope = "col";
     head.textContent = "Curves";
     table.tHead.rows[0].prepend(head);
+    // A row's file of curves is that of the row before it, if it names none.
+    const fileOf = new Map();
+    let file;
     for (const row of table.tBodies[0].rows) {
+      file = row.dataset.c ?? file;
+      fileOf.set(row, files[file]);
       const box = document.createElement("input");
       box.type = "checkbox";
       const last = row.cells[row.cells.length - 1];
@@ -209,7 +214,7 @@
       const cells = [...row.cells].map((cell) => cell.textContent.trim());
       const digest = cells[cells.length - 1];
       if (event.target.checked) {
-        const found = await content(files[row.dataset.c]).catch(() => null);
+        const found = await content(fileOf.get(row)).catch(() => null);
         if (!found) {
           event.target.disabled = true;
           event.target.closest("td").append(" not beside this page");
