@@ -170,7 +170,7 @@ REPLAY = judgement(
             panel=TEXT,
             observe=recovered_of_text(f"replay_{share}"),
             **REGAINED,
-            says=f"In a GPT that reads source after the documentation, {share}% of the latter keep {{estimate}} of it",
+            says=f"In a GPT that reads source after documentation, replay of {share}% recovers {{estimate}} of what it forgets",
         )
         for clause, share in zip("ab", REPLAYED, strict=False)
     ),
@@ -249,7 +249,7 @@ def keeps_more(claim: str, arm: str, on_text: bool = True, **options: Any) -> An
                 observe=text_gap("full", arm, new_loss=NEW_LOSS),
                 **regions,
                 unit="relative",
-                says=f"In a GPT that reads source after the documentation, the loss on the latter is {{lower}} with {label}",
+                says=f"In a GPT that reads source after documentation, its loss on documentation is {{lower}} with {label}",
                 scales=("laptop",),  # a larger GPT comes to that loss at once
             )
         )

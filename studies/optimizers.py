@@ -54,6 +54,7 @@ ADAMW_LARGE = {**ADAMW, "weight_decay": 0.1, "warmup_fraction": 0.1}
 LAMB = {**ADAMW_LARGE, "optimizer": "lamb"}
 # The small batch's best LR, times the batch's growth for SGD, and times its root for Adam.
 RULES = {"nesterov": GROWTH, "adamw": GROWTH**0.5}
+BASELINES = {"nesterov": "Nesterov SGD", "adamw": "AdamW"}
 PAIRS = {"CNN, LARS against Nesterov SGD": ("nesterov", "lars"), "GPT, LAMB against AdamW": ("adamw", "lamb")}
 
 
@@ -176,7 +177,7 @@ def rule_loses(panel: str, base: str, layerwise: str) -> Criterion:
     return exceeds(
         f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
         LossGap(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
-        f"{panel}: with the LR of the scaling rule, the latter {{costs}} of the loss reduction",
+        f"At the LR of the scaling rule, {BASELINES[base]} {{costs}} of the loss reduction compared with {layerwise.upper()}",
         by=0.02,
         panel=panel,
     )

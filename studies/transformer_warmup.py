@@ -93,7 +93,7 @@ PRE_NORM = judgement(
         "With tuned LRs, pre-norm without warmup {costs} of the loss reduction",
         margin=0.01,
         expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),
-        underpowered="the spread was expected to be half of what five seeds showed; no effect would need 12",
+        underpowered="said after its trials: five seeds were declared for half the spread that they showed; 12 are needed",
     ),
     reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
     note=(
