@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from folklore.harness.judging.combining import least_that_hold
 from folklore.harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
-from folklore.harness.judging.explaining import WHERE, enumerated
+from folklore.harness.judging.explaining import WHERE, enumerated, listed
 from folklore.harness.judging.outcomes import OUT_OF_REGIME
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
@@ -165,8 +165,8 @@ def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: 
         for each in published:
             if each.criterion != criterion.name or each.value is None or finding.low <= each.value <= finding.high:
                 continue
-            theirs = in_prose(each.value, each.value, each.value, criterion.unit)
-            ours = in_prose(finding.estimate, finding.low, finding.high, criterion.unit)
+            theirs = in_prose(each.value, each.value, each.value, criterion.written_in)
+            ours = in_prose(finding.estimate, finding.low, finding.high, criterion.written_in)
             lines.append(f"others measured {theirs} ({each.source}), here {ours}. {each.if_different}".strip())
     return lines
 
@@ -188,7 +188,7 @@ def workloads(verdict: Verdict, judgement: Judgement, claim: Claim) -> str:
     counted = [panel for panel in verdict.panels if panel.verdict != OUT_OF_REGIME]
     holding = sum(panel.verdict == "supported" for panel in counted)
     told = [
-        f"{verb} {enumerated(names)}"
+        f"{verb} {listed(names)}"
         for name, verb in WHERE.items()
         if name != "supported" and (names := [panel.name for panel in verdict.panels if panel.verdict == name])
     ]
@@ -219,7 +219,7 @@ def _sections(names: Sequence[str]) -> str:
 
 
 def _rule(criterion: Criterion, finding: Finding, claim: Claim) -> Rule:
-    unit = criterion.unit
+    unit = criterion.written_in
     lines = [("decides", claim.clauses[criterion.clause])] if criterion.clause in claim.clauses and criterion.clause else []
     lines += [("supported if", region(criterion.claimed, criterion)), ("refuted if", region(criterion.refuted, criterion))]
     if criterion.null is not None:

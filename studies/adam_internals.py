@@ -153,7 +153,7 @@ BETA2_SPIKES = judgement(
         name="late training loss at an LR of 2^-4, β2 0.999 less 0.95, of the loss reduction",
         observe=beta2_adds(2.0**-4),
         **above(0.0, null=0.0, unit="relative"),
-        says="Late in training at an LR of 1/16, a β2 of 0.999 {costs} of the loss reduction compared with 0.95",
+        says="Late in training at eight times the best LR, a β2 of 0.999 {costs} of the loss reduction compared with 0.95",
         alternatives={
             "at twice that LR": beta2_adds(2.0**-3),
             "at half that LR": beta2_adds(2.0**-5),

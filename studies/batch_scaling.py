@@ -182,7 +182,7 @@ def exponent(panel: Panel, subject: str, **options: Any) -> Criterion:
         name=f"exponent of the best LR in B, {panel.title}{betas}",
         panel=panel.title,
         observe=Slope(points=optima(panel)),
-        says=f"{subject} scales with the batch size B as B^{{estimate}}; the rule has {1 if panel.rule == 'linear' else 0.5}",
+        says=f"{subject} scales with the batch size B as B^{{estimate}}; the rule says {1 if panel.rule == 'linear' else 0.5}",
         alternatives={"parabola through three points": Slope(points=optima(panel, window_octaves=None))},
         **options,
     )
@@ -196,7 +196,7 @@ def regret_of_rule(panel: Panel, small: int, large: int, region: dict[str, Any],
         panel=panel.under_rule,
         observe=regret(panel, small, large),
         says=(
-            f"With the {panel.rule} rule from batch size {small} to {large}, {panel.optimizer} {{costs}} of the loss reduction"
+            f"From batch size {small} to {large}, the {panel.rule} rule for {panel.optimizer} {{costs}} of the loss reduction"
             " compared with its best learning rate"
         ),
         alternatives=readings or None,
@@ -415,7 +415,7 @@ TRAJECTORY = judgement(
         for words, how in (("the same without scaling the LR", {"times": 1.0}), ("signed gap", {"absolute": False}))
         for panel, small, large in QUADRUPLED
     },
-    if_supported="Compare curves at equal examples after scaling: a lasting gap above 3% indicates an error.",
+    if_supported="Compare curves at equal examples after scaling: look for an error if a gap above 3% lasts.",
     if_partly="Compare curves at equal examples after scaling, and expect them to agree for some models only.",
     if_refuted="After scaling batch and learning rate, compare final losses: curves differ before.",
 )

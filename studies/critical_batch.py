@@ -304,9 +304,8 @@ def in_theory(value: float, source: str = "S = S_min (1 + B_crit / B), McCandlis
 
 def critical_size(sweep: Sweep, name: str, regions: dict[str, Any], at_scales: tuple[str, ...] | None = None) -> Criterion:
     """That the batch that is doubled lies past the critical size, or far below it."""
-    says = f"the critical batch size is {{estimate}} {sweep.examples}"
     options = {"unit": "examples", "scales": at_scales, "precondition": True}
-    return sweep.criterion(name, sweep.critical_batch, says, regions, **options)
+    return sweep.criterion(name, sweep.critical_batch, "the critical batch size is {estimate}", regions, **options)
 
 
 def gain_past_critical(sweep: Sweep, regions: dict[str, Any], **options: Any) -> Criterion:
@@ -370,7 +369,7 @@ HYPERBOLA = judgement(
         sweep.criterion(
             "error of ln S of the fitted curve",
             HyperbolaError(**sweep.curve, raw=True),
-            "the curve 1 + B_crit/B fits the log of the steps with an error of {estimate}",
+            "steps to a loss follow 1 + B_crit/B, which flattens past B_crit, to an error of {estimate} in their logarithm",
             FITS,
             unit="",
             clause="a",

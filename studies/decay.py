@@ -295,7 +295,8 @@ def flat(plateau: Plateau, panel: str | None = None) -> Criterion:
         panel=panel,
         observe=plateau.last_fall(),
         **below(0.005, unit="relative", precondition=True),
-        says="In the last tenth of the steps before the switch, the loss falls by {estimate} of the loss reduction",
+        says=f"Over the last tenth of the steps before the switch, {plateau.words}, the loss falls by {{estimate}} of the loss"
+        " reduction; on a plateau it falls by at most 0.5%",
     )
 
 
@@ -385,7 +386,7 @@ BEATS_CONSTANT = judgement(
         "Both at their best LRs: the best constant LR is lower, which is part of the comparison. Each shape at each length"
         " counts as a workload, and most of them must beat a constant LR, a step at half time among them."
     ),
-    if_supported="Decay the LR even if its peak is tuned.",
+    if_supported="Decay the LR even if its peak is tuned, but not as early as halfway.",
     if_partly="Decay the LR late: keep the peak through most of the run.",
     if_refuted="If the LR is tuned, do not expect decay to lower the loss.",
     if_opposite="If the LR is tuned, keep it constant in runs as short as these.",
@@ -430,8 +431,8 @@ def floor_trend(longest: int, **options: Any) -> Criterion:
         null=0.0,
         margin=0.001,
         **below(-0.001, refuted=0.0, unit="relative"),
-        says=f"From 20 to {longest} tokens per parameter, what decay to zero costs compared with decay to 10% changes by"
-        " {estimate} of the loss reduction per doubling",
+        says=f"From 20 to {longest} tokens per parameter, each doubling makes decay to zero cost {{more}} of the loss"
+        " reduction, compared with decay to 10%",
         **options,
     )
 
@@ -507,7 +508,7 @@ PLATEAU_RULE = judgement(
         "Continuations of one run after two thirds of its steps, at a tenth and at ten times the LR. No document says what to"
         " compare reduce-on-plateau with in runs of unknown length: three comparisons are reported and decide nothing."
     ),
-    if_supported="On a plateau, lower the LR and do not raise it.",
+    if_supported="On a plateau of an LR that is too high, lower it and do not raise it; other plateaus were not tested.",
     if_partly="On a plateau, try a tenth and ten times the LR on branches of the run, and keep what helps.",
     if_refuted="Do not lower the LR only because the loss is flat.",
 )

@@ -91,7 +91,7 @@ CIFAR_LRS = {**{run.arm: run.cifar_lr for run in RUNS}, "flow": 0.005, "sgd_batc
 IMAGES: dict[str, Any] = {"arm_settings": CIFAR_ARMS, "arm_factors": {arm: {"peak_lr": (lr,)} for arm, lr in CIFAR_LRS.items()}}
 
 
-def quadratic(name: str, number: str, says: str = "", **options: Any) -> Criterion:
+def quadratic(name: str, number: str, says: str, **options: Any) -> Criterion:
     return Criterion(name=name, observe=computed("descent.quadratic", number), says=says, **options)
 
 
@@ -131,8 +131,20 @@ QUADRATIC = judgement(
         "Of six learning rates around 2/λmax, {estimate} converge if below it and diverge if above",
         **above(0.999, refuted=0.9, unit="share", clause="a"),
     ),
-    quadratic("the fastest LR over 2 / (λmax + λmin)", "best_lr", clause="b", **AS_DERIVED),
-    quadratic("error left a step at the fastest LR, over (κ - 1) / (κ + 1)", "best_rate", clause="c", **AS_DERIVED),
+    quadratic(
+        "the fastest LR over 2 / (λmax + λmin)",
+        "best_lr",
+        "The fastest LR is {estimate} 2 / (λmax + λmin)",
+        clause="b",
+        **AS_DERIVED,
+    ),
+    quadratic(
+        "error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
+        "best_rate",
+        "At the fastest LR, a step leaves {estimate} (κ - 1) / (κ + 1) of the error",
+        clause="c",
+        **AS_DERIVED,
+    ),
     diverges("above", ABOVE, clause="d", **above(0.5, unit="share")),
     diverges("below", BELOW, clause="e", **below(0.5, unit="share")),
     note="The engine's SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
@@ -206,7 +218,8 @@ SHARPNESS = judgement(
     ),
     if_supported="In full-batch training the LR determines the sharpness: a sharpness of 2/LR is normal.",
     advice={
-        "partly: some workloads": "Take 2/LR as the sharpness of full-batch gradient descent, and less in mini-batches.",
+        "partly: some workloads": "Expect full-batch gradient descent to settle near a sharpness of 2/LR, and mini-batches"
+        " below it.",
     },
     if_refuted="Do not infer the sharpness of your network from its LR.",
 )

@@ -70,7 +70,8 @@ def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
             observe=length_slope("plain") - length_slope("sgd"),
             **below(-0.25, refuted=-0.05, null=0.0, margin=0.05),
             expected=BY_ROOT,
-            says="Per occurrence, a row moves by (token frequency)^k, and k is {higher} with Adam than with SGD",
+            says="Adam moves rows of rare tokens further: per occurrence a row moves by (token frequency)^k, and k is"
+            " {higher} than with SGD",
             alternatives={
                 "over the row's norm": slope("plain") - slope("sgd"),
                 **{
@@ -140,8 +141,8 @@ RARE_TOKENS = judgement(
     ),
     if_supported="Give embeddings their own LR, or use the remedy that lowered the loss on rare tokens here.",
     if_partly=(
-        "Adam moves rare rows further per occurrence than SGD does; check the loss on rare tokens before you treat this: not"
-        " every remedy lowered it here, or none did."
+        "Adam moves rare rows further per occurrence than SGD does; check the loss on rare tokens before you treat this: no"
+        " remedy tried here surely lowered it."
     ),
     if_refuted="Use one LR for embeddings and all other weights.",
 )

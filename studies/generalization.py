@@ -105,7 +105,7 @@ def generalizes_worse(panel: str) -> tuple[Criterion, Criterion]:
     error = exceeds(
         f"test error of batch 256, less that of batch 16, {panel}",
         gap(*COMPARED[panel], of="test_error", kind=Gap),
-        f"{where}: the test error of batch 256 is {{higher}}",
+        f"{where}: the test error of batch 256 is {{higher}} than that of batch 16",
         by=0.005,
         clause="b",
         panel=panel,

@@ -140,7 +140,7 @@ STEP_COST = judgement(
         )
         for number, what, says in (
             ("large_deviation", "GPT of 6.7 billion parameters", "the number of operations of a step of a 7B GPT"),
-            ("small_deviation", "small MLP", "that of a small MLP, its update included,"),
+            ("small_deviation", "small MLP", "the number of operations of a step of a small MLP, with its update,"),
         )
     ),
     reported={
@@ -222,7 +222,7 @@ TEMPERATURE = judgement(
             observe=explained("LR over batch", of),
             # Null: three meaningless lines of three arms have two of eight degrees of freedom.
             **above(0.75, refuted=0.25, null=0.25, unit="share"),
-            says=f"LR over batch size explains {{estimate}} of the variance in {words}",
+            says=f"Among runs of a small MLP, LR over batch size explains {{estimate}} of the variance in {words}",
             alternatives={"after half of the training": explained("half", of)},
         )
         for clause, (of, words) in zip("ab", WORDS.items(), strict=True)
@@ -233,7 +233,7 @@ TEMPERATURE = judgement(
             clause=clause,
             observe=explained("LR over batch", of) - explained(ROOT, of),
             **above(0.0, null=0.0, unit="share"),
-            says=f"LR over batch size explains {{estimate}} more of the variance in {words} than LR over its root",
+            says=f"It explains {{estimate}} more of the variance in {words} than LR over the root of the batch size",
             alternatives={"than lines of equal LR": explained("LR over batch", of) - explained("LR", of)},
         )
         for clause, of in zip("cd", WORDS, strict=True)

@@ -195,7 +195,7 @@ def good_at_a_tenth(setup: Setup) -> Criterion:
     return setup.criterion(
         "loss at a tenth of divergence",
         setup.regret(TENTH),
-        "a tenth of the LR of divergence loses {estimate} of the loss reduction",
+        "a tenth of the LR of divergence {costs} of the loss reduction compared with the best LR",
         readings,
         **prediction(0.005, "TB section 2, GL Q9: the pick is usable", TENTH_SPREADS.get(setup)),
         **GOOD,
@@ -212,7 +212,7 @@ def good_at_the_steepest(setup: Setup) -> Criterion:
     return setup.criterion(
         "loss at the steepest point",
         setup.regret(STEEPEST),
-        "the steepest point of the range test loses {estimate} of the loss reduction",
+        "the steepest point of the range test {costs} of the loss reduction compared with the best LR",
         readings,
         **prediction(0.005, "TD, Learning Rate Finder: the pick is good", STEEPEST_SPREADS[setup], underpowered),
         **GOOD,
@@ -367,7 +367,7 @@ STEEPEST_CLAIM = judgement(
         "Take the steepest point of a range test as a first guess, and compare it with other LRs in whole runs: whether it is"
         " good depends on the workload."
     ),
-    if_refuted="Do not start at the steepest point of a range test: use it as one end of a search with whole runs.",
+    if_refuted="Do not start at the steepest point of a range test: use it as the lower end of a search with whole runs.",
 )
 
 HEAD_TO_HEAD = judgement(
@@ -394,7 +394,8 @@ RAMP = judgement(
         " loss does not clearly fall in most seeds: there 1000 steps are compared with 300."
     ),
     if_supported="A ramp of 100 steps is long enough.",
-    if_partly="Keep one length of ramp: on some workloads, or for one of the two picks, the length matters.",
+    if_partly="Compare picks of ramps of equal length only: the steepest point moves with the length, the LR of divergence"
+    " less.",
     if_refuted="Compare picks of ramps of equal length only, and do not trust a pick that changes with the length.",
 )
 
@@ -415,7 +416,8 @@ RATIO = judgement(
         " are the quartiles over the matrices, and shorter runs, whose best LR is higher."
     ),
     if_supported="If updates are far from a thousandth of the weights, check the learning rate.",
-    if_partly="Take a thousandth of the weights only as a rough guide to the size of updates.",
+    if_partly="Do not tune the learning rate to updates of a thousandth of the weights: at good LRs they are from"
+    " half of that to seven times as large.",
     if_refuted="Do not tune the learning rate to updates of a thousandth of the weights.",
 )
 

@@ -236,7 +236,7 @@ def edge(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "LR that loses half of the loss reduction over the last within 5% of it",
             half / good,
-            f"The {setup.panel} loses half of the loss reduction at {{estimate}} its last good LR",
+            f"The {setup.panel} loses half of the loss reduction at {{estimate}} the last LR within 5% of its best",
             clause="a",
             **below(3.0, refuted=3.0, unit="x"),
         ),
@@ -261,7 +261,7 @@ SHARP = judgement(
         " from good to bad, or it does so from the best LR itself."
     ),
     if_supported="Search the LR in steps of less than 2x, and stay a step below the edge.",
-    if_partly="Find the LR at which your model fails, and stay two or three times below it; the optimum is flat.",
+    if_partly="Find the LR at which your model fails: it can lie within 2x of a good one, or 100x above.",
     if_refuted="Search the LR in steps of 2x to 3x; finer steps are wasted.",
 )
 
@@ -283,7 +283,7 @@ def slowness(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "steps to 80% of the loss reduction at a tenth of the LR over those at it",
             slower(setup, 0.8),
-            f"At a tenth of its best LR, the {setup.panel} needs {{estimate}} the steps",
+            f"At a tenth of its best LR, the {setup.panel} needs {{estimate}} the steps for 80% of the loss reduction",
             clause="a",
             **above(3.0, refuted=1.5, null=1.0, margin=1.5, unit="x"),
             alternatives={"to half of the loss reduction": slower(setup, 0.5)},
@@ -336,7 +336,8 @@ TOO_HIGH = judgement(
         setup.criterion(
             "share of evaluations at which the loss rises, too high an LR less the best",
             rises(setup, setup.too_high) - rises(setup, setup.best),
-            f"Too high an LR adds {{estimate}} to the fraction of evaluations at which the loss of the {setup.panel} rises",
+            f"On the {setup.panel}, the share of evaluations at which the loss rises is {{higher}} at too high an LR than at"
+            " the best",
             clause="a",
             **above(0.1, refuted=0.0, null=0.0, margin=0.05, unit=""),
         )
@@ -346,7 +347,7 @@ TOO_HIGH = judgement(
         setup.criterion(
             f"gradient norm, {OVER_BEST}",
             too_high_over_best(setup, "probe_gradient_norm"),
-            f"At too high an LR, the gradient norm of the {setup.panel} is {{estimate}} that at the best LR",
+            f"On the {setup.panel}, too high an LR has {{estimate}} the gradient norm of the best one",
             clause="b",
             **above(2.0, refuted=1.0, null=1.0, margin=1.2, unit="x"),
             alternatives={"over what it is at the first step": over_first_step(setup)},
@@ -366,7 +367,8 @@ TOO_HIGH = judgement(
         " GPT with SGD is left out because it diverges at every such LR. 'Possibly diverges' is not testable."
     ),
     if_supported="Lower the LR if the loss bounces and the gradient norm is large.",
-    if_partly="Take a bouncing loss or a large gradient norm as a hint that the LR is too high, and try half of it.",
+    if_partly="Take a bouncing loss as a hint that the LR is too high, and try half of it; a small gradient norm proves"
+    " nothing.",
     if_refuted="A bouncing loss does not tell whether the LR is too high: compare runs.",
 )
 
@@ -390,7 +392,7 @@ NORM_FALLS = judgement(
     reported=numbers(SETUPS, "the same at a constant LR", norm_exponent, "constant", unit=""),
     note="After the first tenth of the run. Whether the loss falls smoothly is judged in lr.smooth.",
     if_supported="Check the LR if the gradient norm does not fall.",
-    if_partly="Expect a falling gradient norm if the loss approaches zero, not in language models.",
+    if_partly="Expect a falling gradient norm if the loss approaches zero; in a language model it may rise at a good LR.",
     if_refuted="A gradient norm that does not fall is no sign of a wrong LR.",
 )
 
@@ -463,7 +465,8 @@ def bends(clause: str, setup: Setup, one: str, other: str, shares: tuple[float, 
     return setup.criterion(
         f"bend of the training loss from the {one} third after warmup to the {other}",
         bend(setup, shares),
-        f"After warmup, the loss of the {setup.panel} flattens from the {one} third to the {other} by {{estimate}}",
+        f"After warmup, the curve of the {setup.panel} flattens from the {one} third to the {other} by {{estimate}} of the loss"
+        " reduction",
         kind=exceeds,
         clause=clause,
         by=by,
@@ -486,7 +489,8 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
         setup.criterion(
             "validation loss above training loss half way",
             setup.share_of_fall(half_way, setup.mean("train_loss", setup.best, "constant", first=0.45, last=0.55)),
-            f"Halfway, the validation loss of the {setup.panel} is {{estimate}} of the loss reduction above its training loss",
+            f"Halfway, the validation loss of the {setup.panel} is {{higher}} than its training loss, as a share of the loss"
+            " reduction",
             kind=no_worse,
             clause="d",
             margin=0.1,
@@ -540,7 +544,8 @@ GRAD_NOT_LOSS = judgement(
         setup.criterion(
             "balanced accuracy of what the gradient norm tells of flat losses",
             diagnosis(setup, swing=0.1, **flat_runs(setup)),
-            f"The gradient norm identifies the cause of a flat loss in {{estimate}} of the runs of the {setup.panel}",
+            f"On the {setup.panel}, the gradient norm identifies why a loss is flat with a balanced accuracy of {{estimate}};"
+            " guessing has 33%",
             alternatives={"a loss that swings by 5%": diagnosis(setup, swing=0.05, **flat_runs(setup))},
             **above(0.9, refuted=0.6, null=1 / 3, margin=0.1),
         )
@@ -568,7 +573,8 @@ GRAD_NOT_LOSS = judgement(
         " a third. A loss that has risen further has exploded and is not flat; its norm is reported."
     ),
     if_supported="If the loss is flat, look at the gradient norm first.",
-    if_partly="If the loss is flat, a gradient norm near zero shows a dead network; otherwise try LRs above and below.",
+    if_partly="If the loss is flat, a gradient norm near zero shows a dead network or vanishing gradients; otherwise try LRs"
+    " above and below, because the norm hardly tells too high an LR from too low a one.",
     if_refuted="If the loss is flat, try LRs far above and below: the gradient norm does not show the cause.",
 )
 
@@ -578,7 +584,8 @@ SMOOTH = judgement(
         setup.criterion(
             "share of rises at the best LR less that at a quarter of it",
             rises(setup, setup.best, "best") - rises(setup, setup.best / 4, "quarter"),
-            f"The best LR adds {{estimate}} to the fraction of evaluations at which the loss of the {setup.panel} rises",
+            f"On the {setup.panel}, the share of evaluations at which the loss rises is {{higher}} at the best LR than at a"
+            " quarter of it",
             kind=no_worse,
             margin=0.1,
             unit="",
@@ -600,7 +607,7 @@ SMOOTH = judgement(
         " reported and not judged: at a loss near zero a single hard example is one."
     ),
     if_supported="Lower the LR if the loss spikes or swings.",
-    if_partly="Take rises of the validation loss, not spikes of single batches, as a sign of too high an LR.",
+    if_partly="Do not lower the LR only because the validation loss rises now and then: the best LR can do that, too.",
     if_refuted="Do not lower the LR only because the loss spikes now and then.",
 )
 
@@ -653,7 +660,7 @@ MOST_IMPORTANT = judgement(
         " left of it with the LR along (with SGD by the batch, with AdamW by its root) is reported."
     ),
     if_supported="Tune the LR first, with the budget you have.",
-    if_partly="Tune the LR first, then the hyperparameters that matter as much here.",
+    if_partly="Tune the LR first, then batch size and momentum, which mattered as much in one of four cases each.",
     if_refuted="Do not spend the whole budget on the LR.",
 )
 

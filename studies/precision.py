@@ -420,7 +420,7 @@ BF16_LOSS = judgement(
         "No loss scaling. Non-inferiority: a better BF16 is no evidence against it. The CNN is judged at an LR at which two"
         " FP32 runs agree; near its best LR rounding alone separates them by the margin (numbers below)."
     ),
-    if_supported="Train in BF16 without loss scaling.",
+    if_supported="Train in BF16, with weights and optimizer states in FP32, without loss scaling.",
     if_partly="Train in BF16 where this page shows it equal, and compare with FP32 elsewhere.",
     if_refuted="Compare BF16 with FP32 on your own model before you rely on it.",
 )

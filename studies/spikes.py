@@ -129,7 +129,7 @@ CLIP = judgement(
             panel=panel,
             observe=left(panel, fault, "_clip"),
             **below(0.25, refuted=1.0, null=1.0, margin=0.1, unit="share"),
-            says=f"{panel}: clipping at norm 1.0 leaves {{estimate}} of what {words} costs",
+            says=f"{panel}: clipping at norm 1.0 leaves {{estimate}} of the harm of {words}",
         )
         for panel in WORKLOADS
         for clause, fault, words in (("a", "gradient", "one gradient far too large"), ("b", "labels", "random labels"))
@@ -153,7 +153,8 @@ CLIP = judgement(
         " clipped ones, because gradients here are about 1 and clipping acts at many steps."
     ),
     if_supported="Clip at norm 1.0: it costs little, and one bad gradient does no harm.",
-    if_partly="Clip against gradients that are far too large; wrong labels of a usual size pass.",
+    if_partly="Clip against gradients that are far too large; of bad batches whose gradients are not large, a part gets"
+    " through.",
     if_refuted="Do not count on clipping to absorb bad batches.",
 )
 
@@ -173,7 +174,7 @@ PLAYBOOK = judgement(
             panel=repair,
             observe=undone(GPT, fault, remedy),
             **above(0.5, refuted=0.1, null=0.0, unit="share"),
-            says=f"{repair[0].upper()}{repair[1:]} undoes {{estimate}} of what {words} costs",
+            says=f"In a GPT, {repair} undoes {{estimate}} of what {words} costs",
         )
         for repair, remedy in REPAIRS.items()
         for clause, fault, words in (("a", "gradient", "one gradient far too large"), ("b", "weights", "noise on the weights"))
@@ -190,7 +191,8 @@ PLAYBOOK = judgement(
         " others are reported. The remedies know the step, but for alarms by six deviations. Checkpoints are of every 20 steps,"
         " the last but one is gone back to, and the steps lost are not made up. Claims of precision judge BF16 against FP16."
     ),
-    if_supported="Keep checkpoints: going back repairs whatever the cause; skipping repairs only what a batch has done.",
+    if_supported="Keep checkpoints: going back undoes most of the harm whatever the cause; skipping undoes only what a batch"
+    " has done.",
     if_refuted="Do not expect any of these to repair a spike.",
 )
 
@@ -242,6 +244,8 @@ DETECTOR = judgement(
         " equal false alarms is a claim of its own."
     ),
     if_supported="Take a loss above twice its recent mean for a spike.",
+    if_partly="Set the limit of a detector by sound runs of your own: one of 2x misses some faults, and gives false alarms"
+    " elsewhere.",
     if_refuted="Do not take 2x over: set the limit of a detector by sound runs of your own.",
 )
 
@@ -275,7 +279,8 @@ DEVIATIONS = judgement(
             panel=panel,
             observe=DetectedShare(**sought(panel, arm, rule, but_not="loss_ratio")),
             **above(0.5, unit="share"),
-            says=f"{panel}, {words}: {{estimate}} of the runs that one of the two finds are found by {DETECTORS[rule]}",
+            says=f"{panel}, {words}: of the runs that only one of the two finds, {DETECTORS[rule]} find {{estimate}} and the"
+            " ratio the rest",
         )
         for panel in WORKLOADS
         for clause, arm, words in (("a", "weights", "noise on the weights"), ("b", "ramp", "an explosion"))
@@ -347,7 +352,7 @@ ONCE = judgement(
     ),
     right={"supported": "leave it", "refuted": "lower it"},
     note="Five batches of random labels half-way, after which the loss comes back by itself. The schedule is cosine decay.",
-    if_supported="After a spike that passes by itself, leave the LR; look at the batch, and clip.",
+    if_supported="After a spike that passes by itself, leave the LR.",
     if_refuted="Halve the LR after a spike.",
 )
 
@@ -359,7 +364,7 @@ CUT_WASTES = judgement(
             panel=panel,
             observe=steps_to_loss(panel, "early_halve") / steps_to_loss(panel, "early"),
             **above(1.05, refuted=1.0, null=1.0, unit="x"),
-            says=f"{panel}: with the LR halved after a spike, a loss takes {{estimate}} as many steps",
+            says=f"{panel}: with the LR halved after a spike, reaching the same loss takes {{estimate}} as many steps",
         )
         for panel in WORKLOADS
     ),
@@ -380,7 +385,7 @@ BATCH_OR_STATE = judgement(
         panel=SGD,
         observe=alarms(SGD, "labels", "spike", "after_fault"),
         **above(0.5, unit="share"),
-        says="After batches of random labels, the loss of sound ones spikes in {estimate} of the runs",
+        says="After batches of random labels, the loss on sound batches spikes in {estimate} of the runs",
     ),
     Criterion(
         name="share of runs with a spike without any bad batch, full batches, rising LR",
@@ -419,7 +424,8 @@ WARNING = judgement(
                 panel=panel,
                 observe=alarms(panel, "ramp", "norm_ratio", "before_explosion"),
                 **above(0.5, unit="share"),
-                says=f"{panel}: the gradient norm warns in {{estimate}} of the runs that explode",
+                says=f"{panel}: in {{estimate}} of the runs that explode under a rising LR, the gradient norm warns in the 50"
+                " steps before",
             ),
             Criterion(
                 name=f"share of runs with an alarm more than 50 steps before, {panel}",
@@ -427,7 +433,7 @@ WARNING = judgement(
                 panel=panel,
                 observe=alarms(panel, "ramp", "norm_ratio", "earlier"),
                 **below(0.5, unit="share"),
-                says=f"{panel}: it gives an alarm long before in {{estimate}} of the runs",
+                says=f"{panel}: in {{estimate}} of them it gives an alarm earlier than that",
             ),
         )
     ),

@@ -45,7 +45,7 @@ TRAINS = Criterion(
     name="loss with 10% warmup, post-norm over pre-norm",
     observe=gap("post_10%", "pre_10%"),
     **below(FAILS, unit="relative", precondition=True),
-    says="With 10% warmup, post-norm ends {estimate} of the loss reduction above pre-norm",
+    says="With 10% warmup, post-norm {costs} of the loss reduction compared with pre-norm",
 )
 
 POST_NORM = judgement(
@@ -54,7 +54,7 @@ POST_NORM = judgement(
     exceeds(
         "loss without warmup over that with 10%, post-norm",
         gap("post_none", "post_10%"),
-        "Post-norm without warmup loses {estimate} of the loss reduction",
+        "At one LR, post-norm without warmup {costs} of the loss reduction compared with 10% warmup",
         by=FAILS,
         margin=0.01,
         clause="a",
@@ -62,7 +62,7 @@ POST_NORM = judgement(
     exceeds(
         "what post-norm loses without warmup, minus what pre-norm loses",
         Gap(left=gap("post_none", "post_10%"), right=gap("pre_none", "pre_10%")),
-        "That is {estimate} more than pre-norm loses at the same LR",
+        "Pre-norm loses less at the same LR, by {estimate} of the loss reduction",
         by=FAILS,
         margin=0.01,
         clause="b",
@@ -90,18 +90,18 @@ PRE_NORM = judgement(
     no_worse(
         "tuned loss, no warmup over 10%, pre-norm",
         tuned_gap("pre_none", "pre_10%"),
-        "With tuned LRs, pre-norm without warmup {costs} of the loss reduction",
+        "With tuned LRs, pre-norm without warmup {costs} of the loss reduction compared with 10% warmup",
         margin=0.01,
         expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),
         underpowered="said after its trials: five seeds were declared for half the spread that they showed; 12 are needed",
     ),
     reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
     note=(
-        "Each at its own best LR, an octave apart, which favours the claim: the best LR without warmup may be lower. A loss of"
-        " 1% of the loss reduction matters, as in the study of warmup. Xiong et al. compare quality after long training."
+        "Each at its own best LR, on a grid of octaves. A loss of 1% of the loss reduction matters, as in the study of warmup."
+        " Xiong et al. compare quality after long training."
     ),
     if_supported="With pre-norm blocks, warmup can be omitted.",
-    if_refuted="Keep warmup with pre-norm blocks, too: they train without it, but end higher.",
+    if_refuted="In short runs, keep warmup with pre-norm blocks, too: they train without it, but end higher.",
 )
 
 CLIP = judgement(
@@ -127,7 +127,7 @@ CLIP = judgement(
     ),
     if_supported="If post-norm blocks fail without warmup, clipping can replace it.",
     if_partly="If post-norm blocks fail without warmup, clipping helps, and does not replace it.",
-    if_refuted="If post-norm blocks fail without warmup, use warmup or a lower LR: clipping does not help.",
+    if_refuted="If post-norm blocks fail without warmup, use warmup or a lower LR: clipping replaces neither.",
 )
 
 STUDY = Study(

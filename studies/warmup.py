@@ -179,7 +179,7 @@ WIDENS = judgement(
         clause="a",
         observe=lr_ratio("warmup_20%", "none"),
         expected=predicted(4.0, "Kalra and Barkeshli 2024, WRN-16-4 with 1024 steps of warmup", spread=0.25),
-        says="20% warmup makes the largest LR that still trains {larger}",
+        says="With AdamW, the largest LR that still trains is {larger} with 20% warmup than with none",
         **above(1.5, refuted=1.0, null=1.0, margin=1.1, unit="x"),
         alternatives={f"a bar of {bar:.0%} of the loss reduction": lr_ratio("warmup_20%", "none", bar) for bar in (0.02, 0.1)},
     ),
@@ -317,7 +317,7 @@ LATE_NAN = judgement(
         name="share of diverged runs cured by a warmup three times as long",
         clause="b",
         observe=CureRate(arm=SGD_20, by_arm=SGD_60),
-        says="A warmup three times as long saves {estimate} of the diverged runs",
+        says="A warmup three times as long saves {estimate} of the SGD runs that diverge with 20% warmup",
         **above(0.5, unit="share"),
     ),
     note=(

@@ -72,7 +72,10 @@ class Verdict(BaseModel):
     estimate: float | None
     low: float | None = Field(description="lower end of the 95% interval")
     high: float | None
-    unit: str | None = Field(None, description="of these three: 'relative' is a share; none: as in `reason`")
+    unit: str | None = Field(
+        None,
+        description="of these three: 'relative' is a share, 'difference of shares' 0.05 for 5 points; none: as in `reason`",
+    )
     seeds: int
     trials: int
     reason: str = Field(description="the rule that applied, with its numbers")

@@ -10,7 +10,7 @@ from rich.text import Text
 from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
 from folklore.harness.judging.error_rates import error_rates, why_fragile
 from folklore.harness.judging.outcomes import DECIDED
-from folklore.harness.judging.spelling import region, spell
+from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
 from folklore.harness.reading.compare import Comparison, Side
 from folklore.harness.reading.provenance import Basis, Explanation, sparkline
@@ -67,13 +67,15 @@ def _print_basis(basis: Basis) -> None:
     if finding is not None and finding.estimate is not None:
         assert finding.low is not None
         assert finding.high is not None
-        estimate, low, high = (spell(value, criterion.unit) for value in (finding.estimate, finding.low, finding.high))
+        told = spell_interval(finding.estimate, finding.low, finding.high, criterion.written_in)
         level = "" if finding.level == LEVEL else f", a {finding.level:.0%} interval"
-        _line(f"    {estimate} [{low}, {high}] from {finding.seeds} seeds{level}".replace("[", "\\["))
+        _line(f"    {told} from {finding.seeds} seeds{level}".replace("[", "\\["))
     elif finding is not None:
         _line(f"    {escape(finding.reason)}")
     if basis.by_seed:
-        numbers = (f"{seed}: {'–' if value is None else spell(value, criterion.unit)}" for seed, value in basis.by_seed.items())
+        numbers = (
+            f"{seed}: {'–' if value is None else spell(value, criterion.written_in)}" for seed, value in basis.by_seed.items()
+        )
         _line(f"    on each seed alone: {', '.join(numbers)}")
 
 
@@ -153,7 +155,7 @@ def _verdict(verdict: str | None) -> Text:
 def _interval(side: Side | None, unit: str) -> str:
     if side is None or side.estimate is None or side.low is None or side.high is None:
         return "–"
-    return f"{spell(side.estimate, unit)} [{spell(side.low, unit)}, {spell(side.high, unit)}]"
+    return spell_interval(side.estimate, side.low, side.high, unit)
 
 
 def _line(text: str) -> None:

@@ -1,6 +1,6 @@
 """Why a verdict is what it is, and the sentences that a reader takes away."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined, undecided_over_all
@@ -25,7 +25,7 @@ from folklore.harness.statistics.intervals import Observation
 
 def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:
     """The rule that applied, with its numbers. settling: what would settle it if it is open."""
-    numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.unit)}"
+    numbers = f"{criterion.name}: {spell_interval(seen.estimate, seen.low, seen.high, criterion.written_in)}"
     # What is computed has no interval.
     inside = "the whole interval is" if criterion.observe.grade == "measured" else "which is"
     if verdict == SUPPORTED:
@@ -136,23 +136,27 @@ def _clearest_against(parts: Sequence[Finding]) -> Finding:
 
 # More panels than these are counted where they are the larger part; the rest is named.
 MOST_NAMED = 3
+# Parts of a claim that an answer tells.
+MOST_PARTS = 3
 
 
 def _over_panels(found: Combined) -> str:
-    """Holds on MLP and CNN; fails on GPT. Of many: holds on 6 of 8 workloads; is open on GPT (too noisy)."""
-    named: dict[str, dict[str, list[str]]] = {verdict: {} for verdict in WHERE}
-    for each in found.panels:
-        if each.verdict in WHERE:
-            why = f" ({WHY_OPEN[each.reading]})" if each.verdict == OPEN else ""
-            named[each.verdict].setdefault(why, []).append(each.name)
-    counted = f"of {len(found.panels)} workloads"
-    told = {
-        verdict: [
-            f"{enumerated(names) if len(names) <= MOST_NAMED else f'{len(names)} {counted}'}{why}" for why, names in by.items()
-        ]
-        for verdict, by in named.items()
-    }
-    return "; ".join(f"{WHERE[verdict]} {enumerated(phrases)}" for verdict, phrases in told.items() if phrases)
+    """Holds on MLP and CNN; fails on GPT. Of many: holds on 6 of 8 workloads; is open (too noisy) on GPT."""
+    named: dict[str, list[str]] = {}
+    for verdict, where in WHERE.items():
+        for each in found.panels:
+            if each.verdict == verdict:
+                why = f"is open ({WHY_OPEN[each.reading]}) on" if verdict == OPEN else where
+                named.setdefault(why, []).append(each.name)
+    many = f"of {len(found.panels)} workloads"
+    return "; ".join(
+        f"{where} {listed(names) if len(names) <= MOST_NAMED else f'{len(names)} {many}'}" for where, names in named.items()
+    )
+
+
+def listed(workloads: Sequence[str]) -> str:
+    """Workloads as a list, in which MLP, clean labels is MLP (clean labels), so that it does not look like two."""
+    return enumerated([f"{name.replace(', ', ' (', 1)})" if ", " in name and "(" not in name else name for name in workloads])
 
 
 def enumerated(names: Sequence[str]) -> str:
@@ -173,7 +177,9 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
     if found.reading == SOME_WORKLOADS:
         return *_different(_contrasted(parts, found)), *_on_which(found)
     if len(found.panels) > 1:
-        return said, *_range_over_workloads(findings, deciding), *_on_which(found)
+        told = (said, *_range_over_workloads(findings, deciding, found), *_beside(parts, found, deciding))
+        untested = _untested(findings, deciding) if found.reading == SOME_PARTS else ()
+        return *dict.fromkeys(told), *untested, *_on_which(found)
     if found.reading == MULTIPLICITY:
         told = _different((deciding, _clearest_against(parts)))
         which = "The last result" if len(told) > 1 else "This"
@@ -181,9 +187,31 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
         return *told, Sentence((f"{which} alone would refute the claim, but {many}.",))
     if found.verdict == OPEN:
         return said, Sentence((f"It is open whether {deciding.claimed}: {deciding.settling}.",))
-    if len(parts) > 1 and found.verdict != REFUTED:
-        return _different(parts[:3])
-    return (said,)
+    if found.verdict == REFUTED:
+        parts = [each for each in parts if each.verdict == REFUTED]
+    untested = _untested(findings, deciding) if found.verdict == PARTLY else ()
+    return *(_different(parts[:MOST_PARTS]) or (said,)), *untested
+
+
+def _beside(parts: Sequence[Finding], found: Combined, deciding: Finding) -> tuple[Sentence, ...]:
+    """What else a reader has to know of a claim of several parts: of what holds its other parts on the same workload; of what
+    holds in part, one that fails, if there is one on the same workload."""
+    if found.verdict == SUPPORTED:
+        own = [each for each in parts if each.panel == deciding.panel and each is not deciding]
+        return _different(own[: MOST_PARTS - 1])
+    if found.reading != SOME_PARTS:
+        return ()
+    failing = sorted(
+        (each for each in parts if each.verdict == REFUTED), key=lambda each: (each.panel != deciding.panel, each.p_refuted)
+    )
+    return _different(failing[:1])
+
+
+def _untested(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:
+    """How many parts of a claim that holds in part cannot be tested."""
+    parts = [each for each in findings if not each.precondition and each.panel == deciding.panel]
+    if untested := sum(each.verdict == OUT_OF_REGIME for each in parts):
+        yield Sentence((f"{untested} of its {len(parts)} parts cannot be tested here.",))
 
 
 def _contrasted(parts: Sequence[Finding], found: Combined) -> list[Finding]:
@@ -196,23 +224,44 @@ def _contrasted(parts: Sequence[Finding], found: Combined) -> list[Finding]:
     return told
 
 
-def _range_over_workloads(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:
-    """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each, with the sign that the sentence has."""
+def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found: Combined) -> Iterator[Sentence]:
+    """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each that can be tested, with the sentence's sign."""
     if deciding.precondition:
         return
+    untested = {panel.name for panel in found.panels if panel.verdict == OUT_OF_REGIME}
     by_panel: dict[str, list[Finding]] = {}
     for each in findings:
-        if not each.precondition:
+        if not each.precondition and each.panel not in untested:
             by_panel.setdefault(each.panel, []).append(each)
-    place = by_panel[deciding.panel].index(deciding)
-    same = [own[place] for own in by_panel.values() if len(own) > place and own[place].unit == deciding.unit]
+    same = [each for each in _same_part(by_panel, deciding) if each.unit == deciding.unit]
     told = next((part for part in deciding.says.parts if isinstance(part, Number)), None)
     numbers = [number for each in same if told is not None and (number := _as_told(each, deciding, told)) is not None]
     if len(numbers) < 2:
         return
     least, most = (end(numbers, key=lambda each: each.estimate) for end in (min, max))
     if least.value != most.value:
-        yield Sentence((f"Range over the {len(numbers)} workloads: ", least.value, " to ", most.value, "."))
+        low = _without_its_unit(least.value, most.value)
+        yield Sentence((f"Range over the {len(numbers)} workloads: ", low, " to ", most.value, "."))
+
+
+def _without_its_unit(value: str, other: str) -> str:
+    """3 of 3 nats, if the other is in nats, too."""
+    number, _, unit = value.partition(" ")
+    return number if unit and other.endswith(f" {unit}") else value
+
+
+def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> list[Finding]:
+    """The part of every workload that is named like the deciding one but for the workload; if none is, that in its place."""
+
+    def words(each: Finding) -> str:
+        return each.name.replace(each.panel, "")
+
+    seen = (each for own in by_panel.values() for each in own if each.estimate is not None)
+    named = [each for each in seen if words(each) == words(deciding)]
+    if len(named) > 1:
+        return named
+    place = list(by_panel[deciding.panel]).index(deciding)
+    return [own[place] for own in by_panel.values() if len(own) > place]
 
 
 def _as_told(each: Finding, deciding: Finding, told: Number) -> Number | None:

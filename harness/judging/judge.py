@@ -91,7 +91,7 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
         seen = observe(reported.observe, table)
     except NotEstimableError as error:
         return f"{reported.name}: no estimate, because {error}"
-    return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.unit)}"
+    return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.written_in)}"
 
 
 def _finding(
@@ -105,7 +105,7 @@ def _finding(
     except NotEstimableError as error:
         return Finding(
             name=criterion.name,
-            unit=criterion.unit,
+            unit=criterion.written_in,
             verdict=error.verdict,
             estimate=None,
             low=None,
@@ -124,7 +124,7 @@ def _finding(
     settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
     return Finding(
         name=criterion.name,
-        unit=criterion.unit,
+        unit=criterion.written_in,
         verdict=verdict,
         estimate=seen.estimate,
         low=seen.low,

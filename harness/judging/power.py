@@ -104,7 +104,7 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
         resolves = math.exp(min(resolves, 700.0))
     if seen is not None and seen.spread is None:
         reason = "a share of runs or a computed number: its interval is not based on a spread"
-    found = (claim, criterion.name, criterion.unit, seen.estimate if seen else None, resolves, log_axis)
+    found = (claim, criterion.name, criterion.written_in, seen.estimate if seen else None, resolves, log_axis)
     if expected is None:
         enough = seeds_for(criterion, seen.estimate, spread) if seen is not None and spread is not None else None
         return Resolution(*found, seeds=enough, reason=reason)

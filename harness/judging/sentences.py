@@ -57,7 +57,7 @@ def plain(sentences: Iterable[Sentence]) -> str:
 
 def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Sentence:
     """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
-    seen = Number(estimate, low, high, criterion.unit, "90%" if criterion.one_sided else "95%")
+    seen = Number(estimate, low, high, criterion.written_in, "90%" if criterion.one_sided else "95%")
     if not criterion.says:
         return Sentence((f"{criterion.name[:1].upper()}{criterion.name[1:]}: ", seen, "."))
     numbers = {

@@ -3,19 +3,20 @@
 import math
 from decimal import Decimal
 
-from folklore.harness.spec import Criterion, Rule
+from folklore.harness.spec import POINTS, Criterion, Rule
 
 PERCENT = ("relative", "share")
+HUNDREDTHS = (*PERCENT, POINTS)
 # A number of more digits was not written by anybody but worked out: 1/3, or 1 over a margin of 1.1.
 MOST_DECLARED_DIGITS = 12
 
 
 def spell(value: float, unit: str = "") -> str:
-    """A measured number as people read it: differences ("relative") in percent with two decimals, shares in percent and others
-    to three digits, from a thousand on whole."""
+    """A measured number as people read it: differences ("relative") in percent with two decimals, shares in percent,
+    differences of shares in points and others to three digits, from a thousand on whole."""
     if unit == "relative":
         return f"{value:+.2%}" if value else "0%"
-    value = (100 * value if unit == "share" else value) + 0.0  # -0.0 has no sign
+    value = (100 * value if unit in HUNDREDTHS else value) + 0.0  # -0.0 has no sign
     return _with_unit(f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}", unit)
 
 
@@ -25,7 +26,7 @@ def spell_declared(value: float, unit: str = "") -> str:
     digits = +Decimal(repr(float(value))).normalize()
     if len(digits.as_tuple().digits) > MOST_DECLARED_DIGITS:
         return spell(value, unit)
-    if unit in PERCENT:
+    if unit in HUNDREDTHS:
         digits = (100 * digits).normalize()
     number = f"{digits:,f}" if 1e-5 <= abs(digits) < 1e9 or not digits else f"{float(digits):.{MOST_DECLARED_DIGITS}g}"
     return _with_unit(f"+{number}" if unit == "relative" and digits > 0 else number, unit)
@@ -34,12 +35,15 @@ def spell_declared(value: float, unit: str = "") -> str:
 def spell_interval(estimate: float, low: float, high: float, unit: str = "") -> str:
     """An estimate with its interval; what is known exactly stands alone."""
     told = spell(estimate, unit)
-    return told if low == estimate == high else f"{told} [{spell(low, unit)}, {spell(high, unit)}]"
+    if low == estimate == high:
+        return told
+    ends = (spell(100 * end) if unit == POINTS else spell(end, unit) for end in (low, high))
+    return f"{told} [{', '.join(ends)}]"
 
 
 def region(rule: Rule, criterion: Criterion) -> str:
     """A rule's region in the unit of its criterion."""
-    return rule.words(lambda value: spell_declared(value, criterion.unit))
+    return rule.words(lambda value: spell_declared(value, criterion.written_in))
 
 
 def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
@@ -50,7 +54,7 @@ def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
 def number_and_interval(estimate: float, low: float, high: float, unit: str = "", level: str = "") -> tuple[str, str]:
     """An estimate in prose, and its interval in parentheses: none if it is known exactly. level: of the interval, if it is to
     be named: (95% CI 0.6–1.6%)."""
-    percent = 100 if unit in PERCENT else 1
+    percent = 100 if unit in HUNDREDTHS else 1
     estimate, low, high = (percent * each for each in (estimate, low, high))
     if low == estimate == high:
         return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit), ""
@@ -90,4 +94,6 @@ def _decimals(estimate: float, half: float) -> int:
 def _with_unit(number: str, unit: str) -> str:
     if unit in PERCENT:
         return f"{number}%"
+    if unit == POINTS:
+        return f"{number} point{'s' * (number.lstrip('-−') != '1')}"
     return f"{number}x" if unit == "x" else f"{number} {unit}".rstrip()

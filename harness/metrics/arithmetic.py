@@ -10,7 +10,17 @@ from pydantic import Field, model_validator
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.metrics.estimating.weighted import initial_loss, present, share_of_fall, tuned_loss
 from folklore.harness.spec.base import declared
-from folklore.harness.spec.observed import ARM, Example, FactorName, FormerKind, Interval, Observable, Observed, OfLosses
+from folklore.harness.spec.observed import (
+    ARM,
+    POINTS,
+    Example,
+    FactorName,
+    FormerKind,
+    Interval,
+    Observable,
+    Observed,
+    OfLosses,
+)
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
@@ -78,6 +88,10 @@ class Gap(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
+
+    def written_in(self, unit: str) -> str:
+        """Of two shares in points: 5 points more, where 5% more would be a ratio."""
+        return POINTS if unit == "share" or (unit in ("relative", "") and self.left.is_share) else unit
 
     @property
     def figure(self) -> str:
@@ -320,6 +334,9 @@ class Scaled(Observed):
     def loss_in_it(self) -> Observed | None:
         return self.of.loss_in_it()
 
+    def written_in(self, unit: str) -> str:
+        return self.of.written_in(unit)
+
 
 class Log2(Observed):
     """The logarithm to base 2: a ratio in octaves."""
@@ -360,6 +377,10 @@ class Share(Observed):
         },
         "whole_at_least": 0.01,
     }
+
+    @property
+    def is_share(self) -> bool:
+        return True
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return evaluate(self.part, trials, weights) / evaluate(self.whole, trials, weights)

@@ -111,7 +111,7 @@ def compare(left: TrialSet, right: TrialSet) -> Comparison:
     verdicts = [{verdict.claim: verdict for verdict in records.verdicts()} for records in (left, right)]
     if not verdicts[0].keys() & verdicts[1].keys():
         raise UserError(f"'{left.study.name}' and '{right.study.name}' judge no claim in common: nothing to compare")
-    units = {c.name: c.unit for records in (left, right) for each in records.study.judgements for c in each.criteria}
+    units = {c.name: c.written_in for records in (left, right) for each in records.study.judgements for c in each.criteria}
     pairs = []
     for claim in [*verdicts[0], *(claim for claim in verdicts[1] if claim not in verdicts[0])]:
         sides = [found.get(claim) for found in verdicts]

@@ -167,7 +167,7 @@ def _basis(basis: Basis) -> dict[str, Any]:
     criterion, finding = basis.criterion, basis.finding
     return {
         "criterion": criterion.name,
-        "unit": criterion.unit,
+        "unit": criterion.written_in,
         "claimed": region(criterion.claimed, criterion),
         "refuted": region(criterion.refuted, criterion),
         "null": criterion.null,

@@ -6,12 +6,13 @@ from folklore.harness.spec.claims import Claim, Document, Regime, Side, Source
 from folklore.harness.spec.configuration import Configuration, Measurement, Training, Workload
 from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
 from folklore.harness.spec.errata import Erratum, RuleChange
-from folklore.harness.spec.observed import Observable, Observed
+from folklore.harness.spec.observed import POINTS, Observable, Observed
 from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
 from folklore.harness.spec.study import Arm, Published, Scale, Search, Study, log2_grid
 
 __all__ = [
+    "POINTS",
     "Alternative",
     "Arm",
     "AtLeast",

@@ -120,8 +120,8 @@ class Criterion(Spec):
     alternatives: Alternatives | None = Field(default=None, description="other readings, which decide nothing")
     unit: str = Field(
         default="",
-        description="how numbers are written: 'relative' in percent with a sign, 'share' in percent, 'x' as a factor, else this"
-        " behind them",
+        description="how numbers are written: 'relative' in percent with a sign, 'share' in percent (a difference of two in"
+        " points), 'x' as a factor, else this behind them",
     )
     scales: tuple[str, ...] | None = Field(default=None, description="judged at these scales only; none: at all")
 
@@ -231,6 +231,11 @@ class Criterion(Spec):
         return self
 
     @property
+    def written_in(self) -> str:
+        """The unit that its numbers are written in."""
+        return self.observe.written_in(self.unit)
+
+    @property
     def one_sided(self) -> bool:
         """Whether it is tested at 5% a side, so that its interval is a 90% one."""
         return self.test in ("no_worse", "equivalence")
@@ -293,6 +298,10 @@ class Reported(Spec):
     name: str
     observe: Observable
     unit: str = ""
+
+    @property
+    def written_in(self) -> str:
+        return self.observe.written_in(self.unit)
 
 
 Observing = Criterion | Reported | Alternative

@@ -71,6 +71,9 @@ JudgedOf = Annotated[
 ]
 FactorName = Annotated[str, FACTOR, Field(description="the factor whose values are searched")]
 
+# How a difference of two shares is written: in points. Its numbers stay shares, 0.05 for 5 points.
+POINTS = "difference of shares"
+
 # Estimate, low, high.
 Interval = tuple[float, float, float]
 
@@ -146,6 +149,15 @@ class Observed(Spec):
     def figure(self) -> str:
         """The figure that shows it as it is declared; empty: what shows its parts."""
         return self.FIGURE
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share of something by its nature, whatever unit it is given."""
+        return self.bounds == (0.0, 1.0)
+
+    def written_in(self, unit: str) -> str:
+        """How its numbers are written if whoever observes it names this unit."""
+        return unit
 
     @property
     def log_axis(self) -> bool:

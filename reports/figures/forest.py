@@ -7,12 +7,12 @@ from functools import singledispatch
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
+from folklore.harness.judging.spelling import HUNDREDTHS, PERCENT, in_prose
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
 from folklore.harness.metrics.estimating.weighted import tuned_index
-from folklore.harness.spec import Criterion, Judgement, arms_of
+from folklore.harness.spec import POINTS, Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import with_other_arms
 from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
@@ -67,11 +67,11 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     reference, or for what is reported beside it; a panel for each unit. None where there is no number."""
     table = records.table
     criteria = [each for each in judgement.criteria_at(records.scale) if each.observe.figure == FIGURE.name]
-    own = [row for each in criteria if (row := _row(each.observe, each.unit, table, each)) is not None]
+    own = [row for each in criteria if (row := _row(each.observe, each.written_in, table, each)) is not None]
     beside = _beside(criteria, table) if len(own) <= MOST_OWN else []
     reported = [each for each in judgement.reported if each.observe.figure == FIGURE.name]
     if len(reported) <= MOST_REPORTED:
-        beside += [row for each in reported if (row := _row(each.observe, each.unit, table, label=each.name)) is not None]
+        beside += [row for each in reported if (row := _row(each.observe, each.written_in, table, label=each.name)) is not None]
     known = {row.label for row in own}
     panels: dict[tuple[str, bool], list[Row]] = {}
     for row in own:
@@ -90,10 +90,10 @@ def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
         label = f"difference in test loss from {table.study.arms[rows[0].against].label}"
         several = len({table.study.arms[row.arm].panel for row in rows}) > 1
         rows = [replace(row, label=arm_label(row.arm, table, several)) for row in rows]
-    factor = 100.0 if unit in ("relative", "share") else 1.0
+    factor = 100.0 if unit in HUNDREDTHS else 1.0
     least, most = _limits(rows, log)
     height = sum(row.height for row in rows)
-    x = Scale(label, 10 if log else 0, least * factor, most * factor, ticks=7, percent=factor == 100)
+    x = Scale(label, 10 if log else 0, least * factor, most * factor, ticks=7, percent=unit in PERCENT)
     panel = Panel(x, Scale(hidden=True, low=-height, high=0.0), height=height, names=SIDE, beside=SIDE)
     at = 0.0
     for index, row in enumerate(rows):
@@ -197,7 +197,7 @@ def _beside(criteria: Sequence[Criterion], table: TrialArrays) -> list[Row]:
         left, right = pair(criterion.observe)
         for arm in study.arms_at(table.scale) if left else ():
             if study.arms[arm].panel == study.arms[left].panel and arm not in (left, right):
-                row = _row(with_other_arms(criterion.observe, {left: arm}), criterion.unit, table)
+                row = _row(with_other_arms(criterion.observe, {left: arm}), criterion.written_in, table)
                 if row is not None:
                     found.setdefault(row.label, row)
     return list(found.values())
@@ -261,7 +261,7 @@ def _loss_gap(metric: LossGap) -> str:
 
 def _axis_label(rows: Sequence[Row], unit: str) -> str:
     said = {axis_label(row.criterion.observe) for row in rows if row.criterion is not None}
-    units = {"x": "ratio", "relative": "relative difference", "share": "share"}
+    units = {"x": "ratio", "relative": "relative difference", "share": "share", POINTS: "points"}
     return (said.pop() if len(said) == 1 else "") or units.get(unit, unit)
 
 

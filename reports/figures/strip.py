@@ -67,7 +67,7 @@ def _axis_key(seen: Seen) -> tuple[object, ...]:
     if _ends(seen.finding) is None or seen.criterion.observe.grade != "measured":
         return ()
     observed = seen.criterion.observe
-    return seen.criterion.unit, observed.log_axis, "" if seen.criterion.unit else observed.UNIT
+    return seen.criterion.written_in, observed.log_axis, "" if seen.criterion.unit else observed.UNIT
 
 
 def _ends(finding: Finding) -> tuple[float, float, float] | None:
@@ -191,7 +191,7 @@ def _heads(criterion: Criterion, axis: Axis) -> Markup:
 
 def _ticks(seen: Sequence[Seen], axis: Axis, scale: str) -> Markup:
     """Edges of regions first, then the null, then what was expected and what others measured."""
-    unit = seen[0].criterion.unit
+    unit = seen[0].criterion.written_in
     edges = sorted(
         {
             edge

@@ -42,7 +42,7 @@ def _stack(criterion: Criterion, metric: MeanGap, seen: Observation, table: Tria
     begins = float(examples[share > metric.after + 1e-9][0]) / 1.03
     x = Scale(f"{example_unit(metric.arm, over, table)} seen", 10, examples[0] / 1.1, examples[-1] * 1.1)
     y = Scale(study.loss_label("validation", table.scale, list(arms)), least=0.0)
-    top = Panel(x, y, f"Mean gap: {in_prose(seen.estimate, seen.low, seen.high, criterion.unit)}", HEIGHTS[0])
+    top = Panel(x, y, f"Mean gap: {in_prose(seen.estimate, seen.low, seen.high, criterion.written_in)}", HEIGHTS[0])
     lr = "the same LR" if metric.times == 1 else f"{metric.times:g}x that LR"
     for arm, curves, name in zip(arms, (own, theirs), ("tuned LR", lr), strict=True):
         panel_look = looks(study)[arm]

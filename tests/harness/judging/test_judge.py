@@ -1,12 +1,16 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from folklore.harness.judging.combining import Combined
+from folklore.harness.judging.explaining import answer, listed
 from folklore.harness.judging.judge import judge, report
 from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
+from folklore.harness.judging.sentences import Number, Sentence
 from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.verdict import Verdict
+from folklore.harness.judging.verdict import Finding, Panel, Verdict
 from folklore.harness.metrics import Computed, RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
@@ -262,6 +266,73 @@ def test_several_workloads_have_a_range_with_the_sentences_sign(study: Study, fi
     assert f"Range over the 2 workloads: {told}." in found.plain_answer
 
 
+def by_parts(study: Study, *parts: tuple[str, str, dict[str, object]]) -> list[str]:
+    """What is answered if arm none ends 5% above arm half. parts: workload, name and regions."""
+    named = [{**c, "panel": panel, "name": name, "says": f"{name}: {{estimate}}"} for panel, name, c in parts]
+    claims = judging(study, named)
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    return [str(sentence) for sentence in found.answer]
+
+
+HOLDS, FAILS = (0.0, -0.01), (0.2, 0.1)
+
+
+def test_a_claim_that_holds_tells_all_its_parts(study: Study) -> None:
+    first, second = (("MLP", f"{part}, MLP", criterion(*HOLDS)) for part in "ab")
+    told = by_parts(study, first, second, ("GPT", "a, GPT", criterion(*HOLDS)), ("GPT", "b, GPT", criterion(*HOLDS)))
+    assert [sentence[:6] for sentence in (told[0], told[-2])] == ["a, GPT", "b, GPT"]
+    assert told[-1] == "The claim holds on MLP and GPT."
+
+
+def test_a_claim_that_holds_in_part_tells_a_part_that_fails(study: Study) -> None:
+    """Of the same part on each workload, the range; then a part that fails, which the workload's first is not."""
+    parts = [
+        (panel, f"{part}, {panel}", criterion(*(FAILS if part == "b" else HOLDS))) for panel in ("MLP", "GPT") for part in "ab"
+    ]
+    told = by_parts(study, *parts)
+    assert told[0].startswith("a, GPT: 4.97%")
+    assert told[1].startswith("b, GPT: 4.97%")
+    assert told[-1] == "The claim holds partly on MLP and GPT."
+
+
+def test_what_refutes_is_told(study: Study) -> None:
+    several = [criterion(*FAILS, "hard"), criterion(0.3, 0.2, "harder")]
+    claims = judging(study, [{**each, "says": f"{each['name']}: {{estimate}}"} for each in several])
+    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert found.verdict == REFUTED
+    assert [str(sentence).split(":")[0] for sentence in found.answer] == ["hard", "harder"]
+
+
+def test_a_range_is_of_one_part_and_of_what_can_be_tested() -> None:
+    """Workloads declare their parts in different orders, and one of them is not of the claim's regime."""
+    told = Number(0.1, 0.05, 0.15, "share")
+
+    def seen(panel: str, part: str, estimate: float, verdict: str = SUPPORTED) -> Finding:
+        says = Sentence((part, replace(told, estimate=estimate, low=estimate - 0.05, high=estimate + 0.05)))
+        ends = {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05}
+        kept = {"name": f"{part}, {panel}", "unit": "share", "seeds": 5, "reason": "", "panel": panel, "says": says}
+        return Finding(**kept, **ends, verdict=verdict, p_supported=0.0, p_refuted=1.0)
+
+    first = seen("MLP", "batch", 0.1)
+    findings = [
+        first,
+        seen("MLP", "warmup", 0.9),
+        seen("GPT", "warmup", 0.8),
+        seen("GPT", "batch", 0.3),
+        seen("CNN", "batch", 0.5, OUT_OF_REGIME),
+    ]
+    panels = (Panel("MLP", SUPPORTED, ""), Panel("GPT", SUPPORTED, ""), Panel("CNN", OUT_OF_REGIME, "regime"))
+    answered = answer(findings, Combined(SUPPORTED, "", 0.01, panels), first)
+    assert str(answered[1]) == "Range over the 2 workloads: 10% to 30%."
+
+
+def test_workloads_with_commas_are_told_apart() -> None:
+    assert listed(["MLP, clean labels", "MLP, noisy labels, 270 examples", "GPT"]) == (
+        "MLP (clean labels), MLP (noisy labels, 270 examples) and GPT"
+    )
+    assert listed(["tuned LRs, equal updates (240 epochs)"]) == "tuned LRs, equal updates (240 epochs)"
+
+
 def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
     holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
     claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])
@@ -320,7 +391,7 @@ def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
     assert found.verdict == OPEN
     assert found.plain_answer.endswith(
-        "The claim is open on MLP (too noisy) and GPT (between the regions that support and refute it)."
+        "The claim is open (too noisy) on MLP; is open (between the regions that support and refute it) on GPT."
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from folklore.harness.judging.sentences import Number, Sentence, filled, plain
 from folklore.harness.judging.verdict_memory import published_verdicts
 from folklore.harness.judging.withdrawing import as_judged
-from folklore.harness.metrics import FinalLoss, Gap, MaxTrainable, Quotient, RelativeGap
+from folklore.harness.metrics import FinalLoss, Gap, MaxTrainable, Quotient, RelativeGap, TunedLoss
 from folklore.harness.planning import catalog
 from folklore.harness.spec import AtLeast, AtMost, Criterion
 from folklore.harness.storing import evidence
@@ -50,6 +50,14 @@ def test_a_verb_stands_before_its_number_and_turns_with_the_sign() -> None:
     costs = criterion("5% warmup {costs} of the loss reduction")
     assert told(costs, 0.011, 0.006, 0.016) == "5% warmup costs 1.1% (95% CI 0.6–1.6%) of the loss reduction."
     assert told(costs, -0.011, -0.016, -0.006) == "5% warmup gains 1.1% (95% CI 0.6–1.6%) of the loss reduction."
+
+
+def test_a_difference_of_shares_is_told_in_points() -> None:
+    errors = TunedLoss(arm="a", of="test_error") - TunedLoss(arm="b", of="test_error")
+    regions = {"claimed": AtLeast(value=0.05), "refuted": AtMost(value=0.0)}
+    asked = Criterion(name="error", observe=errors, unit="share", says="The error is {higher} than b's", **regions)
+    assert told(asked, 0.33, 0.21, 0.44) == "The error is 33 points higher (95% CI 21–44) than b's."
+    assert told(asked, -0.012, -0.017, -0.007) == "The error is 1.2 points lower (95% CI 0.7–1.7) than b's."
 
 
 def test_an_interval_that_rounds_to_its_estimate_is_left_out() -> None:
