@@ -95,6 +95,7 @@ MEASURES = (
         " shares of it, which can be compared between models.",
         also=("the fall",),
     ),
+    Term("points", "Percentage points, the difference of two shares: from 40% to 45% are 5 points.", also=("point",)),
     Term("seed", "The number that fixes initialization and data order of a trial."),
     Term("paired seeds", "All arms share their seeds, so a seed's luck cancels where arms are compared."),
     Term(

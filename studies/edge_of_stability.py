@@ -134,14 +134,14 @@ QUADRATIC = judgement(
     quadratic(
         "the fastest LR over 2 / (λmax + λmin)",
         "best_lr",
-        "The fastest LR is {estimate} 2 / (λmax + λmin)",
+        "The fastest LR is {estimate} the predicted 2 / (λmax + λmin)",
         clause="b",
         **AS_DERIVED,
     ),
     quadratic(
         "error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
         "best_rate",
-        "At the fastest LR, a step leaves {estimate} (κ - 1) / (κ + 1) of the error",
+        "At the fastest LR, what a step leaves of the error is {estimate} the predicted (κ - 1) / (κ + 1)",
         clause="c",
         **AS_DERIVED,
     ),
