@@ -1,5 +1,6 @@
 """Why a verdict is what it is, and the sentences that a reader takes away."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -250,18 +251,19 @@ def _without_its_unit(value: str, other: str) -> str:
     return number if unit and other.endswith(f" {unit}") else value
 
 
-def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> list[Finding]:
-    """The part of every workload that is named like the deciding one but for the workload; if none is, that in its place."""
+def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> Iterator[Finding]:
+    """The part of every workload that is named like the deciding one but for the workload; else that in its place, unless it
+    is named like another part."""
 
     def words(each: Finding) -> str:
         return each.name.replace(each.panel, "")
 
-    seen = (each for own in by_panel.values() for each in own if each.estimate is not None)
-    named = [each for each in seen if words(each) == words(deciding)]
-    if len(named) > 1:
-        return named
-    place = list(by_panel[deciding.panel]).index(deciding)
-    return [own[place] for own in by_panel.values() if len(own) > place]
+    own = by_panel[deciding.panel]
+    place, others = list(own).index(deciding), {words(each) for each in own if each is not deciding}
+    for parts in by_panel.values():
+        placed = (each for each in parts[place : place + 1] if words(each) not in others)
+        named = (each for each in parts if words(each) == words(deciding))
+        yield from itertools.islice(itertools.chain(named, placed), 1)
 
 
 def _as_told(each: Finding, deciding: Finding, told: Number) -> Number | None:
