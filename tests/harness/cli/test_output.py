@@ -101,7 +101,7 @@ def test_verdicts_that_are_piped() -> None:
     printed = CLI.invoke(app, ["verdicts", "warmup", "--published"]).stdout
     lines = printed.splitlines()
     assert any(re.fullmatch(rf"[\w ]+ \(regime\) +{re.escape(NAMES[0])}", line) for line in lines)
-    assert sum(line.startswith("  20% warmup makes the largest LR that still trains 1.6x larger (") for line in lines) == 1
+    assert sum(line.startswith("  With AdamW, the largest LR that still trains is 1.6x larger (") for line in lines) == 1
     assert sum(line.startswith("  what to do: ") for line in lines) >= 3
 
 
