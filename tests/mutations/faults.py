@@ -677,9 +677,23 @@ VERDICTS = (
     Fault(
         "judging changes and its version does not",
         "harness/judging/spelling.py",
-        "percent = 100 if unit in PERCENT else 1",
+        "percent = 100 if unit in HUNDREDTHS else 1",
         'percent = 100 if unit == "share" else 1',
         JUDGING + "test_statistics_version.py::test_judging_that_changes_has_another_version",
+    ),
+    Fault(
+        "a difference of shares in percent",
+        "harness/metrics/arithmetic.py",
+        'return POINTS if unit == "share" or (unit in ("relative", "") and self.left.is_share) else unit',
+        "return unit",
+        JUDGING + "test_spelling.py::test_a_difference_of_shares_is_in_points",
+    ),
+    Fault(
+        "a range over workloads is of whatever part stands in the same place",
+        "harness/judging/explaining.py",
+        "named = (each for each in parts if words(each) == words(deciding))",
+        "named = parts[place : place + 1]",
+        JUDGING + "test_judge.py::test_a_range_is_of_one_part_and_of_what_can_be_tested",
     ),
     Fault(
         "calibration counts an interval beside the truth",
@@ -691,7 +705,7 @@ VERDICTS = (
     Fault(
         "a share is a hundred times too small in a sentence",
         "harness/judging/spelling.py",
-        "percent = 100 if unit in PERCENT else 1",
+        "percent = 100 if unit in HUNDREDTHS else 1",
         'percent = 100 if unit == "relative" else 1',
         JUDGING + "test_spelling.py::test_numbers_in_prose",
     ),

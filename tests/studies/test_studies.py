@@ -5,7 +5,7 @@ import pytest
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.power import pilot_of, require_power
-from folklore.harness.judging.spelling import spell_declared
+from folklore.harness.judging.spelling import HUNDREDTHS, spell_declared
 from folklore.harness.judging.trial_sets import published_sets
 from folklore.harness.planning.catalog import judgeable, load_study, register, study_names
 from folklore.harness.planning.plan import points
@@ -65,10 +65,10 @@ def test_what_the_register_promises_is_what_is_judged(name: str) -> None:
 def test_every_threshold_is_told_as_it_was_declared(name: str) -> None:
     """Read back from its words it is the number declared, but for those that were worked out, of more than twelve digits."""
     for criterion in (each for judgement in load_study(name).judgements for each in judgement.criteria):
-        percent = 100 if criterion.unit in ("share", "relative") else 1
+        percent = 100 if criterion.written_in in HUNDREDTHS else 1
         for rule in (criterion.claimed, criterion.refuted):
             for value in (edge for piece in rule.pieces for edge in piece if math.isfinite(edge)):
-                told = float(spell_declared(value, criterion.unit).split()[0].rstrip("%x").replace(",", ""))
+                told = float(spell_declared(value, criterion.written_in).split()[0].rstrip("%x").replace(",", ""))
                 exact = len(repr(value).strip("-0.").replace(".", "")) <= 12
                 assert told / percent == pytest.approx(value, rel=1e-12 if exact else 5e-3), criterion.name
 
