@@ -33,7 +33,6 @@ LONGEST = (
     "test_smoke",
     "test_end_to_end",
     "test_chaos",
-    "test_compile_cache",
     "test_planted",
     "test_ray_tune",
     "test_own_workload",
