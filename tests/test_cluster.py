@@ -36,20 +36,21 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     with contextlib.ExitStack() as ending:
         ending.callback(found.shutdown)
         if alone:
-            ending.enter_context(mounted(found.address, tmp_path_factory.getbasetemp() / TEMPORARY))
+            ending.enter_context(mounted(found, tmp_path_factory.getbasetemp() / TEMPORARY))
         yield found
 
 
 @contextlib.contextmanager
-def mounted(address: str, temporary: Path) -> Iterator[None]:
+def mounted(nodes: Nodes, temporary: Path) -> Iterator[None]:
     """A node of two cores that sees an empty folder where others see this one."""
     temporary.mkdir()
     ray_command = Path(sys.executable).with_name("ray")
-    start = f"mount -t tmpfs tmpfs {temporary} && exec {ray_command} start --address {address} --num-cpus 2 --block"
+    start = f"mount -t tmpfs tmpfs {temporary} && exec {ray_command} start --address {nodes.address} --num-cpus 2 --block"
     node = subprocess.Popen(["unshare", "-m", "sh", "-c", start], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        while cluster_device(address).count < 4:
+        while len(nodes.cluster.global_state._live_node_ids()) < 4:
             assert node.poll() is None, "the node has ended"
+            time.sleep(0.2)
         yield
     finally:
         node.terminate()
