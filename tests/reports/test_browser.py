@@ -63,7 +63,7 @@ def written(folder: Path, study: Study) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(study: Study, tmp_path_factory: pytest.TempPathFactory, few_calibrated: None) -> Path:
+def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("pages"), study)
 
 
@@ -89,7 +89,7 @@ def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, wid
 
 
 @pytest.fixture(scope="module")
-def of_two(study: Study, tmp_path_factory: pytest.TempPathFactory, few_calibrated: None) -> Path:
+def of_two(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("two"), of_two_parts(study))
 
 

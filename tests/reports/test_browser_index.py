@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def folder(study: Study, tmp_path_factory: pytest.TempPathFactory, few_calibrated: None) -> Path:
+def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four claims judged at two scales, one not yet tested."""
     sources = [{"document": "TB", "section": "2"}]
     register = Register((TB,), tuple(claim(name, paraphrase=said, sources=sources) for name, said in TOLD.items()))
