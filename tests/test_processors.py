@@ -1,15 +1,17 @@
 """The judge and what is computed give the same on other processors: here on one that is unlike this machine in every library
-and in its threads, among the slow tests on one that is unlike both. The other rows, the steps of large models, which are
-counted, and the numeric tests are left to `make test-processors`."""
+and in its threads, on the others among the slow tests. The steps of large models, which are counted, and the numeric tests are
+left to `make test-processors`."""
 
 import pytest
 
-from tests.processors import Seen, differences, in_child, lacking, published
+from tests.processors import ROWS, Seen, differences, in_child, lacking, published
 
-QUICK, SLOW = "SSE only, two threads", "AVX2, AMD"
+QUICK = "SSE only, two threads"
 
 
-@pytest.mark.parametrize("row", [QUICK, pytest.param(SLOW, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, marks=[pytest.mark.slow] * (row != QUICK)) for row in ROWS if row.startswith("SSE")]
+)
 def test_verdicts_and_numbers_are_those_of_every_processor(row: str) -> None:
     if lacking(row):
         pytest.skip(f"this processor has no {lacking(row)}")
