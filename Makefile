@@ -26,7 +26,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev audit studies calibrate bench chaos nightly test test-slow test-all test-processors test-gpu lint check reports notebook mlflow doctor clean
+.PHONY: help setup setup-dev audit studies calibrate bench chaos nightly test test-slow test-all test-nightly test-processors test-gpu lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
 # One environment, one set of cores: targets wait for each other.
 .NOTPARALLEL:
@@ -69,15 +69,19 @@ test: $(READY_DEV) ## run the fast tests
 	@# Two processes at the least: half of the suite waits for processes of its own.
 	@$(PYTEST) -m "not slow and not gpu"
 
-test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studies, all studies at smoke scale, mutations, browser
-	@$(PYTEST) -m "slow and not gpu"
+test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studies, a campaign, mutations, browser
+	@$(PYTEST) -m "slow and not nightly and not gpu"
 
-test-all: test test-slow ## run all tests but those that need a GPU
+test-all: $(READY_DEV) ## both at once, as CI does: imports and Ray are started once for both
+	@$(PYTEST) -m "not nightly and not gpu"
+
+test-nightly: $(READY_DEV) ## run the long forms of tests whose short form is in `make test-all`
+	@$(PYTEST) -m "nightly and not gpu"
 
 test-processors: $(READY_DEV) ## judge what is published and run the numeric tests as other processors would (all rows, or ARGS=ROW)
 	@$(BIN)/python -m tests.processors $(ARGS)
 
-nightly: test-all test-processors chaos bench ## what takes hours and seldom fails: all tests, processors, chaos, benchmarks, calibration
+nightly: test-all test-nightly test-processors chaos bench ## what takes hours and seldom fails: all tests, processors, chaos, benchmarks, calibration
 	@$(BIN)/folklore calibrate
 
 test-gpu: $(READY_DEV) ## run the tests that need a GPU

@@ -30,19 +30,21 @@ torch.set_num_threads(int(os.environ.get("FOLKLORE_TEST_THREADS", "1")))
 
 # Files whose tests start real runs, longest first: begun last, they would keep one process while the other has nothing left.
 LONGEST = (
-    "test_smoke",
-    "test_end_to_end",
+    "test_mutations",
     "test_chaos",
-    "test_compile_cache",
+    "test_end_to_end",
+    "test_smoke",
+    "test_mcp",
+    "test_published",
+    "test_programs",
     "test_planted",
     "test_ray_tune",
+    "test_user_project",
     "test_own_workload",
     "test_cluster",
-    "test_malformed",
     "test_browser",
     "test_shared_places",
     "test_example",
-    "test_mutations",
     "test_events",
     "test_verdict_memory",
 )

@@ -23,6 +23,9 @@ from folklore.harness.storing.store import Store
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here
 from tests.processes import AGENTS, wait_until_gone
 
+# One worker of it imports all of MLflow, and four are the rule.
+MLFLOW_SERVER = (sys.executable, "-m", "mlflow", "server", "--workers", "1")
+
 
 def launches(store: Path, study: str = "warmup") -> list:
     client = MlflowClient(tracking_uri=f"sqlite:///{store / 'mlflow.db'}")
@@ -95,7 +98,7 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, ray_address:
         port = str(free.getsockname()[1])
     uri = f"http://127.0.0.1:{port}"
     server = subprocess.Popen(
-        (sys.executable, "-m", "mlflow", "server", "--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--port", port),
+        (*MLFLOW_SERVER, "--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--port", port),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -115,18 +118,43 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, ray_address:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_stopped_half_way_goes_on_where_it_was(stop: signal.Signals, study: Study, tmp_path: Path) -> None:
-    """One lane a pack makes 50 packs; the driver is stopped when some are finished."""
+def test_a_run_stopped_half_way_goes_on_where_it_was(study: Study, tmp_path: Path) -> None:
+    """One lane a pack makes 50 packs; the driver is interrupted when some are finished, started again, and killed."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
     arguments = ("run", str(path), "--scale", "laptop", "--lanes", "1", "--store", str(tmp_path))
     ledger = Ledger(Store(str(tmp_path)), study.name)
-    marked = {**os.environ, "FOLKLORE_TEST_MARK": str(tmp_path)}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    interrupted, messages, seconds_to_stop = stopped(signal.SIGINT, arguments, ledger, tmp_path)
+    assert interrupted == 130
+    assert "the same command goes on" in messages
+    assert seconds_to_stop < 20
+    assert "RUNNING" not in {run.info.status for run in launches(tmp_path, study.name)}
+    before = packs_of(tmp_path)
+    assert stopped(signal.SIGKILL, arguments, ledger, tmp_path)[0] == -signal.SIGKILL
+    kept = packs_of(tmp_path)
+    assert before.items() <= kept.items(), "a finished pack was touched"
+    assert 6 <= len(before) < len(kept) < 50
+    done = folklore(*arguments)
+    assert f"training {50 - len(kept)} trials" in done.stdout
+    assert kept.items() <= packs_of(tmp_path).items(), "a finished pack was touched"
+    assert len(ledger.trials()) == 50
+    runs = launches(tmp_path, study.name)
+    assert "RUNNING" not in {run.info.status for run in runs}
+    digests = [run.data.tags["folklore.digest"] for run in runs if run.data.tags["folklore.kind"] == "trial"]
+    assert sorted(digests) == sorted(ledger.digests())
+
+
+def packs_of(store: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (store / "ledger/toy").iterdir() if path.suffix == ".parquet"}
+
+
+def stopped(stop: signal.Signals, arguments: tuple[str, ...], ledger: Ledger, folder: Path) -> tuple[int, str, float]:
+    """Exit code of a run that is stopped when six more packs are finished, what it said, and in how many seconds it ended."""
+    marked, before = {**os.environ, "FOLKLORE_TEST_MARK": str(folder)}, len(ledger.packs())
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     driver = subprocess.Popen((*FOLKLORE, *arguments), **pipes, text=True, start_new_session=True, env=marked)
     deadline = time.monotonic() + HANG_SECONDS
-    while len(ledger.packs()) < 6 and driver.poll() is None and time.monotonic() < deadline:
+    while len(ledger.packs()) < before + 6 and driver.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     stopped_at = time.monotonic()
     if stop == signal.SIGKILL:
@@ -134,22 +162,7 @@ def test_a_run_stopped_half_way_goes_on_where_it_was(stop: signal.Signals, study
     else:
         driver.send_signal(stop)
     _, messages = driver.communicate(timeout=HANG_SECONDS)
-    seconds_to_stop = time.monotonic() - stopped_at
+    seconds = time.monotonic() - stopped_at
     # Ray's workers may finish the pack in hand after their driver is gone.
-    assert not wait_until_gone("FOLKLORE_TEST_MARK", tmp_path, AGENTS, HANG_SECONDS)
-    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/toy").iterdir() if path.suffix == ".parquet"}
-    assert 6 <= len(kept) < 50
-    if stop == signal.SIGINT:
-        assert driver.returncode == 130
-        assert "the same command goes on" in messages
-        assert seconds_to_stop < 20
-        assert "RUNNING" not in {run.info.status for run in launches(tmp_path, study.name)}
-    done = folklore(*arguments)
-    assert f"training {50 - len(kept)} trials" in done.stdout
-    after = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "ledger/toy").iterdir()}
-    assert kept.items() <= after.items(), "a finished pack was touched"
-    assert len(ledger.trials()) == 50
-    runs = launches(tmp_path, study.name)
-    assert "RUNNING" not in {run.info.status for run in runs}
-    digests = [run.data.tags["folklore.digest"] for run in runs if run.data.tags["folklore.kind"] == "trial"]
-    assert sorted(digests) == sorted(ledger.digests())
+    assert not wait_until_gone("FOLKLORE_TEST_MARK", folder, AGENTS, HANG_SECONDS)
+    return driver.returncode, messages, seconds

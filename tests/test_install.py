@@ -14,7 +14,8 @@ from folklore.harness import install
 
 ROOT = Path(__file__).parents[1]
 FOR_STUDIES = ("setup", "study-warmup", "studies", "reports", "mlflow", "calibrate", "doctor")
-FOR_TESTS = ("setup-dev", "test", "test-slow", "test-all", "test-gpu", "check", "lint", "audit", "chaos", "bench", "notebook")
+TESTS = ("test", "test-slow", "test-nightly", "test-all")
+FOR_TESTS = ("setup-dev", *TESTS, "test-gpu", "check", "lint", "audit", "chaos", "bench", "notebook")
 # What the extra dev brings, as it is imported.
 TEST_TOOLS = {"pytest", "hypothesis", "statsmodels", "moto", "nbclient", "nbformat", "ipykernel", "playwright", "mup", "tests"}
 
@@ -58,8 +59,9 @@ def test_an_address_brings_its_driver(tmp_path: Path) -> None:
 
 
 def test_all_tests_are_run_once(tmp_path: Path) -> None:
-    selections = [re.findall(r'-m "(.*)"', line) for line in make(tmp_path, "test-all") if " pytest " in line]
-    assert selections == [["not slow and not gpu"], ["slow and not gpu"]]
+    selections = [re.findall(r'-m "(.*)"', "\n".join(make(tmp_path, name))) for name in TESTS]
+    kinds = ("not slow", "slow and not nightly", "nightly", "not nightly")
+    assert selections == [[f"{kind} and not gpu"] for kind in kinds]
 
 
 def test_no_file_of_the_set_up_holds_an_address_of_an_index() -> None:

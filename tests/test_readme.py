@@ -15,7 +15,7 @@ from folklore.harness.storing import evidence
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from tests.benchmarks.works import WORKS
-from tests.command_line import folklore
+from tests.command_line import folklore_here
 from tests.harness.test_imports import ORDER
 
 ROOT = Path(__file__).parents[1]
@@ -107,12 +107,13 @@ def test_it_trains_as_many_networks_as_the_text_says(study: Study) -> None:
 
 
 @pytest.mark.slow
-def test_it_runs_to_a_verdict(tmp_path: Path) -> None:
+def test_it_runs_to_a_verdict(tmp_path: Path, ray_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path)
-    done = folklore("run", path.name, "--scale", "laptop", "--store", "s", folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = folklore_here("run", path.name, "--scale", "laptop", "--store", "s", "--address", ray_address, "--workers", 2)
     assert re.search(r"^(supported|partly|refuted|open)( \([a-z ]+\))? +my\.momentum$", done.stdout, flags=re.MULTILINE)
     path.unlink()
-    assert "best LR, no momentum over momentum 0.9" in folklore("why", "my.momentum", "--store", "s", folder=tmp_path).stdout
+    assert "best LR, no momentum over momentum 0.9" in folklore_here("why", "my.momentum", "--store", "s").stdout
 
 
 def test_it_lists_every_room_of_the_harness_in_order() -> None:

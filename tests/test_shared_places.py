@@ -15,7 +15,7 @@ from folklore.harness.running.lease import Lease
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from tests.command_line import HANG_SECONDS, folklore
+from tests.command_line import HANG_SECONDS, folklore, folklore_here
 from tests.harness.helpers import planned, result, rows
 from tests.postgresql import free_port, started
 
@@ -89,7 +89,9 @@ def test_files_on_an_object_store(bucket: str, study: Study) -> None:
         Lease(Store(f"{bucket}/files"), "toy").__enter__()
 
 
-def test_a_study_into_an_object_store_and_postgresql(bucket: str, postgresql: str, study: Study, tmp_path: Path) -> None:
+def test_a_study_into_an_object_store_and_postgresql(
+    bucket: str, postgresql: str, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The whole way; started again it trains nothing, and what is printed shows no password."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
@@ -97,7 +99,8 @@ def test_a_study_into_an_object_store_and_postgresql(bucket: str, postgresql: st
     first = folklore(*command, folder=tmp_path)
     assert "50 of 50 trials" in first.stderr
     assert "unused-secret" not in first.stdout + first.stderr
-    again = folklore(*command, folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    again = folklore_here(*command)
     assert "nothing to train" in again.stdout
     ledger = Ledger(Store(f"{bucket}/run"), study.name)
     client = MlflowClient(tracking_uri=postgresql)

@@ -1,4 +1,4 @@
-"""Three studies as one campaign at smoke scale, through Ray and MLflow to their pages: first with too little time, then to
+"""Two studies as one campaign at smoke scale, through Ray and MLflow to their pages: first with too little time, then to
 the end. That every study trains is held by tests/studies; `warmup` alone is looked at in test_end_to_end.py.
 """
 
@@ -16,9 +16,9 @@ from folklore.harness.storing.store import Store
 
 pytestmark = pytest.mark.slow
 
-# One that searches, one of six number formats and timed runs, and one of many shapes.
-STUDIES = ("decay", "precision", "mup_transfer")
-BUDGET_SECONDS = 8.0
+# One that searches, and one of six number formats, so of as many programs, and timed runs.
+STUDIES = ("decay", "precision")
+BUDGET_SECONDS = 5.0
 
 
 def campaign(store: Path, address: str, budget_seconds: float | None = None) -> int:
@@ -38,7 +38,7 @@ def store(ray_address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert campaign(folder, ray_address, BUDGET_SECONDS) == 0
     before = stored(folder)
     assert campaign(folder, ray_address) == 0
-    assert before < stored(folder), "a campaign of three studies takes longer than its budget here"
+    assert before < stored(folder), "a campaign of two studies takes longer than its budget here"
     return folder
 
 

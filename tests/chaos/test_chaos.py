@@ -1,4 +1,5 @@
-"""A short version of `make chaos`: whatever is struck, every trial ends with one result, the undisturbed one."""
+"""A short version of `make chaos`: whatever is struck, every trial ends with one result, the undisturbed one. Parts of Ray are
+killed in tests/harness/running/test_ray_process.py."""
 
 from pathlib import Path
 
@@ -14,8 +15,8 @@ BESIDE_OTHER_TESTS = 4.0
 
 def test_nothing_is_lost_and_nothing_is_doubled(tmp_path: Path) -> None:
     said: list[str] = []
-    kinds = ["worker_killed", "memory_used_up", "driver_terminated", "ledger_damaged", "agent_killed"]
-    totals = campaign.run(5, 20, said.append, tmp_path, kinds, BESIDE_OTHER_TESTS)
+    kinds = ["worker_killed", "memory_used_up", "driver_terminated", "ledger_damaged"]
+    totals = campaign.run(4, 20, said.append, tmp_path, kinds, BESIDE_OTHER_TESTS)
     assert totals.fine, "\n".join([*said, *totals.problems])
-    assert totals.injections == 5
-    assert totals.line.startswith("chaos: 5 injections, 0 lost, 0 doubled, ")
+    assert totals.injections == 4
+    assert totals.line.startswith("chaos: 4 injections, 0 lost, 0 doubled, ")

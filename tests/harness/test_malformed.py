@@ -17,6 +17,7 @@ from folklore.harness.errors import UserError, invalid
 from folklore.harness.planning.catalog import judgeable, load_study
 from folklore.harness.spec import Study, study_file
 from tests.harness.malformed import ODD_CHARACTERS, bomb, cases
+from tests.parts import NIGHTLY
 
 SEED = 11
 # Made, and of these so many go through the command itself.
@@ -39,7 +40,7 @@ def refusal(content: Any, suffix: str, folder: Path) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("count", [SHORT[0], pytest.param(LONG[0], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [SHORT[0], pytest.param(LONG[0], marks=NIGHTLY)])
 def test_malformed_studies_are_refused_in_one_line(count: int, study: Study, tmp_path: Path) -> None:
     plain = json.loads(study.canonical_json())
     Study.model_validate(plain)
@@ -59,7 +60,7 @@ def test_malformed_studies_are_refused_in_one_line(count: int, study: Study, tmp
     assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".json", ".yaml")] == []
 
 
-@pytest.mark.parametrize(("made", "called"), [SHORT, pytest.param(*LONG, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("made", "called"), [SHORT, pytest.param(*LONG, marks=NIGHTLY)])
 def test_the_command_refuses_them_with_2(
     made: int, called: int, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,14 +164,14 @@ OWN = (
         "harness/workloads/own/identity.py",
         "{value.requires_grad} {held}",
         "{value.requires_grad}",
-        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts",
+        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts[settings2-what2]",
     ),
     Fault(
         "what a module computes has no part in the identity",
         "harness/workloads/own/identity.py",
         'return f"{loss:.{DIGITS}g}"',
         'return "computed"',
-        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts",
+        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts[settings0-what0]",
     ),
     Fault(
         "seeds that start alike are two",
@@ -185,21 +185,21 @@ OWN = (
         "harness/workloads/own/network.py",
         "counts = (self.counts[each].sum(dim=axis) for each in (part, whole))",
         "counts = (torch.ones_like(self.counts[each]).sum(dim=axis) for each in (part, whole))",
-        HARNESS + "training/test_own_kinds.py::test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of",
+        HARNESS + "training/test_own_kinds.py::test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of[a mean over tokens]",
     ),
     Fault(
         "a sum is descended as its mean",
         "harness/training/procedures/summed.py",
         "gradient_KP.mul_(self.network.counted(targets).unsqueeze(1))",
         "gradient_KP",
-        HARNESS + "training/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it",
+        HARNESS + "training/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it[a sum]",
     ),
     Fault(
         "what a loss draws by NumPy is of no seed",
         "models/keyed.py",
         "np.random.seed(key % 2**32)",
         "pass",
-        HARNESS + "training/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it",
+        HARNESS + "training/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it[examples that are drawn again]",
     ),
     Fault(
         "a Fisher information counts all labels alike",
@@ -359,7 +359,7 @@ ENGINE = (
         "harness/training/optimizers/adam.py",
         "self.beta1_64.pow(moving + 1)",
         "self.beta1_64.pow(moving + 2)",
-        TRAINING + "test_optimizers.py::test_follows_another",
+        TRAINING + "test_optimizers.py::test_follows_another[adamw]",
     ),
     Fault(
         "gains and biases decay",
@@ -981,7 +981,7 @@ RUNS_FROM_ELSEWHERE = (
         "harness/agents/tools.py",
         "if named and not self.allow_code:",
         "if named and self.allow_code:",
-        HARNESS + "agents/test_mcp.py::test_no_code_runs_unless_the_user_allowed_it",
+        HARNESS + "agents/test_mcp.py::test_no_code_runs_unless_the_user_allowed_it[plan-arguments0]",
     ),
 )
 

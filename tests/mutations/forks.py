@@ -1,9 +1,12 @@
 """Plants one fault after another in the sources that it is started in, and runs the tests that must fail.
 
 A process of its own, `python -m tests.mutations.forks` in a copy of the sources: it imports what takes long and is not the
-project's own, once, and forks itself for each fault. So a fault costs the project's imports and one test, and meets no module
-that was imported without it. Reads a line of JSON for each, [file, old, new, tests], and answers with one, [exit code of
-pytest, what it printed, CPU-seconds].
+project's own, once, and forks itself for each fault. Faults are planted in the order in which the sound sources were imported,
+and before each the process imports what comes before its file. So a fault costs the imports of what depends on it and one test,
+and meets no module that was imported without it.
+
+Reads JSON, a list of [file, old, new, test], and answers with a line of it for all tests without a fault and one for each
+fault: [its place in the list or null, exit code of pytest, what it printed, CPU-seconds].
 """
 
 import gc
@@ -12,8 +15,14 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Collection
+from contextlib import suppress
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 # Assertions are not rewritten: no more is read than whether a test fails.
 PYTEST = ("-q", "-x", "--tb=short", "--no-header", "--assert=plain", "-p", "no:cacheprovider", "-o", "addopts=")
@@ -25,37 +34,77 @@ LIBRARIES = (
     *("pytest", "numpy", "pandas", "pyarrow.parquet", "pydantic", "scipy.stats", "sklearn.datasets", "seaborn"),
     *("PIL.Image", "fsspec.implementations.local", "statsmodels.stats.multitest", "typer", "rich", "yaml", "torch._dynamo"),
 )
+OUTPUT, IMPORTED = Path("output.txt").absolute(), Path("imported.txt").absolute()
 
 
 def main() -> None:
-    _import_libraries()
-    gc.collect()
-    gc.freeze()  # a fork that collects garbage would copy all pages
-    output = Path("output.txt").absolute()
-    for line in sys.stdin:
-        file, old, new, tests = json.loads(line)
-        path, used = Path(file), _cpu_seconds()
-        sound = path.read_text(encoding="utf-8")
-        path.write_text(sound.replace(old, new) if old else sound, encoding="utf-8")
-        code = _in_fork(tests, output)
-        path.write_text(sound, encoding="utf-8")
-        said = output.read_text(encoding="utf-8", errors="replace")[-LONGEST_OUTPUT:]
-        print(json.dumps([code, said, _cpu_seconds() - used]), flush=True)
-
-
-def _import_libraries() -> None:
+    faults: list[list[str]] = json.load(sys.stdin)
     for name in LIBRARIES:
         import_module(name)
+    gc.collect()
+    gc.freeze()  # a fork that collects garbage would copy all pages
+    _answer(None, list(dict.fromkeys(test for *_, test in faults)))
+    order = IMPORTED.read_text(encoding="utf-8").split()
+    places = {name: place for place, name in enumerate(order)}
+    in_turn = [(places.get(_module(file), len(order)), index) for index, (file, *_) in enumerate(faults)]
+    for place, index in sorted(in_turn):
+        file, old, new, test = faults[index]
+        _import(order[:place])
+        assert _module(file) not in sys.modules, f"{file} was imported without its fault"
+        sound = Path(file).read_text(encoding="utf-8")
+        Path(file).write_text(sound.replace(old, new), encoding="utf-8")
+        _answer(index, [test])
+        Path(file).write_text(sound, encoding="utf-8")
 
 
-def _in_fork(tests: list[str], output: Path) -> int:
+def _module(file: str) -> str:
+    return f"folklore.{file.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+
+
+def _import(names: Collection[str]) -> None:
+    """But those of packages that are not among them, which import more, and those that a test made up."""
+    known = {"folklore", *names}
+    for name in names:
+        parts = name.split(".")
+        if all(".".join(parts[:depth]) in known for depth in range(1, len(parts))):
+            with suppress(ModuleNotFoundError):
+                import_module(name)
+
+
+class _Imported(MetaPathFinder):
+    """The project's modules, in the order in which their imports end: none imports a later one."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        found = PathFinder.find_spec(name, path) if name.startswith("folklore.") else None
+        if found is not None and found.loader is not None and found.origin is not None:
+            execute = found.loader.exec_module
+
+            def exec_and_note(module: ModuleType) -> None:
+                execute(module)
+                self.names.append(name)
+
+            found.loader.exec_module = exec_and_note  # type: ignore[method-assign]
+        return found
+
+
+def _answer(index: int | None, tests: list[str]) -> None:
+    used = _cpu_seconds()
+    code = _in_fork(tests)
+    said = OUTPUT.read_text(encoding="utf-8", errors="replace")[-LONGEST_OUTPUT:]
+    print(json.dumps([index, code, said, _cpu_seconds() - used]), flush=True)
+
+
+def _in_fork(tests: list[str]) -> int:
     """Exit code of pytest in a fork of this process, or minus the signal that ended it."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)
-    signal.alarm(HANG_SECONDS)
-    stream = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    signal.alarm(HANG_SECONDS * len(tests))
+    stream = os.open(OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stream, 1)
     os.dup2(stream, 2)
@@ -63,7 +112,9 @@ def _in_fork(tests: list[str], output: Path) -> int:
     try:
         import pytest
 
+        sys.meta_path.insert(0, imported := _Imported())
         code = int(pytest.main([*PYTEST, *tests]))
+        IMPORTED.write_text("\n".join(imported.names), encoding="utf-8")
         sys.stdout.flush()
     finally:
         # What libraries do at the end of a process is the parent's to do.

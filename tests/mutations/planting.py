@@ -5,8 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,36 +51,32 @@ def _findings(fault: Fault) -> Iterator[str]:
         yield f"'{fault.name}': there is no test {fault.test}: name the one that catches it now"
 
 
-@contextmanager
-def planting() -> Iterator["Bed"]:
-    """A copy of the sources for as long as it is needed."""
+def outcomes(faults: Sequence[Fault]) -> Generator[tuple[Fault | None, Outcome], None, None]:
+    """First, beside None, of the tests of all these faults without any of them: it must be the fault that fails a test. Then of
+    each fault, planted in a copy of the sources, in the order in which they are tried."""
     with TemporaryDirectory(prefix="folklore-mutations-") as folder:
         _copy(Path(folder))
-        with _forks(Path(folder)) as forks:
-            yield Bed(forks)
-
-
-class Bed:
-    """Where faults are planted, one at a time."""
-
-    def __init__(self, forks: "subprocess.Popen[str]"):
-        self.forks = forks
-
-    def sound(self, faults: Sequence[Fault]) -> Outcome:
-        """The tests of all these faults without any of them: it must be the fault that fails a test."""
-        return self._run("pyproject.toml", "", "", list(dict.fromkeys(fault.test for fault in faults)))
-
-    def outcome(self, fault: Fault) -> Outcome:
-        return self._run(fault.file, fault.old, fault.new, [fault.test])
-
-    def _run(self, file: str, old: str, new: str, tests: list[str]) -> Outcome:
-        assert self.forks.stdin is not None and self.forks.stdout is not None  # noqa: PT018
-        self.forks.stdin.write(json.dumps([file, old, new, tests]) + "\n")
-        self.forks.stdin.flush()
-        answer = self.forks.stdout.readline()
-        if not answer:
-            raise RuntimeError("the process that plants faults has ended; what it printed stands above")
-        return Outcome(*json.loads(answer))
+        # Nothing is kept of what a fault compiles to.
+        environment = {
+            **os.environ,
+            "PYTHONPATH": folder,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
+        command = [sys.executable, "-m", "tests.mutations.forks"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(command, cwd=folder, env=environment, **pipes, text=True) as process:
+            assert process.stdin is not None and process.stdout is not None  # noqa: PT018
+            with process.stdin:
+                json.dump([[each.file, each.old, each.new, each.test] for each in faults], process.stdin)
+            try:
+                for line in process.stdout:
+                    index, *found = json.loads(line)
+                    yield None if index is None else faults[index], Outcome(*found)
+                if process.wait():
+                    raise RuntimeError("the process that plants faults has failed; what it printed stands above")
+            finally:
+                process.kill()
 
 
 def _copy(folder: Path) -> None:
@@ -95,19 +90,3 @@ def _copy(folder: Path) -> None:
     (folder / "folklore").mkdir()
     for name in PACKAGES:
         (folder / "folklore" / name).symlink_to(folder / name, target_is_directory=True)
-
-
-@contextmanager
-def _forks(folder: Path) -> Iterator["subprocess.Popen[str]"]:
-    # Nothing is kept of what a fault compiles to.
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(folder),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-    }
-    command = [sys.executable, "-m", "tests.mutations.forks"]
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process

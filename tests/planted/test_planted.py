@@ -1,4 +1,4 @@
-"""Studies with known answers through the real path: command line, Ray, packs, ledger, judge."""
+"""Studies with known answers through the real path: files, Ray, packs, ledger, judge, command line."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,9 @@ import pytest
 import torch
 
 from folklore.harness.judging.outcomes import INVALID, MULTIPLICITY, VERDICTS
+from folklore.harness.options import Options
+from folklore.harness.planning.catalog import judgeable, load_study
+from folklore.harness.running.run import launch
 from folklore.harness.spec import Study
 from folklore.harness.spec.criterion import READINGS
 from folklore.harness.training.pack import Lane, Pack
@@ -17,14 +20,26 @@ from tests.command_line import folklore_here
 from tests.planted import studies, truths
 
 
+@pytest.fixture(scope="module")
+def store(ray_address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of them trained, judged and shown: one campaign of studies from files."""
+    store = tmp_path_factory.mktemp("planted")
+    for study in studies.STUDIES:
+        file_of(study, store).write_text(study.canonical_json())
+    declared = [judgeable(load_study(str(file_of(study, store)))) for study in studies.STUDIES]
+    assert launch(declared, studies.SCALE, Options(str(store), address=ray_address, workers=2), None) == 0
+    return store
+
+
+def file_of(study: Study, store: Path) -> Path:
+    return store / f"{study.name}.json"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("study", studies.STUDIES, ids=lambda study: study.name)
-def test_known_answers_are_found(study: Study, ray_address: str, tmp_path: Path) -> None:
+def test_known_answers_are_found(study: Study, store: Path) -> None:
     """Every claim gets the verdict and the reading that its truth has, and what nothing could decide stays open."""
-    file, store = tmp_path / "study.json", tmp_path / "store"
-    file.write_text(study.canonical_json())
-    folklore_here("run", file, "--scale", studies.SCALE, "--store", store, "--address", ray_address, "--workers", 2)
-    found = json.loads(folklore_here("verdicts", file, "--store", store, "--json").stdout)
+    found = json.loads(folklore_here("verdicts", file_of(study, store), "--store", store, "--json").stdout)
     seen = {verdict["claim"]: verdict for verdict in found}
     expected = {judgement.claim: studies.EXPECTED[judgement.claim] for judgement in study.judgements}
     outcomes = {claim: (verdict["verdict"], verdict["reading"]) for claim, verdict in seen.items()}

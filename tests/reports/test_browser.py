@@ -56,11 +56,15 @@ class Visit:
         assert [url for url in self.requests if not url.startswith(f"file://{self.folder}/")] == []
 
 
-@pytest.fixture
-def folder(study: Study, tmp_path: Path) -> Path:
+def written(folder: Path, study: Study) -> Path:
     other = [Judged.of(records(study, floor=1.99))]
-    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: other)
-    return tmp_path
+    site.write(folder, [study], REGISTER, of([records(study)]), published=lambda _: other)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("pages"), study)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -84,13 +88,15 @@ def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, wid
         visit.close()
 
 
+@pytest.fixture(scope="module")
+def of_two(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("two"), of_two_parts(study))
+
+
 @pytest.mark.parametrize("width", [1400, 400])
-def test_axes_have_the_width_of_their_claim(browser: Browser, study: Study, tmp_path: Path, width: int) -> None:
+def test_axes_have_the_width_of_their_claim(browser: Browser, of_two: Path, width: int) -> None:
     """But for the verdicts at their left, however many criteria a claim has."""
-    study = of_two_parts(study)
-    other = [Judged.of(records(study, floor=1.99))]
-    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: other)
-    visit = Visit(browser, tmp_path, width=width)
+    visit = Visit(browser, of_two, width=width)
     for name in ("toy.html", "toy-beside.html"):
         page = visit.open(name)
         shares = page.eval_on_selector_all(
@@ -182,7 +188,8 @@ def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> No
     visit.close()
 
 
-def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, folder: Path) -> None:
+def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(folder, tmp_path / "alone")
     for name in ("figures/toy-laptop-cpu-lr.js", "curves/toy-laptop-cpu-0.js", "curves/toy-laptop-cpu-1.js"):
         (folder / name).unlink()
     visit = Visit(browser, folder)

@@ -39,8 +39,8 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture
-def folder(study: Study, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four claims judged at two scales, one not yet tested."""
     sources = [{"document": "TB", "section": "2"}]
     register = Register((TB,), tuple(claim(name, paraphrase=said, sources=sources) for name, said in TOLD.items()))
@@ -53,9 +53,10 @@ def folder(study: Study, tmp_path: Path) -> Path:
             ("prec.bf16", "supported", 0.9),
         )
     ]
+    pages = tmp_path_factory.mktemp("pages")
     larger = [replace(each, scale="gpu", device="cuda", verdict="supported") for each in found]
     site.write(
-        tmp_path,
+        pages,
         [study],
         register,
         lambda _: [],
@@ -63,7 +64,7 @@ def folder(study: Study, tmp_path: Path) -> Path:
         known=lambda _: [judged(*found), judged(*larger)],
         published=lambda _: None,
     )
-    return tmp_path
+    return pages
 
 
 def shown(page: Page) -> list[str]:

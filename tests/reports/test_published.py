@@ -2,11 +2,14 @@
 
 import html
 import re
+import traceback
+import warnings
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from matplotlib.figure import Figure
 
 from folklore.harness.judging.spelling import in_prose, region
 from folklore.harness.judging.verdict import Finding
@@ -16,7 +19,10 @@ from folklore.harness.reading.pages import published_sets, write_pages
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from folklore.reports.figures import render
+from folklore.reports.figures.drawing import WIDTH, Drawing
 from folklore.reports.places import places
+from tests.reports.figures.helpers import check_figure
 from tests.reports.links import dead_links, pages_of
 
 # What every page of the site shares, and what is loaded when a reader asks for a trial's curves.
@@ -28,14 +34,40 @@ MOST_BYTES = 1_000_000
 # Written in every run of the tests: of numbers that are computed, of squared errors, of few trials and of many arms. The slow
 # tests write all.
 FEW = ("adam_internals", "edge_of_stability", "embedding_lr", "warmup")
+UNREADABLE = "unreadable"
 EITHER = pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All pages. Every figure is looked at as it is drawn, in whatever process: what is wrong with some stands in a file."""
     place = tmp_path_factory.mktemp("published")
-    pages, _ = write_pages(Store(str(place)), [catalog.load_study(name) for name in catalog.study_names()])
+
+    def looked_at(drawing: Drawing) -> Figure:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                figure = as_figure(drawing)
+                if drawing.width == WIDTH:
+                    check_figure(drawing, figure)
+                return figure
+        except (AssertionError, Warning):
+            with (place / UNREADABLE).open("a") as file:
+                file.write(traceback.format_exc())
+            return as_figure(drawing)
+
+    as_figure = render.as_figure
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(render, "as_figure", looked_at)
+        pages, _ = write_pages(Store(str(place)), [catalog.load_study(name) for name in catalog.study_names()])
     return pages
+
+
+@pytest.mark.slow
+def test_every_figure_is_readable_on_a_phone_and_can_be_asked(folder: Path) -> None:
+    found = folder.parent / UNREADABLE
+    assert not found.exists(), found.read_text()
+    assert len(list((folder / "figures").glob("*.svg"))) > len(catalog.study_names())
 
 
 @EITHER

@@ -80,6 +80,7 @@ def test_what_is_compiled_uses_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1300)
 @pytest.mark.skipif(programs.missing_compiler(CPU) != "", reason="no compiler here")
 def test_a_cache_made_under_another_vector_width_does_no_harm(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from folklore.harness.training.usage import Usage
 from folklore.harness.workloads.data import Dataset
 from folklore.harness.workloads.data.text import Text
 from tests.harness.training.plain_steps import VARIANTS, compared_at_every_step, lanes
+from tests.parts import short_form
 
 CPU = torch.device("cpu")
 # Each waits for the device, or copies from the host: a capture would fail on it, or replay what it once read.
@@ -100,9 +101,12 @@ def assert_compiled_is_eager(chosen: list[Lane], dataset: Dataset) -> None:
     assert {(result.program, result.program_note) for result in pack.results()} == {("compiled", None)}
 
 
-@pytest.mark.slow
+# An update by elements and one by layers, one that changes in the middle, random numbers, and both kinds of rounding.
+COMPILED_DAILY = ("adamw", "lamb", "sgd takes over", "dropout", "bf16", "dynamic scaling")
+
+
 @NEEDS_COMPILER
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", short_form(COMPILED_DAILY, VARIANTS))
 def test_a_compiled_step_is_the_eager_one(variant: str, text: Text) -> None:
     assert_compiled_is_eager(lanes(**VARIANTS[variant]), text)
 

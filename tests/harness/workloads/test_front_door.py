@@ -119,21 +119,22 @@ def test_a_range_test_ends_in_a_grid_that_a_study_takes(address: str, tmp_path: 
 NOTEBOOK = (
     PLAIN
     + """
+    import sys
     from folklore.harness import run
 
     if __name__ == "__main__":
-        found = run("warmup", scale="smoke", store="s", seeds=1, only=["none", "radam"], workload=workload)
-        print("judged", len(found))
-        print("again", len(run("warmup", scale="smoke", store="s", seeds=1, only=["none", "radam"], workload=workload)))
+        options = {"scale": "smoke", "store": "s", "address": sys.argv[1], "workers": 1, "workload": workload}
+        for said in ("judged", "again"):
+            print(said, len(run("warmup", seeds=1, only=["none", "radam"], **options)))
 """
 )
 
 
 @pytest.mark.slow
-def test_an_object_is_taken_from_where_no_worker_can_import_it(tmp_path: Path) -> None:
+def test_an_object_is_taken_from_where_no_worker_can_import_it(tmp_path: Path, ray_address: str) -> None:
     """As in a notebook: a script's own classes stand in no module."""
     (tmp_path / "notebook.py").write_text(textwrap.dedent(NOTEBOOK))
-    done = subprocess.run([sys.executable, "notebook.py"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "notebook.py", ray_address], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     counts = re.findall(r"(judged|again) (\d+)", done.stdout)
     assert counts[0][1] == counts[1][1]

@@ -1,4 +1,4 @@
-"""`--workload MODULE:ATTRIBUTE`: the example of the README from end to end, and everything else refused in one line."""
+"""`--workload MODULE:ATTRIBUTE`: what is taken, and everything else refused in one line. The README's: test_user_project.py."""
 
 import importlib
 import json
@@ -388,41 +388,6 @@ def test_the_workload_is_checked_when_it_is_made() -> None:
     pair = (torch.zeros(3, 2), torch.zeros(3))
     with pytest.raises(UserError, match="name = ''"):
         OwnWorkload("", torch.nn.Flatten, torch.nn.functional.mse_loss, pair, pair, pair)
-
-
-def example() -> str:
-    """The code of the README's section."""
-    section = README.read_text().partition("## Your own model")[2].partition("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
-    assert "folklore run warmup --workload my_module:workload" in section
-    return str(code)
-
-
-@pytest.mark.slow
-def test_the_example_of_the_readme(tmp_path: Path) -> None:
-    """Through Ray and MLflow to a page, in a folder of the user's; and again, which trains nothing."""
-    assert len(example().splitlines()) <= 40
-    (tmp_path / "my_module.py").write_text(example())
-    run = ("run", "warmup", "--workload", "my_module:workload", "--scale", "smoke", "--store", "results")
-    done = folklore(*run, folder=tmp_path)
-    study = catalog.load_study("warmup")
-    planned = len(make_plan(study, "smoke", "cpu", data.describe(study.workload.dataset).hash).digests)
-    assert f"{planned} of {planned} trials" in done.stderr
-    assert "one trial a pack" not in done.stdout
-    trials_page, page = sorted((tmp_path / "results/pages").glob("warmup_own_*.html"))
-    assert trials_page.name == f"{page.stem}-trials.html"
-    name = page.stem
-    trials = Ledger(Store(str(tmp_path / "results")), name).trials()
-    assert len(trials) == planned
-    assert (trials["lanes"] > 1).all()
-    assert (trials["test_loss"] < trials["initial_loss"]).mean() > 0.5, "most of them learn in their twenty steps"
-    assert json.loads(trials["configuration"][0])["workload"]["dataset"].startswith("own:my_module:workload@")
-    assert "this is a variation of study" in page.read_text()
-    assert "--workload my_module:workload" in page.read_text()
-    index = (tmp_path / "results/pages/index.html").read_text()
-    assert name not in index
-    assert "nothing to train" in folklore(*run, folder=tmp_path).stdout
-    assert Ledger(Store(str(tmp_path / "results")), "warmup").packs() == []
 
 
 @pytest.mark.slow

@@ -1,12 +1,21 @@
 """Trials that figures are drawn of."""
 
 from functools import cache
+from itertools import combinations
+
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import Observed
-from folklore.reports.figures.drawing import Drawing
+from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
+from folklore.reports.figures.interactive import specification
+from folklore.reports.figures.layout import TEXT
 from tests.harness.helpers import bowl, frame, result
 
 
@@ -37,3 +46,44 @@ def judging(study: Study, *observables: Observed) -> Study:
 def drawn(drawing: Drawing | None) -> Drawing:
     assert drawing is not None
     return drawing
+
+
+def check_figure(drawing: Drawing, figure: Figure) -> None:
+    """It can be read on a phone, and it answers."""
+    for panel in drawing.panels:
+        _check_panel(panel)
+    assert figure.get_figwidth() == WIDTH
+    assert 360 / (96 * WIDTH) * TEXT * 96 / 72 >= 9
+    sizes = [float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.title, axes.xaxis.label)]
+    assert min(sizes) >= TEXT
+    boxes = _titles(figure)
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes), "a title is cut"
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2)), "a title covers another"
+    assert specification(drawing)["data"]
+
+
+def _check_panel(panel: Panel) -> None:
+    """Every marker within its axes, no loss below zero, few curves, and names that differ."""
+    assert _outside(panel).empty, f"{panel.title}: a marker lies outside its axes"
+    curves = panel.frame.query("mark == 'curve'")
+    assert curves["series"].nunique() <= 8
+    assert len(set(panel.listed)) == len(panel.listed), f"{panel.title}: two series have one name"
+    looks = [panel.look(name) for name in panel.listed]
+    assert len(set(looks)) == len(looks), f"{panel.title}: two names look alike"
+    if "loss" in panel.y.label and "flushed" not in panel.y.label:
+        assert panel.limits("y")[0] >= 0, f"{panel.title}: a loss below zero"
+
+
+def _titles(figure: Figure) -> list[Bbox]:
+    """Where titles of panels lie, in pixels."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = [(axes.get_title("left"), axes.get_children()) for axes in figure.axes]
+    found = [(title, each) for title, children in texts for each in children if title and isinstance(each, Text)]
+    return [each.get_window_extent(renderer) for title, each in found if each.get_text() == title]
+
+
+def _outside(panel: Panel) -> pd.DataFrame:
+    """Points of the frame beyond the axes; a curve may leave its panel."""
+    (left, right), (low, high) = panel.limits("x"), panel.limits("y")
+    points = panel.frame[panel.frame["mark"].isin(set(POINTS) - {"run"})].dropna(subset=["x", "y"])
+    return points[~(points["x"].between(left, right) & points["y"].between(low, high))]

@@ -6,16 +6,11 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_sets import TrialSet
@@ -30,21 +25,18 @@ from folklore.harness.metrics import (
     UnderflowShare,
 )
 from folklore.harness.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
-from folklore.harness.planning.catalog import load_study, study_names
+from folklore.harness.planning.catalog import load_study
 from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
 from folklore.reports.figures import exponents, forest, losses, lr, range_test, survival
 from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, Shown, claim_figure, figures_of, study_figures
-from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
-from folklore.reports.figures.interactive import specification
-from folklore.reports.figures.layout import TEXT
 from folklore.reports.figures.range_test import draw_range_test
 from folklore.reports.figures.render import as_figure, as_svg
-from tests.reports.figures.helpers import drawn, judgement_of, judging, published, recorded
+from tests.reports.figures.helpers import check_figure, drawn, judgement_of, judging, published, recorded
 
-STUDIES, OF_STUDY = study_names(), [figure.name for figure in OF_STUDIES]
+OF_STUDY = [figure.name for figure in OF_STUDIES]
 
 
 @pytest.fixture(autouse=True)
@@ -146,48 +138,10 @@ def test_where_nothing_diverged_a_line_says_so() -> None:
 # ---- every claim, every study
 
 
-def titles(figure: Figure) -> list[Bbox]:
-    """Where titles of panels lie, in pixels."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    texts = [(axes.get_title("left"), axes.get_children()) for axes in figure.axes]
-    found = [(title, each) for title, children in texts for each in children if title and isinstance(each, Text)]
-    return [each.get_window_extent(renderer) for title, each in found if each.get_text() == title]
-
-
-def outside(panel: Panel) -> pd.DataFrame:
-    """Points of the frame beyond the axes; a curve may leave its panel."""
-    (left, right), (low, high) = panel.limits("x"), panel.limits("y")
-    points = panel.frame[panel.frame["mark"].isin(set(POINTS) - {"run"})].dropna(subset=["x", "y"])
-    return points[~(points["x"].between(left, right) & points["y"].between(low, high))]
-
-
-def check(shown: Shown, drawing: Drawing) -> None:
-    """Every marker within its axes, no loss below zero, few curves, and names that differ."""
-    for panel in drawing.panels:
-        assert outside(panel).empty, f"{shown.kind}: a marker lies outside its axes"
-        curves = panel.frame.query("mark == 'curve'")
-        assert curves["series"].nunique() <= 8
-        assert len(set(panel.listed)) == len(panel.listed), f"{shown.kind}: two series have one name"
-        looks = [panel.look(name) for name in panel.listed]
-        assert len(set(looks)) == len(looks), f"{shown.kind}: two names look alike"
-        if "loss" in panel.y.label and "flushed" not in panel.y.label:
-            assert panel.limits("y")[0] >= 0, f"{shown.kind}: a loss below zero"
-
-
 def check_readable(shown: Shown | None) -> None:
     """On a phone, and it answers."""
-    if shown is None or shown.drawing is None:
-        return
-    check(shown, shown.drawing)
-    figure = as_figure(shown.drawing)
-    assert figure.get_figwidth() == WIDTH
-    assert 360 / (96 * WIDTH) * TEXT * 96 / 72 >= 9
-    sizes = [float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.title, axes.xaxis.label)]
-    assert min(sizes) >= TEXT
-    boxes = titles(figure)
-    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes), f"{shown.kind}: a title is cut"
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2)), f"{shown.kind}: a title covers another"
-    assert specification(shown.drawing)["data"]
+    if shown is not None and shown.drawing is not None:
+        check_figure(shown.drawing, as_figure(shown.drawing))
 
 
 def figure_of(records: TrialSet, what: str) -> Shown:
@@ -230,14 +184,6 @@ def test_a_figure_of_every_kind_is_readable_on_a_phone_and_can_be_asked(name: st
 def test_every_kind_is_among_these() -> None:
     assert {what for shown in SHOWING.values() for what in shown if "." not in what} == set(ORDER)
     assert {each.kind for name in ("decay", "warmup") for each in study_figures(published(name))} == set(OF_STUDY)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", STUDIES)
-def test_every_figure_is_readable_on_a_phone_and_can_be_asked(name: str) -> None:
-    records = published(name)
-    for each in [*(claim_figure(records, judgement) for judgement in records.study.judgements), *study_figures(records)]:
-        check_readable(each)
 
 
 @pytest.mark.parametrize("kind", ["exponents", "coordinates"])
