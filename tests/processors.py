@@ -44,8 +44,9 @@ NEEDS = {"AVX-512": "avx512_f", "AVX2": "avx2"}
 # Of numbers that judging works out with floating point, from the same stored trials.
 JUDGED_TOLERANCE = 1e-6
 NUMERIC_TESTS = ("tests/models", "tests/harness/training", "tests/studies/computed", "tests/harness/metrics")
-# Functions that count the steps of large models: integers, and half a minute.
-LONG = ("memory.", "noise.")
+# Functions that count the steps of large models: integers, and half a minute; and one that imports torch's compiler for two
+# seconds.
+LONG = ("memory.", "noise.", "constants.autocast")
 
 
 @dataclass(frozen=True)
