@@ -1,5 +1,6 @@
 """Shared by all tests: one thread a process, and a small study that exercises the whole path."""
 
+import gc
 import os
 
 # All tests but those that need a GPU (`make test-gpu`) are written for a machine without one.
@@ -52,6 +53,12 @@ LONGEST = (
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CpuSeconds())
+
+
+def pytest_collection_finish() -> None:
+    """Libraries and thousands of tests stay to the end: looking through them again and again took the collector minutes."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -44,8 +44,9 @@ NEEDS = {"AVX-512": "avx512_f", "AVX2": "avx2"}
 # Of numbers that judging works out with floating point, from the same stored trials.
 JUDGED_TOLERANCE = 1e-6
 NUMERIC_TESTS = ("tests/models", "tests/harness/training", "tests/studies/computed", "tests/harness/metrics")
-# Functions that count the steps of large models: integers, and half a minute.
-LONG = ("memory.", "noise.")
+# Functions that count the steps of large models: integers, and half a minute; and one that imports torch's compiler for two
+# seconds.
+LONG = ("memory.", "noise.", "constants.autocast")
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ def lacking(row: str) -> str | None:
     return next((words for words, flag in NEEDS.items() if words in row and not torch.cpu.get_capabilities().get(flag)), None)
 
 
-def seen_here(short: bool) -> Seen:
-    """What this process judges and computes. short: without what takes long."""
+def seen_here(short: bool, judged: Sequence[str] = ()) -> Seen:
+    """What this process judges and computes. short: without what takes long. judged: these studies alone."""
     from folklore.harness.judging.trial_sets import published_sets
     from folklore.harness.planning import catalog
     from folklore.harness.planning.computing import computed_jobs
@@ -72,7 +73,7 @@ def seen_here(short: bool) -> Seen:
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     verdicts = {}
-    for records in (each for study in studies for each in published_sets(study)):
+    for records in (each for study in studies if not judged or study.name in judged for each in published_sets(study)):
         for verdict in records.verdicts():
             numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
             verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
@@ -110,15 +111,16 @@ def _near(before: float | None, now: float | None, tolerance: float) -> bool:
     return abs(before - now) <= tolerance * max(1.0, abs(before))
 
 
-def published() -> Seen:
-    """What stands beside the evidence."""
+def published(judged: Sequence[str] = ()) -> Seen:
+    """What stands beside the evidence. judged: verdicts of these studies alone."""
     from folklore.harness.judging.verdict_memory import judged_evidence
     from folklore.harness.planning import catalog
     from folklore.harness.storing import evidence
 
     verdicts, computed = {}, {}
     for study in map(catalog.load_study, catalog.study_names()):
-        for verdict in (verdict for judged in judged_evidence(study) for verdict in judged.verdicts):
+        wanted = judged_evidence(study) if not judged or study.name in judged else ()
+        for verdict in (verdict for each in wanted for verdict in each.verdicts):
             numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
             verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
         for found in evidence.computations(study.name).values():
@@ -127,11 +129,11 @@ def published() -> Seen:
     return Seen(verdicts, computed)
 
 
-def in_child(row: str, short: bool) -> Seen:
+def in_child(row: str, short: bool, judged: Sequence[str] = ()) -> Seen:
     """What a process in the environment of a row sees, with compile caches of its own."""
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.processors", "--child", *(["--short"] if short else [])],
+            [sys.executable, "-m", "tests.processors", "--child", *(["--short"] if short else []), *judged],
             env=_environment(row, cache),
             cwd=ROOT,
             capture_output=True,
@@ -164,10 +166,10 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"default: all of {', '.join(map(repr, ROWS))}")
     parser.add_argument("--short", action="store_true", help="without the steps of large models")
     parser.add_argument("--no-tests", action="store_true", help="without the numeric tests")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)  # of these studies
     given = parser.parse_args()
     if given.child:
-        found = seen_here(given.short)
+        found = seen_here(given.short, given.rows)
         print(json.dumps({"verdicts": found.verdicts, "computed": found.computed}))
         return
     expected, failed = published(), False

@@ -7,7 +7,7 @@ else is taken, or what the study declares that one had.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,14 +73,16 @@ def whole_seeds(records: TrialSet) -> list[int]:
     return [seed for seed in judged if count[seed] == most]
 
 
-def resolutions(study: Study, scale: str, seeds: int, pilot: TrialSet | None) -> Iterator[Resolution]:
-    """For every criterion that is judged at `scale` with this many seeds."""
+def resolutions(
+    study: Study, scale: str, seeds: int, pilot: TrialSet | None, wanted: Callable[[Criterion], bool] = lambda criterion: True
+) -> Iterator[Resolution]:
+    """For every criterion that is judged at `scale` with this many seeds, if it is wanted."""
     table = None
     if pilot is not None:
         seeds_of = whole_seeds(pilot)
         table = TrialArrays(pilot.study, pilot.scale, pilot.trials, seed_numbers=seeds_of, computations=pilot.computations)
     for judgement in study.judgements:
-        for criterion in judgement.criteria_at(scale):
+        for criterion in filter(wanted, judgement.criteria_at(scale)):
             own = study.shared_seeds_at(scale, arms_of(criterion.observe))
             yield resolution(judgement.claim, criterion, scale, max(seeds, own), table)
 
@@ -118,7 +120,7 @@ def require_power(study: Study, scale: str, pilot: TrialSet | None) -> None:
     """Raises UserError where a criterion would show its expected value with less than 80% power, and does not say why it is
     declared anyway. Without a spread the power is unknown, and nothing is refused.
     """
-    for each in resolutions(study, scale, study.seeds_at(scale), pilot):
+    for each in resolutions(study, scale, study.seeds_at(scale), pilot, lambda criterion: criterion.expected is not None):
         if each.power is None or each.power >= POWER or each.underpowered:
             continue
         assert each.expected is not None

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,14 @@ def _path() -> Path:
 
 def _published() -> dict[str, Any]:
     path = _path()
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    return dict(_read_published(path, *evidence.stamp(path))) if path.exists() else {}
+
+
+@lru_cache(maxsize=2)
+def _read_published(path: Path, changed: int, size: int) -> Mapping[str, Any]:
+    """Of all studies in one file, and asked for a study at a time."""
+    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def _written(key: str, study: Study, judged: list[Judged]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -48,7 +48,7 @@ class PageMemory:
     def _state(self) -> bytes:
         """Of all that pages are made of, and of the pages themselves."""
         of_studies = [self._of_study(study) for study in self.studies]
-        made_of = fingerprint([of_studies, sorted(self.only), _files(evidence.FOLDER), _code()])
+        made_of = fingerprint([of_studies, sorted(self.only), _files(evidence.FOLDER, evidence.digest), _code()])
         state = fingerprint([made_of, _files(self.output)])
         return json.dumps({"folder": str(self.output), "state": state}).encode()
 
@@ -58,13 +58,13 @@ class PageMemory:
         return [study.canonical_json(), ledger.state(), declared, self.experiments.get(study.name)]
 
 
-def _files(folder: Path) -> dict[str, str]:
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _files(folder: Path, digest: Callable[[Path], str] = _digest) -> dict[str, str]:
     """Name -> hash of what is in it, of all files in a folder and below."""
-    return {
-        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }
+    return {str(file.relative_to(folder)): digest(file) for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
 @cache

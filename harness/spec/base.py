@@ -104,11 +104,17 @@ def declared(value: Any) -> Any:
     if isinstance(value, Spec):
         if (first := value.first_declared()) is not None:
             return first
-        fields = {name: each for name, each in value if each is not None and decides(type(value), name)}
-        return {_first_name(type(value), name): declared(each) for name, each in fields.items()}
+        fields = ((first, getattr(value, name)) for name, first in _declared_fields(type(value)).items())
+        return {first: declared(each) for first, each in fields if each is not None}
     if isinstance(value, Mapping):
         return {name: declared(each) for name, each in value.items()}
     return [declared(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+@cache
+def _declared_fields(spec: type[Spec]) -> dict[str, str]:
+    """Those that decide -> their first names."""
+    return {name: _first_name(spec, name) for name in spec.model_fields if decides(spec, name)}
 
 
 def _first_name(spec: type[Spec], field: str) -> str:

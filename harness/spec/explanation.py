@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, get_args
 
 import yaml
@@ -50,6 +51,7 @@ def explanation_of(name: str) -> str:
     return explained(named[name]) + "\n"
 
 
+@cache
 def explained(spec: type[Spec]) -> str:
     """One class: what it is, its unit, its fields, and an example as YAML has it."""
     lines = [f"## {_name(spec)}", *_sentences(spec)]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Union
 
-from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
+from pydantic import BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic_core import CoreSchema
 
@@ -86,6 +86,9 @@ FORMER: dict[str, tuple[str, FormerKind]] = {}
 
 class Observed(Spec):
     """The base of all observables."""
+
+    # Few of all kinds are made in a process: those make their schema as they are first made.
+    model_config = ConfigDict(defer_build=True)
 
     # It is a ratio or a scale, so that its logarithm is what is symmetric: intervals, moved thresholds and strips are made on
     # that axis.
@@ -272,7 +275,7 @@ Observable = Annotated[Observed, ANY_KIND]
 def make_known(others: Iterable[type[Spec]]) -> None:
     """Lets observables of all kinds that there are be read: in other observables, and in other specs that hold them."""
     ANY_KIND.loaded = True
-    models = (*KINDS.values(), *others)
+    models = [*(kind for kind in KINDS.values() if kind.__pydantic_complete__), *others]
     # All forget first: a schema that is left would bring along the kinds that were known when it was made.
     for model in models:
         if "__pydantic_core_schema__" in vars(model):

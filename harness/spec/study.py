@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
@@ -363,11 +364,9 @@ class Study(Spec):
         examples = chosen.examples or self.examples
         if examples is not None:
             training = _overlay(training, {"steps": training.steps_for(examples)})
-        return Configuration(
-            workload=_overlay(self.workload, chosen.workload, overrides),
-            training=training,
-            measurement=_overlay(self.measurement, chosen.measurement, overrides),
-        )
+        workload = _overlay(self.workload, chosen.workload, overrides)
+        measurement = _overlay(self.measurement, chosen.measurement, overrides)
+        return _configuration(_shared(workload), training, _shared(measurement))
 
     @model_validator(mode="after")
     def _can_be_planned(self) -> Self:
@@ -558,7 +557,25 @@ def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:
     """The base with those overrides that are fields of it; the base itself if there are none, so that points share it."""
     fields = type(base).model_fields
     known = {name: value for layer in layers for name, value in layer.items() if name in fields}
-    return type(base).model_validate({**vars(base), **known}) if known else base
+    return _overlaid(base, tuple(known.items()), repr(known)) if known else base
+
+
+# Each setting of a study is asked for again and again: when it is declared, planned, judged and shown.
+@lru_cache(maxsize=1 << 14)
+def _overlaid(base: AnySpec, known: tuple[tuple[str, Any], ...], spelled: str) -> AnySpec:
+    """spelled: tells what counts as equal and is not the same: 1 and 1.0."""
+    return type(base).model_validate({**vars(base), **dict(known)})
+
+
+@lru_cache(maxsize=1 << 10)
+def _shared(part: AnySpec) -> AnySpec:
+    """The first that is equal."""
+    return part
+
+
+@lru_cache(maxsize=1 << 14)
+def _configuration(workload: Workload, training: Training, measurement: Measurement) -> Configuration:
+    return Configuration(workload=workload, training=training, measurement=measurement)
 
 
 def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:

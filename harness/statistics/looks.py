@@ -57,7 +57,7 @@ def _boundary(grid: Numbers, mass: Numbers, step: float, allowed: float) -> floa
     low, high = 0.0, BEYOND * 2
     for _ in range(80):
         middle = (low + high) / 2
-        outside = mass @ (scipy.stats.norm.sf((middle - grid) / step) + scipy.stats.norm.cdf((-middle - grid) / step))
+        outside = mass @ (scipy.special.ndtr((grid - middle) / step) + scipy.special.ndtr((-middle - grid) / step))
         low, high = (middle, high) if outside > allowed else (low, middle)
     return (low + high) / 2
 
@@ -66,7 +66,7 @@ def _carried(grid: Numbers, mass: Numbers, step: float, boundary: float) -> tupl
     """The mass inside the boundary after one more step, on a grid of its own."""
     inside = np.linspace(-boundary, boundary, POINTS)
     width = inside[1] - inside[0]
-    density = scipy.stats.norm.pdf((inside[:, None] - grid[None, :]) / step) / step
+    density = np.exp(-(((inside[:, None] - grid[None, :]) / step) ** 2) / 2) / (math.sqrt(2 * math.pi) * step)
     weights = np.full(POINTS, width)
     weights[[0, -1]] /= 2
     return inside, (density @ mass) * weights

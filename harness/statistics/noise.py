@@ -48,9 +48,15 @@ def noise_level(groups: Sequence[Numbers]) -> NoiseLevel | None:
     if pooled is None:
         return None
     degrees = int(pooled.freedom)
-    ends = scipy.stats.chi2.ppf([1 - ALPHA / 2, ALPHA / 2], degrees) / degrees
-    low, high = (pooled.deviation / math.sqrt(end) for end in ends)
+    low, high = (pooled.deviation / math.sqrt(end) for end in _chi_square_ends(degrees))
     return NoiseLevel(pooled.deviation, low, high, degrees)
+
+
+@cache
+def _chi_square_ends(degrees: int) -> tuple[float, float]:
+    """Of the square of a standard deviation over the true one, the higher first."""
+    high, low = (float(scipy.stats.chi2.ppf(share, degrees)) / degrees for share in (1 - ALPHA / 2, ALPHA / 2))
+    return high, low
 
 
 def robust_interval(groups: Sequence[Numbers]) -> tuple[float, float] | None:
@@ -66,7 +72,7 @@ def robust_interval(groups: Sequence[Numbers]) -> tuple[float, float] | None:
     """
     several = [group for group in groups if len(group) > 1]
     runs, degrees = sum(map(len, several)), sum(len(group) - 1 for group in several)
-    quantile = float(scipy.stats.norm.isf(ALPHA / 2))
+    quantile = -float(scipy.special.ndtri(ALPHA / 2))
     squares = float(sum(((group - group.mean()) ** 2).sum() for group in several))
     if degrees < LEAST_OF_A_SHAPE or not squares:
         return None
@@ -79,8 +85,8 @@ def robust_interval(groups: Sequence[Numbers]) -> tuple[float, float] | None:
 
 def _trimmed_mean(group: Numbers) -> float:
     """Bonett's: less of each end is left out the more runs there are, and nothing of five or fewer."""
-    share = 1 / (2 * math.sqrt(len(group) - 4)) if len(group) > 5 else 0.0
-    return float(scipy.stats.trim_mean(group, share))
+    left_out = int(len(group) / (2 * math.sqrt(len(group) - 4))) if len(group) > 5 else 0
+    return float(np.sort(group)[left_out : len(group) - left_out].mean())
 
 
 def normal_p(groups: Sequence[Numbers]) -> float | None:
@@ -158,7 +164,7 @@ def noise_p(difference: float, weight: float, noise: NoiseLevel) -> float:
     if not noise.deviation:
         return 0.0 if difference else 1.0
     statistic = abs(difference) / (noise.deviation * math.sqrt(weight))
-    return float(2 * scipy.stats.t.sf(statistic, noise.degrees))
+    return float(2 * scipy.special.stdtr(noise.degrees, -statistic))
 
 
 def settles(deviations: Sequence[float], low: float, high: float) -> int | None:

@@ -22,7 +22,7 @@ LARGE_NONCENTRALITY = 30.0
 def power_inside(value: float, region: tuple[float, ...], spread: float, seeds: int, alpha: float = ALPHA) -> float:
     """Probability that the interval lies inside a region: of both its ends, at least (Bonferroni's inequality). All on the
     axis on which the interval is symmetric."""
-    critical = scipy.stats.t.ppf(1 - alpha / 2, seeds - 1)
+    critical = scipy.special.stdtrit(seeds - 1, 1 - alpha / 2)
     missed = 0.0
     for edge in region:
         distance = abs(value - edge)
@@ -39,13 +39,13 @@ def _noncentral_t_below(value: float, freedom: int, noncentrality: float) -> flo
     if noncentrality <= LARGE_NONCENTRALITY:
         return float(scipy.stats.nct.cdf(value, freedom, noncentrality))
     centred = value * (1 - 1 / (4 * freedom)) - noncentrality
-    return float(scipy.stats.norm.cdf(centred / math.sqrt(1 + value**2 / (2 * freedom))))
+    return float(scipy.special.ndtr(centred / math.sqrt(1 + value**2 / (2 * freedom))))
 
 
 def decided_distance(spread: float, seeds: int, power: float = POWER) -> float:
     """How far inside a region, on the axis of the interval, a value is decided with that power: (t_0.975 + t_0.8) s / sqrt(n),
     the usual approximation to the noncentral t (Chow et al. 2008, section 3.1)."""
-    quantiles = np.sum(scipy.stats.t.ppf([1 - ALPHA / 2, power], seeds - 1))
+    quantiles = np.sum(scipy.special.stdtrit(seeds - 1, [1 - ALPHA / 2, power]))
     return float(quantiles) * spread / math.sqrt(seeds)
 
 

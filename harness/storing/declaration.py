@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ValidationError
@@ -166,8 +167,14 @@ def altered(found: Sequence[Declaration]) -> list[Declaration]:
 
 
 def _hash_of(content: Mapping[str, Any]) -> str | None:
+    return _hash_of_json(json.dumps(content))
+
+
+@lru_cache(maxsize=256)
+def _hash_of_json(content: str) -> str | None:
+    """Kept: whatever is judged or shown asks again."""
     try:
-        return Study.model_validate(content).hash
+        return Study.model_validate(json.loads(content)).hash
     except ValidationError:
         return None
 

@@ -5,19 +5,22 @@ import json
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from folklore.harness.errors import UserError, one_line
 from folklore.harness.storing import trial_rows
 from folklore.harness.storing.computations import Computation
 from folklore.harness.storing.declaration import Declaration
 from folklore.harness.storing.source_check import SourceCheck
-from folklore.harness.storing.trial_schema import JUDGED, SCHEMA
+from folklore.harness.storing.trial_schema import CURVE_PREFIX, JUDGED, SCHEMA
 
 log = logging.getLogger(__name__)
 
@@ -143,16 +146,43 @@ def state(study: str) -> list[str]:
     """Names the files of a study's evidence and what is in them."""
     beside = (f"{study}-*.declared.json", f"{study}.earlier.json", f"{study}.computed.json")
     files = [*_files(study), *(file for pattern in beside for file in sorted(FOLDER.glob(pattern)))]
-    return [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
+    return [f"{file.name} {digest(file)}" for file in files]
+
+
+def stamp(file: Path) -> tuple[int, int]:
+    """What changes with a file's content."""
+    status = file.stat()
+    return status.st_mtime_ns, status.st_size
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file of the evidence, read once as long as its stamp is the same."""
+    return _digest(file, *stamp(file))
+
+
+@lru_cache(maxsize=1024)
+def _digest(file: Path, changed: int, size: int) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def trials(study: str) -> pd.DataFrame | None:
-    """All published trials of a study; None where there are none."""
-    files = _files(study)
-    if not files:
+    """All published trials of a study; None where there are none. Columns of curves are read when their values are asked for:
+    few of them are."""
+    frames = [_frame(file.read_bytes()) for file in _files(study)]
+    if not frames:
         return None
-    found = pd.concat([trial_rows.frame(trial_rows.decode(file.read_bytes())) for file in files], ignore_index=True)
+    found = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     return found[found["study"] == study]
+
+
+def _frame(content: bytes) -> pd.DataFrame:
+    curves = [name for name in SCHEMA.names if name.startswith(CURVE_PREFIX)]
+    plain = trial_rows.decode(content, [name for name in SCHEMA.names if name not in curves])
+    return trial_rows.frame(plain, {name: partial(_curve, content, name) for name in curves})
+
+
+def _curve(content: bytes, name: str) -> NDArray[np.object_]:
+    return trial_rows.lists(trial_rows.decode(content, [name])[name])
 
 
 def tables() -> list[Path]:

@@ -36,7 +36,7 @@ class Summaries:
 
     def __init__(self, store: Store, study: str, read: Callable[[str, Sequence[str]], pa.Table | None]):
         self.store, self.folder, self.read = store, f"summaries/{study}", read
-        # Part -> which files it has, for parts never change.
+        # Part -> which files it has; a part never changes, but is made again.
         self._known: dict[str, dict[str, str]] = {}
 
     def tables(self, stamps: Stamps, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -101,6 +101,8 @@ class Summaries:
             self.store.write(name, content.getvalue())
         except UnwritableError as error:  # of who only reads
             log.info("the summary of %s is not kept: %s", self.folder, one_line(error))
+        else:
+            self._known[name] = {file: stamps[file] for file in found}  # also where one of that name had fewer columns
 
 
 def _marks(file: pq.ParquetFile) -> pa.Table:

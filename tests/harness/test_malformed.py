@@ -21,7 +21,7 @@ from tests.parts import NIGHTLY
 
 SEED = 11
 # Made, and of these so many go through the command itself.
-SHORT, LONG = (1000, 40), (5000, 250)
+SHORT, LONG = (300, 20), (5000, 250)
 
 
 def refusal(content: Any, suffix: str, folder: Path) -> str | None:

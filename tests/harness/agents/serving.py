@@ -1,17 +1,23 @@
-"""The real server, as a client starts it, driven by the client of the official package."""
+"""The real server, as a client starts it or in this process, driven by the client of the official package."""
 
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, Tool
+
+from folklore.harness.agents.commands import Ended, _last_line
+from folklore.harness.agents.server import server
+from tests.command_line import folklore_here
 
 # As the installed script: the folder it is started in is none to import from.
 COMMAND = (sys.executable, "-P", "-m", "folklore.harness", "mcp")
@@ -65,6 +71,30 @@ def agent(folder: Path, *options: str, store: Path | None = None) -> Iterator[Ag
     )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(started)) as client:
         yield Agent(portal, client)
+
+
+@contextmanager
+def agent_here(store: Path) -> Iterator[Agent]:
+    """The same in this process."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server(str(store)))) as client:
+        yield Agent(portal, client)
+
+
+def commands_here(folder: Path) -> Callable[..., Awaitable[Ended]]:
+    """In place of `commands.folklore`: the command runs in this process, as if in a folder, a second of imports less each."""
+
+    async def given(
+        arguments: Sequence[str], environment: Mapping[str, str], seconds: float, hear: Callable[[str], Awaitable[None]]
+    ) -> Ended:
+        with chdir(folder), pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            said = folklore_here(*arguments, code=None)
+        for line in said.stdout.splitlines(keepends=True):
+            await hear(line)
+        return Ended(said.returncode, _last_line(BytesIO(said.stderr.encode())))
+
+    return given
 
 
 def spoken(*messages: dict[str, Any]) -> bytes:

@@ -15,11 +15,21 @@ import pytest
 from mcp import MCPError
 from mcp.server.mcpserver.exceptions import ToolError
 
-from folklore.harness.agents import commands
+from folklore.harness.agents import commands, tools
 from folklore.harness.agents.run_events import RunEvents
 from folklore.harness.agents.tools import Tools
 from tests.command_line import HANG_SECONDS, folklore_here
-from tests.harness.agents.serving import COMMAND, VARIABLE, Agent, Progress, agent, environment, spoken
+from tests.harness.agents.serving import (
+    COMMAND,
+    VARIABLE,
+    Agent,
+    Progress,
+    agent,
+    agent_here,
+    commands_here,
+    environment,
+    spoken,
+)
 from tests.processes import AGENTS, inheriting, wait_until_gone
 
 READING = {"list_studies", "plan", "verdicts", "why", "judge", "noise"}
@@ -39,14 +49,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def asking(folder: Path) -> Iterator[Agent]:
+    """A server as a client starts it: for what a process of its own decides."""
     with agent(folder) as found:
         yield found
 
 
+@pytest.fixture(scope="module")
+def server_here(folder: Path) -> Iterator[Agent]:
+    with agent_here(folder / "store") as found:
+        yield found
+
+
+@pytest.fixture
+def here(server_here: Agent, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """A server whose commands run in this process: for what they answer."""
+    monkeypatch.setattr(tools, "folklore", commands_here(folder))
+    return server_here
+
+
 def test_every_tool_says_when_to_use_it_what_it_takes_and_what_it_gives(asking: Agent) -> None:
-    tools = asking.tools()
-    assert READING | {"run"} <= tools.keys()
-    for name, tool in tools.items():
+    offered = asking.tools()
+    assert READING | {"run"} <= offered.keys()
+    for name, tool in offered.items():
         assert tool.output_schema is not None, name
         assert tool.output_schema["properties"], name
         assert len(tool.description or "") > 150, name
@@ -54,8 +78,8 @@ def test_every_tool_says_when_to_use_it_what_it_takes_and_what_it_gives(asking: 
         assert tool.annotations.read_only_hint == (name != "run"), name
         undescribed = [each for each, field in tool.input_schema["properties"].items() if "description" not in field]
         assert set(undescribed) <= {"variation", "columns"}, name  # which describe themselves
-    assert tools["run"].input_schema["required"] == ["study", "budget_seconds"]
-    assert "until a claim is supported" in (tools["run"].description or "")
+    assert offered["run"].input_schema["required"] == ["study", "budget_seconds"]
+    assert "until a claim is supported" in (offered["run"].description or "")
 
 
 def test_it_listens_on_no_port(asking: Agent, folder: Path) -> None:
@@ -72,14 +96,14 @@ def test_a_study_that_is_listed_can_be_planned(asking: Agent) -> None:
     assert plan["power"] is None
 
 
-def test_a_plan_says_what_its_seeds_can_show(asking: Agent) -> None:
-    power = asking.ask("plan", study="warmup", scale="laptop")["power"]
+def test_a_plan_says_what_its_seeds_can_show(here: Agent) -> None:
+    power = here.ask("plan", study="warmup", scale="laptop")["power"]
     assert "published" in power["from"]
     assert any(each["resolves"] for each in power["criteria"])
 
 
-def test_verdicts_are_those_of_the_command(asking: Agent) -> None:
-    found = asking.ask("verdicts", study="warmup", published=True)["verdicts"]
+def test_verdicts_are_those_of_the_command(here: Agent) -> None:
+    found = here.ask("verdicts", study="warmup", published=True)["verdicts"]
     printed = json.loads(folklore_here("verdicts", "warmup", "--published", "--json").stdout)
     assert len(found) == len(printed) > 0
     for each, row in zip(found, printed, strict=True):
@@ -87,9 +111,9 @@ def test_verdicts_are_those_of_the_command(asking: Agent) -> None:
         assert each["unit"] == row.get("unit")
 
 
-def test_why_says_whether_a_verdict_is_firm_and_what_it_does_not_survive(asking: Agent) -> None:
+def test_why_says_whether_a_verdict_is_firm_and_what_it_does_not_survive(here: Agent) -> None:
     claims = ("warmup.post_norm", "warmup.widens", "warmup.late_nan")
-    firm, fragile, undecided = (asking.ask("why", claim=claim, published=True)["explanations"][0] for claim in claims)
+    firm, fragile, undecided = (here.ask("why", claim=claim, published=True)["explanations"][0] for claim in claims)
     assert [each["standing"] for each in (firm, fragile, undecided)] == ["firm", "fragile", ""]
     assert [bool(each["fragile"]) for each in (firm, fragile, undecided)] == [False, True, False]
     assert len(firm["criteria"][0]["by_seed"]) == firm["criteria"][0]["seeds"]
@@ -107,21 +131,21 @@ def runs(folder: Path) -> Path:
     return path
 
 
-def test_runs_from_elsewhere_are_judged_together(asking: Agent, runs: Path) -> None:
+def test_runs_from_elsewhere_are_judged_together(here: Agent, runs: Path) -> None:
     claims = ["val_loss: b < a by 1%", "val_loss: a < b", "val_loss: other < one"]
-    found = asking.ask("judge", runs=[str(runs)], claims=claims)
+    found = here.ask("judge", runs=[str(runs)], claims=claims)
     better, worse, single = found["claims"]
     assert (better["verdict"], better["strength"]) == ("supported", "firm")
     assert worse["verdict"] == "refuted"
     assert single["strength"] != "firm"
     assert found["read"][0]["arms"] == {"a": 6, "b": 6, "c": 6, "one": 1, "other": 1}
-    compared = asking.ask("judge", runs=[str(runs)], compare="a", by="1%", columns={"where": ["seed=0"]})
+    compared = here.ask("judge", runs=[str(runs)], compare="a", by="1%", columns={"where": ["seed=0"]})
     assert not any(each["strength"] == "firm" for each in compared["claims"])
 
 
-def test_noise_says_which_differences_are_within_it(asking: Agent, runs: Path) -> None:
+def test_noise_says_which_differences_are_within_it(here: Agent, runs: Path) -> None:
     wanted = {"runs": [str(runs)], "columns": {"arm": "arm", "where": ["arm=a"]}, "differences": ["0.0001@1", "0.03@3"]}
-    found = asking.ask("noise", **wanted)
+    found = here.ask("noise", **wanted)
     assert [each["within_noise"] for each in found["compared"]] == [True, False]
     assert found["standard_deviation"] == pytest.approx(0.00237, rel=0.01)
     assert found["visible"][0]["difference"] > found["visible"][-1]["difference"]
@@ -152,9 +176,10 @@ def test_noise_says_which_differences_are_within_it(asking: Agent, runs: Path) -
     ],
 )
 def test_what_cannot_be_done_is_refused_in_the_command_s_own_line(
-    asking: Agent, tool: str, arguments: dict[str, Any], line: str
+    asking: Agent, here: Agent, tool: str, arguments: dict[str, Any], line: str
 ) -> None:
-    found = asking.refused(tool, **arguments)
+    """The first, and those that cannot be started, by a process of their own."""
+    found = (asking if "cannot be started" in line or "warmupp" in line else here).refused(tool, **arguments)
     assert found.startswith(f"Error executing tool {tool}: ")
     assert " ".join(line.split()) in " ".join(found.split())
     assert "Traceback" not in found
@@ -179,8 +204,10 @@ def test_what_cannot_be_done_is_refused_in_the_command_s_own_line(
         ("judge", {"runs": ["runs.csv"], "compare": "--page=evil.html"}),
     ],
 )
-def test_no_code_runs_unless_the_user_allowed_it(asking: Agent, folder: Path, tool: str, arguments: dict[str, Any]) -> None:
-    asking.refused(tool, **arguments)
+def test_no_code_runs_unless_the_user_allowed_it(
+    asking: Agent, here: Agent, folder: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    (asking if tool == "noise" else here).refused(tool, **arguments)
     assert not (folder / "ran").exists()
 
 

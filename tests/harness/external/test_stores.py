@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -46,11 +47,12 @@ def log_run(
 
 
 @pytest.fixture(scope="module")
-def tracking(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tracking(tmp_path_factory: pytest.TempPathFactory, empty_mlflow: Path) -> Path:
     """A database with three experiments: curves, final values alone, and one without runs."""
     from mlflow.tracking import MlflowClient
 
     path = tmp_path_factory.mktemp("tracking") / "tracking.db"
+    shutil.copy(empty_mlflow, path)
     client = MlflowClient(tracking_uri=f"sqlite:///{path}")
     curves, final, _ = (client.create_experiment(name) for name in ("curves", "final values", "empty"))
     for seed in range(2):

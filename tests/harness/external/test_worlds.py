@@ -109,14 +109,14 @@ def mlflow(frame: pd.DataFrame, folder: Path) -> str:
     from mlflow.entities import Metric, Param
     from mlflow.tracking import MlflowClient
 
-    client = MlflowClient(tracking_uri=f"sqlite:///{folder}/tracking.db")
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db")
     experiment = client.create_experiment("runs")
     for row in frame.itertuples():
         run = client.create_run(experiment).info.run_id
         metrics = [Metric("loss", loss, 0, step) for step, loss in steps_of(float(row.loss))]  # type: ignore[arg-type]
         client.log_batch(run, metrics, [Param("arm", str(row.arm)), Param("seed", str(row.seed))])
         client.set_terminated(run)
-    return f"sqlite:///{folder}/tracking.db"
+    return f"sqlite:///{folder}/mlflow.db"
 
 
 def optuna(frame: pd.DataFrame, folder: Path) -> str:
@@ -144,9 +144,11 @@ def numbers(judged: Judged) -> list[str]:
 
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("kind", WRITERS)
-def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, name: str) -> None:
+def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, name: str, request: pytest.FixtureRequest) -> None:
     if (kind, name) == ("Optuna", "diverged"):
         pytest.skip("Optuna counts trials without a finite loss as failed")
+    if kind == "MLflow":
+        request.getfixturevalue("mlflow_in")(tmp_path)
     frame = world(name)
     reading = ReadingOptions({"metric": "value"} if kind == "Optuna" else {}, tuned=False)
     claims = [each.replace("loss", "value") if kind == "Optuna" else each for each in CLAIMS]

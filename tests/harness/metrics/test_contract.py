@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from folklore.harness.calibration import CASES
+from folklore.harness.calibration import CASES, measure
 from folklore.harness.calibration.cases import Case
 from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.measure import truths
@@ -100,7 +100,9 @@ def test_a_trial_that_is_missing_makes_it_invalid(case: Case) -> None:
 
 
 @EVERY
-def test_the_planted_truth_lies_in_the_interval(case: Case) -> None:
+def test_the_planted_truth_lies_in_the_interval(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 400 seeds: its own error makes the distance from an estimate of 20 a fortieth larger."""
+    monkeypatch.setattr(measure, "TRUTH_SEEDS", 400)
     table = world(case, 20)
     for observable, truth in zip(case.observables, truths(case, PLAIN, case.effects[2]), strict=True):
         seen = observe(observable, table, LEVEL)

@@ -8,14 +8,16 @@ import torch
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane, Pack
+from folklore.harness.training.procedures import plain
 from folklore.harness.training.starting import LaneState
 from folklore.harness.workloads import workload_of
+from folklore.harness.workloads.data import base, text
 from tests.harness.training.contract import CNN, DEEP, GPT, _own, lane, pack, trained
 
 STEADY = {"schedule": "constant", "warmup_fraction": 0.0}
 GOES_ON = {"starts_from": "first", "start_state": "optimizer"}
-# So many steps that the next draw of batches, after 256, begins among those of the second trial.
-BEFORE, AFTER = 250, 20
+# So many steps that the next draw of batches begins among those of the second trial.
+PER_DRAW, BEFORE, AFTER = 16, 15, 7
 
 
 def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) -> Lane:
@@ -32,11 +34,11 @@ def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) 
         (DEEP, {"optimizer": "adamw", "second_moment_start": "first_gradient", "clip_norm": 0.5}),
         (DEEP, {"optimizer": "lamb"}),
         (DEEP, {"optimizer": "radam"}),
-        (DEEP, {"optimizer": "sophia", "hessian_every": 10}),
-        (DEEP, {"optimizer": "sgd", "sampling": "epochs", "batch_size": 7}),
+        (DEEP, {"optimizer": "sophia", "hessian_every": 5}),
+        (DEEP, {"optimizer": "sgd", "sampling": "epochs", "batch_size": 90}),
         (DEEP, {"optimizer": "sgd", "sampling": "full", "batch_size": 1079}),
         (GPT, {"optimizer": "adamw", "dropout": 0.2, "data_order": 3}),
-        (GPT, {"optimizer": "adamw", "precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**30}),
+        (GPT, {"optimizer": "adamw", "precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**22}),
         (CNN, {"optimizer": "sgd", "augmentation": "flip_and_shift", "micro_batches": 2}),
         (_own("perceptron"), {"optimizer": "adamw"}),
         (_own("batch_norm"), {"optimizer": "sgd"}),
@@ -44,8 +46,12 @@ def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) 
         (_own("sparse"), {"optimizer": "adamw"}),
     ],
 )
-def test_a_trial_that_goes_on_is_the_rest_of_a_longer_one(workload: Workload, settings: dict[str, Any]) -> None:
+def test_a_trial_that_goes_on_is_the_rest_of_a_longer_one(
+    workload: Workload, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """To the last bit: the same steps are made in the same order, whatever ended in between."""
+    for module in (base, plain, text):
+        monkeypatch.setattr(module, "STEPS_PER_DRAW", PER_DRAW)
     before, after = (2, 3) if settings.get("sampling") == "full" else (BEFORE, AFTER)
     settings = {**STEADY, **settings}
     whole = trained(lane(workload, 5, **settings, steps=before + after))

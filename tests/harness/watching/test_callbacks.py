@@ -1,6 +1,7 @@
 """The callbacks in the real Trainers of Lightning and Hugging Face."""
 
 import logging
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from tests.harness.watching.helpers import batches, mlp
 
 
+@cache
 def data() -> TensorDataset:
     return TensorDataset(*next(batches(1, size=256)))
 

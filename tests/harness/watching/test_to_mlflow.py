@@ -1,5 +1,6 @@
 """Series in MLflow: what was measured, at its update."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import mlflow
@@ -11,8 +12,8 @@ from tests.harness.watching.helpers import adamw, mlp, train
 
 
 @pytest.fixture(autouse=True)
-def tracking(tmp_path: Path) -> None:
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
+def tracking(tmp_path: Path, mlflow_in: Callable[[Path], str]) -> None:
+    mlflow.set_tracking_uri(mlflow_in(tmp_path))
     mlflow.set_experiment("watched")
 
 
