@@ -33,7 +33,9 @@ class Tuning:
 
     @property
     def at_edge(self) -> bool:
-        return not EDGE_SHARE <= self.search.share(self.best) <= 1 - EDGE_SHARE
+        """Nothing lies below 0: what is best there is not to be used at all."""
+        lowest = EDGE_SHARE if self.search.low else 0.0
+        return not lowest <= self.search.share(self.best) <= 1 - EDGE_SHARE
 
 
 def tunings(study: Study, scale: str, trials: pd.DataFrame) -> dict[str, Tuning]:
