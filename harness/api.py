@@ -270,11 +270,10 @@ def _fields(configuration: str) -> dict[str, Any]:
 
 
 def _factors(study: Study) -> list[str]:
-    searched = [study.search.factor] if study.search else []
     declared = [study.factors, *(arm.factors for arm in study.arms.values())]
     for scale in study.scales.values():
         declared += [scale.factors, *scale.arm_factors.values()]
-    return list(dict.fromkeys([*(name for each in declared for name in each), *searched]))
+    return list(dict.fromkeys([*(name for each in declared for name in each), *sorted(study.searched_factors)]))
 
 
 def _field(part: str, name: str, is_factor: bool) -> trial_schema.Column:

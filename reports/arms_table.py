@@ -165,8 +165,8 @@ def searched(table: TrialArrays, arm: str) -> str | None:
 
 
 def _varied(table: TrialArrays, arm: str) -> list[str]:
-    if table.study.arms[arm].searched:
-        return [LR]
+    if search := table.study.search_of(table.scale, arm):
+        return [search.factor]
     return [name for name, values in table.study.factors_at(table.scale, arm).items() if len(values) > 1]
 
 
@@ -180,8 +180,8 @@ def loss_of(table: TrialArrays, arm: str) -> Observed:
 
 def _any_factor(table: TrialArrays, arm: str) -> str:
     """Of an arm that is trained at one point: all of its factors have one value."""
-    if table.study.arms[arm].searched:
-        return LR
+    if search := table.study.search_of(table.scale, arm):
+        return search.factor
     for factor in table.study.factors_at(table.scale, arm):
         return factor
     raise NotEstimableError("open", "no factor is declared for it")

@@ -384,4 +384,26 @@ RULE_CHANGES = (
             ),
         },
     ),
+    *_version(
+        "overfitting",
+        4,
+        {
+            "fit.small_data": (
+                "supported",
+                "Three sizes of each kind, not five; the GPT has half the tokens and 320 steps, not 800.",
+            ),
+            "fit.val_turns": (
+                "supported",
+                "The GPT has half the tokens and 320 steps, not 800; MLPs train 1,600 steps, not 2,000.",
+            ),
+            "fit.early_stopping": (
+                "partly (some workloads)",
+                "The GPT has half the tokens and 320 steps, not 800; MLPs train 1,600 steps, not 2,000.",
+            ),
+            "fit.lr_is_not_the_lever": (
+                "refuted (opposite)",
+                "Optuna tunes levers, where grids of six values did; dropout may be 0; a GPT is judged beside MLPs.",
+            ),
+        },
+    ),
 )

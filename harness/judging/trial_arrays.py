@@ -96,7 +96,8 @@ class TrialArrays:
 
     def grid(self, arm: str, over: str) -> Numbers:
         """The arm's values of a factor; of a searched one, the value that was chosen."""
-        if self.study.arms[arm].searched:
+        search = self.study.search_of(self.scale, arm)
+        if search is not None and search.factor == over:
             return np.array([self._tuned(arm)])
         return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
 
@@ -145,8 +146,8 @@ class TrialArrays:
     def only_factor(self, arm: str) -> str:
         """The factor of an arm that is trained at one point."""
         self._require_trained(arm)
-        if self.study.arms[arm].searched:
-            return "peak_lr"
+        if search := self.study.search_of(self.scale, arm):
+            return search.factor
         ((factor, values),) = self.study.factors_at(self.scale, arm).items()
         if len(values) != 1:
             raise NotEstimableError(
@@ -173,7 +174,7 @@ class TrialArrays:
 
     def _tuned(self, arm: str) -> float:
         """The searched value. Raises NotEstimableError where the search is not complete, or ends at its edge."""
-        search, found = self.study.search_at(self.scale), self.tunings.get(arm)
+        search, found = self.study.search_of(self.scale, arm), self.tunings.get(arm)
         assert search is not None
         name = self.arm_name(arm)
         if found is None or not found.complete:
@@ -202,7 +203,7 @@ class TrialArrays:
         self._require_trained(arm)
         wanted = [canonical_json(point) for name, point in points(self.study, self.scale) if name == arm]
         if self.study.arms[arm].searched:
-            wanted = [canonical_json({over: self._tuned(arm)})]
+            wanted = [canonical_json(self.study.searched_point(self.scale, arm, self._tuned(arm)))]
         if len(wanted) != len(self.grid(arm, over)):
             raise AssertionError(f"arm '{arm}' varies more than '{over}'; no observable here reads such a table")
         return np.array([[self.rows.get((arm, point, seed), -1) for seed in self.seed_numbers] for point in wanted])

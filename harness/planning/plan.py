@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.spec import Configuration, Search, Study, canonical_json, fingerprint
+from folklore.harness.spec import Configuration, Study, canonical_json, fingerprint
 from folklore.harness.spec.starts import parent_point
 from folklore.harness.spec.study import Value
 from folklore.harness.spec.trial import Start, Trial
@@ -85,9 +85,9 @@ class Plan:
         search = self.study.search_at(self.scale)
         if search is None:
             return tuple(itertools.chain(*self.grid.values()))
-        proposed = [self._searched(search, arm, value) for arm, values in self.proposals.items() for value in values]
+        proposed = [self._searched(arm, value) for arm, values in self.proposals.items() for value in values]
         seeds = self.study.seed_numbers_at(self.scale)
-        chosen = self._expanded([self._searched(search, arm, value) for arm, value in self.chosen.items()], seeds)
+        chosen = self._expanded([self._searched(arm, value) for arm, value in self.chosen.items()], seeds)
         judged = (trials for seed, known in self.grid.items() for trials in (known, chosen.get(seed, ())))
         return tuple(itertools.chain(*self._expanded(proposed, search.seed_numbers).values(), *judged))
 
@@ -107,8 +107,8 @@ class Plan:
                 further[seed] = further.get(seed, ()) + trials
         return replace(self, study=study, grid={**{seed: grid[seed] for seed in seeds}, **dict(sorted(further.items()))})
 
-    def _searched(self, search: Search, arm: str, value: float) -> Setting:
-        point: dict[str, Value] = {search.factor: value}
+    def _searched(self, arm: str, value: float) -> Setting:
+        point = self.study.searched_point(self.scale, arm, value)
         return Setting(arm, point, self.study.configuration(self.scale, arm, point))
 
     def _expanded(self, settings: Sequence[Setting], seeds: Iterable[int]) -> dict[int, tuple[Trial, ...]]:

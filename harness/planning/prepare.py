@@ -12,8 +12,6 @@ from functools import cache, cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.machine.description import Device, local_device, worker_memory_bytes
 from folklore.harness.number_formats import format_named
@@ -215,16 +213,12 @@ def datasets_named(study: Study, scale: str) -> set[str]:
 
 def outline(plan: Plan) -> Plan:
     """A searched plan with stand-ins for the proposals that are still to be made, for counting and costing."""
-    search = plan.study.search_at(plan.scale)
-    assert search is not None
-    proposals = {arm: list(values) for arm, values in plan.proposals.items()}
-    for arm in plan.study.arms_at(plan.scale):
-        if plan.study.arms[arm].searched:
-            known = proposals.setdefault(arm, [])
-            missing = max(0, search.budget - len(known))
-            known += [float(value) for value in np.geomspace(search.low, search.high, missing)]
-    stand_in = math.sqrt(search.low * search.high)
-    return plan.with_search(proposals, {arm: plan.chosen.get(arm, stand_in) for arm in proposals})
+    found = {arm: plan.study.search_of(plan.scale, arm) for arm in plan.study.arms_at(plan.scale)}
+    searches = {arm: search for arm, search in found.items() if search is not None}
+    proposals = {arm: list(plan.proposals.get(arm, ())) for arm in searches}
+    for arm, search in searches.items():
+        proposals[arm] += search.spread(max(0, search.budget - len(proposals[arm])))
+    return plan.with_search(proposals, {arm: plan.chosen.get(arm, search.middle) for arm, search in searches.items()})
 
 
 def _device(study: Study, scale: str, options: Options, only_plan: bool, found: Device) -> Device:

@@ -1,4 +1,4 @@
-"""Proposals of an arm's learning rate by Optuna, asked for and told in rounds. The only import of optuna.
+"""Proposals of an arm's searched factor by Optuna, asked for and told in rounds. The only import of optuna.
 
 Nothing of Optuna's is stored: a round is asked for again from the same seed and told what the ledger holds, which gives
 the same proposals. So a killed run goes on, and an overfull database cannot get in the way.
@@ -29,15 +29,15 @@ def next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
     search = plan.study.search_at(plan.scale)
     if search is None:
         return plan
-    arms = [arm for arm in plan.study.arms_at(plan.scale) if plan.study.arms[arm].searched]
+    found_of = {arm: plan.study.search_of(plan.scale, arm) for arm in plan.study.arms_at(plan.scale)}
+    searches = {arm: own for arm, own in found_of.items() if own is not None}
     # The first round does not depend on results: with its trials planned, the stored ones can be told from others.
-    proposals = {arm: propose(search, _seed(plan, arm), {}) for arm in arms}
+    proposals = {arm: propose(own, _seed(plan, arm), {}) for arm, own in searches.items()}
     chosen: dict[str, float] = {}
     for _ in range(search.rounds):
         planned = plan.with_search(proposals, {})
         found = tunings(plan.study, plan.scale, planned.select(trials)) if not trials.empty else {}
-        losses = {arm: _losses(found.get(arm)) for arm in arms}
-        proposals = {arm: propose(search, _seed(plan, arm), losses[arm]) for arm in arms}
+        proposals = {arm: propose(own, _seed(plan, arm), _losses(found.get(arm))) for arm, own in searches.items()}
         chosen = chosen_values(found)
     return plan.with_search(proposals, chosen)
 
@@ -48,7 +48,7 @@ def propose(search: Search, seed: int, losses: Mapping[float, float]) -> list[fl
     losses: proposal -> mean validation loss in nats, of what is trained.
     """
     study = optuna.create_study(direction="minimize", sampler=_sampler(search, seed))
-    distribution: dict[str, BaseDistribution] = {search.factor: FloatDistribution(search.low, search.high, log=True)}
+    distribution: dict[str, BaseDistribution] = {search.factor: _distribution(search)}
     proposed: list[float] = []
     for _ in range(search.rounds):
         asked = [study.ask(distribution) for _ in range(search.proposals)]
@@ -62,13 +62,15 @@ def propose(search: Search, seed: int, losses: Mapping[float, float]) -> list[fl
 
 
 def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]:
-    """How much the choice of the arm and of its searched factor tells the best tenth of all proposals from the others (shares
-    of one), by PED-ANOVA (Watanabe et al. 2023). Empty where there are too few proposals to tell.
+    """How much the choice of the arm and of the searched factor tells the best tenth of all proposals from the others (shares
+    of one), by PED-ANOVA (Watanabe et al. 2023), of the arms that are searched over it. Empty where there are too few
+    proposals to tell.
     """
+    found = {arm: tuning for arm, tuning in found.items() if tuning.search == search}
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances  # imports scikit-learn: seconds
 
     arms = CategoricalDistribution(sorted(found))
-    values = FloatDistribution(search.low, search.high, log=True)
+    values = _distribution(search)
     study = optuna.create_study(direction="minimize")
     for arm, tuning in found.items():
         for value, loss in zip(tuning.values, tuning.losses, strict=True):
@@ -78,6 +80,10 @@ def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]
         return {}
     evaluator = PedAnovaImportanceEvaluator(target_quantile=BEST_SHARE, region_quantile=1.0, evaluate_on_local=True)
     return {str(name): float(share) for name, share in get_param_importances(study, evaluator=evaluator).items()}
+
+
+def _distribution(search: Search) -> FloatDistribution:
+    return FloatDistribution(search.low, search.high, log=not search.linear)
 
 
 def _sampler(search: Search, seed: int) -> BaseSampler:

@@ -4,7 +4,8 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from folklore.harness.spec import Configuration, Study, Training, Workload
+from folklore.harness.spec import Configuration, Search, Study, Training, Workload
+from folklore.harness.spec.trials import in_words
 from folklore.harness.training.optimizer_switch import words as takeover_words
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.schedules import schedule_named
@@ -26,6 +27,9 @@ def study_recipe(study: Study, scale: str) -> dict[str, str]:
     found: dict[str, dict[str, list[str]]] = {}
     for arm, parts in _by_arm(study, scale).items():
         parts["peak LR"] = _lr(study, scale, arm)
+        if any(each.search for each in study.arms.values()):
+            search = study.search_of(scale, arm)
+            parts["search"] = "none" if search is None or search.factor == LR else f"{in_words(search.factor)} {_tuned(search)}"
         for name, text in parts.items():
             found.setdefault(name, {}).setdefault(text, []).append(arm)
     recipe = {name: _by_text(arms) for name, arms in found.items()}
@@ -207,10 +211,9 @@ def _precision(training: Training) -> str:
 
 
 def _lr(study: Study, scale: str, arm: str) -> str:
-    search = study.search_at(scale)
-    if study.arms[arm].searched and search is not None and search.factor == LR:
-        low, high = number(search.low), number(search.high)
-        return f"tuned by Optuna ({search.sampler}) from {low} to {high}: {search.budget} proposals in {search.rounds} rounds"
+    search = study.search_of(scale, arm)
+    if search is not None and search.factor == LR:
+        return _tuned(search)
     values = study.factors_at(scale, arm).get(LR)
     if values is None:
         return number(study.configuration(scale, arm, {}).training.peak_lr)
@@ -218,6 +221,11 @@ def _lr(study: Study, scale: str, arm: str) -> str:
     if len(grid) <= LISTED:
         return ", ".join(number(each) for each in grid)
     return f"{len(grid)} values from {number(grid[0])} to {number(grid[-1])}{_spacing(grid)}"
+
+
+def _tuned(search: Search) -> str:
+    low, high = number(search.low), number(search.high)
+    return f"tuned by Optuna ({search.sampler}) from {low} to {high}: {search.budget} proposals in {search.rounds} rounds"
 
 
 def _spacing(grid: Sequence[float]) -> str:

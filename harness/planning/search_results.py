@@ -11,7 +11,7 @@ from folklore.harness.planning.plan import Plan
 from folklore.harness.spec import Search, Study
 from folklore.harness.storing.trial_rows import judged_losses
 
-# A best value nearer to an end of the searched range than this share of its octaves is at its edge.
+# A best value nearer to an end of the searched range than this share of it is at its edge.
 EDGE_SHARE = 0.05
 
 
@@ -33,28 +33,29 @@ class Tuning:
 
     @property
     def at_edge(self) -> bool:
-        share = np.log(self.best / self.search.low) / np.log(self.search.high / self.search.low)
-        return bool(not EDGE_SHARE <= share <= 1 - EDGE_SHARE)
+        """Nothing lies below 0: what is best there is not to be used at all."""
+        lowest = EDGE_SHARE if self.search.low else 0.0
+        return not lowest <= self.search.share(self.best) <= 1 - EDGE_SHARE
 
 
 def tunings(study: Study, scale: str, trials: pd.DataFrame) -> dict[str, Tuning]:
     """Arm -> what is known of its search, for every searched arm of the scale. A diverged run counts with its initial loss."""
-    search = study.search_at(scale)
-    if search is None:
+    searches = {arm: search for arm in study.arms_at(scale) if (search := study.search_of(scale, arm)) is not None}
+    if not searches:
         return {}
-    wanted = set(search.seed_numbers)
+    wanted = set(next(iter(searches.values())).seed_numbers)
     rows = trials[trials["seed"].isin(wanted)]
     capped = judged_losses(*(rows[name].to_numpy() for name in ("validation_loss", "initial_loss", "outcome")))
     losses: dict[str, dict[float, dict[int, float]]] = {}
     for arm, point, seed, loss in zip(rows["arm"], rows["point"], rows["seed"], capped, strict=True):
-        value = json.loads(point).get(search.factor)
-        losses.setdefault(arm, {}).setdefault(value, {})[seed] = float(loss)
+        if arm in searches:
+            value = json.loads(point).get(searches[arm].factor)
+            losses.setdefault(arm, {}).setdefault(value, {})[seed] = float(loss)
     found = {}
-    for arm in study.arms_at(scale):
-        if study.arms[arm].searched:
-            whole = {value: each for value, each in losses.get(arm, {}).items() if each.keys() == wanted}
-            values = sorted(whole)
-            found[arm] = Tuning(search, values, [float(np.mean(list(whole[value].values()))) for value in values])
+    for arm, search in searches.items():
+        whole = {value: each for value, each in losses.get(arm, {}).items() if each.keys() == wanted}
+        values = sorted(whole)
+        found[arm] = Tuning(search, values, [float(np.mean(list(whole[value].values()))) for value in values])
     return found
 
 
@@ -73,10 +74,11 @@ def searched_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
         return plan
     # A scale searches for itself: another's proposals may resolve to equal trials, and would enlarge its budget.
     rows = trials[trials["seed"].isin(set(search.seed_numbers)) & (trials["scale"] == plan.scale)]
-    proposals: dict[str, list[float]] = {arm: [] for arm in plan.study.arms_at(plan.scale) if plan.study.arms[arm].searched}
+    searches = {arm: plan.study.search_of(plan.scale, arm) for arm in plan.study.arms_at(plan.scale)}
+    proposals: dict[str, list[float]] = {arm: [] for arm, own in searches.items() if own is not None}
     for arm, point in rows[["arm", "point"]].drop_duplicates().itertuples(index=False):
-        value = json.loads(str(point)).get(search.factor)
-        if arm in proposals and isinstance(value, float):
+        own = searches.get(str(arm))
+        if own is not None and isinstance(value := json.loads(str(point)).get(own.factor), float):
             proposals[str(arm)].append(value)
     proposed = plan.with_search(proposals, {})
     found = tunings(plan.study, plan.scale, proposed.select(trials))

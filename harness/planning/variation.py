@@ -210,7 +210,8 @@ class _Draft:
             raise invalid(f"--set {name}={_spelled([value])}", error) from None
 
     def _searches(self, arm: str, name: str) -> bool:
-        return bool(self.study.arms[arm].searched and self.study.search and self.study.search.factor == name)
+        search = self.study.search_of(self.scale, arm)
+        return search is not None and search.factor == name
 
     def _set_factor(self, name: str, values: Values, arms: Sequence[str]) -> None:
         """In every arm that varies it. An arm whose value was searched is trained at these instead."""
@@ -221,7 +222,7 @@ class _Draft:
             before.setdefault(was, []).append(arm)
             self.at_scale["arm_factors"].setdefault(arm, {})[name] = values
             if searched:
-                self.content["arms"][arm]["searched"] = None
+                self.content["arms"][arm] |= {"searched": None, "search": None}
         if list(before) == [_spelled(values)]:
             return
         if len(before) == 1:

@@ -9,7 +9,7 @@ from folklore.harness.spec.errata import Erratum, RuleChange
 from folklore.harness.spec.observed import POINTS, Observable, Observed
 from folklore.harness.spec.parts import arms_of, leaves
 from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
-from folklore.harness.spec.study import Arm, Published, Scale, Search, Study, log2_grid
+from folklore.harness.spec.study import Arm, Published, Range, Scale, Search, Study, log2_grid
 
 __all__ = [
     "POINTS",
@@ -30,6 +30,7 @@ __all__ = [
     "Observed",
     "Outside",
     "Published",
+    "Range",
     "Regime",
     "Reported",
     "Rule",

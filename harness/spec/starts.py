@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from folklore.harness.errors import unknown
 from folklore.harness.spec.configuration import Configuration
+from folklore.harness.spec.trials import in_words
 
 if TYPE_CHECKING:
     from folklore.harness.spec.study import Study
@@ -57,9 +58,10 @@ def _require_there(study: "Study", scale: str, arm: str, parent: str) -> None:
     if parent not in study.arms_at(scale):
         raise unknown(f"arm for '{arm}' to start from at scale '{scale}'", parent, study.arms_at(scale))
     for each in (arm, parent):
-        if study.arms[each].searched:
+        if search := study.search_of(scale, each):
             raise ValueError(
-                f"arm '{arm}' starts from arm '{parent}', and the LR of '{each}' is searched; give it values of its own"
+                f"arm '{arm}' starts from arm '{parent}', and the {in_words(search.factor)} of '{each}' is searched; give it"
+                " values of its own"
             )
     own, theirs = (study.shared_seeds_at(scale, (each,)) for each in (arm, parent))
     if own > theirs:

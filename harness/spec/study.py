@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self, TypeVar
 
+import numpy as np
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
@@ -83,6 +84,44 @@ def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
     return tuple(2.0 ** (low + index / per_octave) for index in range((high - low) * per_octave + 1))
 
 
+def _is_none(value: Any) -> bool:
+    """Of a field that came after declarations were published: they say nothing of it."""
+    return value is None
+
+
+class Range(Spec):
+    """A factor and the values of it that a search may propose."""
+
+    factor: str = "peak_lr"
+    low: float = Field(ge=0)
+    high: float = Field(gt=0)
+    linear: bool | None = Field(
+        default=None, exclude_if=_is_none, description="proposed evenly on a linear scale; none: on a logarithmic one"
+    )
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"search.low = {self.low}: must be below search.high = {self.high}")
+        if self.low == 0 and not self.linear:
+            raise ValueError("search.low = 0: has no logarithm; raise it, or set linear = true")
+        return self
+
+    def spread(self, count: int) -> list[float]:
+        """This many values from low to high, evenly on its scale."""
+        return [float(each) for each in (np.linspace if self.linear else np.geomspace)(self.low, self.high, count)]
+
+    @property
+    def middle(self) -> float:
+        return (self.low + self.high) / 2 if self.linear else math.sqrt(self.low * self.high)
+
+    def share(self, value: float) -> float:
+        """Where a value lies between low, 0, and high, 1, on its scale."""
+        if self.linear:
+            return (value - self.low) / (self.high - self.low)
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+
 class Arm(Spec):
     """A setting that is compared: overrides of training, workload or measurement, its own values of a factor if need be."""
 
@@ -91,7 +130,10 @@ class Arm(Spec):
     settings: dict[str, Setting] = {}
     factors: Factors = {}
     scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
-    searched: bool | None = Field(default=None, description="its LR is proposed by the study's search, not read from a grid")
+    searched: bool | None = Field(default=None, description="a factor is proposed by the study's search, not read from a grid")
+    search: Range | None = Field(
+        default=None, exclude_if=_is_none, description="that factor and its range; none: those of the study's search"
+    )
     reference: Annotated[bool, WORDS] = Field(
         default=False, description="the others of its panel are compared with it in the table of arms; else with the first"
     )
@@ -122,26 +164,17 @@ class Scale(Spec):
     )
 
 
-class Search(Spec):
-    """How the LR of the searched arms is tuned: Optuna's proposals, an equal number for every arm, in equal rounds.
+class Search(Range):
+    """How a factor of the searched arms is tuned: Optuna's proposals, an equal number for every arm, in equal rounds.
 
     The best proposal, by mean validation loss over `seeds` seeds that are not judged on, is then trained on the judged ones.
     """
 
-    factor: Literal["peak_lr"] = "peak_lr"
-    low: float = Field(gt=0)
-    high: float = Field(gt=0)
     rounds: int = Field(default=3, ge=1, le=100)
     proposals: int = Field(default=4, ge=1, le=100, description="proposals an arm and round")
     seeds: int = Field(default=2, ge=1, le=100, strict=True)
     first_seed: int = Field(ge=0, le=2**30, strict=True)
     sampler: Literal["tpe", "random"] = "tpe"
-
-    @model_validator(mode="after")
-    def _is_a_range(self) -> Self:
-        if not self.low < self.high:
-            raise ValueError(f"search.low = {self.low}: must be below search.high = {self.high}")
-        return self
 
     @property
     def seed_numbers(self) -> range:
@@ -344,17 +377,29 @@ class Study(Spec):
             return None
         return Search.model_validate({**self.search.model_dump(), **(self.scale(scale).search or {})})
 
+    @property
+    def searched_factors(self) -> set[str]:
+        return {each.factor for each in (self.search, *(arm.search for arm in self.arms.values())) if each is not None}
+
+    def search_of(self, scale: str, arm: str) -> Search | None:
+        """The search at a scale, over the factor and range of an arm; None if the arm is not searched."""
+        search, own = self.search_at(scale) if self.arms[arm].searched else None, self.arms[arm].search
+        return search if search is None or own is None else search.model_copy(update=vars(own))
+
     def factors_at(self, scale: str, arm: str) -> Factors:
         """The values of every factor; the narrowest declaration wins: scale and arm, then arm, then scale, then study.
 
         A searched factor has no values beforehand: it is left out.
         """
-        chosen = self.scale(scale)
-        if self.arms[arm].searched:
-            assert self.search is not None
-            searched = self.search.factor
-            return {name: values for name, values in self.factors.items() if name != searched}
-        return {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
+        chosen, search = self.scale(scale), self.search_of(scale, arm)
+        factors = {**self.factors, **chosen.factors, **self.arms[arm].factors, **chosen.arm_factors.get(arm, {})}
+        return factors if search is None else {name: each for name, each in factors.items() if name != search.factor}
+
+    def searched_point(self, scale: str, arm: str, value: float) -> dict[str, Value]:
+        """What a searched arm is trained at for a value of its searched factor."""
+        search = self.search_of(scale, arm)
+        assert search is not None
+        return {**{name: values[0] for name, values in self.factors_at(scale, arm).items()}, search.factor: value}
 
     def configuration(self, scale: str, arm: str, point: Mapping[str, Value]) -> Configuration:
         """The resolved setting of one trial, but for its seed."""
@@ -401,6 +446,9 @@ class Study(Spec):
             _require_known("scale", arm.scales or (), self.scales)
             if arm.searched and self.search is None:
                 raise ValueError(f"arm '{arm.label}' is searched and the study has no search: declare one")
+            if arm.search and not arm.searched:
+                raise ValueError(f"arm '{arm.label}' has a range to search and is not searched: set searched = true")
+        _require_known("factor", self.searched_factors, trained)
         _require_known("factor", self.factors, trained)
         for scale in self.scales.values():
             _require_known("workload field", scale.workload, Workload.model_fields)
@@ -440,7 +488,7 @@ class Study(Spec):
     def _arms_differ(self) -> Self:
         seen: dict[str, str] = {}
         for name, arm in self.arms.items():
-            key = canonical_json([arm.settings, arm.factors])
+            key = canonical_json([arm.settings, arm.factors, *([arm.search.model_dump()] if arm.search else [])])
             if key in seen:
                 raise ValueError(f"arms '{seen[key]}' and '{name}' have the same settings and factors: drop one")
             seen[key] = name
@@ -462,7 +510,7 @@ class Study(Spec):
                 _require_known("scale", (criterion.expected.scales or ()) if criterion.expected else (), self.scales)
                 searched = [over for leaf in leaves(criterion.observe) if (over := searched_factor(leaf))]
                 varied = set(self.factors).union(*(arm.factors for arm in self.arms.values()))
-                varied |= {self.search.factor} if self.search else set()
+                varied |= self.searched_factors
                 _require_known("factor to search over", searched, varied)
         for each in self.published:
             names = {c.name for judgement in self.judgements if judgement.claim == each.claim for c in judgement.criteria}
@@ -505,7 +553,7 @@ class Study(Spec):
             for criterion in judgement.criteria_at(scale)
             for leaf in leaves(criterion.observe)
             for arm in arms_of(leaf, ARM)
-            if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self.arms[arm].searched
+            if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self._proposes(scale, arm, over)
         }
         for arm, over, one_will_do in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
@@ -527,17 +575,29 @@ class Study(Spec):
                     f" of each {others[0]}"
                 )
 
+    def _proposes(self, scale: str, arm: str, factor: str) -> bool:
+        search = self.search_of(scale, arm)
+        return search is not None and search.factor == factor
+
     @model_validator(mode="after")
     def _all_trials_resolve(self) -> Self:
         """Every corner must be a valid configuration, so that a bad value is found here and not on a worker."""
         for scale in self.scales:
             for arm in self.arms_at(scale):
-                for factor, values in self.factors_at(scale, arm).items():
+                search, factors = self.search_of(scale, arm), self.factors_at(scale, arm)
+                if search is not None:
+                    if several := [name for name, values in factors.items() if len(values) > 1]:
+                        raise ValueError(
+                            f"arm '{arm}' at scale '{scale}' varies {several[0]} beside the {search.factor} that is searched:"
+                            f" give it one {several[0]}"
+                        )
+                    factors = {**factors, search.factor: (search.low, search.middle, search.high)}
+                first = {name: values[0] for name, values in factors.items() if values}
+                for factor, values in factors.items():
                     if not values:
                         raise ValueError(f"{factor} of arm '{arm}' at scale '{scale}': the grid is empty; give it a value")
                     if len(values) != len(set(values)):
                         raise ValueError(f"{factor} of arm '{arm}' at scale '{scale}': a value stands there twice")
-                    first = {name: each[0] for name, each in self.factors_at(scale, arm).items() if each}
                     for value in values:
                         self.configuration(scale, arm, {**first, factor: value})
         return self

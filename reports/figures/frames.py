@@ -89,7 +89,8 @@ def arms_by_panel(
 
 def is_searched(table: TrialArrays, arm: str, over: str) -> bool:
     """Whether an arm has more than one value of a factor, on a grid or proposed."""
-    return bool(table.study.arms[arm].searched) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
+    search = table.study.search_of(table.scale, arm)
+    return (search is not None and search.factor == over) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
 
 
 def training_of(arm: str, over: str, table: TrialArrays) -> Training:

@@ -95,7 +95,8 @@ def of_study(records: TrialSet) -> Drawing | None:
     wanted = {}
     for arm in records.study.arms_at(records.scale):
         factors = records.study.factors_at(records.scale, arm)
-        over = next((name for name, values in factors.items() if len(values) > 1), "peak_lr")
+        search = records.study.search_of(records.scale, arm)
+        over = search.factor if search else next((name for name, values in factors.items() if len(values) > 1), "peak_lr")
         if is_searched(records.table, arm, over):
             wanted[arm] = over
     return _drawing(records, wanted, ())

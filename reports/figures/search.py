@@ -3,8 +3,10 @@
 import numpy as np
 
 from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.spec.trials import in_words
 from folklore.reports.figures.drawing import Drawing, Panel, StudyFigure, grid
 from folklore.reports.figures.layout import LETTER
+from folklore.reports.figures.lr import FACTORS
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.scales import Scale
 
@@ -13,17 +15,18 @@ ROW = 0.27
 
 
 def draw(records: TrialSet) -> Drawing | None:
-    """A row for each arm: the LRs that were proposed, the third with the lowest validation loss larger, the best one ringed.
+    """A row for each arm: the values that were proposed, the third with the lowest validation loss larger, the best one ringed.
     None without a search."""
     arms = records.study.arms
     found = {arm: tuning for arm, tuning in records.table.tunings.items() if len(tuning.values)}
     panels = []
-    for title in dict.fromkeys(arms[arm].panel for arm in found):
-        own = [arm for arm in found if arms[arm].panel == title]
+    for title, factor in dict.fromkeys((arms[arm].panel, tuning.search.factor) for arm, tuning in found.items()):
+        own = [arm for arm, tuning in found.items() if (arms[arm].panel, tuning.search.factor) == (title, factor)]
         names = {-float(row): arms[arm].label for row, arm in enumerate(own)}
         y = Scale(names=names, low=0.4 - len(own), high=0.6)
         left = max(map(len, names.values())) * LETTER + 0.15
-        panel = Panel(Scale("peak learning rate proposed", 2), y, title, ROW * len(own), names=left)
+        base = 0 if any(found[arm].search.linear for arm in own) else 2
+        panel = Panel(Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base), y, title, ROW * len(own), names=left)
         for row, arm in enumerate(own):
             tuning, look = found[arm], looks(records.study)[arm]
             x, good = np.asarray(tuning.values), np.argsort(np.argsort(tuning.losses)) < len(tuning.losses) / 3
@@ -35,7 +38,7 @@ def draw(records: TrialSet) -> Drawing | None:
 
 
 def importances(records: TrialSet) -> dict[str, float]:
-    """Share of what tells good proposals from others, by what was chosen: arm and peak LR. Empty without a search."""
+    """Share of what tells good proposals from others, by what was chosen: arm and searched factor. Empty without a search."""
     search = records.study.search_at(records.scale)
     if search is None:
         return {}
@@ -46,6 +49,6 @@ def importances(records: TrialSet) -> dict[str, float]:
 
 FIGURE = StudyFigure(
     "search",
-    "LRs that the search tried, large if their validation loss is in the lowest third. Ring: the best, which judged seeds use.",
+    "Values that the search tried, large if their loss is in the lowest third. Ring: the best, which judged seeds use.",
     draw,
 )

@@ -55,7 +55,7 @@ def _panel(title: str, arms: list[str], metrics: list[Observed], table: TrialArr
 
 
 def _diverges(arm: str, table: TrialArrays) -> bool:
-    if table.study.arms[arm].searched or len(table.study.factors_at(table.scale, arm).get(OVER, ())) < 2:
+    if len(table.study.factors_at(table.scale, arm).get(OVER, ())) < 2:
         return False
     try:
         return bool(table.diverged(arm, OVER).any())

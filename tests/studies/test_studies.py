@@ -37,7 +37,7 @@ DECLARED = {
     "transformer_warmup": (1, "a96e84609c5f27f9"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
     "forgetting": (4, "81cbf4143df1f033"),
-    "overfitting": (3, "c8b2628733798212"),
+    "overfitting": (4, "6daae5108aa37f21"),
     "spikes": (4, "9b127027b2293029"),
 }
 

@@ -4,14 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics import TunedLoss
+from folklore.harness.metrics import FinalLoss, TunedLoss
 from folklore.harness.planning.plan import Plan, PlannedPack, make_plan
 from folklore.harness.planning.prepare import outline
 from folklore.harness.planning.proposals import importances, next_plan, propose
 from folklore.harness.planning.search_results import Tuning, searched_plan, tunings
 from folklore.harness.running.pack_queue import PackQueue
-from folklore.harness.spec import Arm, Criterion, Search, Study, Within
+from folklore.harness.spec import Arm, Criterion, Range, Search, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.storing import trial_rows, trial_schema
@@ -46,13 +47,13 @@ def trained(study: Study, plan: Plan, trials: list[Trial]):
 class Ledger:
     """Trains at once what a queue hands out, up to a limit."""
 
-    def __init__(self, study: Study) -> None:
-        self.study, self.trials = study, {}
+    def __init__(self, study: Study, outcome=outcome) -> None:
+        self.study, self.trials, self.outcome = study, {}, outcome
 
     def stored(self):
         found = list(self.trials.values())
         return (
-            trial_rows.frame(rows(self.study, tuple(found), outcome))
+            trial_rows.frame(rows(self.study, tuple(found), self.outcome))
             if found
             else pd.DataFrame(columns=list(trial_schema.SUMMARY))
         )
@@ -174,8 +175,6 @@ def test_a_searched_arm_is_judged_at_its_tuned_value(searched: Study) -> None:
     seen = TrialArrays(
         searched, "laptop", searched_plan(make_plan(searched, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
     )
-    from folklore.harness.judging.observe import observe
-
     criterion = Criterion(
         name="x", observe=TunedLoss(arm="half"), claimed=Within(low=1.9, high=2.1), refuted=Within(low=3, high=4)
     )
@@ -206,3 +205,91 @@ def test_what_matters_more_is_told_from_planted_losses() -> None:
     shares = importances(SEARCH, by_arm)
     assert shares["arm"] > shares[SEARCH.factor]
     assert importances(SEARCH, {"a": by_value["a"]}) == {}, "with one arm there is nothing to compare"
+
+
+DROPOUT = Range(factor="dropout", low=0.0, high=0.9, linear=True)
+DECAY = Range(factor="weight_decay", low=0.25, high=32.0)
+
+
+@pytest.fixture
+def levers(study: Study) -> Study:
+    """Arms that are searched over factors of their own, at one LR; planted optima: dropout 0.6, weight decay 4."""
+    return changed(
+        study,
+        judgements=(),
+        search={**SEARCH.model_dump(), "rounds": 6},
+        factors={"peak_lr": (2.0**-7,)},
+        training={**study.training.model_dump(), "peak_lr": 1.0},
+        arms={
+            "dropout": Arm(label="dropout", searched=True, search=DROPOUT),
+            "decay": Arm(label="decay", searched=True, search=DECAY),
+            "lr": Arm(label="LR", searched=True),
+        },
+    )
+
+
+def planted(trial: Trial):
+    training = trial.configuration.training
+    away = {
+        "dropout": 4 * (training.dropout - 0.6),
+        "decay": np.log2(training.weight_decay / 4) if training.weight_decay else 0.0,
+        "lr": np.log2(training.peak_lr) + 7,
+    }[trial.arm]
+    noise = np.random.default_rng([trial.seed, int(1e6 * away**2)]).standard_normal()
+    return result(2.0 + 0.05 * away**2 + 0.001 * noise)
+
+
+def test_every_arm_is_searched_over_its_own_factor_at_an_equal_budget(levers: Study) -> None:
+    ledger = Ledger(levers, planted)
+    ledger.run()
+    found = tunings(levers, "laptop", ledger.stored())
+    assert {arm: len(each.values) for arm, each in found.items()} == dict.fromkeys(levers.arms, 24)
+    assert found["dropout"].best == pytest.approx(0.6, abs=0.1)
+    assert np.log2(found["decay"].best) == pytest.approx(2, abs=0.7)
+    points = [trial.point for trial in ledger.trials.values() if trial.arm == "dropout"]
+    assert {each["peak_lr"] for each in points} == {2.0**-7}, "the study's one LR, and not that of its training"
+    judged = {trial.point["dropout"] for trial in ledger.trials.values() if trial.arm == "dropout" and trial.seed < 900}
+    assert judged == {found["dropout"].best}
+    table = TrialArrays(
+        levers, "laptop", next_plan(make_plan(levers, "laptop", "cpu", "data"), ledger.stored()).select(ledger.stored())
+    )
+    for metric in (FinalLoss(arm="dropout"), TunedLoss(arm="dropout", over="dropout"), TunedLoss(arm="dropout")):
+        assert observe(metric, table).estimate == pytest.approx(2.0, abs=0.02)
+
+
+def test_proposals_of_any_factor_are_the_same_after_a_restart(levers: Study) -> None:
+    whole, broken = Ledger(levers, planted), Ledger(levers, planted)
+    whole.run()
+    for packs in (1, 2, 5, 10_000):
+        broken.run(packs)
+    assert set(broken.trials) == set(whole.trials)
+
+
+@pytest.mark.parametrize(
+    ("search", "why"),
+    [
+        ({"factor": "dropout", "low": 0.1, "high": 1.2}, "(?s)dropout.*less than 1.*input_value=1.2"),
+        ({"factor": "dropout", "low": 0.0, "high": 0.9}, "search.low = 0: has no logarithm; raise it, or set linear = true"),
+        ({"factor": "dropout", "low": 0.5, "high": 0.2}, "search.low = 0.5: must be below search.high = 0.2"),
+        ({"factor": "drop", "low": 0.1, "high": 0.2}, "no factor named 'drop': did you mean 'dropout'"),
+        ({"factor": "steps", "low": 16, "high": 64}, "(?s)steps.*valid integer"),
+    ],
+)
+def test_a_range_that_cannot_be_searched_is_refused(levers: Study, search: dict[str, object], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        changed(levers, {"arms.dropout.search": search})
+
+
+def test_a_range_needs_an_arm_that_is_searched_and_one_value_of_all_else(levers: Study) -> None:
+    with pytest.raises(ValueError, match="has a range to search and is not searched: set searched = true"):
+        changed(levers, {"arms.dropout.searched": None})
+    with pytest.raises(ValueError, match="varies peak_lr beside the dropout that is searched: give it one peak_lr"):
+        changed(levers, factors={"peak_lr": (0.1, 0.2)})
+
+
+def test_best_without_a_lever_is_an_answer_and_the_other_end_an_edge() -> None:
+    search = SEARCH.model_copy(update=dict(DROPOUT))
+    values = [0.0, 0.3, 0.6, 0.9]
+    assert not Tuning(search, values, [1.0, 2.0, 3.0, 4.0]).at_edge
+    assert Tuning(search, values, [4.0, 3.0, 2.0, 1.0]).at_edge
+    assert Tuning(SEARCH, [SEARCH.low, SEARCH.high], [1.0, 2.0]).at_edge

@@ -38,6 +38,14 @@ def test_of_a_study_whose_arms_differ() -> None:
 def test_of_a_search() -> None:
     found = study_recipe(catalog.load_study("decay"), "laptop")
     assert "in cosine_searched: tuned by Optuna (tpe) from 2^-9 to 2^-3: 12 proposals in 3 rounds" in found["peak LR"]
+    assert "search" not in found
+    found = study_recipe(catalog.load_study("overfitting"), "laptop")
+    levers = (
+        "in clean_dropout, noisy_dropout, text_dropout: dropout tuned by Optuna (tpe) from 0 to 0.9: 12 proposals in 3 rounds"
+    )
+    assert found["search"].startswith("none; ")
+    assert levers in found["search"]
+    assert "in text_lower_lr: tuned by Optuna (tpe) from 2^-13 to 2^-7: 12 proposals in 3 rounds" in found["peak LR"]
 
 
 @pytest.mark.parametrize("name", catalog.study_names())

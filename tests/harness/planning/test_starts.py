@@ -170,7 +170,7 @@ def test_more_seeds_than_a_parent_has_and_a_searched_one_are_refused() -> None:
     with pytest.raises(ValueError, match="arm 'fine' has 5 seeds at scale 'smoke', and arm 'first', which it starts from, 2"):
         study_of(arms=arms, scales={"smoke": {"description": "plumbing", "judged": False, "arm_seeds": {"fine": 5}}})
     search = {"low": 0.1, "high": 1.0, "first_seed": 100}
-    with pytest.raises(ValueError, match="the LR of 'first' is searched; give it values of its own"):
+    with pytest.raises(ValueError, match="the peak LR of 'first' is searched; give it values of its own"):
         study_of(arms={**arms, "first": {"label": "first", "searched": True}}, search=search)
 
 

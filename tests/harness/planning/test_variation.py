@@ -11,7 +11,7 @@ from folklore.harness.planning.plan import make_plan
 from folklore.harness.planning.variation import Changes, is_variation, settable, vary
 from folklore.harness.reading.pages import write_pages
 from folklore.harness.reading.stored_studies import named_study, stored_studies
-from folklore.harness.spec import Search, Study, arms_of
+from folklore.harness.spec import Range, Search, Study, arms_of
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import bowl, changed, result, stored
@@ -68,6 +68,10 @@ def test_a_searched_arm_is_trained_at_the_values_given(study: Study) -> None:
     assert found.search_at("laptop") is None
     assert found.factors_at("laptop", "half") == {"peak_lr": (0.01, 0.02, 0.04)}
     assert "a searched value in half" in departures(found)
+    own = Range(factor="dropout", low=0.1, high=0.5).model_dump()
+    lever = varied(changed(searched, {"arms.half.search": own}), "dropout=0.2,0.3,0.4")
+    assert lever.arms["half"].search is None
+    assert lever.factors_at("laptop", "half")["dropout"] == (0.2, 0.3, 0.4)
 
 
 def test_few_seeds_or_values_are_not_judged_and_say_so(study: Study) -> None:
