@@ -89,8 +89,8 @@ def test_a_bouncing_loss(table: pd.DataFrame) -> None:
 
 
 def test_a_smooth_loss() -> None:
-    """On all 400 seeds."""
-    table, best = trials(STUDY, seeds=400), BEST["mlp_adam"]
+    """On all 100 seeds."""
+    table, best = trials(STUDY, seeds=100), BEST["mlp_adam"]
     expected = rises(table, "mlp_adam", best, "mlp_adam_best") - rises(table, "mlp_adam", best / 4, "mlp_adam_quarter")
     assert published("lr.smooth", STUDY, 1) == pytest.approx(expected, abs=1e-9)
 
@@ -127,8 +127,8 @@ def test_a_fast_fall(table: pd.DataFrame) -> None:
 
 
 def test_what_the_norm_tells() -> None:
-    """On the 40 seeds that all flat runs have."""
-    table = trials(STUDY, seeds=40)
+    """On the 20 seeds that all flat runs have."""
+    table = trials(STUDY, seeds=20)
 
     def signal(found: pd.DataFrame) -> np.ndarray:
         return curves(found, "probe_gradient_norm") ** 2 - curves(found, "probe_gradient_variance")
