@@ -33,7 +33,7 @@ def vertex(table: pd.DataFrame, arm: str) -> float:
 
 
 # LR and decay at which an arm and the one whose decay is varied meet.
-SHARED = {"adamw_8": (2.0**-7, 0.125), "adamw_64": (2.0**-5, 0.5), "lion_8": (2.0**-8, 4.0), "lion_64": (2.0**-7, 4.0)}
+SHARED = {"adamw_64": (2.0**-5, 0.5), "lion_8": (2.0**-8, 4.0), "lion_64": (2.0**-7, 4.0)}
 
 
 def crossings(table: pd.DataFrame, arm: str, factor: str) -> float:
@@ -41,8 +41,8 @@ def crossings(table: pd.DataFrame, arm: str, factor: str) -> float:
     rows = table[table["arm"] == arm].assign(
         x=[np.log2(json.loads(point)[factor]) for point in table[table["arm"] == arm]["point"]]
     )
-    if factor == "weight_decay":  # a trial that two arms share stands under the first
-        base = arm.removesuffix("_decay")
+    base = arm.removesuffix("_decay")
+    if factor == "weight_decay" and base in SHARED:  # a trial that two arms share stands under the first
         lr, decay = SHARED[base]
         shared = table[(table["arm"] == base) & np.isclose(table["lr"], lr)]
         rows = pd.concat([rows, shared.assign(x=np.log2(decay))]).drop_duplicates(["x", "seed"])
