@@ -15,7 +15,8 @@ BATCHES = (8, 64)
 
 def fall(table: pd.DataFrame, *arms: str) -> float:
     """From the mean loss at initialization to the lowest tuned one."""
-    start = np.mean([table[(table["arm"] == arm) & (table["outcome"] == "finished")]["initial_loss"].mean() for arm in arms])
+    finished = [table[(table["arm"] == arm) & (table["outcome"] == "finished")] for arm in arms]
+    start = np.mean([each.groupby("seed")["initial_loss"].mean().mean() for each in finished])
     return float(start) - min(tuned(table, arm) for arm in arms)
 
 
