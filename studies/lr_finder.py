@@ -100,29 +100,24 @@ def around(low: int, high: int, far: Iterable[int]) -> LRs:
     return {"peak_lr": tuple(sorted((*log2_grid(low, high), *powers(*far))))}
 
 
-# Whole runs at every LR that a range test may pick.
-FAR_BELOW = (-19, -16, -14, -12)
-MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(*FAR_BELOW, *range(-11, -6), -1, 0, 2, 5)))
-MLP_ADAM = Setup(
-    "mlp_adam", "MLP with AdamW", MLP | ADAM, 256, around(-7, -3, far=(*FAR_BELOW, *range(-11, -7), -2, -1, 0, 2, 5))
-)
-CNN_SGD = Setup("cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -8, -6, 0, 2, 5)))
-CNN_ADAM = Setup("cnn_adam", "CNN with AdamW", CNN | ADAM, 200, around(-7, -3, far=(-19, -9, -8, -2, 0, 5)))
-GPT_SGD = Setup("gpt_sgd", "GPT with SGD", GPT | SGD, 400, around(-4, 0, far=(*FAR_BELOW, *range(-11, -4), 5)))
-GPT_ADAM_LRS = around(-8, -4, far=(*FAR_BELOW, *range(-11, -8), *range(-3, 2), 5))
+# Whole runs at the LRs that range tests of version 3 picked, and next to these; the lowest and the highest are ends.
+MLP_SGD = Setup("mlp_sgd", "MLP with SGD", MLP | SGD, 256, around(-6, -2, far=(-19, -16, *range(-10, -6), 2, 5)))
+MLP_ADAM = Setup("mlp_adam", "MLP with AdamW", MLP | ADAM, 256, around(-7, -3, far=(-19, *range(-11, -7), 5)))
+CNN_SGD = Setup("cnn_sgd", "CNN with SGD", CNN | SGD, 200, around(-5, -1, far=(-19, -6, 0, 5)))
+CNN_ADAM = Setup("cnn_adam", "CNN with AdamW", CNN | ADAM, 200, around(-7, -3, far=(-19, -8, -2, 5)))
+GPT_SGD = Setup("gpt_sgd", "GPT with SGD", GPT | SGD, 400, around(-4, 0, far=(-19, -14, -12, *range(-8, -4), 5)))
+GPT_ADAM_LRS = around(-7, -5, far=(-19, -16, -12, *range(-10, -7), *range(-4, 0), 5))
 GPT_ADAM = Setup("gpt_adam", "GPT with AdamW", GPT | ADAM | {"beta2": 0.95}, 400, GPT_ADAM_LRS)
 MLPS, CNNS, GPTS = (MLP_SGD, MLP_ADAM), (CNN_SGD, CNN_ADAM), (GPT_SGD, GPT_ADAM)
 SETUPS = (*MLPS, *CNNS, *GPTS)
 # Setups with longer runs.
 LONG = (MLP_SGD, MLP_ADAM, CNN_ADAM, GPT_SGD, GPT_ADAM)
-SHORT_GPT = "gpt_adam_short"
 OTHER_LENGTHS = {
-    MLP_SGD.long: MLP_SGD.of_length(600, lr_grid(-8, -1)),
-    MLP_ADAM.long: MLP_ADAM.of_length(600, lr_grid(-10, -2)),
+    MLP_SGD.long: MLP_SGD.of_length(600, lr_grid(-8, -2)),
+    MLP_ADAM.long: MLP_ADAM.of_length(600, lr_grid(-8, -3)),
     CNN_ADAM.long: CNN_ADAM.of_length(1000, lr_grid(-7, -3)),
-    SHORT_GPT: GPT_ADAM.of_length(100, lr_grid(-8, -3)),
     GPT_SGD.long: GPT_SGD.of_length(2000, lr_grid(-5, -1)),
-    GPT_ADAM.long: GPT_ADAM.of_length(2000, lr_grid(-8, -4)),
+    GPT_ADAM.long: GPT_ADAM.of_length(2000, lr_grid(-7, -5)),
 }
 WHOLE_RUNS = {setup.name: setup.whole for setup in SETUPS}
 RANGE_TESTS = {setup.ramp(steps): setup.range_test(steps) for setup in SETUPS for steps in RAMPS}
@@ -404,7 +399,6 @@ RATIO = judgement(
     *map(a_thousandth, LONG),
     reported={
         **on_all(LONG, quartiles),
-        "the median matrix at the best LR, GPT with AdamW, 100 steps": update_ratio(SHORT_GPT),
         **{
             f"the median matrix at the best LR, {setup}, {setup.steps} steps": update_ratio(setup.name)
             for setup in (GPT_ADAM, MLP_SGD, MLP_ADAM, CNN_ADAM)
@@ -426,7 +420,7 @@ STUDY = Study(
     # Version 1 (seeds 300 to 309) smoothed with 0.98 and measured that filter's lag: 22x in the LR on a 300-step ramp. Its
     # steepest point was the largest slope of noisy steps, its regrets were shares of losses near zero (reports/log). Version 2
     # (seeds 2000 to 2015) had 16 seeds on every workload, too few for the CNNs.
-    version=3,
+    version=4,
     title="The learning-rate range test",
     question="Does a learning-rate range test find a good learning rate?",
     workload=Workload(heads=2),
@@ -435,7 +429,7 @@ STUDY = Study(
     arms=ARMS,
     factors=SMOKE_GRID,
     seeds=8,
-    first_seed=78_000,
+    first_seed=97_500,
     scales={
         "smoke": scales.smoke(
             measurement={"probes": 2, "evaluations": 1, "evaluation_examples": 8, "final_examples": 16},
@@ -444,11 +438,11 @@ STUDY = Study(
             seeds=1,
         ),
         "laptop": scales.laptop(
-            "five to seven minutes of training on six workloads",
+            "four to five minutes of training on six workloads",
             # What the picks' losses are read of. A CNN's loss at the steepest point varies by tens of percent, and some of its
-            # range tests cannot be read: by the spread of version 2, 80% power that the steepest point loses less on one of
-            # the CNNs, as it did there.
-            arm_seeds={name: 44 if setup in CNNS else 20 for setup in SETUPS for name in (setup.name, setup.ramp(300))},
+            # range tests cannot be read. In 98 of 100 redraws from version 3 these seeds decide finder.head_to_head as its 44
+            # of the CNNs did.
+            arm_seeds={name: 32 if setup in CNNS else 20 for setup in SETUPS for name in (setup.name, setup.ramp(300))},
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
@@ -459,7 +453,6 @@ STUDY = Study(
                 steps={"cnn": 300, "gpt": 600},
                 other_lengths={
                     CNN_ADAM.long: (1000, lr_grid(-9, -3)),
-                    SHORT_GPT: (150, lr_grid(-10, -5)),
                     GPT_SGD.long: (1200, lr_grid(-6, -1)),
                     GPT_ADAM.long: (1200, lr_grid(-10, -5)),
                 },
@@ -475,7 +468,6 @@ STUDY = Study(
                 steps={"cnn": 2000, "gpt": 8000},
                 other_lengths={
                     CNN_ADAM.long: (8000, lr_grid(-11, -4)),
-                    SHORT_GPT: (1000, lr_grid(-12, -5)),
                     GPT_SGD.long: (16000, lr_grid(-8, 0)),
                     GPT_ADAM.long: (16000, lr_grid(-13, -6)),
                 },

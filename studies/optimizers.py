@@ -35,14 +35,14 @@ LRS = {"adamw": lr_grid(-10, -2), "lion": lr_grid(-11, -4)}
 # Sophia estimates curvature from a batch: it has the larger one alone.
 SOPHIA_BATCH = 64
 SOPHIA_LRS = lr_grid(-9, -5)
-# Gamma is varied at the best LR of a pilot, by factors of four about that pilot's best.
-GAMMAS = {**peak_lrs(-7), "hessian_factor": tuple(GAMMA * 4.0**power for power in (-2, -1, 0, 1, 2))}
+# Gamma is varied at the best LR of a pilot, by factors of sixteen about that pilot's best.
+GAMMAS = {**peak_lrs(-7), "hessian_factor": tuple(GAMMA * 4.0**power for power in (-2, 0, 2))}
 # Lengths of Sophia's runs over AdamW's, around the length of equal loss in a pilot, and the suffixes of their arms.
 LENGTHS = {0.7: "_short", 1.2: "", 2.0: "_long"}
 EXTRA_GRADIENTS = 1 + 1 / 10
 # Decay is varied at about the best LR of a pilot, over equal ranges of LR x decay.
 DECAY_LRS = {"adamw": {8: 2.0**-7, 64: 2.0**-5}, "lion": {8: 2.0**-8, 64: 2.0**-7}}
-LR_TIMES_DECAY = lr_grid(-12, -3)["peak_lr"]
+LR_TIMES_DECAY = peak_lrs(-12, *range(-9, -2))["peak_lr"]
 # Equal examples with both batches.
 SMALL, LARGE = {"batch_size": 16, "steps": 1280}, {"batch_size": 256, "steps": 80}
 GROWTH = LARGE["batch_size"] / SMALL["batch_size"]
@@ -64,13 +64,13 @@ LARGE_BATCH_ARMS = {
         label="Nesterov SGD",
         panel="CNN",
         settings=NESTEROV | LARGE,
-        factors=peak_lrs(-0.5, 0, 0.5, 1, 1.5, 3, 3.5, 4, 5),  # its best LR, and what the rule makes of the small batch's
+        factors=peak_lrs(0, 0.5, 1, 1.5, 3, 3.5, 4, 5),  # its best LR, and what the rule makes of the small batch's
         reference=True,
     ),
-    "lars_large": Arm(label="LARS", panel="CNN", settings=LARS | LARGE, factors=lr_grid(2, 4, 2)),
-    "adamw_small": Arm(label="AdamW, small batch", panel="GPT", settings=ADAMW_LARGE | SMALL, factors=lr_grid(-7, -4.5, 2)),
-    "adamw_large": Arm(label="AdamW", panel="GPT", settings=ADAMW_LARGE | LARGE, factors=lr_grid(-5.5, -3, 2), reference=True),
-    "lamb_large": Arm(label="LAMB", panel="GPT", settings=LAMB | LARGE, factors=lr_grid(-5, -3, 2)),
+    "lars_large": Arm(label="LARS", panel="CNN", settings=LARS | LARGE, factors=lr_grid(2.5, 4, 2)),
+    "adamw_small": Arm(label="AdamW, small batch", panel="GPT", settings=ADAMW_LARGE | SMALL, factors=lr_grid(-7, -5, 2)),
+    "adamw_large": Arm(label="AdamW", panel="GPT", settings=ADAMW_LARGE | LARGE, factors=lr_grid(-5, -3.5, 2), reference=True),
+    "lamb_large": Arm(label="LAMB", panel="GPT", settings=LAMB | LARGE, factors=lr_grid(-4.5, -3.5, 2)),
 }
 # No pilot says where the best LRs of larger models lie.
 LARGER_LRS = {"adamw_small": lr_grid(-10, -4), "adamw_large": lr_grid(-9, -2), "lamb_large": lr_grid(-8, -2)}
@@ -78,6 +78,18 @@ LARGER_LRS = {"adamw_small": lr_grid(-10, -4), "adamw_large": lr_grid(-9, -2), "
 
 def sophia(length: float = 1.2) -> str:
     return f"sophia_{SOPHIA_BATCH}{LENGTHS[length]}"
+
+
+# Those of version 2 that were the best, within 5% of it, or next to these.
+LAPTOP_LRS = {
+    "adamw_8": lr_grid(-10, -4),
+    "adamw_64": lr_grid(-8, -2),
+    "lion_8": lr_grid(-10, -5),
+    "lion_64": lr_grid(-9, -5),
+    sophia(0.7): lr_grid(-8, -4),
+    sophia(1.2): lr_grid(-8, -5),
+    sophia(2.0): lr_grid(-9, -6),
+}
 
 
 def gpt_arm(optimizer: str, batch: int, label: str, factors: dict[str, tuple[float, ...]], length: float = 1.0) -> Arm:
@@ -234,7 +246,7 @@ SOPHIA = judgement(
         "tuned loss, Sophia in 1.2 times the steps minus AdamW": reported_gap(sophia(), f"adamw_{SOPHIA_BATCH}"),
         **{
             f"loss at {times:.3g} times Sophia's gamma, less that at its own": (gamma_costs(times), "relative")
-            for times in (1 / 16, 1 / 4, 4, 16)
+            for times in (1 / 16, 16)
         },
     },
     note=(
@@ -294,7 +306,7 @@ LAYERWISE_RATIO = judgement(
 
 STUDY = Study(
     name="optimizers",
-    version=2,
+    version=3,
     title="Optimizers",
     question="What do Lion, Sophia, LARS and LAMB gain over AdamW and SGD?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -313,7 +325,7 @@ STUDY = Study(
     },
     factors=peak_lrs(-7),
     seeds=8,
-    first_seed=77_000,
+    first_seed=97_000,
     scales={
         "smoke": scales.smoke(
             training={"steps": 12},
@@ -323,9 +335,10 @@ STUDY = Study(
         "laptop": scales.laptop(
             "about five minutes of training",
             "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, 80 at large batches.",
+            arm_factors=LAPTOP_LRS,
             seeds=5,
-            # By the spread of 14 earlier seeds: 80% power that LAMB saves less than 2%, if it saves 0.5%, as there.
-            arm_seeds={name: 14 if arm.panel == "CNN" else 48 for name, arm in LARGE_BATCH_ARMS.items()},
+            # In 58 of 60 redraws from version 2 these decide as all of its seeds did, 14 on the CNN and 48 on the GPT.
+            arm_seeds={name: 10 if arm.panel == "CNN" else 40 for name, arm in LARGE_BATCH_ARMS.items()},
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
