@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Gap, LossAt, LossGap, Share, TunedLoss
+from folklore.harness.metrics import FinalLoss, Gap, LossAt, LossGap, Share, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
 from folklore.studies.shorthand import above, below, exceeds, judgement, no_worse, peak_lrs, predicted
@@ -13,27 +13,32 @@ LR = 2.0**-8
 BEST = ("pre_10%",)
 # A tenth of the loss reduction: ten times what matters in the study of warmup.
 FAILS = 0.1
-LABELS = {"none": "no warmup", "10%": "10% warmup", "clipped": "no warmup, clipped at 1.0"}
-SETTINGS: dict[str, dict[str, Any]] = {"none": {}, "10%": {"warmup_fraction": 0.1}, "clipped": {"clip_norm": 1.0}}
+LABELS = {
+    "none": "no warmup",
+    "half": "no warmup, half the LR",
+    "10%": "10% warmup",
+    "clipped": "no warmup, clipped at 1.0",
+}
+SETTINGS: dict[str, dict[str, Any]] = {"10%": {"warmup_fraction": 0.1}, "clipped": {"clip_norm": 1.0}}
 
 
 def arm(placement: str, start: str, *exponents: float) -> Arm:
     return Arm(
         panel=f"{placement}-norm",
         label=f"{placement}-norm, {LABELS[start]}",
-        settings={"norm_placement": placement, **SETTINGS[start]},
+        settings={"norm_placement": placement, **SETTINGS.get(start, {})},
         factors=peak_lrs(*exponents),
     )
 
 
-def gap(name: str, reference: str, times: float = 1.0, over_times: float = 1.0) -> LossGap:
-    """How much higher one arm ends than another at (a multiple of) the LR, as a share of the loss reduction."""
-    left, right = LossAt(arm=name, value=times * LR), LossAt(arm=reference, value=over_times * LR)
-    return LossGap(left=left, right=right, best_of=BEST)
+def loss(name: str) -> FinalLoss | LossAt:
+    """Where an arm ends at the LR: post-norm is trained at no other."""
+    return FinalLoss(arm=name) if name.startswith("post") else LossAt(arm=name, value=LR)
 
 
-def tuned_gap(name: str, reference: str) -> LossGap:
-    return LossGap(left=TunedLoss(arm=name), right=TunedLoss(arm=reference), best_of=BEST)
+def gap(name: str, reference: str) -> LossGap:
+    """How much higher one arm ends than another at the LR, as a share of the loss reduction."""
+    return LossGap(left=loss(name), right=loss(reference), best_of=BEST)
 
 
 def recovered(part: LossGap) -> Share:
@@ -41,6 +46,7 @@ def recovered(part: LossGap) -> Share:
     return Share(part=part, whole=gap("post_none", "post_10%"), whole_at_least=FAILS / 2)
 
 
+HALF_THE_LR = (recovered(gap("post_none", "post_half")), "share")
 TRAINS = Criterion(
     name="loss with 10% warmup, post-norm over pre-norm",
     observe=gap("post_10%", "pre_10%"),
@@ -69,11 +75,7 @@ POST_NORM = judgement(
     ),
     reported={
         "loss without warmup over that with 10%, pre-norm at the same LR": (gap("pre_none", "pre_10%"), "relative"),
-        "loss without warmup over that with 10%, post-norm at half the LR": (
-            gap("post_none", "post_10%", 0.5, 0.5),
-            "relative",
-        ),
-        "tuned loss, no warmup over 10%, post-norm": (tuned_gap("post_none", "post_10%"), "relative"),
+        "share of what post-norm loses without warmup that half of the LR saves": HALF_THE_LR,
     },
     note=(
         "One LR, declared from a pilot on other seeds: the best of pre-norm with warmup, at which post-norm with warmup trains,"
@@ -89,11 +91,11 @@ PRE_NORM = judgement(
     "warmup.pre_norm",
     no_worse(
         "tuned loss, no warmup over 10%, pre-norm",
-        tuned_gap("pre_none", "pre_10%"),
+        LossGap(left=TunedLoss(arm="pre_none"), right=TunedLoss(arm="pre_10%"), best_of=BEST),
         "With tuned LRs, pre-norm without warmup {costs} of the loss reduction compared with 10% warmup",
         margin=0.01,
         expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),
-        underpowered="said after its trials: five seeds were declared for half the spread that they showed; 12 are needed",
+        underpowered="six seeds show a loss of 2.7%, version 1's, with 87% power; that there is none would take 12",
     ),
     reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
     note=(
@@ -113,13 +115,7 @@ CLIP = judgement(
         **above(0.5, null=0.0, margin=0.1, unit="share"),
         says="Clipping at 1.0 saves {estimate} of what post-norm loses without warmup",
     ),
-    reported={
-        "share of what post-norm loses without warmup that half of the LR saves": (
-            recovered(gap("post_none", "post_none", over_times=0.5)),
-            "share",
-        ),
-        "tuned loss, no warmup, clipped over not clipped": (tuned_gap("post_clipped", "post_none"), "relative"),
-    },
+    reported={"share of what post-norm loses without warmup that half of the LR saves": HALF_THE_LR},
     note=(
         "The same runs and LR, with gradients clipped at 1.0 instead of warmup. Adam divides by the size of gradients, so that"
         " clipping acts only through gradients that are larger than those around them. The documents speak of NaN after"
@@ -132,7 +128,8 @@ CLIP = judgement(
 
 STUDY = Study(
     name="transformer_warmup",
-    version=1,
+    # Version 1 tuned post-norm, too, which decided nothing.
+    version=2,
     title="Warmup of post-norm and pre-norm",
     question="Does a post-norm transformer need warmup where a pre-norm one does not?",
     workload=Workload(model="gpt", dataset="python-docs", width=64, depth=4, heads=4, context=32),
@@ -150,23 +147,27 @@ STUDY = Study(
     ),
     measurement=Measurement(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
     arms={
-        "post_none": arm("post", "none", -10, -9, -8),
-        "post_10%": arm("post", "10%", -10, -9, -8),
-        "post_clipped": arm("post", "clipped", -10, -9, -8),
+        "post_none": arm("post", "none", -8),
+        "post_half": arm("post", "half", -9),
+        "post_10%": arm("post", "10%", -8),
+        "post_clipped": arm("post", "clipped", -8),
         "pre_none": arm("pre", "none", -10, -9, -8, -7),
         "pre_10%": arm("pre", "10%", -10, -9, -8, -7),
     },
     factors=peak_lrs(-10, -9, -8),
-    # A failure of the pilot loses 38% of the loss reduction, and paired gaps of pre-norm scatter by 0.7% of it.
+    # Failures lose 38% and 40% of the loss reduction (a pilot, version 1). Tuned gaps of pre-norm scatter by 1.3% of it.
     seeds=5,
-    first_seed=49_500,
+    first_seed=122_000,
     scales={
         "smoke": scales.smoke(
             workload={"width": 16}, training={"steps": 20}, measurement={"evaluation_examples": 8, "final_examples": 16}
         ),
         "laptop": scales.laptop(
-            "eight to ten minutes of training",
+            "about five minutes of training",
             "0.2M parameters, about one token per parameter.",
+            # In version 1 no run without warmup was best at 2^-7.
+            arm_factors={"pre_none": peak_lrs(-10, -9, -8)},
+            arm_seeds={"pre_none": 6, "pre_10%": 6},
         ),
         "gpu": scales.gpu(
             "one GPU, a few minutes: 1.6M parameters on Python's standard library",

@@ -17,7 +17,7 @@ from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
 DECLARED = {
     "adam_internals": (2, "e03a89f4f4e639c3"),
     "batch_ramp": (1, "c179d2ba1f780533"),
-    "batch_scaling": (6, "f163a5bcbd7fe5ef"),
+    "batch_scaling": (7, "e422c2c688fe118f"),
     "critical_batch": (8, "28f900ad897b61c6"),
     "decay": (3, "6c294658ebb03c61"),
     "edge_of_stability": (3, "5c99185a193ae3b2"),
@@ -34,7 +34,7 @@ DECLARED = {
     "precision": (5, "b4be4d16f92833f0"),
     "warmup": (6, "fdead6083ddd8dd4"),
     "warmup_duration": (5, "effc80fba83fa02c"),
-    "transformer_warmup": (1, "a96e84609c5f27f9"),
+    "transformer_warmup": (2, "b0e1acd6a9a7c699"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
     "forgetting": (4, "81cbf4143df1f033"),
     "overfitting": (4, "6daae5108aa37f21"),
