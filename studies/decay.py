@@ -77,25 +77,26 @@ def decay_arm(shape: str, tokens: int, low: float, high: float) -> Arm:
         settings={"steps": steps_of(tokens), **SHAPES[shape].settings},
         factors=lr_grid(low, high, per_octave=2),
         reference=shape == "cosine",
-        scales=NOT_GPU if tokens in (10, 80) or shape == "on_plateau" else None,
+        scales=NOT_GPU if tokens == 80 or shape == "on_plateau" else None,
     )
 
 
-# Tokens per parameter, shapes, and log2 of the lowest and the highest peak LR: half octaves of one lattice. A pilot on seeds
-# from 90_000 showed that every optimum lies inside its window.
+# Tokens per parameter, shapes, and log2 of the lowest and the highest peak LR: half octaves of one lattice. In version 3
+# each optimum that is judged lies inside its window in at least 98% of the resamples of the seeds.
 WINDOWS = (
-    (20, ("cosine", "linear", "zero", "linear_zero", "step"), -7.5, -4.5),
-    (20, ("late_step", "trapezoid"), -8.0, -5.0),
-    (20, ("constant",), -8.5, -5.5),
-    (20, ("on_plateau",), -9.0, -6.0),
-    (2, ("cosine", "zero", "linear_zero"), -7.5, -5.0),
-    (5, ("cosine", "zero", "linear_zero"), -7.0, -4.5),
-    (10, ("cosine", "zero"), -7.0, -4.5),
-    (40, ("cosine", "zero"), -7.0, -5.0),
-    (80, ("cosine", "zero", "linear"), -7.5, -5.5),
-    (80, ("linear_zero",), -7.0, -5.0),
-    (80, ("trapezoid",), -7.5, -5.5),
-    (80, ("constant",), -8.5, -6.5),
+    (20, ("cosine", "linear", "zero", "linear_zero"), -6.5, -5.0),
+    (20, ("step",), -7.0, -5.0),
+    (20, ("late_step", "trapezoid"), -7.5, -5.5),
+    (20, ("constant",), -8.0, -6.0),
+    (20, ("on_plateau",), -7.0, -5.0),
+    (2, ("cosine", "zero", "linear_zero"), -7.0, -4.5),
+    (5, ("cosine", "zero", "linear_zero"), -6.5, -4.5),
+    (40, ("cosine", "zero"), -6.5, -5.0),
+    (80, ("cosine",), -7.0, -5.5),
+    (80, ("linear",), -7.0, -5.0),
+    (80, ("zero",), -6.5, -5.0),
+    (80, ("trapezoid",), -7.5, -6.0),
+    (80, ("constant",), -8.5, -7.0),
 )
 # Arm -> tokens per parameter.
 LENGTHS = {arm_of(shape, tokens): tokens for tokens, shapes, _, _ in WINDOWS for shape in shapes}
@@ -111,7 +112,7 @@ SMALL_BATCH = Arm(
     label="cosine to 10%",
     panel="20 tokens a parameter, batches of 64 tokens",
     settings={"steps": 4 * steps_of(20), "batch_size": 4},
-    factors=lr_grid(-9, -5.5, per_octave=2),
+    factors=lr_grid(-8, -6, per_octave=2),
     scales=NOT_GPU,
 )
 # 116M parameters without embeddings, and 20 tokens for each.
@@ -151,7 +152,7 @@ class Plateau(NamedTuple):
     lr: float
     best: str = "right_tenth"
     settings: dict[str, Any] = PLATEAU
-    switches: tuple[str, ...] = tuple(SWITCHES)
+    switches: tuple[str, ...] = ("stay", "tenth", "ten_times")
 
     def arms(self) -> dict[str, Arm]:
         return {
@@ -182,7 +183,7 @@ class Plateau(NamedTuple):
 
 
 # A 32nd of the best constant LR of such a run, the best, and 16 times the best.
-LOW = Plateau("low", "GPT, AdamW, LR a 32nd of the best", "with an LR a 32nd of the best", 2.0**-12)
+LOW = Plateau("low", "GPT, AdamW, LR a 32nd of the best", "with an LR a 32nd of the best", 2.0**-12, switches=tuple(SWITCHES))
 RIGHT = Plateau("right", "GPT, AdamW, best LR", "at the best LR", 2.0**-7)
 HIGH = Plateau("high", "GPT, AdamW, LR 16 times the best", "with an LR 16 times the best", 2.0**-3)
 PLATEAUS = (LOW, RIGHT, HIGH)
@@ -235,7 +236,7 @@ def against_cosine(shape: str, tokens: int, spread: float, readings: Any, source
 
 # A difference of 0.5% of the loss reduction does not matter between shapes; being better never refutes.
 def linear_no_worse(tokens: int, spread: float) -> Criterion:
-    both_to_zero = {"both to zero": shape_gap(tokens, "linear_zero", "zero")}
+    both_to_zero = {"both to zero": shape_gap(tokens, "linear_zero", "zero")} if tokens == 20 else {}
     return no_worse(
         f"linear against cosine, both to 10%, {length(tokens)}",
         says=f"{at(tokens)} linear decay to 10% {{costs}} of the loss reduction compared with cosine decay",
@@ -253,14 +254,13 @@ def trapezoid_no_worse(tokens: int, spread: float, underpowered: str = "") -> Cr
     )
 
 
-def zero_above_tenth(tokens: int, spread: float, underpowered: str = "") -> Criterion:
+def zero_above_tenth(tokens: int, spread: float) -> Criterion:
     # A floor costs nothing, so small differences matter, too. Shapes and floors differ by 0.1 to 0.8% of the loss in
     # publications (reported), and two runs of one setting by 0.2% (GPT-2 124M, standard error 0.004 of 2.853 each, reported).
     return exceeds(
         f"cosine to zero against to 10%, {length(tokens)}",
         says=f"{at(tokens)} cosine decay to zero {{costs}} of the loss reduction compared with decay to 10%",
         by=0.002,
-        underpowered=underpowered,
         **against_cosine("zero", tokens, spread, readings={}, source=BERGSMA),
     )
 
@@ -395,18 +395,14 @@ BEATS_CONSTANT = judgement(
 FINAL_POSITIVE = judgement(
     "decay.final_positive",
     zero_above_tenth(20, spread=0.0017),
-    zero_above_tenth(
-        40, spread=0.002, underpowered="equality would be shown in 77% of cases, and in more than 90% at the other two lengths"
-    ),
+    zero_above_tenth(40, spread=0.002),
     zero_above_tenth(80, spread=0.0015),
     right={"supported": "10%", "refuted": "zero"},
     reported={
-        **{
-            f"cosine to zero against to 10%, {length(tokens)}": (shape_gap(tokens, "zero"), "relative") for tokens in (2, 5, 10)
-        },
+        **{f"cosine to zero against to 10%, {length(tokens)}": (shape_gap(tokens, "zero"), "relative") for tokens in (2, 5)},
         **{
             f"linear to zero against cosine to 10%, {length(tokens)}": (shape_gap(tokens, "linear_zero"), "relative")
-            for tokens in (2, 5, 20, 80)
+            for tokens in (2, 5, 20)
         },
     },
     note=(
@@ -449,10 +445,6 @@ FLOOR_AND_LENGTH = judgement(
     reported={
         "the same from 5 to 20 tokens per parameter, per doubling": (
             Scaled(of=Gap(left=shape_gap(20, "zero"), right=shape_gap(5, "zero")), by=0.5),
-            "relative",
-        ),
-        "linear to zero against cosine to 10%, per doubling from 20 to 80": (
-            Scaled(of=Gap(left=shape_gap(80, "linear_zero"), right=shape_gap(20, "linear_zero")), by=0.5),
             "relative",
         ),
     },
@@ -523,8 +515,8 @@ RAISE_LR = judgement(
         **raised(MLP_LOW, "ten_times"),
         **raised(LOW, "twice"),
         **raised(MLP_LOW, "twice"),
-        **raised(RIGHT, "twice", "ten_times"),
-        **raised(HIGH, "twice", "ten_times"),
+        **raised(RIGHT, "ten_times"),
+        **raised(HIGH, "ten_times"),
     },
     note=(
         "'Never' covers every plateau, and the documents disagree on one kind, which decides: a loss that hardly falls because"
@@ -574,11 +566,19 @@ FIRST_HALF = judgement(
     if_refuted="Do not judge a run with cosine decay at half time: most of the loss reduction comes later.",
 )
 
+# Of arms that a close verdict or a declared power rests on; the others have six.
+LAPTOP_SEEDS = {
+    **dict.fromkeys(("cosine", "linear", "zero_20", "linear_zero_20", "late_step", "trapezoid", "constant"), 12),
+    **dict.fromkeys(("tenth_80", "zero_80", "right_stay", "right_tenth", "high_stay", "high_ten_times"), 12),
+    **dict.fromkeys(("tenth_40", "zero_40"), 16),
+}
+
 STUDY = Study(
     name="decay",
     # Version 1 compared arms whose LRs a short search had missed by up to an octave; version 2 has one grid of LRs, lengths as
-    # panels, and plateaus at three LRs; version 3 calls a plateau what falls by less than matters, and asks for the trend.
-    version=3,
+    # panels, and plateaus at three LRs; version 3 calls a plateau what falls by less than matters, and asks for the trend;
+    # version 4 asks the same at half the cost.
+    version=4,
     title="Learning-rate decay",
     question="Which shape of decay, and how far down?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -599,7 +599,7 @@ STUDY = Study(
     factors={},
     search=Search(low=2.0**-9, high=2.0**-3, rounds=3, proposals=4, seeds=3, first_seed=20_000),
     seeds=12,
-    first_seed=42_000,
+    first_seed=111_000,
     scales={
         "smoke": scales.smoke(
             training={"steps": 40},
@@ -612,7 +612,9 @@ STUDY = Study(
             search={"rounds": 2, "proposals": 2, "seeds": 1},
             seeds=1,
         ),
-        "laptop": scales.laptop("seven minutes of training, two fifths of them for runs of 80 tokens per parameter"),
+        "laptop": scales.laptop(
+            "four minutes of training, two fifths of them for runs of 80 tokens per parameter", seeds=6, arm_seeds=LAPTOP_SEEDS
+        ),
         "gpu": scales.gpu(
             "one GPU, about four minutes: a 0.49M-parameter GPT on the source text of Python's standard library",
             "0.49M parameters: 20 tokens per parameter are a little more than one pass over the text, 40 two and a half. LRs"

@@ -12,7 +12,7 @@ REFERENCE = "20%"
 
 def gap(length: str, over: str = REFERENCE) -> LossGap:
     """How much higher runs end with one length of warmup than with another, as a share of the loss reduction."""
-    return LossGap(left=TunedLoss(arm=length), right=TunedLoss(arm=over), best_of=tuple(LENGTHS))
+    return LossGap(left=TunedLoss(arm=length), right=TunedLoss(arm=over))
 
 
 def suffices(clause: str, length: str) -> Criterion:
@@ -46,8 +46,8 @@ DURATION = judgement(
 
 STUDY = Study(
     name="warmup_duration",
-    # Until version 4 it was part of the study of warmup, whose trials its own would double.
-    version=5,
+    # Until version 4 it was part of the study of warmup, whose trials its own would double; in version 5 all arms had 96 seeds.
+    version=6,
     title="How long a warmup",
     question="How long a warmup is long enough?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
@@ -60,17 +60,20 @@ STUDY = Study(
         for length, fraction in LENGTHS.items()
     },
     factors=lr_grid(-8, -5),
-    # Paired differences scatter by 1.2% of the loss reduction in version 4 of the study of warmup: 96 seeds tell 0.2% from the
-    # margin.
-    seeds=96,
-    first_seed=45_500,
+    # Paired differences scatter by 0.8% (5% warmup) to 1.0% (0.5%) of the loss reduction in version 5: 40 seeds tell 0.7% from
+    # the margin, as far as 0.5% warmup was from it.
+    seeds=32,
+    first_seed=112_000,
     scales={
         "smoke": scales.smoke(
             training={"steps": 40}, measurement={"evaluation_examples": 8, "final_examples": 16}, factors=lr_grid(-8, -7)
         ),
         "laptop": scales.laptop(
-            "about six minutes of training",
+            "about four minutes of training",
             "About 7,000 parameters and 37 tokens per parameter. Of 2,000 steps, 0.5% warmup is 10, 5% is 100 and 20% is 400.",
+            # In version 5 5% warmup was 0.2% from the margin, and 20% had its best LR in the middle of these in every resample.
+            arm_seeds={"0.5%": 40, "5%": 96, REFERENCE: 96},
+            arm_factors={REFERENCE: lr_grid(-7, -5)},
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
