@@ -148,6 +148,11 @@ class Observed(Spec):
         return self.FIGURE
 
     @property
+    def searches(self) -> bool:
+        """Whether it looks for the best value of its factor, and so needs a grid; one that is named is only read."""
+        return True
+
+    @property
     def log_axis(self) -> bool:
         return self.LOG_AXIS
 

@@ -80,6 +80,21 @@ def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays
     assert found == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
 
 
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_a_value_that_is_named_is_read(table: TrialArrays, strength: float) -> None:
+    for metric, offset, sign in ((TaskAccuracy, 0.0, 1.0), (TaskLoss, 2.0, -1.0)):
+        found = observe(metric(arm="held", over="consolidation", at=strength), table).estimate
+        assert found == pytest.approx(offset + sign * np.mean([remembered(seed, strength)[-1] for seed in table.seed_numbers]))
+
+
+def test_ranks_are_whole_numbers_all_the_same(study: Study) -> None:
+    ranked = with_arms(study, {"held": DIGITS}).arms["held"]
+    ranked = ranked.model_copy(update={"factors": {"adapter_rank": (1, 2, 4), "peak_lr": (0.01,)}})
+    table = table_of(study.model_copy(update={"arms": {**study.arms, "held": ranked}}), outcome)
+    found = observe(TaskAccuracy(arm="held", over="adapter_rank", at=2), table).estimate
+    assert found == pytest.approx(np.mean([remembered(seed, 0.0)[-1] for seed in table.seed_numbers]))
+
+
 def test_what_does_not_come_to_the_level_has_no_number(table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match=r"0% of the runs of 'slow' come to an accuracy of 0\.7 on the last task"):
         observe(TaskAccuracy(arm="slow", new_accuracy=0.7), table)
