@@ -36,7 +36,7 @@ DECLARED = {
     "warmup_duration": (5, "effc80fba83fa02c"),
     "transformer_warmup": (1, "a96e84609c5f27f9"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
-    "forgetting": (4, "81cbf4143df1f033"),
+    "forgetting": (5, "19bcdf77d66428f0"),
     "overfitting": (3, "c8b2628733798212"),
     "spikes": (4, "9b127027b2293029"),
 }
