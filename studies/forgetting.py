@@ -1,6 +1,5 @@
 """Does a network forget old tasks when it is trained on new ones, and what keeps it from that?"""
 
-from functools import partial
 from typing import Any
 
 from folklore.harness.metrics import LossGap, Share, TaskAccuracy, TaskLoss
@@ -8,185 +7,181 @@ from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study,
 from folklore.studies import scales
 from folklore.studies.shorthand import above, judgement, predicted
 
-# How the classes of tasks compete -> its panel (van de Ven & Tolias 2019).
+# How the classes of tasks compete -> its words (van de Ven & Tolias 2019).
 SCENARIOS = {
     "class": "all classes compete",
     "domain": "tasks share a readout",
     "task": "classes compete within their task",
 }
-SETS = {"digits": ("digits", "digits"), "mnist": ("MNIST", "mnist-5k")}
-CASES = [(name, scenario) for name in SETS for scenario in SCENARIOS]
-LR = 2.0**-8
-FIVE = {"tasks": 5, "steps": 750, "evaluations": 10, "final_examples": 2000}
-TWO = {"tasks": 2, "steps": 600, "evaluations": 75}
-REPLAYED = (5, 15, 50)
-# Of EWC; its penalty is lambda / 2 times the Fisher information of a mean over examples.
-STRENGTHS = tuple(10.0**power for power in range(2, 6))
-# A GPT that reads Python's documentation, and then its source.
-TEXT, TEXT_LR = "documentation, then source", 2.0**-7
-GPT = {"model": "gpt", "dataset": "python-docs+python-source", "width": 16, "context": 16, "batch_size": 20}
-READ = {**GPT, "tasks": 2, "steps": 1000, "final_examples": 256}
-# What is learnt of the new task where fine-tuned networks are compared: accuracy, or loss in nats. How much more they have to
-# keep of the old one, and what does not matter: of the accuracy, or of the loss reduction.
-NEW, NEW_LOSS, MORE, NOTHING = 0.9, 2.4, 0.05, 0.02
-# Ways to go on with the second task, beside the LR that the first one was trained with.
-TUNED: dict[str, tuple[str, dict[str, Any]]] = {
-    "full": ("fine-tuning", {}),
-    "small": ("a tenth of the LR", {"later_lr": 0.1}),
-    "adapters": ("adapters of rank 4", {"adapter_rank": 4}),
-    "layers": ("LR times 0.3 a layer down", {"layer_lr_decay": 0.3}),
+# What is learnt -> its name, and settings. In five tasks as in Hsu et al. 2018.
+SETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "mnist": ("MNIST", {"dataset": "mnist-5k"}),
+    "digits": ("digits", {"dataset": "digits"}),
+    "five": ("MNIST in five tasks", {"dataset": "mnist-5k", "tasks": 5, "steps": 750, "final_examples": 2000}),
 }
+# A GPT that reads Python's documentation, and then its source.
+GPT = {"model": "gpt", "dataset": "python-docs+python-source", "width": 16, "context": 16, "batch_size": 20}
+READ = {**GPT, "steps": 1000, "final_examples": 256}
+LR, TEXT_LR = 2.0**-8, 2.0**-7
+# Panel -> its title, and where that is.
+PANELS = {
+    f"{data}_{scenario}": (f"{name}, {words}", f"On {name}, where {words},")
+    for data, (name, _) in SETS.items()
+    for scenario, words in SCENARIOS.items()
+} | {"text": ("documentation, then source", "In a GPT that reads source after documentation")}
+FIVE = [f"five_{scenario}" for scenario in SCENARIOS]
+TWO = [panel for panel in PANELS if panel not in FIVE]
+# Remedy -> its name, the setting that is varied, and its strengths, the weakest first. EWC's penalty is lambda / 2 times the
+# Fisher information of a mean over examples.
+REMEDIES: dict[str, tuple[str, str, tuple[float, ...]]] = {
+    "replay": ("share replayed", "replay", (0.01, 0.05, 0.15, 0.5)),
+    "ewc": ("EWC, lambda", "consolidation", (1e2, 1e3, 1e4)),
+    "small": ("later LR times", "later_lr", (0.3, 0.1, 0.03)),
+    "adapters": ("adapters of rank", "adapter_rank", (4, 1)),
+    "layers": ("LR a layer down times", "layer_lr_decay", (0.3, 0.1)),
+}
+# What is judged of remedies that learn more slowly: they are compared where they have learnt as much of the new task.
+SLOW: dict[str, tuple[str, float]] = {
+    "small": ("a tenth of the LR", 0.1),
+    "adapters": ("adapters of rank 4", 4),
+    "layers": ("LR times 0.3 a layer down", 0.3),
+}
+# Accuracy, or loss in nats, on the new task at which they are.
+NEW, NEW_LOSS = 0.9, 2.4
 HSU = "Hsu et al. 2018, Re-evaluating Continual Learning Scenarios, split MNIST"
 # What they found: accuracy over all tasks with Adam alone, with EWC, with a replay of half of each batch, jointly.
 FOUND = {
-    "class": (0.1971, 0.1980, 0.9078, 0.9753),
-    "domain": (0.5516, 0.5885, 0.9516, 0.9859),
-    "task": (0.9346, 0.9770, 0.9940, 0.9952),
+    "five_class": (0.1971, 0.1980, 0.9078, 0.9753),
+    "five_domain": (0.5516, 0.5885, 0.9516, 0.9859),
+    "five_task": (0.9346, 0.9770, 0.9940, 0.9952),
 }
 
 
-def panel_of(data: str, scenario: str) -> str:
-    return f"{SETS[data][0]}, {SCENARIOS[scenario]}"
+def arms_of(panel: str) -> dict[str, Arm]:
+    """No remedy, all tasks at once, and each remedy at its strengths; evaluated often where the way there is compared."""
+    data, _, scenario = panel.partition("_")
+    shared = {**SETS[data][1], "scenario": scenario} if scenario else READ
+    factors: dict[str, Any] = {} if scenario else {"peak_lr": (TEXT_LR,)}
+
+    def arm(label: str, often: bool = False, **settings: Any) -> Arm:
+        settings = {**shared, **({"evaluations": 60} if often else {}), **settings}
+        return Arm(label=label, panel=PANELS[panel][0], settings=settings, factors=factors)
+
+    found = {"none": arm("no remedy", panel in TWO), "joint": arm("all at once", task_order="joint")}
+    for name, (label, factor, strengths) in REMEDIES.items():
+        left_out = tuple(SLOW) if panel in FIVE else () if scenario else ("ewc", "layers")
+        if name not in left_out:
+            found[name] = arm(label, name in SLOW).model_copy(update={"factors": {**factors, factor: strengths}})
+    return {f"{panel}_{name}": arm for name, arm in found.items()}
 
 
-def where(data: str, scenario: str) -> str:
-    return f"On {SETS[data][0]}, where {SCENARIOS[scenario]},"
+ARMS = {name: arm for panel in PANELS for name, arm in arms_of(panel).items()}
 
 
-def of_classes(data: str, scenario: str) -> dict[str, Arm]:
-    """Five tasks of two classes each, and two of five."""
-
-    def arm(label: str, base: dict[str, Any], strengths: tuple[float, ...] = (), **settings: Any) -> Arm:
-        panel = f"{panel_of(data, scenario)}, {'five' if base is FIVE else 'two'} tasks"
-        settings = {**base, "dataset": SETS[data][1], "scenario": scenario, **settings}
-        return Arm(label=label, panel=panel, settings=settings, factors={"consolidation": strengths} if strengths else {})
-
-    arms = {
-        "none": arm("no remedy", FIVE),
-        "joint": arm("all tasks at once", FIVE, task_order="joint"),
-        **{f"replay_{share}": arm(f"{share}% replayed", FIVE, replay=share / 100) for share in REPLAYED},
-        "ewc": arm("EWC", FIVE, STRENGTHS),
-        **{f"tuned_{name}": arm(label, TWO, **settings) for name, (label, settings) in TUNED.items()},
-    }
-    return {f"{data}_{scenario}_{name}": arm for name, arm in arms.items()}
+def score(panel: str, remedy: str, tasks: str = "old", level: float | None = None, at: float | None = None) -> Any:
+    """Accuracy, or loss on text: at the end, or where the new task is learnt to a level. at: the remedy's strength."""
+    over = REMEDIES[remedy][1] if remedy in REMEDIES else "peak_lr"
+    fields = {"arm": f"{panel}_{remedy}", "tasks": tasks, "over": over, "at": at}
+    if panel == "text":
+        return TaskLoss.model_validate({**fields, "new_loss": level})
+    return TaskAccuracy.model_validate({**fields, "new_accuracy": level})
 
 
-def of_texts() -> dict[str, Arm]:
-    """Fine-tuned ways are compared where they have learnt as much, and so are evaluated more often."""
-
-    def arm(label: str, evaluations: int, **settings: Any) -> Arm:
-        settings = {**READ, "evaluations": evaluations, **settings}
-        return Arm(label=label, panel=TEXT, settings=settings, factors={"peak_lr": (TEXT_LR,)})
-
-    arms = {name: arm(label, 100, **settings) for name, (label, settings) in TUNED.items() if name != "layers"}
-    arms["joint"] = arm("both texts at once", 10, task_order="joint")
-    arms |= {f"replay_{share}": arm(f"{share}% replayed", 10, replay=share / 100) for share in REPLAYED[:2]}
-    return {f"text_{name}": arm for name, arm in arms.items()}
+def better(panel: str, score: Any, other: Any) -> Any:
+    """By how much: in accuracy, or less of a loss, as a share of the loss reduction without a remedy."""
+    return LossGap(left=other, right=score, best_of=("text_none",)) if panel == "text" else score - other
 
 
-def accuracy(data: str, scenario: str, arm: str, tasks: str = "old", **options: Any) -> TaskAccuracy:
-    over = "consolidation" if arm == "ewc" else "peak_lr"
-    return TaskAccuracy.model_validate({"arm": f"{data}_{scenario}_{arm}", "tasks": tasks, "over": over, **options})
+def recovered(panel: str, remedy: str, at: float | None = None) -> Share:
+    """Share of what training one after the other loses against joint training, in accuracy over all tasks or in loss on the old
+    text."""
+    tasks = "old" if panel == "text" else "all"
+    found, joint, none = score(panel, remedy, tasks, at=at), score(panel, "joint", tasks), score(panel, "none", tasks)
+    part, whole = (none - found, none - joint) if panel == "text" else (found - none, joint - none)
+    return Share(part=part, whole=whole, whole_at_least=0.02)
 
 
-def text_gap(arm: str, other: str, **options: Any) -> LossGap:
-    """How much higher the loss on a text ends than with another way, as a share of the loss reduction."""
-    left, right = (TaskLoss.model_validate({"arm": f"text_{each}", **options}) for each in (arm, other))
-    return LossGap(left=left, right=right)
+def unit(panel: str) -> str:
+    return "relative" if panel == "text" else "share"
 
 
-def recovered(data: str, scenario: str, arm: str) -> Share:
-    """Share of the accuracy over all tasks that training jointly has and training one after the other has not."""
-    with_remedy, joint, none = (accuracy(data, scenario, name, "all") for name in (arm, "joint", "none"))
-    return Share(part=with_remedy - none, whole=joint - none, whole_at_least=0.02)
+def spoken(panel: str, better: bool) -> str:
+    accuracy, loss = ("higher", "lower") if better else ("lower", "higher")
+    return f"the loss on documentation is {{{loss}}}" if panel == "text" else f"the accuracy on old tasks is {{{accuracy}}}"
 
 
-def recovered_of_text(arm: str) -> Share:
-    """The same of the loss on the old text."""
-    with_remedy, joint, none = (TaskLoss(arm=f"text_{name}") for name in (arm, "joint", "full"))
-    return Share(part=none - with_remedy, whole=none - joint, whole_at_least=0.02)
+def expected(panel: str, place: int) -> Any:
+    if panel not in FOUND:
+        return None
+    none, *_, joint = FOUND[panel]
+    return predicted((FOUND[panel][place] - none) / (joint - none), HSU)
 
 
-def expected(scenario: str, place: int) -> Any:
-    none, *_, joint = FOUND[scenario]
-    return predicted((FOUND[scenario][place] - none) / (joint - none), HSU)
-
-
-LOST = above(0.2, refuted=0.05, null=0.0, margin=0.02)
 HAPPENS = judgement(
     "forget.happens",
     *(
         Criterion(
-            name=f"accuracy on old tasks, trained jointly minus one after the other, {panel_of(*case)}",
-            panel=panel_of(*case),
-            observe=accuracy(*case, "joint") - accuracy(*case, "none"),
-            **LOST,
-            unit="share",
-            says=f"{where(*case)} the accuracy on old tasks is {{lower}} than in joint training",
+            name=f"old tasks, trained jointly minus one after the other, {title}",
+            panel=title,
+            observe=better(panel, score(panel, "joint"), score(panel, "none")),
+            **above(0.2, refuted=0.05, null=0.0, margin=0.02),
+            unit=unit(panel),
+            says=f"{where} {spoken(panel, False)} than in joint training",
         )
-        for case in CASES
-    ),
-    Criterion(
-        name="loss on the documentation, source read after it minus both at once",
-        panel=TEXT,
-        observe=text_gap("full", "joint"),
-        **LOST,
-        unit="relative",
-        says="Once a GPT has read source, its loss on the documentation is {higher} than if it had read both at once",
+        for panel, (title, where) in PANELS.items()
     ),
     right={"supported": "wipes out"},
     reported={
-        f"accuracy on old tasks, one after the other, {panel_of(*case)}": (accuracy(*case, "none"), "share") for case in CASES
+        f"accuracy on old tasks, one after the other, {PANELS[panel][0]}": (score(panel, "none"), "share")
+        for panel in PANELS
+        if panel != "text"
     },
     note=(
         "Which classes compete decides the outcome, so all three scenarios are shown (van de Ven & Tolias 2019). In Hsu et al."
-        " the accuracy over all tasks falls to 20%, 55% and 93%, of 98% to 100% in joint training. A point of accuracy is 1% of"
-        " the loss reduction on text."
+        " the accuracy over all of five tasks falls to 20%, 55% and 93%, of 98% to 100% in joint training. A point of accuracy"
+        " is 1% of the loss reduction on text."
     ),
     if_supported="Before you train on something new, keep some of the old data and a test of the old abilities.",
     if_partly="Expect to lose old abilities wherever old and new share outputs, and test them.",
     if_refuted="Train on new tasks without fear for old ones.",
 )
 
-REGAINED = above(0.25, refuted=0.05, null=0.0, unit="share")
 REPLAY = judgement(
     "forget.replay",
     *(
         Criterion(
-            name=f"share of what is forgotten that replay of {share}% recovers, {panel_of(*case)}",
+            name=f"share of what is forgotten that replay of {share:.0%} recovers, {PANELS[panel][0]}",
             clause=clause,
-            panel=panel_of(*case),
-            observe=recovered(*case, f"replay_{share}"),
-            **REGAINED,
-            says=f"{where(*case)} replay of {share}% recovers {{estimate}} of what is forgotten",
+            panel=PANELS[panel][0],
+            observe=recovered(panel, "replay", at=share),
+            **above(0.25, refuted=0.05, null=0.0, unit="share"),
+            says=f"{PANELS[panel][1]} replay of {share:.0%} recovers {{estimate}} of what is forgotten",
         )
-        for case in CASES
-        for clause, share in zip("ab", REPLAYED, strict=False)
-    ),
-    *(
-        Criterion(
-            name=f"share of what is forgotten that replay of {share}% recovers, {TEXT}",
-            clause=clause,
-            panel=TEXT,
-            observe=recovered_of_text(f"replay_{share}"),
-            **REGAINED,
-            says=f"In a GPT that reads source after documentation, replay of {share}% recovers {{estimate}} of what it forgets",
-        )
-        for clause, share in zip("ab", REPLAYED, strict=False)
+        for panel in PANELS
+        for clause, share in (("a", 0.05), ("b", 0.15))
     ),
     reported={
-        **{f"the same with 50%, {panel_of(*case)}": (recovered(*case, "replay_50"), "share") for case in CASES},
         **{
-            f"loss on the source, {share}% of documentation minus none": (
-                text_gap(f"replay_{share}", "full", tasks="new"),
-                "relative",
+            f"the same with {share:.0%}, {PANELS[panel][0]}": (recovered(panel, "replay", at=share), "share")
+            for panel in PANELS
+            for share in (0.01, 0.5)
+        },
+        **{
+            f"{tasks} tasks at the end, replay of 5% minus {words}, {PANELS[panel][0]}": (
+                better(panel, score(panel, "replay", tasks, at=0.05), score(panel, other, tasks, at=at)),
+                unit(panel),
             )
-            for share in REPLAYED[:2]
+            for panel in TWO
+            for tasks, other, words, at in (
+                ("new", "none", "none", None),
+                ("new", "small", *SLOW["small"]),
+                ("old", "small", *SLOW["small"]),
+            )
         },
     },
     note=(
-        "Of a batch of 40, 2 or 6 examples are of earlier tasks, drawn from all of their training examples; of 20 windows of"
-        " text, 1 or 3. In Hsu et al. half of each batch recovers 92%, 92% and 98%."
+        "Of a batch of 40, 2 or 6 examples are of the earlier task, drawn from all of its training examples; of 20 windows of"
+        " text, 1 or 3; of 1% there are none in most batches. In Hsu et al. half of each batch recovers 92%, 92% and 98%."
     ),
     if_supported="Mix 5% of the old data into every batch, and more where it costs little.",
     if_partly="Replay old data, and measure which share your task needs.",
@@ -197,18 +192,19 @@ EWC = judgement(
     "forget.ewc",
     *(
         Criterion(
-            name=f"share of what is forgotten that EWC recovers, {panel_of(*case)}",
-            panel=panel_of(*case),
-            observe=recovered(*case, "ewc"),
+            name=f"share of what is forgotten that EWC recovers, {title}",
+            panel=title,
+            observe=recovered(panel, "ewc"),
             **above(0.2, refuted=0.05, null=0.0, unit="share"),
-            says=f"{where(*case)} EWC recovers {{estimate}} of what is forgotten",
-            expected=expected(case[1], 1),
-            underpowered="" if case[1] == "task" else "the claim is of some scenarios, and little is expected of this one",
+            says=f"{where} EWC recovers {{estimate}} of what is forgotten",
+            expected=expected(panel, 1),
+            underpowered="" if panel not in FIVE[:2] else "the claim is of some scenarios, and little is expected of this one",
         )
-        for case in CASES
+        for panel, (title, where) in PANELS.items()
+        if panel != "text"
     ),
     note=(
-        "Its strength is chosen of four by validation accuracy over all tasks, which a user who has no old data cannot do. The"
+        "Its strength is chosen of three by validation accuracy over all tasks, which a user who has no old data cannot do. The"
         " Fisher information is that of 64 examples of each task, over all labels."
     ),
     if_supported="Where you know an example's task, EWC helps; where classes of all tasks compete, replay.",
@@ -216,54 +212,58 @@ EWC = judgement(
 )
 
 
-def kept_more(arm: str, case: tuple[str, str], tasks: str = "old", than: str = "full", **at: Any) -> Any:
-    return accuracy(*case, f"tuned_{arm}", tasks, **at) - accuracy(*case, f"tuned_{than}", tasks, **at)
+def kept_more(panel: str, remedy: str, tasks: str = "old", level: float | None = None, than: str = "none") -> tuple[Any, str]:
+    """What a remedy at its judged strength keeps more than another, or than none, and its unit: at the end, or where both have
+    learnt the new task to a level."""
+    found, other = (score(panel, each, tasks, level, SLOW[each][1] if each in SLOW else None) for each in (remedy, than))
+    return better(panel, found, other), unit(panel)
 
 
-def keeps_more(claim: str, arm: str, on_text: bool = True, **options: Any) -> Any:
-    """That a way keeps more than fine-tuning does where both have learnt as much of the new task."""
-    label, more = TUNED[arm][0], partial(kept_more, arm)
-    regions = above(MORE, refuted=NOTHING, null=0.0, margin=NOTHING)
-    criteria = [
-        Criterion(
-            name=f"accuracy on the old task at 90% on the new one, {label} minus fine-tuning, {panel_of(*case)}",
-            panel=panel_of(*case),
-            observe=more(case, new_accuracy=NEW),
-            **regions,
-            unit="share",
-            says=f"{where(*case)} the accuracy on the old task is {{higher}} with {label}",
-            alternatives={"at 70% on the new one": more(case, new_accuracy=0.7)},
-        )
-        for case in CASES
-    ]
-    reported = {
-        f"accuracy on the {task} task at the end, {label} minus fine-tuning, {panel_of(*case)}": (more(case, task), "share")
-        for task in ("old", "new")
-        for case in CASES
-    }
-    if on_text:
-        criteria.append(
+def as_well(panel: str, remedy: str, than: str = "none") -> tuple[Any, str]:
+    return kept_more(panel, remedy, level=NEW_LOSS if panel == "text" else NEW, than=than)
+
+
+def keeps_more(claim: str, remedy: str, panels: list[str], than: str = "", **options: Any) -> Any:
+    """than: another remedy that it is set against, too."""
+    label = SLOW[remedy][0]
+    return judgement(
+        claim,
+        *(
             Criterion(
-                name=f"loss on the documentation at {NEW_LOSS:g} nats on the source, fine-tuning minus {label}",
-                panel=TEXT,
-                observe=text_gap("full", arm, new_loss=NEW_LOSS),
-                **regions,
-                unit="relative",
-                says=f"In a GPT that reads source after documentation, its loss on documentation is {{lower}} with {label}",
-                scales=("laptop",),  # a larger GPT comes to that loss at once
+                name=f"old task where the new one is learnt as well, {label} minus none, {PANELS[panel][0]}",
+                panel=PANELS[panel][0],
+                observe=as_well(panel, remedy)[0],
+                **above(0.05, refuted=0.02, null=0.0, margin=0.02, unit=unit(panel)),
+                says=f"{PANELS[panel][1]} {spoken(panel, True)} with {label}",
+                alternatives={"at 70% on the new one": kept_more(panel, remedy, level=0.7)[0]} if panel != "text" else None,
+                scales=("laptop",) if panel == "text" else None,  # a larger GPT comes to that loss at once
             )
-        )
-        for task, name in (("old", "documentation"), ("new", "source")):
-            gap = text_gap("full", arm, tasks=task)
-            reported[f"loss on the {name} at the end, fine-tuning minus {label}"] = (gap, "relative")
-    return judgement(claim, *criteria, reported={**reported, **options.pop("reported", {})}, **options)
+            for panel in panels
+        ),
+        reported={
+            **{
+                f"{tasks} task at the end, {label} minus none, {PANELS[panel][0]}": kept_more(panel, remedy, tasks)
+                for tasks in ("old", "new")
+                for panel in panels
+            },
+            **{
+                f"old task where the new one is learnt as well, {label} minus {SLOW[than][0]}, {PANELS[panel][0]}": as_well(
+                    panel, remedy, than
+                )
+                for panel in panels
+                if than
+            },
+        },
+        **options,
+    )
 
 
 SMALL_LR = keeps_more(
     "forget.small_lr",
     "small",
+    TWO,
     note=(
-        "At equal accuracy, or loss, on the new task: that a smaller LR forgets less because it learns less is no merit. Two"
+        "At 90% accuracy, or 2.4 nats, on the new task: that a smaller LR forgets less because it learns less is no merit. Two"
         " points do not matter."
     ),
     if_supported="Fine-tune at a tenth of the LR: for the same new ability it costs less of the old ones.",
@@ -273,21 +273,10 @@ SMALL_LR = keeps_more(
 LORA = keeps_more(
     "forget.lora",
     "adapters",
-    reported={
-        **{
-            f"accuracy on the old task at 90% on the new one, adapters minus a tenth of the LR, {panel_of(*case)}": (
-                kept_more("adapters", case, than="small", new_accuracy=NEW),
-                "share",
-            )
-            for case in CASES
-        },
-        f"loss on the documentation at {NEW_LOSS:g} nats on the source, a tenth of the LR minus adapters": (
-            text_gap("small", "adapters", new_loss=NEW_LOSS),
-            "relative",
-        ),
-    },
+    TWO,
+    than="small",
     note=(
-        "With the adapters on, at equal accuracy, or loss, on the new task. With them off the base is there bit by bit, as a"
+        "With the adapters on, at 90% accuracy, or 2.4 nats, on the new task. With them off the base is there bit by bit, as a"
         " test of the engine shows: what is asked is whether one network keeps both. Adapters stand beside all matrices of an"
         " MLP, and beside those of a GPT's blocks. They learn more slowly, and so are also set against a tenth of the LR."
     ),
@@ -299,37 +288,35 @@ LORA = keeps_more(
 LAYERS = keeps_more(
     "forget.layerwise_lr",
     "layers",
-    on_text=False,
+    [panel for panel in TWO if panel != "text"],
     note="Three layers: the readout learns at the full LR, the second layer at 0.3 times it, the first at 0.09 times it.",
     if_supported="Lower the LR towards the first layers when you fine-tune.",
     if_refuted="Do not expect layer-wise LRs to spare old abilities.",
 )
 
-TEXTS = of_texts()
-ARMS = {name: arm for case in CASES for name, arm in of_classes(*case).items()} | TEXTS
-# Adapters on MNIST vary by 8 to 12 points between seeds.
-MORE_SEEDS = {f"mnist_{scenario}_tuned_{arm}": 32 for scenario in ("domain", "task") for arm in ("full", "adapters")}
+# What is kept with adapters varies by 14 points between seeds.
+MORE_SEEDS = {f"mnist_task_{arm}": 16 for arm in ("none", "adapters")}
 
 
 def larger_texts(**settings: Any) -> dict[str, dict[str, Any]]:
     """Arm -> settings of a larger GPT."""
-    return {arm: {"heads": 4, "depth": 4, "context": 64, **settings} for arm in TEXTS}
+    return {arm: {"heads": 4, "depth": 4, "context": 64, **settings} for arm in arms_of("text")}
 
 
 STUDY = Study(
     name="forgetting",
-    version=4,
+    version=5,
     title="Catastrophic forgetting",
     question="Does a network forget old tasks when it is trained on new ones, and what keeps it from that?",
-    workload=Workload(model="mlp", dataset="mnist-5k", width=64, depth=2, tasks=5),
+    workload=Workload(model="mlp", dataset="mnist-5k", width=64, depth=2, tasks=2),
     training=Training(
-        optimizer="adam", peak_lr=LR, weight_decay=0.0, schedule="constant", warmup_fraction=0.0, batch_size=40, steps=750
+        optimizer="adam", peak_lr=LR, weight_decay=0.0, schedule="constant", warmup_fraction=0.0, batch_size=40, steps=600
     ),
-    measurement=Measurement(probes=2, evaluations=10, evaluation_examples=128, final_examples=1000, curve_points=15),
+    measurement=Measurement(probes=2, evaluations=5, evaluation_examples=128, final_examples=1000, curve_points=15),
     arms=ARMS,
     factors={"peak_lr": (LR,)},
-    seeds=10,
-    first_seed=79_300,
+    seeds=8,
+    first_seed=86_300,
     scales={
         "smoke": scales.smoke(arm_settings={arm: {"steps": 10, "evaluations": 10} for arm in ARMS}),
         "laptop": scales.laptop(

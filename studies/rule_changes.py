@@ -404,6 +404,25 @@ RULE_CHANGES = (
                 "refuted (opposite)",
                 "Optuna tunes levers, where grids of six values did; dropout may be 0; a GPT is judged beside MLPs.",
             ),
+        "forgetting",
+        5,
+        {
+            "forget.happens": (
+                "partly (smaller)",
+                "Two tasks of five classes are judged; of five tasks of two, MNIST's alone, where more was forgotten than on"
+                " digits.",
+            ),
+            "forget.replay": (
+                "supported",
+                "Two tasks of five classes are judged; of five tasks of two, MNIST's alone, where replay did less than on"
+                " digits.",
+            ),
+            "forget.ewc": (
+                "supported",
+                "Two tasks of five classes are judged; of five tasks of two, MNIST's alone. The strength is one of three, not"
+                " of four.",
+            ),
+            "forget.lora": ("supported", "16 seeds, not 32, where classes of MNIST compete within their task; 8 elsewhere."),
         },
     ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import mean, seed_mean, stacked
+from folklore.harness.metrics.estimating.weighted import mean, position, seed_mean, stacked
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
@@ -19,9 +19,14 @@ class _OfLastTask(Observed):
 
     arm: ObservedArm
     over: FactorName = "peak_lr"
+    at: Annotated[float | None, Field(gt=0, description="the value of the factor at which an arm with several is read")] = None
 
     MEASURE: ClassVar[str]
     AT_ONE_POINT: ClassVar[bool] = True
+
+    @property
+    def searches(self) -> bool:
+        return self.at is None
 
     def _at_level(self, wanted: str, level: float | None, place: int, trials: Trials) -> Numbers:
         """Of each seed at one value, [S]; nan where the last task does not come to the level."""
@@ -45,7 +50,7 @@ class _OfLastTask(Observed):
 
 class TaskLoss(_OfLastTask):
     """Loss on the test examples of all earlier tasks, or of the last one: at the end of the run, or where the loss on the last
-    one first falls to a level, so that what learns as much is compared. Of an arm with one value."""
+    one first falls to a level, so that what learns as much is compared. Of an arm with one value, or at one of several."""
 
     kind: Literal["task_loss"] = "task_loss"
     tasks: Literal["old", "new"] = Field(default="old", description="the tasks before the last one, or the last one")
@@ -62,7 +67,8 @@ class TaskLoss(_OfLastTask):
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """sum_s w_s l_s / sum_s w_s, [R]; l_s is interpolated linearly in the loss on the last task between its first
         evaluation at the level or below and the one before it. Not estimable where fewer than nine in ten runs come to it."""
-        values = self._at_level(self.tasks, self.new_loss, 0, trials)
+        place = 0 if self.at is None else position(trials, self.arm, self.over, self.at)
+        values = self._at_level(self.tasks, self.new_loss, place, trials)
         self._require_reached(values, "its end" if self.new_loss is None else f"a loss of {self.new_loss:g}", trials)
         return seed_mean(values, weights)
 
@@ -71,8 +77,8 @@ class TaskAccuracy(_OfLastTask):
     """Accuracy on the test examples of all earlier tasks, of the last one, or of all: at the end of the run, or where the
     accuracy on the last one first comes to a level, so that what learns as much is compared.
 
-    Of an arm with several values the one of the highest mean validation accuracy over all tasks is read; it may lie at the edge
-    of its grid, as none and infinitely much of a remedy do.
+    Of an arm with several values, none of which is named, the one of the highest mean validation accuracy over all tasks is
+    read; it may lie at the edge of its grid, as none and infinitely much of a remedy do.
     """
 
     kind: Literal["task_accuracy"] = "task_accuracy"
@@ -101,23 +107,24 @@ class TaskAccuracy(_OfLastTask):
         accuracy on the last task between its first evaluation at the level or above and the one before it. Not estimable where
         fewer than nine in ten runs come to the level."""
         values = np.stack([self._of_runs(place, trials) for place in range(len(trials.grid(self.arm, self.over)))])
-        chosen = chosen_value(self.arm, self.over, trials, weights)
+        chosen = self._chosen(trials, weights)
         what = "its end" if self.new_accuracy is None else f"an accuracy of {self.new_accuracy:g}"
         self._require_reached(values[chosen[0]], what, trials)
         found = np.stack([seed_mean(each, weights) for each in values], axis=1)
         return found[np.arange(len(weights)), chosen]
+
+    def _chosen(self, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
+        """Index of the value that is read, the named one or that of the highest mean validation accuracy, [R]."""
+        if self.at is not None:
+            return np.full(len(weights), position(trials, self.arm, self.over, self.at))
+        accuracies = trials.values(self.arm, self.over, "validation_accuracy").astype(np.float64)
+        return np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
 
     def _of_runs(self, place: int, trials: Trials) -> Numbers:
         """Of each seed at one value, [S]; nan where the last task does not come to the level."""
         if self.tasks == "all":
             return np.asarray(trials.values(self.arm, self.over, "test_accuracy")[place], dtype=np.float64)
         return self._at_level(self.tasks, self.new_accuracy, place, trials)
-
-
-def chosen_value(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
-    """Index of the highest mean validation accuracy, [R]."""
-    accuracies = trials.values(arm, over, "validation_accuracy").astype(np.float64)
-    return np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
 
 
 def last_task(arm: str, over: str, place: int, trials: Trials, measure: str = "accuracy") -> tuple[Numbers, Numbers]:
@@ -134,7 +141,8 @@ def last_task(arm: str, over: str, place: int, trials: Trials, measure: str = "a
             )
         found.append(stacked(values[None])[0])
     steps = stacked(trials.values(arm, over, "curve_evaluation_step")[place][None])[0]
-    point = {over: float(trials.grid(arm, over)[place])}
+    # As declared: of a whole number a grid makes another kind of number.
+    point = {over: trials.study.factors_at(trials.scale, arm).get(over, trials.grid(arm, over))[place]}
     setting = trials.study.configuration(trials.scale, arm, point)
     start = round((1 - 1 / setting.workload.tasks) * setting.training.steps)
     late = steps[0] > start

@@ -356,7 +356,7 @@ class Training(Spec):
         default="sequence", description="of several tasks; 'joint': examples of all of them at every step"
     )
     replay: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
-        default=0.0, ge=0, lt=1, description="share of each batch, rounded, that is drawn from the examples of earlier tasks"
+        default=0.0, ge=0, lt=1, description="share of the batches, on average, that is drawn from examples of earlier tasks"
     )
     consolidation: Annotated[float, PER_LANE, SINCE_PUBLICATION] = Field(
         default=0.0,

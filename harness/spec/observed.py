@@ -163,6 +163,11 @@ class Observed(Spec):
         return unit
 
     @property
+    def searches(self) -> bool:
+        """Whether it looks for the best value of its factor, and so needs a grid; one that is named is only read."""
+        return True
+
+    @property
     def log_axis(self) -> bool:
         return self.LOG_AXIS
 

@@ -548,14 +548,14 @@ class Study(Spec):
                 " seeds; add seeds or set judged = false"
             )
         searched = {
-            (arm, over, leaf.AT_ONE_POINT)
+            (arm, over, leaf.AT_ONE_POINT, leaf.searches)
             for judgement in self.judgements
             for criterion in judgement.criteria_at(scale)
             for leaf in leaves(criterion.observe)
             for arm in arms_of(leaf, ARM)
             if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self._proposes(scale, arm, over)
         }
-        for arm, over, one_will_do in sorted(searched):
+        for arm, over, one_will_do, searches in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
             for value in values:
                 if not _is_number(value):
@@ -563,7 +563,7 @@ class Study(Spec):
                         f"{over} of arm '{arm}' at scale '{scale}' holds {value!r}: must be a number (YAML reads 1e-3 as text:"
                         " write 1.0e-3)"
                     )
-            if len(values) < MINIMUM_GRID and not (one_will_do and len(values) == 1):
+            if searches and len(values) < MINIMUM_GRID and not (one_will_do and len(values) == 1):
                 raise ValueError(
                     f"{over} of arm '{arm}' at scale '{scale}' = {values}: an optimum needs at least {MINIMUM_GRID} values;"
                     " widen the grid"

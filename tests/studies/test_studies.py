@@ -36,7 +36,7 @@ DECLARED = {
     "warmup_duration": (6, "542f9ea118af5b1b"),
     "transformer_warmup": (2, "b0e1acd6a9a7c699"),
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
-    "forgetting": (4, "81cbf4143df1f033"),
+    "forgetting": (5, "19bcdf77d66428f0"),
     "overfitting": (4, "6daae5108aa37f21"),
     "spikes": (4, "9b127027b2293029"),
 }

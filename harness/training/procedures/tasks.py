@@ -40,7 +40,8 @@ def require_tasks(configuration: Configuration, dataset: Dataset) -> None:
 
 class Tasks(Wrapper):
     """Task t is trained from step t * steps / tasks on, rounded. Lanes of equal seed see equal examples of the task, and of
-    earlier tasks, each with an equal chance, as many as they replay."""
+    earlier tasks, each with an equal chance, as many as they replay: of a share that is no whole number of examples one more or
+    one less, so that it is their mean."""
 
     def __init__(
         self, inner: Procedure, lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner
@@ -76,9 +77,9 @@ class Tasks(Wrapper):
         for seed, training in zip(self.seeds, self.lanes, strict=True):
             generators = (numpy_generator(seed, name, block) for name in ("batches", "replay"))
             own, old = (generator.random((len(tasks), self.batch_size)) for generator in generators)
-            replayed = round(training.replay * self.batch_size)
-            rows = [self._chosen(task, replayed, training.task_order, *row) for task, *row in zip(tasks, own, old, strict=True)]
-            lanes.append(rows)
+            replayed = np.floor(training.replay * self.batch_size + numpy_generator(seed, "replayed", block).random(len(tasks)))
+            steps = zip(tasks, replayed.astype(int), own, old, strict=True)
+            lanes.append([self._chosen(task, count, training.task_order, *row) for task, count, *row in steps])
         return np.array(lanes, dtype=np.int64).swapaxes(0, 1)
 
     def _chosen(self, task: int, replayed: int, order: str, own: NDArray[np.float64], old: NDArray[np.float64]) -> Index:

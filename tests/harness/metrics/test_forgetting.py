@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import TaskAccuracy, TaskLoss
-from folklore.harness.spec import Study
+from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.training.result import LaneResult
@@ -78,6 +79,36 @@ def test_a_loss_is_read_where_that_on_the_new_task_falls_to_a_level(table: Trial
 def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays) -> None:
     found = observe(TaskAccuracy(arm="held", over="consolidation"), table).estimate
     assert found == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
+
+
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_a_value_that_is_named_is_read(table: TrialArrays, strength: float) -> None:
+    for metric, offset, sign in ((TaskAccuracy, 0.0, 1.0), (TaskLoss, 2.0, -1.0)):
+        found = observe(metric(arm="held", over="consolidation", at=strength), table).estimate
+        assert found == pytest.approx(offset + sign * np.mean([remembered(seed, strength)[-1] for seed in table.seed_numbers]))
+
+
+def test_ranks_are_whole_numbers_all_the_same(study: Study) -> None:
+    ranked = with_arms(study, {"held": DIGITS}).arms["held"]
+    ranked = ranked.model_copy(update={"factors": {"adapter_rank": (1, 2, 4), "peak_lr": (0.01,)}})
+    table = table_of(study.model_copy(update={"arms": {**study.arms, "held": ranked}}), outcome)
+    found = observe(TaskAccuracy(arm="held", over="adapter_rank", at=2), table).estimate
+    assert found == pytest.approx(np.mean([remembered(seed, 0.0)[-1] for seed in table.seed_numbers]))
+
+
+def test_two_values_will_do_where_one_is_named(table: TrialArrays) -> None:
+    held = table.study.arms["held"].model_copy(update={"factors": {"consolidation": STRENGTHS[:2], "peak_lr": (0.01,)}})
+    few = table.study.model_copy(update={"arms": {**table.study.arms, "held": held}})
+
+    def judged(at: float | None) -> Study:
+        observed = TaskAccuracy(arm="held", over="consolidation", at=at)
+        criterion = Criterion(name="it", observe=observed, claimed=AtLeast(value=0.5), refuted=AtMost(value=0.1))
+        judgement = Judgement(claim="forget.happens", criteria=(criterion,))
+        return Study.model_validate({**few.model_dump(), "judgements": [judgement.model_dump()]})
+
+    assert judged(at=10.0).arms["held"] == held
+    with pytest.raises(ValidationError, match="an optimum needs at least 3 values"):
+        judged(at=None)
 
 
 def test_what_does_not_come_to_the_level_has_no_number(table: TrialArrays) -> None:
