@@ -404,6 +404,9 @@ RULE_CHANGES = (
                 "refuted (opposite)",
                 "Optuna tunes levers, where grids of six values did; dropout may be 0; a GPT is judged beside MLPs.",
             ),
+        },
+    ),
+    *_version(
         "forgetting",
         5,
         {
