@@ -234,7 +234,7 @@ def keeps_more(claim: str, remedy: str, panels: list[str], than: str = "", **opt
                 panel=PANELS[panel][0],
                 observe=as_well(panel, remedy)[0],
                 **above(0.05, refuted=0.02, null=0.0, margin=0.02, unit=unit(panel)),
-                says=f"{PANELS[panel][1]} {spoken(panel, True)} with {label}",
+                says=f"{PANELS[panel][1]} {spoken(panel, True)} with {label} than in plain fine-tuning",
                 alternatives={"at 70% on the new one": kept_more(panel, remedy, level=0.7)[0]} if panel != "text" else None,
                 scales=("laptop",) if panel == "text" else None,  # a larger GPT comes to that loss at once
             )

@@ -117,7 +117,7 @@ def fast(panel: str) -> Criterion:
         panel=panel,
         observe=Slope(points=tuple((float(size), TurningStep(arm=arm)) for size, arm in GROWING[panel].items())),
         **above(0.25, refuted=0.0, null=0.0, margin=0.1),
-        says=f"{panel}: the step of the lowest validation loss grows as data^{{estimate}}",
+        says=f"{panel}: the step of the lowest validation loss grows as (number of examples)^{{estimate}}",
     )
 
 
@@ -246,7 +246,7 @@ def keeps_the_best(panel: str) -> tuple[Criterion, Criterion]:
         exceeds(
             f"test loss at the lowest validation loss of few examples minus that of many, {panel}",
             LossGap(left=StoppedLoss(arm=few), right=stopped),
-            f"{panel}: chosen by few validation examples, the best model {{costs}} of the loss reduction",
+            f"{panel}: chosen by few validation examples, the best model {{costs}} of the loss reduction, compared with choosing by all",
             clause="b",
             panel=panel,
         ),

@@ -1,6 +1,6 @@
 """The judge and what is computed give the same on other processors: here on one that is unlike this machine in every library
-and in its threads, a few studies judged, and on the others among the slow tests. The steps of large models, which are counted,
-and the numeric tests are left to `make test-processors`."""
+and in its threads, a few studies judged, and all of them on another among the slow tests. The steps of large models, which
+are counted, the numeric tests and the other rows are left to `make test-processors`."""
 
 import pytest
 

@@ -36,7 +36,7 @@ def curve(table: pd.DataFrame, arm: str) -> pd.Series:
     [
         ("decay.cosine_vs_linear", 0, "linear", "cosine", SEEDS),
         ("decay.cosine_vs_step", 1, "late_step", "cosine", SEEDS),
-        ("decay.beats_constant", 4, "constant", "step", 6),
+        ("decay.beats_constant", 4, "constant", "step", SEEDS),
         ("decay.final_positive", 1, "zero_40", "tenth_40", 16),
         ("decay.final_positive", 2, "zero_80", "tenth_80", SEEDS),
         ("decay.trapezoid", 1, "trapezoid_80", "tenth_80", 6),
