@@ -11,7 +11,7 @@ from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.metrics import Slope
 from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.metrics.estimating.weighted import present
-from folklore.harness.spec import Judgement
+from folklore.harness.spec import Judgement, arms_of
 from folklore.reports.figures import fits
 from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from folklore.reports.figures.frames import band
@@ -61,6 +61,7 @@ def _slopes(judgements: Sequence[Judgement], scale: str) -> dict[str, Slope]:
 
 def _fit(panel: Panel, slope: Slope, index: int, strong: bool, table: TrialArrays) -> None:
     """Points, and the line of the judge: its slope, through the middle of the points, under every resample."""
+    table = table.of_arms(arms_of(slope) & set(table.study.arms_at(table.scale)))
     found, seen = fits.points(slope, table), observe(slope, table)
     assert found is not None
     x, numbers = found
