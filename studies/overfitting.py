@@ -246,8 +246,8 @@ def keeps_the_best(panel: str) -> tuple[Criterion, Criterion]:
         exceeds(
             f"test loss at the lowest validation loss of few examples minus that of many, {panel}",
             LossGap(left=StoppedLoss(arm=few), right=stopped),
-            f"{panel}: chosen by few validation examples, the best model {{costs}} of the loss reduction, compared with choosing by"
-            " all of them",
+            f"{panel}: chosen by few validation examples, the best model {{costs}} of the loss reduction,"
+            " compared with choosing by all of them",
             clause="b",
             panel=panel,
         ),

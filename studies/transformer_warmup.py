@@ -92,14 +92,13 @@ PRE_NORM = judgement(
     no_worse(
         "tuned loss, no warmup over 10%, pre-norm",
         LossGap(left=TunedLoss(arm="pre_none"), right=TunedLoss(arm="pre_10%"), best_of=BEST),
-        "With tuned LRs, pre-norm without warmup {costs} of the loss reduction compared with 10% warmup",
+        "Tuned, pre-norm without warmup {costs} of the loss reduction compared with 10% warmup",
         margin=0.01,
         expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),
-        underpowered="six seeds show a loss of 2.7%, version 1's, with 87% power; that there is none would take 12",
     ),
     reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
     note=(
-        "Each at its own best LR, on a grid of octaves. A loss of 1% of the loss reduction matters, as in the study of warmup."
+        "Each at its own best LR, on half octaves. A loss of 1% of the loss reduction matters, as in the study of warmup."
         " Xiong et al. compare quality after long training."
     ),
     if_supported="With pre-norm blocks, warmup can be omitted.",
@@ -128,8 +127,9 @@ CLIP = judgement(
 
 STUDY = Study(
     name="transformer_warmup",
-    # Version 1 tuned post-norm, too, which decided nothing.
-    version=2,
+    # Version 1 tuned post-norm, too, which decided nothing; version 3 tunes pre-norm on half octaves with 12 seeds, because
+    # five and six seeds on octaves put its loss at 2.7% and 1.7%, once surely above the margin and once not.
+    version=3,
     title="Warmup of post-norm and pre-norm",
     question="Does a post-norm transformer need warmup where a pre-norm one does not?",
     workload=Workload(model="gpt", dataset="python-docs", width=64, depth=4, heads=4, context=32),
@@ -157,17 +157,17 @@ STUDY = Study(
     factors=peak_lrs(-10, -9, -8),
     # Failures lose 38% and 40% of the loss reduction (a pilot, version 1). Tuned gaps of pre-norm scatter by 1.3% of it.
     seeds=5,
-    first_seed=122_000,
+    first_seed=123_000,
     scales={
         "smoke": scales.smoke(
             workload={"width": 16}, training={"steps": 20}, measurement={"evaluation_examples": 8, "final_examples": 16}
         ),
         "laptop": scales.laptop(
-            "about five minutes of training",
+            "about eight minutes of training",
             "0.2M parameters, about one token per parameter.",
-            # In version 1 no run without warmup was best at 2^-7.
-            arm_factors={"pre_none": peak_lrs(-10, -9, -8)},
-            arm_seeds={"pre_none": 6, "pre_10%": 6},
+            # Half octaves around the best LRs of versions 1 and 2.
+            arm_factors={"pre_none": peak_lrs(-9.5, -9, -8.5, -8), "pre_10%": peak_lrs(-9, -8.5, -8, -7.5)},
+            arm_seeds={"pre_none": 12, "pre_10%": 12},
         ),
         "gpu": scales.gpu(
             "one GPU, a few minutes: 1.6M parameters on Python's standard library",

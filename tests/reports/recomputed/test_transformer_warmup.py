@@ -19,7 +19,7 @@ def test_post_norm(table: pd.DataFrame) -> None:
 
 
 def test_pre_norm() -> None:
-    table = trials(STUDY, seeds=6)
+    table = trials(STUDY, seeds=12)
     lost = tuned(table, "pre_none") - tuned(table, "pre_10%")
     share = lost / reduction(table, "pre_none")
     assert share == pytest.approx(published("warmup.pre_norm", STUDY), rel=1e-6)
