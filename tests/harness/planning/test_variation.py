@@ -69,7 +69,9 @@ def test_a_searched_arm_is_trained_at_the_values_given(study: Study) -> None:
     assert found.factors_at("laptop", "half") == {"peak_lr": (0.01, 0.02, 0.04)}
     assert "a searched value in half" in departures(found)
     own = Range(factor="dropout", low=0.1, high=0.5).model_dump()
-    lever = varied(changed(searched, {"arms.half.search": own}), "dropout=0.2,0.3,0.4")
+    lever = varied(
+        changed(searched, {"arms.half.search": own}, factors={"peak_lr": (0.01,)}, judgements=()), "dropout=0.2,0.3,0.4"
+    )
     assert lever.arms["half"].search is None
     assert lever.factors_at("laptop", "half")["dropout"] == (0.2, 0.3, 0.4)
 
