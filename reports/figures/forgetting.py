@@ -102,11 +102,12 @@ def _over(arm: str, table: TrialArrays) -> str:
 
 def _ends(kind: Kind, arm: str, table: TrialArrays) -> Ends:
     over = _over(arm, table)
-    found = [
-        (float(value), *(number(kind(arm=arm, over=over, at=float(value), tasks=tasks), table) for tasks in ("new", "old")))
-        for value in table.grid(arm, over)
-    ]
-    return [(strength, new, old) for strength, new, old in found if new is not None and old is not None]
+    found: Ends = []
+    for value in map(float, table.grid(arm, over)):
+        new, old = (number(kind(arm=arm, over=over, at=value, tasks=tasks), table) for tasks in ("new", "old"))
+        if new is not None and old is not None:
+            found.append((value, new, old))
+    return found
 
 
 FIGURE = ClaimFigure(
