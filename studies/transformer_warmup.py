@@ -95,6 +95,7 @@ PRE_NORM = judgement(
         "Tuned, pre-norm without warmup {costs} of the loss reduction compared with 10% warmup",
         margin=0.01,
         expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),
+        underpowered="twelve seeds show it at laptop scale; of five at larger ones the spread is not known",
     ),
     reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
     note=(

@@ -59,7 +59,7 @@ def test_an_estimate_lies_in_the_band_of_the_region_that_holds_it(observe: Obser
 @pytest.mark.parametrize(
     ("unit", "told"),
     [
-        ("share", ["0.5%", "0.125%", "expected 0.75%: theory"]),
+        ("share", ["0.5 points", "0.125 points", "expected 0.75 points: theory"]),  # a difference of two shares
         ("relative", ["+0.5%", "+0.125%", "expected +0.75%: theory"]),
         ("x", ["0.005x", "0.00125x", "expected 0.0075x: theory"]),
     ],
