@@ -84,7 +84,7 @@ def _traces(panel: Panel) -> Iterator[dict[str, Any]]:
 def _line(mark: str, look: Look) -> dict[str, Any]:
     line = {"color": _colour(look), "dash": DASHES.get(look.line, "solid"), "width": 1.2 if mark == "faint" else 2}
     if mark != "curve":
-        return {"mode": "lines", "line": line, "opacity": 0.6 if mark == "faint" else 1.0}
+        return {"mode": "lines", "line": line, **({"opacity": 0.6} if mark == "faint" else {})}
     return {
         "mode": "lines+markers",
         "line": line,
@@ -94,12 +94,13 @@ def _line(mark: str, look: Look) -> dict[str, Any]:
 
 def _points(mark: str, look: Look, rows: pd.DataFrame) -> dict[str, Any]:
     symbol, size, opacity = MARKS.get(mark, (SYMBOLS.get(look.marker, "circle"), 9 if mark == "estimate" else 7, 1.0))
-    shown: dict[str, Any] = {"mode": "markers", "opacity": opacity}
+    shown: dict[str, Any] = {"mode": "markers", **({"opacity": opacity} if opacity < 1 else {})}
     shown["marker"] = {"symbol": symbol, "size": size, "color": _colour(look)}
     for axis, low, high in (("x", "left", "right"), ("y", "low", "high")):
         if mark in INTERVALS and np.isfinite(rows[low]).any():
-            ends = {"array": _rounded(rows[high] - rows[axis]), "arrayminus": _rounded(rows[axis] - rows[low])}
-            style = {"type": "data", "symmetric": False, "width": 0, "thickness": INTERVALS[mark], "color": _colour(look)}
+            above, below = _rounded(rows[high] - rows[axis]), _rounded(rows[axis] - rows[low])
+            ends = {"array": above} if above == below else {"symmetric": False, "array": above, "arrayminus": below}
+            style = {"type": "data", "width": 0, "thickness": INTERVALS[mark], "color": _colour(look)}
             shown[f"error_{axis}"] = {**style, **ends}
     return shown
 

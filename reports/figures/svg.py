@@ -4,6 +4,7 @@ Nothing that can be seen changes: points of curves keep a tenth of a point (1/72
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from xml.etree import ElementTree
@@ -31,7 +32,22 @@ def compact(text: str) -> str:
     for each in root.iter():
         _shorten(each, short)
     _simplify(root)
+    _name_styles(root)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _name_styles(root: Element) -> None:
+    """A style that several elements have is written once, as a class: a figure is a file, so its names are its own."""
+    sheet = next(root.iter(f"{SVG}style"), None)
+    if sheet is None:
+        return
+    several = [style for style, times in Counter(each.get("style") for each in root.iter()).items() if style and times > 1]
+    names = {style: f"s{index}" for index, style in enumerate(several)}
+    sheet.text = (sheet.text or "") + "".join(f".{name}{{{style}}}" for style, name in names.items())
+    for each in root.iter():
+        if (style := each.get("style")) in names:
+            del each.attrib["style"]
+            each.set("class", names[style])
 
 
 def _names(root: Element) -> dict[str, str]:
