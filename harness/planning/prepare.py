@@ -213,8 +213,7 @@ def datasets_named(study: Study, scale: str) -> set[str]:
 
 def outline(plan: Plan) -> Plan:
     """A searched plan with stand-ins for the proposals that are still to be made, for counting and costing."""
-    found = {arm: plan.study.search_of(plan.scale, arm) for arm in plan.study.arms_at(plan.scale)}
-    searches = {arm: search for arm, search in found.items() if search is not None}
+    searches = plan.study.searches_at(plan.scale)
     proposals = {arm: list(plan.proposals.get(arm, ())) for arm in searches}
     for arm, search in searches.items():
         proposals[arm] += search.spread(max(0, search.budget - len(proposals[arm])))

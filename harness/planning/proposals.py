@@ -29,8 +29,7 @@ def next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
     search = plan.study.search_at(plan.scale)
     if search is None:
         return plan
-    found_of = {arm: plan.study.search_of(plan.scale, arm) for arm in plan.study.arms_at(plan.scale)}
-    searches = {arm: own for arm, own in found_of.items() if own is not None}
+    searches = plan.study.searches_at(plan.scale)
     # The first round does not depend on results: with its trials planned, the stored ones can be told from others.
     proposals = {arm: propose(own, _seed(plan, arm), {}) for arm, own in searches.items()}
     chosen: dict[str, float] = {}

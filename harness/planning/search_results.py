@@ -40,7 +40,7 @@ class Tuning:
 
 def tunings(study: Study, scale: str, trials: pd.DataFrame) -> dict[str, Tuning]:
     """Arm -> what is known of its search, for every searched arm of the scale. A diverged run counts with its initial loss."""
-    searches = {arm: search for arm in study.arms_at(scale) if (search := study.search_of(scale, arm)) is not None}
+    searches = study.searches_at(scale)
     if not searches:
         return {}
     wanted = set(next(iter(searches.values())).seed_numbers)
@@ -74,11 +74,11 @@ def searched_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
         return plan
     # A scale searches for itself: another's proposals may resolve to equal trials, and would enlarge its budget.
     rows = trials[trials["seed"].isin(set(search.seed_numbers)) & (trials["scale"] == plan.scale)]
-    searches = {arm: plan.study.search_of(plan.scale, arm) for arm in plan.study.arms_at(plan.scale)}
-    proposals: dict[str, list[float]] = {arm: [] for arm, own in searches.items() if own is not None}
+    searches = plan.study.searches_at(plan.scale)
+    proposals: dict[str, list[float]] = {arm: [] for arm in searches}
     for arm, point in rows[["arm", "point"]].drop_duplicates().itertuples(index=False):
         own = searches.get(str(arm))
-        if own is not None and isinstance(value := json.loads(str(point)).get(own.factor), float):
+        if own and isinstance(value := json.loads(str(point)).get(own.factor), float):
             proposals[str(arm)].append(value)
     proposed = plan.with_search(proposals, {})
     found = tunings(plan.study, plan.scale, proposed.select(trials))

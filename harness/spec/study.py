@@ -386,6 +386,10 @@ class Study(Spec):
         search, own = self.search_at(scale) if self.arms[arm].searched else None, self.arms[arm].search
         return search if search is None or own is None else search.model_copy(update=vars(own))
 
+    def searches_at(self, scale: str) -> dict[str, Search]:
+        """Searched arm -> its search, of the arms of a scale."""
+        return {arm: search for arm in self.arms_at(scale) if (search := self.search_of(scale, arm)) is not None}
+
     def factors_at(self, scale: str, arm: str) -> Factors:
         """The values of every factor; the narrowest declaration wins: scale and arm, then arm, then scale, then study.
 
