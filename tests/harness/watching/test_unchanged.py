@@ -99,6 +99,13 @@ def test_parameters_are_bit_equal(run: Run) -> None:
         assert torch.equal(ours, theirs)
 
 
+@pytest.fixture
+def fresh_compiler() -> None:
+    """What other tests compiled or skipped is forgotten: all Sequentials share one forward, and its marks."""
+    torch.compiler.reset()
+
+
+@pytest.mark.usefixtures("fresh_compiler")
 def test_a_compiled_model_is_watched_but_for_its_units() -> None:
     def run(watches: bool) -> nn.Module:
         model = mlp()
@@ -115,8 +122,8 @@ def test_a_compiled_model_is_watched_but_for_its_units() -> None:
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.usefixtures("fresh_compiler")
 def test_a_model_that_is_compiled_later_has_one_whole_graph() -> None:
-    torch.compiler.reset()
     model = mlp()
     optimizer = adamw(model.parameters())
     watch = Watch(model, optimizer, every=2)
