@@ -610,8 +610,9 @@ _CLAIMS = {
         regime="CP: underfitting after epoch 50; GL: fine-tuning, transfer and runs without a fixed budget",
         size="x0.1 (GL Q19)",
         sides=("lower: lower the LR; raising it only makes the loss oscillate [CP Q3; GL Q19]", TOO_LOW),
-        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR, where at most 0.5% of the loss"
-        " reduction falls in the tenth of the steps before: (a) x0.1 gains ≥ 0.5%; (b) x10 gains less, refuted at 2%",
+        measure="loss after x10, x1 and x0.1 from plateaus of too low, right and too high an LR, of small batches and of too"
+        " small a model, where at most 0.5% of the loss reduction falls in the tenth of the steps before: (a) x0.1 gains ≥"
+        " 0.5%; (b) x10 gains less, refuted at 2%",
     ),
     "decay.raise_lr": _claim(
         paraphrase="raising the LR on a plateau never helps, it only makes the loss oscillate",

@@ -428,4 +428,46 @@ RULE_CHANGES = (
             "forget.lora": ("supported", "16 seeds, not 32, where classes of MNIST compete within their task; 8 elsewhere."),
         },
     ),
+    *_version(
+        "decay",
+        6,
+        {
+            "decay.final_positive": (
+                "open (multiplicity)",
+                "At 20 tokens per parameter both arms have 24 seeds, not 12; bar and lengths are the same.",
+            ),
+            "decay.plateau_rule": (
+                "open (precondition)",
+                "Two plateaus that do not come from the LR are judged too, and falls before the switch are read of more seeds.",
+            ),
+        },
+    ),
+    *_version(
+        "batch_scaling",
+        8,
+        {
+            "scaling.trajectory": (
+                "open (too noisy)",
+                "The two arms that left it open have 45 seeds, not 15; bar and workloads are the same.",
+            ),
+            "scaling.warmup_with_batch": (
+                "open (multiplicity)",
+                "The arms of the workload that fails have 45 seeds, not 15; bar and workloads are the same.",
+            ),
+        },
+    ),
+    *_version(
+        "warmup",
+        7,
+        {
+            "warmup.late_nan": (
+                "open (too noisy)",
+                "The arms that left it open have 96 seeds, not 48, at the edge of divergence; bar and criteria are the same.",
+            ),
+            "warmup.improves_best": (
+                "open (multiplicity)",
+                "All lengths have 44 seeds, not 22; bar and criteria are the same.",
+            ),
+        },
+    ),
 )

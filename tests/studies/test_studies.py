@@ -19,7 +19,7 @@ DECLARED = {
     "batch_ramp": (1, "c179d2ba1f780533"),
     "batch_scaling": (8, "f668003fd5c114c4"),
     "critical_batch": (8, "28f900ad897b61c6"),
-    "decay": (6, "24afde41e1828eff"),
+    "decay": (6, "ed283763b4ed703d"),
     "edge_of_stability": (3, "5c99185a193ae3b2"),
     "embedding_lr": (2, "aaee856e5c5f6a93"),
     "generalization": (4, "e74759cacf041764"),
