@@ -101,7 +101,10 @@ def test_verdicts_that_are_piped() -> None:
     printed = CLI.invoke(app, ["verdicts", "warmup", "--published"]).stdout
     lines = printed.splitlines()
     assert any(re.fullmatch(rf"[\w ]+ \(regime\) +{re.escape(NAMES[0])}", line) for line in lines)
-    assert sum(line.startswith("  With AdamW, the largest LR that still trains is 1.6x larger (") for line in lines) == 1
+    assert (
+        sum(re.match(r"  With AdamW, the largest LR that still trains is \S+ larger \(", line) is not None for line in lines)
+        == 1
+    )
     assert sum(line.startswith("  what to do: ") for line in lines) >= 3
 
 

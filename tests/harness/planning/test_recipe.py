@@ -23,16 +23,18 @@ CLI = CliRunner()
 
 
 def test_of_a_study_whose_arms_differ() -> None:
-    found = study_recipe(catalog.load_study("warmup"), "laptop")
+    study = catalog.load_study("warmup")
+    found = study_recipe(study, "laptop")
     assert found["model"] == "gpt, width 16, depth 1, 2 heads, context 16 tokens"
     assert found["data"] == "python-docs"
     assert "in held: 420 steps x 8 sequences of 16 tokens = 3,360 sequences, 53,760 tokens" in found["training"]
     assert found["schedule"] == "cosine decay to 10% of the peak"
     assert "in long_5%: over the first 5% of the steps" in found["linear warmup"]
     assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
-    assert "in sgd_warmup_60%: 2^0, 1.19, 2^0.5" in found["peak LR"]
-    assert "in sgd, sgd_warmup_20%, sgd_warmup_60%: sgd, momentum 0.9, weight decay 0" in found["optimizer"]
-    assert found["seeds"].startswith("22, numbered 46000 to 46021")
+    assert "in sgd_warmup_20%_edge, sgd_warmup_60%: 2^0, 1.19, 2^0.5" in found["peak LR"]
+    assert "in sgd, sgd_warmup_20%, sgd_warmup_20%_edge, sgd_warmup_60%: sgd, momentum 0.9" in found["optimizer"]
+    last = study.first_seed + study.seeds_at("laptop") - 1
+    assert found["seeds"].startswith(f"{study.seeds_at('laptop')}, numbered {study.first_seed} to {last}")
 
 
 def test_of_a_search() -> None:
