@@ -532,7 +532,10 @@ PLATEAU_RULE = judgement(
         " to compare reduce-on-plateau with in runs of unknown length: three comparisons are reported and decide nothing."
     ),
     if_supported="On a plateau, lower the LR, and do not raise it.",
-    if_partly="On a plateau, try a tenth and ten times the LR on branches of the run, and keep what helps.",
+    if_partly=(
+        "On a plateau, try a tenth of the LR on a branch of the run: it helps where noise holds the loss up, of a high LR or"
+        " of small batches, and not where the model can learn no more."
+    ),
     if_refuted="Do not lower the LR only because the loss is flat.",
 )
 

@@ -1019,13 +1019,13 @@ _CLAIMS = {
         paraphrase="some spikes come from a bad batch, others from numerics, curvature, the LR or the optimizer's state",
         short="Some spikes come from a bad batch, others from the state",
         sources="TB 8; SG Common Causes; SG Common Failure Modes; GL Q12; GL Q42",
-        quantifier="some",
         sides=(
             "several causes: a bad batch is one of four or five causes [TB 8; SG Common Causes; GL Q12; GL Q42]",
             "data: the data is often at fault and not the optimizer [SG Common Failure Modes]",
         ),
         measure="share of runs with a spike (a) after planted bad batches, (b) without any bad batch, in full batches under a"
-        " rising LR: more than half (ours)",
+        " rising LR: more than half; share of spikes by themselves that come again (c) with the same batches from another"
+        " state, (d) with other batches from the same state: 10 points more than by chance (ours)",
     ),
     "spike.warning": _claim(
         paraphrase="the gradient norm warns of trouble before the loss spikes or turns NaN",

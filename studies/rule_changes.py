@@ -470,4 +470,14 @@ RULE_CHANGES = (
             ),
         },
     ),
+    *_version(
+        "spikes",
+        5,
+        {
+            "spike.batch_or_state": (
+                "supported",
+                "Spikes that come by themselves, of two MLPs, count beside planted ones, and all have to agree.",
+            ),
+        },
+    ),
 )

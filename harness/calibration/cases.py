@@ -25,6 +25,7 @@ from folklore.harness.calibration.worlds import (
     octave_grid,
     probe_curves,
     range_test,
+    recurring_runs,
     rising_range_test,
     rough_curves,
     single_points,
@@ -82,6 +83,7 @@ from folklore.harness.metrics import (
     SharpnessCorrelation,
     Slope,
     SpeedUp,
+    SpikeRecurrence,
     StepsToTarget,
     StoppedLoss,
     SuggestionRate,
@@ -526,6 +528,13 @@ LATER_CASES: tuple[Case, ...] = (
             ("alarm_precision", AlarmPrecision(**OF_JUMPS), alarming_runs(lambda e: 0.2 + 0.2 * e)),
             ("alarm_lead", AlarmLead(arm="a", sound="b", rule="robust_norm"), exploding_runs(lambda e: 10.0 + 4.0 * e)),
         )
+    ),
+    _of_points(
+        "spike_recurrence",
+        SpikeRecurrence(arm="b", of="a"),
+        recurring_runs(lambda e: 0.2 + 0.2 * e),
+        {"a": LONG, "b": {"steps": 150, "warmup_fraction": 0.0, "starts_from": "a", "start_fraction": 0.5}},
+        share=0.3,
     ),
     _of_points(
         "alarm_limit",

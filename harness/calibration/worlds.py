@@ -401,6 +401,24 @@ def alarming_runs(chance: Callable[[float], float]) -> Draw:
     return _steps_of_runs(curves)
 
 
+def recurring_runs(chance: Callable[[float], float]) -> Draw:
+    """Runs of one point an arm with a loss of one, a noise of 1% and four spikes; those that start from a checkpoint have a
+    share of these spikes, and one of their own."""
+
+    def curves(training: Training, effect: float, condition: Condition, generator: np.random.Generator, seeds: int) -> Curves:
+        losses = 1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps))
+        places = losses.shape[-1] - np.array([70, 55, 40, 25])
+        if training.starts_from is None:
+            losses[..., places] = 5.0
+        else:
+            again = generator.random((1, seeds, len(places))) < chance(effect)
+            losses[..., places] += 4.0 * again
+            losses[..., -10] = 5.0
+        return losses, losses
+
+    return _steps_of_runs(curves)
+
+
 def exploding_runs(lead: Callable[[float], float]) -> Draw:
     """Runs of one point an arm with noise of 1%. Those with a fault lose all they have learnt 20 steps before they end; some
     steps before that, a fifth of them more or fewer from run to run, their gradient norm is five times as large."""

@@ -57,6 +57,7 @@ from folklore.harness.metrics.losses import (
 )
 from folklore.harness.metrics.overfitting import StoppedLoss, TurningStep, TurnRate
 from folklore.harness.metrics.range_tests import FinderPick, FinderRegret, SuggestionRate
+from folklore.harness.metrics.recurrence import SpikeRecurrence
 from folklore.harness.metrics.spikes import AlarmRate
 from folklore.harness.metrics.stopped import SharpnessAtLoss, SharpnessCorrelation
 from folklore.harness.metrics.unmeasured import Unmeasured
@@ -115,6 +116,7 @@ __all__ = [
     "SharpnessCorrelation",
     "Slope",
     "SpeedUp",
+    "SpikeRecurrence",
     "StepsToTarget",
     "StoppedLoss",
     "SuggestionRate",

@@ -37,6 +37,7 @@ def curve(table: pd.DataFrame, arm: str) -> pd.Series:
         ("decay.cosine_vs_linear", 0, "linear", "cosine", SEEDS),
         ("decay.cosine_vs_step", 1, "late_step", "cosine", SEEDS),
         ("decay.beats_constant", 4, "constant", "step", SEEDS),
+        ("decay.final_positive", 0, "zero_20", "cosine", 24),
         ("decay.final_positive", 1, "zero_40", "tenth_40", 16),
         ("decay.final_positive", 2, "zero_80", "tenth_80", SEEDS),
         ("decay.trapezoid", 1, "trapezoid_80", "tenth_80", 6),
@@ -47,12 +48,16 @@ def test_a_gap_of_tuned_losses(claim: str, criterion: int, left: str, right: str
     assert share_of_fall(table, left, right) == pytest.approx(published(claim, STUDY, criterion), rel=1e-9)
 
 
-def test_what_lowering_gains_at_the_best_learning_rate() -> None:
-    """Arms that are trained at one LR; the fall ends at the run that is lowered there."""
-    table = trials(STUDY, SEEDS)
-    gain = final(table, "right_stay") - final(table, "right_tenth")
-    fall = start(table, "right_tenth", "right_stay") - final(table, "right_tenth")
-    assert gain / fall == pytest.approx(published("decay.plateau_rule", STUDY, 4), rel=1e-9)
+@pytest.mark.parametrize(
+    ("criterion", "run", "best_of", "seeds"), [(4, "right", "right_tenth", 36), (13, "narrow", "narrow_stay", 48)]
+)
+def test_what_lowering_gains(criterion: int, run: str, best_of: str, seeds: int) -> None:
+    """Arms that are trained at one LR, at the best one and of three hidden units; the loss reduction ends at one of them."""
+    table = trials(STUDY, seeds)
+    stay, tenth = f"{run}_stay", f"{run}_tenth"
+    gain = final(table, stay) - final(table, tenth)
+    fall = start(table, *{best_of, stay, tenth}) - final(table, best_of)
+    assert gain / fall == pytest.approx(published("decay.plateau_rule", STUDY, criterion), rel=1e-9)
 
 
 def test_what_raising_too_low_a_learning_rate_gains(table: pd.DataFrame) -> None:
