@@ -38,7 +38,7 @@ DECLARED = {
     "weight_decay": (2, "f9fe1405ee2b1ecc"),
     "forgetting": (5, "19bcdf77d66428f0"),
     "overfitting": (4, "6daae5108aa37f21"),
-    "spikes": (4, "9b127027b2293029"),
+    "spikes": (5, "be28d123928c9ea1"),
 }
 
 
