@@ -129,13 +129,28 @@ class RayProcess:
         self._end(at_once=kind is not None)
 
     def wait(self) -> None:
-        """Until Ray is there. Raises UserError where it cannot be reached or started."""
+        """Until Ray is there. Raises UserError where it cannot be reached or started.
+
+        Libraries' threads read the environment while others write it, which once in a few hundred starts ends that process by
+        a signal. One that ended so is started once more.
+        """
         try:
-            while not self._pipe.poll(INTERRUPT_SECONDS):
-                self._standstill.look(1, "start of Ray")
-            self._receive()
+            try:
+                self._wait()
+            except RayLostError as error:
+                if (self._process.returncode or 0) >= 0:
+                    raise
+                log.warning("Ray did not start (%s): it is started once more", error)
+                self._end(at_once=True)
+                self._start()
+                self._wait()
         except (RayLostError, StandstillError) as error:
             raise UserError(f"Ray does not start ({error}): start the run again") from None
+
+    def _wait(self) -> None:
+        while not self._pipe.poll(INTERRUPT_SECONDS):
+            self._standstill.look(1, "start of Ray")
+        self._receive()
 
     def sweep(self, jobs: JobQueue, listener: Listener, is_stored: Callable[[str], bool] = lambda pack: False) -> None:
         """Run every job of the queue to its end or to its last failure. Returns early on an interrupt; finished packs are kept.

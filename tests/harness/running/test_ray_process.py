@@ -175,6 +175,23 @@ def test_a_process_that_does_not_start(tmp_path: Path, monkeypatch: pytest.Monke
         swept(tmp_path, Jobs([]))
 
 
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_a_start_that_a_signal_ends_is_tried_once_more(deaths: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = 'link.tell("started")'
+    dies = (
+        'starts = folder / "starts"; starts.open("a").write("x")\n'
+        f"if len(starts.read_text()) <= {deaths}: os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    monkeypatch.setattr(ray_process, "PROGRAM", STAND_IN.replace(started, dies + started))
+    jobs = Jobs(["only"])
+    if deaths == 1:
+        swept(tmp_path, jobs)
+        assert jobs.done == ["only"]
+    else:
+        with pytest.raises(UserError, match=r"Ray does not start \(.*code -9"):
+            swept(tmp_path, jobs)
+
+
 def test_the_process_that_holds_ray_ends_with_the_run(tmp_path: Path) -> None:
     """However the run ends: its end of the pipe closes."""
     started = 'link.tell("started")'
