@@ -1,8 +1,9 @@
 """Detectors of loss spikes: a score of every step by the steps before it, and the limit above which a published rule gives an
-alarm. Losses and norms are [..., steps]; the first steps of a window score -inf, and what is not finite scores inf."""
+alarm. Losses and norms are one run's, [steps]; the first steps of a window score -inf, and what is not finite scores inf."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -26,8 +27,6 @@ Scores = Callable[[Numbers, Numbers], Numbers]
 
 def _by_window(values: Numbers, window: int, score: Callable[[Numbers, Numbers], Numbers]) -> Numbers:
     """score: of values [n] and the windows before them [n, window]."""
-    if values.ndim > 1:  # windows of one run at a time: all would need hundreds of times their memory
-        return np.array([_by_window(each, window, score) for each in values])
     found = np.full(values.shape, -np.inf)
     before = np.lib.stride_tricks.sliding_window_view(values, window)[:-1]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -84,13 +83,30 @@ def zclip(losses: Numbers, norms: Numbers) -> Numbers:
     return found
 
 
+# Scores of as many runs are kept, by any rule.
+KEPT = 8192
+
+
 @dataclass(frozen=True)
 class Rule:
     """limit: the published one, or that of ours."""
 
-    score: Scores
+    scores: Scores
     limit: float
     label: str
+
+    def score(self, losses: Numbers, norms: Numbers) -> Numbers:
+        """Of every run. They are kept: all readings of a claim, and those without one seed, ask for the same runs."""
+        if losses.ndim > 1:
+            return np.array([self.score(*each) for each in zip(losses, norms, strict=True)])
+        return _kept(self.scores, *(np.asarray(each, dtype=np.float64).tobytes() for each in (losses, norms)))
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(scores: Scores, losses: bytes, norms: bytes) -> Numbers:
+    found = scores(np.frombuffer(losses), np.frombuffer(norms))
+    found.flags.writeable = False
+    return found
 
 
 RULES: dict[Detector, Rule] = {

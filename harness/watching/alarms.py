@@ -180,7 +180,7 @@ def _fires(rule: Detector, values: Numbers) -> NDArray[np.bool_]:
     if len(values) <= WINDOWS[rule]:
         return np.zeros(len(values), dtype=np.bool_)
     detector = DETECTORS[rule]
-    return np.asarray(detector.score(values, values) > detector.limit)
+    return np.asarray(detector.scores(values, values) > detector.limit)
 
 
 def _over(value: float, size: float) -> float:
