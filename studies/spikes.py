@@ -578,7 +578,7 @@ STUDY = Study(
         "The documents speak of pretraining over weeks; a run here has 300 steps, and a fault comes half-way.",
         "Remedies know which step was bad, unless an alarm is named.",
     ),
-    answer=("spike.playbook", "spike.clip", "spike.warning"),
+    answer=("spike.playbook", "spike.clip", "spike.warning", "spike.batch_or_state"),
     judgements=JUDGEMENTS,
     published=(
         Published(

@@ -4,14 +4,18 @@ import math
 import re
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from folklore.harness.judging.regimes import in_thousands
+from folklore.harness.machine.description import Device
+from folklore.harness.options import Options
 from folklore.harness.planning import catalog
 from folklore.harness.planning.plan import make_plan
+from folklore.harness.planning.prepare import prepare
 from folklore.harness.spec import Study, Workload
 from folklore.harness.storing import evidence
+from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.store import Store
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from tests.benchmarks.works import WORKS
@@ -21,7 +25,8 @@ from tests.harness.test_imports import ORDER
 ROOT = Path(__file__).parents[1]
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 LOG = ROOT / "reports" / "log"
-HOURS = {1: "an hour", 2: "two hours", 3: "three hours", 4: "four hours"}
+# Half hours.
+HOURS = {1: "half an hour", 2: "an hour", 3: "an hour and a half", 4: "two hours", 5: "two hours and a half"}
 
 
 def text(document: Path = README) -> str:
@@ -37,14 +42,19 @@ def parameters(workload: Workload) -> str:
     return in_thousands(sum(math.prod(each.shape) for each in model.parameters))
 
 
-def test_it_lists_all_studies_and_says_how_many_and_how_long() -> None:
-    """The hours are those that the published trials trained, on two cores."""
+def test_it_lists_all_studies_and_says_how_many_and_how_long(tmp_path: Path) -> None:
+    """By what `folklore plan` tells of each: what the published trials took also says how busy their machine was."""
     names = catalog.study_names()
     table = README.read_text().partition("| study | question |")[2].partition("\n\n")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE)) == sorted(names)
-    trained = [pq.read_table(evidence.FOLDER / f"{name}-laptop-cpu.parquet", columns=["seconds"]) for name in names]
-    seconds = sum(sum(each["seconds"].to_pylist()) for each in trained)
-    assert f"all {len(names)} studies in one campaign ({HOURS[round(seconds / 2 / 3600)]} on 2 cores)" in text()
+    store, two_cores = Store(str(tmp_path)), Device("cpu", "two cores", 2, 8 * 2**30)
+
+    def seconds(name: str) -> float:
+        options, ledger = Options(str(tmp_path)), Ledger(store, name)
+        return prepare(catalog.load_study(name), "laptop", options, ledger, only_plan=True, cluster=two_cores).estimate.seconds
+
+    hours = HOURS[round(sum(map(seconds, names)) / 1800)]
+    assert f"all {len(names)} studies in one campaign ({hours} on 2 cores)" in text()
 
 
 def test_nothing_is_to_come() -> None:

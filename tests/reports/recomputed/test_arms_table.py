@@ -9,7 +9,7 @@ from tests.reports.recomputed.tables import trials, tuned
 
 
 @pytest.mark.parametrize(
-    ("study", "arm", "label", "seeds"), [("decay", "cosine", "cosine to 10%", 12), ("critical_batch", "mlp_8", "B 8", 40)]
+    ("study", "arm", "label", "seeds"), [("decay", "cosine", "cosine to 10%", 24), ("critical_batch", "mlp_8", "B 8", 40)]
 )
 def test_a_row_of_the_table_of_arms(study: str, arm: str, label: str, seeds: int | None) -> None:
     (records,) = published_sets(load_study(study))

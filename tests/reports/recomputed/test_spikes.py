@@ -120,6 +120,27 @@ def test_batch_or_state(table: pd.DataFrame) -> None:
     assert published("spike.batch_or_state", STUDY) == np.mean(found)
 
 
+def spikes_of(loss: np.ndarray) -> list[int]:
+    """First steps of spikes, after ten without one."""
+    over = []
+    for step in range(50, len(loss)):
+        before = loss[step - 50 : step]
+        limit = np.median(before) + 6 * 1.4826 * np.median(np.abs(before - np.median(before)))
+        over.append(step) if loss[step] > limit else None
+    return [step for step in over if not any(step - 10 <= other < step for other in over)]
+
+
+def test_spikes_that_come_by_themselves_come_again_by_chance() -> None:
+    """With the same batches from another state: 300 steps from the middle of the run on, of which 50 have no window."""
+    runs = [[step - 300 for step in spikes_of(loss) if step >= 350] for loss in curves("natural_run", "loss")]
+    again = [spikes_of(loss) for loss in curves("natural_other_state", "loss")]
+    met = np.array([[sum(any(abs(a - b) <= 5 for b in other) for a in own) for other in again] for own in runs])
+    chance = (met.sum() - met.trace()) / (len(met) - 1)
+    assert len(met) == 40
+    share = (met.trace() - chance) / sum(map(len, runs))
+    assert published("spike.batch_or_state", STUDY, 2) == pytest.approx(share, abs=1e-9)
+
+
 def test_warning(table: pd.DataFrame) -> None:
     warned = []
     for row in all_seeds("gpt_ramp").itertuples():
