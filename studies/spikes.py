@@ -557,7 +557,7 @@ STUDY = Study(
             arm_seeds={
                 **{f"{name}_{arm}": 40 for name, _, _ in WORKLOADS.values() for arm in ("clean", *SOUGHT)},
                 "gpt_ramp": 90,
-                # Pilots had six spikes in the half of a run that is looked at: of 40 runs 10% more than by chance are seen.
+                # Pilots had six spikes in the half of a run that counts: of 40 runs 10% more than by chance are seen.
                 **dict.fromkeys((arm for panel in NATURAL for arm in of_natural(panel)), 40),
             },
         ),
