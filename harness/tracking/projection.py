@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from folklore.harness.errors import UserError, masked, one_line
@@ -60,7 +61,7 @@ from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
 from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: E402
 
 from folklore.harness.tracking.origin import SOURCE, Origin  # noqa: E402
-from folklore.harness.tracking.tables import RunTables, TrialRun, tested  # noqa: E402
+from folklore.harness.tracking.tables import Point, RunTables, TrialRun, tested  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -238,6 +239,8 @@ class Tracker:
 
     def complete(self) -> bool:
         """Give runs that an earlier Folklore wrote what their columns show: source and data. Whether there were any."""
+        if self.tables is not None and not self.tables.any_without(SOURCE):
+            return False
         runs = [run for run in self._runs("") if SOURCE not in run.data.tags and run.info.status != "RUNNING"]
         missing = {run.info.run_id: _known_origin(run, self.study.name) for run in runs}
         for run in runs:
@@ -301,7 +304,7 @@ class Tracker:
         run_id = self.client.create_run(self.experiment, run.start, dict(run.tags), run.name).info.run_id
         self.client.log_inputs(run_id, list(run.inputs))
         params = [Param(name, value) for name, value in run.params.items()]
-        for batch in _batches(run.metrics, METRICS_A_BATCH):
+        for batch in _batches([Metric(*each) for each in run.metrics], METRICS_A_BATCH):
             self.client.log_batch(run_id, metrics=batch, params=params)
             params = []
         self.client.set_terminated(run_id, "FINISHED", end_time=run.end)
@@ -353,9 +356,7 @@ def _computed_run(found: Computation, scale: str, parent: str | None) -> TrialRu
     if parent is not None:
         tags[PARENT] = parent
     metrics = [
-        Metric(f"computed/{name}", value, end, seed or 0)
-        for name in found.numbers
-        for seed, value in found.values(name).items()
+        Point(f"computed/{name}", value, end, seed or 0) for name in found.numbers for seed, value in found.values(name).items()
     ]
     return TrialRun(
         name=f"computed · {found.job.call}",
@@ -385,18 +386,19 @@ def _batches(metrics: Sequence[Metric], size: int) -> Iterator[Sequence[Metric]]
         yield metrics[start : start + size]
 
 
-def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Metric]:
+def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Point]:
     """Final values, then curves; what is not finite is left out, and the tag `folklore.outcome` says why."""
     for column, name in FINALS.items():
         if trial[column] is not None and math.isfinite(trial[column]):
-            yield Metric(name, float(trial[column]), timestamp, 0)
-    yield Metric("diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
+            yield Point(name, float(trial[column]), timestamp, 0)
+    yield Point("diverged", float(trial["outcome"] == "diverged"), timestamp, 0)
     for column, (steps, name) in TRACKED.items():
         if trial[CURVE_PREFIX + column] is None:  # nobody asked for it
             continue
-        for step, value in zip(trial[CURVE_PREFIX + steps], trial[CURVE_PREFIX + column], strict=True):
-            if math.isfinite(value):
-                yield Metric(name, float(value), timestamp, int(step))
+        values, at = np.asarray(trial[CURVE_PREFIX + column], dtype=np.float64), np.asarray(trial[CURVE_PREFIX + steps])
+        kept = np.isfinite(values)
+        for value, step in zip(values[kept].tolist(), at[kept].astype(int).tolist(), strict=True):
+            yield Point(name, value, timestamp, step)
 
 
 def _params(trial: pd.Series) -> dict[str, Any]:

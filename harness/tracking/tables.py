@@ -7,12 +7,12 @@ as a whole or not at all. These tables are MLflow's private matter: they are wri
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy
-from mlflow.entities import DatasetInput, Metric
+from mlflow.entities import DatasetInput
 from mlflow.version import VERSION
 from sqlalchemy.engine import Connection
 
@@ -29,6 +29,15 @@ def tested(uri: str) -> bool:
     return VERSION in TESTED and uri.startswith(TESTED_DATABASES)
 
 
+class Point(NamedTuple):
+    """A value of a metric. MLflow's own class takes longer to make than to write, and a study has millions of them."""
+
+    key: str
+    value: float
+    timestamp: int
+    step: int
+
+
 @dataclass(frozen=True)
 class TrialRun:
     """All that MLflow keeps of one trial. Times in milliseconds since 1970."""
@@ -38,12 +47,13 @@ class TrialRun:
     end: int
     tags: Mapping[str, str]
     params: Mapping[str, str]
-    metrics: Sequence[Metric] = field(repr=False)
+    metrics: Sequence[Point] = field(repr=False)
     inputs: Sequence[DatasetInput] = ()
 
 
 # Table -> its rows, by their columns.
 Rows = dict[str, list[dict[str, Any]]]
+METRIC_COLUMNS = ("run_uuid", "is_nan", *Point._fields)
 
 
 class RunTables:
@@ -57,18 +67,30 @@ class RunTables:
     def write(self, runs: Iterable[TrialRun]) -> None:
         """Insert finished runs. Raises sqlalchemy.exc.SQLAlchemyError, and then nothing is written."""
         rows: Rows = defaultdict(list)
+        points: dict[str, list[tuple[Any, ...]]] = {"metrics": [], "latest_metrics": []}
         inputs: dict[str, Sequence[DatasetInput]] = {}
         for run in runs:
             run_id = uuid.uuid4().hex
             rows["runs"].append(self._run(run_id, run))
             rows["tags"] += _tag_rows(run_id, {**run.tags, "mlflow.runName": run.name})
             rows["params"] += [{"run_uuid": run_id, "key": key, "value": value} for key, value in run.params.items()]
-            rows["metrics"] += _metric_rows(run_id, run.metrics)
-            rows["latest_metrics"] += _metric_rows(run_id, _latest(run.metrics))
+            points["metrics"] += [(run_id, False, *each) for each in run.metrics]
+            points["latest_metrics"] += [(run_id, False, *each) for each in _latest(run.metrics)]
             inputs[run_id] = run.inputs
         with self.engine.begin() as connection:
             _insert(connection, rows)
+            for table, values in points.items():
+                _insert_points(connection, table, values)
             _insert(connection, self._input_rows(connection, inputs))
+
+    def any_without(self, tag: str) -> bool:
+        """Whether a finished run lacks a tag; to load all runs takes the client seconds."""
+        query = sqlalchemy.text(
+            "SELECT 1 FROM runs WHERE experiment_id = :experiment AND lifecycle_stage = 'active' AND status <> 'RUNNING'"
+            " AND NOT EXISTS (SELECT 1 FROM tags WHERE tags.run_uuid = runs.run_uuid AND tags.key = :tag) LIMIT 1"
+        )
+        with self.engine.connect() as connection:
+            return connection.execute(query, {"experiment": self.experiment, "tag": tag}).first() is not None
 
     def add(self, runs: Mapping[str, tuple[Mapping[str, str], Sequence[DatasetInput]]]) -> None:
         """Give runs that are there tags and datasets they do not have. Raises as `write`."""
@@ -136,16 +158,19 @@ def _tag_rows(run_id: str, tags: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"run_uuid": run_id, "key": key, "value": value} for key, value in tags.items()]
 
 
-def _metric_rows(run_id: str, metrics: Iterable[Metric]) -> Iterator[dict[str, Any]]:
-    for metric in metrics:
-        values = {"key": metric.key, "value": metric.value, "timestamp": metric.timestamp, "step": metric.step}
-        yield {"run_uuid": run_id, "is_nan": False, **values}
+def _insert_points(connection: Connection, table: str, values: Sequence[tuple[Any, ...]]) -> None:
+    """As `_insert`. SQLite's driver takes them as they are, which spares the half of the time that dictionaries take."""
+    if connection.dialect.name == "sqlite" and values:
+        columns, places = ", ".join(METRIC_COLUMNS), ", ".join("?" * len(METRIC_COLUMNS))
+        connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({places})", list(values))
+    else:
+        _insert(connection, {table: [dict(zip(METRIC_COLUMNS, each, strict=True)) for each in values]})
 
 
-def _latest(metrics: Iterable[Metric]) -> Iterable[Metric]:
+def _latest(points: Iterable[Point]) -> Iterable[Point]:
     """What MLflow shows as a metric's value: the one of the last step."""
-    latest: dict[str, Metric] = {}
-    for metric in metrics:
-        if metric.key not in latest or (metric.step, metric.value) > (latest[metric.key].step, latest[metric.key].value):
-            latest[metric.key] = metric
+    latest: dict[str, Point] = {}
+    for point in points:
+        if (known := latest.get(point.key)) is None or (point.step, point.value) > (known.step, known.value):
+            latest[point.key] = point
     return latest.values()

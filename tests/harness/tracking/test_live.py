@@ -118,8 +118,9 @@ def test_the_machine_is_sampled_while_packs_are_waited_for(ledger: Ledger, monke
 
     tracker.measure = measure  # type: ignore[attr-defined]
     projector = Projector()
-    projector.start()
+    # Served first: samples are counted from the start, and a busy machine takes some before it hears of a run.
     projector.serve(Sink(ledger, lambda: tracker, Launch("laptop", 3)))  # type: ignore[arg-type, return-value]
+    projector.start()
     deadline = time.monotonic() + 20
     while len(samples) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
