@@ -118,14 +118,15 @@ def judged_evidence(study: Study) -> list[Judged]:
 def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
     """Judge the published evidence of these studies again and keep the verdicts beside it; those of others stay. Verdicts that
     become others are returned, and added to the history."""
-    found, changed = _published(), list[Change]()
-    for study in studies:
-        judged = [Judged.of(records) for records in published_sets(study)]
-        changed += _changes(study, found.get(study.name), judged)
-        found[study.name] = _written(_key_of_published(study), study, judged)
-    path = _path()
-    path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    verdict_history.append(changed)
+    judged = [(study, [Judged.of(records) for records in published_sets(study)]) for study in studies]
+    path, changed = _path(), list[Change]()
+    with evidence.written_by_one():  # another process may have published others while these were judged
+        found = _published()
+        for study, now in judged:
+            changed += _changes(study, found.get(study.name), now)
+            found[study.name] = _written(_key_of_published(study), study, now)
+        path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        verdict_history.append(changed)
     return path, changed
 
 

@@ -1,9 +1,12 @@
 """The published evidence: trials in the repository, what was declared before they were trained, and what sources did that."""
 
+import fcntl
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from importlib.metadata import entry_points
@@ -35,6 +38,17 @@ def _folder() -> Path:
 
 
 FOLDER = _folder()
+
+
+@contextmanager
+def written_by_one() -> Iterator[None]:
+    """One process at a time changes the files here that are of all studies; another one waits, milliseconds."""
+    folder = os.open(FOLDER, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def write(

@@ -25,7 +25,7 @@ from folklore.harness.storing.declaration import Declaration
 
 # Read by the code of the commit itself, of which the published names of the package are sure to be there.
 READ_HASH = "import sys; from folklore.harness import load_study; print(load_study(sys.argv[1]).hash)"
-READ_SECONDS = 120
+READ_SECONDS = 600
 # `reports` is where the published evidence would lie.
 NEEDED = (*SOURCES, "reports/__init__.py")
 STORE_VARIABLE = "FOLKLORE_STORE"

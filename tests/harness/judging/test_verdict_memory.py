@@ -1,12 +1,13 @@
 """Remembered verdicts: equal to what is judged now, and forgotten as soon as anything they rest on changes."""
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from folklore.harness.judging import verdict_memory
-from folklore.harness.judging.trial_sets import publish, published_sets, stored_sets
+from folklore.harness.judging.trial_sets import TrialSet, publish, published_sets, stored_sets
 from folklore.harness.judging.verdict_memory import Judged, Memory, publish_verdicts, published_verdicts
 from folklore.harness.planning import catalog
 from folklore.harness.spec import Study
@@ -89,6 +90,25 @@ def test_published_verdicts_are_not_taken_for_other_trials(
     assert Memory(Store(str(tmp_path / "empty"))).recall(study) == [Judged.of(records)]
     (tmp_path / f"{study.name}-laptop-cpu.parquet").write_bytes(b"other trials")
     assert published_verdicts(study) is None
+
+
+def test_what_another_process_publishes_meanwhile_is_kept(
+    study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    (records,) = stored_sets(study, Ledger(stored, study.name))
+    publish(records, SourceCheck())
+    judge, other = Judged.of, {"other": {"of": "another study's", "version": 1, "judged": []}}
+
+    def meanwhile(records: TrialSet) -> Judged:
+        (tmp_path / "verdicts.json").write_text(json.dumps(other))
+        return judge(records)
+
+    monkeypatch.setattr(Judged, "of", meanwhile)
+    path, _ = publish_verdicts([study])
+    kept = json.loads(path.read_text())
+    assert kept.keys() == {"other", study.name}
+    assert kept["other"] == other["other"]
 
 
 def test_a_declaration_that_is_altered_is_judged_anew(study: Study, tmp_path: Path) -> None:
