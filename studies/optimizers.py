@@ -366,7 +366,7 @@ STUDY = Study(
         "Sophia is Sophia-G, which estimates curvature from all of every tenth batch; its paper takes half of the batch.",
         "LARS and LAMB are tuned; their baselines scale the LR of a batch 16 times smaller by the rule.",
     ),
-    answer=("opt.lion", "opt.sophia", "opt.layerwise", "opt.lion_sensitive"),
+    answer=("opt.layerwise", "opt.layerwise_ratio", "opt.lion", "opt.sophia"),
     judgements=(LION, LION_SENSITIVE, SOPHIA, LAYERWISE_CLAIM, LAYERWISE_RATIO),
     published=(
         Published(

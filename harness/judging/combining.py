@@ -102,7 +102,9 @@ def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: 
     if OPEN in verdicts:
         return OPEN, next(each.reading for each in parts if each.verdict == OPEN)
     if OUT_OF_REGIME in verdicts:
-        return (PARTLY, SOME_PARTS) if some_hold else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
+        # Arithmetic alone makes no claim true in part that speaks of models which are not here.
+        seen = any(each.verdict in (SUPPORTED, PARTLY) and each.grade == "measured" for each in parts)
+        return (PARTLY, SOME_PARTS) if some_hold and seen else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
     if PARTLY in verdicts:
         return PARTLY, min((each.reading for each in parts if each.verdict == PARTLY), key=TELLING.index)
     return SUPPORTED, ""

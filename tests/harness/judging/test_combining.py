@@ -59,6 +59,14 @@ def test_parts_on_one_workload(parts: list[str], verdict: str, reading: str) -> 
     assert of_parts(*reversed(parts)) == (verdict, reading)
 
 
+def test_arithmetic_alone_makes_nothing_true_in_part() -> None:
+    """Where the measured parts speak of models that are not here."""
+    parts = [replace(finding("supported"), grade="exact"), finding("out of regime")]
+    assert combined(parts, "all").verdict == "out of regime"
+    assert combined([*parts, finding("supported")], "all").verdict == "partly"
+    assert combined([parts[0], finding("refuted")], "all").verdict == "partly"
+
+
 @pytest.mark.parametrize(
     ("quantifier", "panels", "verdict", "reading"),
     [
