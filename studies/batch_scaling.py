@@ -270,7 +270,7 @@ SCALES = {
         examples=1024, measurement={"probes": 2, "evaluations": 2, "evaluation_examples": 16, "final_examples": 16}, seeds=1
     ),
     "laptop": scales.laptop(
-        "four minutes of training: two models, each with both optimizers, at six batch sizes",
+        "five minutes of training: two models, each with both optimizers, at six batch sizes",
         # Curves where they are compared.
         measurement={"probes": 5, "evaluations": 2},
         arm_settings={panel.arm(size): {"evaluations": 20} for panel, small, large in QUADRUPLED for size in (small, large)},

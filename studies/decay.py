@@ -659,7 +659,9 @@ STUDY = Study(
             seeds=1,
         ),
         "laptop": scales.laptop(
-            "four minutes of training, two fifths of them for runs of 80 tokens per parameter", seeds=6, arm_seeds=LAPTOP_SEEDS
+            "five to six minutes of training, a third of them for runs of 80 tokens per parameter",
+            seeds=6,
+            arm_seeds=LAPTOP_SEEDS,
         ),
         "gpu": scales.gpu(
             "one GPU, about four minutes: a 0.49M-parameter GPT on the source text of Python's standard library",

@@ -1015,6 +1015,7 @@ _CLAIMS = {
         ),
         measure="final loss after a spike, unchanged LR against halved LR: no worse by 0.5% of the loss reduction (ours)",
     ),
+    # Of all workloads and not of some: that planted causes make spikes on one of them could hardly fail.
     "spike.batch_or_state": _claim(
         paraphrase="some spikes come from a bad batch, others from numerics, curvature, the LR or the optimizer's state",
         short="Some spikes come from a bad batch, others from the state",

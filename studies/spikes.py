@@ -415,7 +415,7 @@ def comes_again(panel: str, clause: str, arm: str, words: str) -> Criterion:
         panel=panel,
         observe=SpikeRecurrence(**beside) - SpikeRecurrence(**beside, other_seeds=True),
         **above(0.1, unit="share"),
-        says=f"{panel}: of the spikes that come by themselves, {{estimate}} more than by chance come again {words}",
+        says=f"{panel}: of the spikes that come by themselves, {{more}} than by chance come again {words}",
         alternatives={
             f"within {steps} steps": SpikeRecurrence(**beside, within_steps=steps)
             - SpikeRecurrence(**beside, within_steps=steps, other_seeds=True)

@@ -138,7 +138,7 @@ SCALES = {
         arm_factors={**alike(LONG, peak_lrs(-9, -6, -3)), "sgd": peak_lrs(-4, -2, 0), **alike(RAMPED_SGD, peak_lrs(-2, 0, 1))},
     ),
     "laptop": scales.laptop(
-        "three to four minutes of training",
+        "about five minutes of training",
         "About 7,000 parameters: the long runs see 37 tokens per parameter, the short AdamW runs 7 and the SGD runs 22.",
         "Of 2,000 steps, 5% warmup is 100 and 20% is 400; 20% of SGD's 600 is 120.",
         # In versions 5 and 6 60 of 70 runs diverged at the edge, and longer warmup saved 68%: 96 seeds tell that from half with

@@ -1,10 +1,10 @@
 """From criteria to a claim: the parts it has on each workload, and on how many of the workloads it is said to hold.
 
-On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts). Over n workloads
-a claim holds if it does on at least u of them: all n, more than half, or one, by its quantifier; it fails if it does on at
-least n - u + 1. The p values of both are partial conjunctions' (statistics/combining.py). Workloads that disagree make a claim
-that does not hold on enough of them partly true: it depends on the workload. Both that it holds on one and that it fails on one
-have to be sure for that.
+On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts); where parts cannot
+be tested it holds in part if a measured one does, and else is out of regime. Over n workloads a claim holds if it does on at
+least u of them: all n, more than half, or one, by its quantifier; it fails if it does on at least n - u + 1. The p values of
+both are partial conjunctions' (statistics/combining.py). Workloads that disagree make a claim that does not hold on enough of
+them partly true: it depends on the workload. Both that it holds on one and that it fails on one have to be sure for that.
 """
 
 from collections.abc import Mapping, Sequence

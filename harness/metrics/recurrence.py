@@ -56,7 +56,8 @@ class SpikeRecurrence(Observed):
             raise NotEstimableError("open", f"{trials.arm_name(self.arm)} starts from no checkpoint", "name one by starts_from")
         first = training.start_step(self._steps_of(training.starts_from, trials))
         if first + training.steps > of.steps:
-            raise NotEstimableError("open", f"{trials.arm_name(self.of)} ends before {trials.arm_name(self.arm)}")
+            ends_before = f"{trials.arm_name(self.of)} ends before {trials.arm_name(self.arm)}"
+            raise NotEstimableError("open", ends_before, "give this one fewer steps")
         beside = slice(first + SPIKE_WINDOW, first + training.steps)
         return _spikes(followed)[:, beside], _spikes(losses)[:, SPIKE_WINDOW:]
 

@@ -131,8 +131,8 @@ class RayProcess:
     def wait(self) -> None:
         """Until Ray is there. Raises UserError where it cannot be reached or started.
 
-        Libraries' threads read the environment while others write it, which once in a few hundred starts ends that process by
-        a signal. One that ended so is started once more.
+        Libraries' threads read the environment while others write it, by which that process may end with a signal: seldom, and
+        not by what was asked of it. It is started once more.
         """
         try:
             try:

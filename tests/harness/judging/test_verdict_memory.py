@@ -77,12 +77,18 @@ def test_a_damaged_memory_is_no_memory(study: Study, stored: Store) -> None:
         assert Memory(stored).recall(study) is None
 
 
-def test_published_verdicts_are_not_taken_for_other_trials(
-    study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def records(study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrialSet:
+    """What the store has, published into a folder of its own; verdicts are not."""
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     (records,) = stored_sets(study, Ledger(stored, study.name))
     publish(records, SourceCheck())
+    return records
+
+
+def test_published_verdicts_are_not_taken_for_other_trials(
+    study: Study, stored: Store, records: TrialSet, tmp_path: Path
+) -> None:
     publish_verdicts([study])
     assert published_verdicts(study) == [Judged.of(records)]
     # A store with trials of its own is judged by these; an empty one is not asked.
@@ -92,12 +98,10 @@ def test_published_verdicts_are_not_taken_for_other_trials(
     assert published_verdicts(study) is None
 
 
+@pytest.mark.usefixtures("records")
 def test_what_another_process_publishes_meanwhile_is_kept(
-    study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
-    (records,) = stored_sets(study, Ledger(stored, study.name))
-    publish(records, SourceCheck())
     judge, other = Judged.of, {"other": {"of": "another study's", "version": 1, "judged": []}}
 
     def meanwhile(records: TrialSet) -> Judged:
