@@ -469,8 +469,8 @@ BATCH_OR_STATE = judgement(
     ),
     if_supported="Look for the cause before you act: the batch, the LR, and what the optimizer keeps.",
     if_partly=(
-        "Look for the cause before you act; where batch and state make a spike only together, go back to a checkpoint and"
-        " change either: new batches are enough."
+        "Look for the cause before you act. Where only batch and state together make a spike, other batches from a checkpoint"
+        " avoid that one; at an LR far too high others come."
     ),
     if_refuted="Look at the batch first.",
 )
