@@ -8,9 +8,7 @@ import json
 import math
 import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -20,11 +18,9 @@ from mlflow import MlflowClient
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
+from tests.chaos.servers import MlflowServer
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here
 from tests.processes import AGENTS, wait_until_gone
-
-# One worker of it imports all of MLflow, and four are the rule.
-MLFLOW_SERVER = (sys.executable, "-m", "mlflow", "server", "--workers", "1")
 
 
 def launches(store: Path, study: str = "warmup") -> list:
@@ -93,26 +89,17 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, ray_address:
     """A study given as a file trains, is judged and gets its page; a server that is away later is one line."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    uri = f"http://127.0.0.1:{port}"
-    server = subprocess.Popen(
-        (*MLFLOW_SERVER, "--backend-store-uri", f"sqlite:///{tmp_path}/m.db", "--port", port),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd=tmp_path,  # where the server puts artifacts
-    )
+    store, server = ("--store", str(tmp_path / "store")), MlflowServer(tmp_path)
+    tracked = (*store, "--tracking", server.uri)
     try:
-        store = ("--store", str(tmp_path / "store"))
-        done = folklore_here("run", path, *store, "--tracking", uri, "--lanes", "25", "--address", ray_address, "--workers", 2)
+        server.start()
+        done = folklore_here("run", path, *tracked, "--lanes", "25", "--address", ray_address, "--workers", 2)
         assert "50 of 50 trials" in done.stderr
         assert (tmp_path / "store/pages/toy.html").exists()
         assert "warmup.improves_best" in done.stdout
     finally:
-        os.killpg(server.pid, signal.SIGKILL)
-    away = folklore_here("sync", str(path), *store, "--tracking", uri, code=2)
+        server.stop()
+    away = folklore_here("sync", str(path), *tracked, code=2)
     assert "no MLflow server" in away.stderr
     assert "2 packs" in folklore_here("sync", str(path), *store).stdout
 

@@ -46,16 +46,23 @@ def trained(scene: Scene) -> int:
     return len(scene.lane_steps()[1])
 
 
+def while_it_trains(scene: Scene, run: Run, draw: random.Random, most_seconds: float = 0.0) -> None:
+    """Waits until something more is trained, and then for up to so many seconds."""
+    before = trained(scene)
+    wait_for(run, lambda: trained(scene) > before)
+    if most_seconds:
+        wait_for(run, lambda: False, draw.uniform(0.0, most_seconds))
+
+
 def some_moment(scene: Scene, run: Run, draw: random.Random) -> str:
     """Waits for a moment of a phase that is drawn: while it starts, in the middle of packs, between ledger and MLflow, while
     it reports. Says which."""
     phase = draw.choice(["starting", "training", "training", "projecting", "reporting"])
-    before, packs = trained(scene), len(scene.ledger.packs())
+    packs = len(scene.ledger.packs())
     if phase == "starting":
         wait_for(run, lambda: False, draw.uniform(0.1, 12.0))
     elif phase == "training":
-        wait_for(run, lambda: trained(scene) > before)
-        wait_for(run, lambda: False, draw.uniform(0.0, 6.0))
+        while_it_trains(scene, run, draw, 6.0)
     elif phase == "projecting":
         wait_for(run, lambda: len(scene.ledger.packs()) > packs)
     else:
@@ -90,20 +97,23 @@ def _killed(run: Run) -> None:
 
 def driver_terminated(scene: Scene, run: Run, draw: random.Random) -> str:
     """SIGTERM: out within ten seconds, with a code of its own and no traceback; packs in flight leave checkpoints."""
-    phase = some_moment(scene, run, draw)
-    code, seconds = _stopped(run, signal.SIGTERM)
-    unheard = code == -signal.SIGTERM and not run.text  # Python itself was still starting
-    assert unheard or code in (TERMINATED, FINE), f"SIGTERM while {phase}: exit code {code}\n{run.text[-2000:]}"
+    phase, seconds = _driver_stopped(scene, run, draw, signal.SIGTERM, TERMINATED)
     assert seconds < TERMINATION_SECONDS, f"SIGTERM while {phase}: {seconds:.1f} s to end"
     return f"{phase}, {seconds:.1f} s"
 
 
 def driver_interrupted(scene: Scene, run: Run, draw: random.Random) -> str:
-    phase = some_moment(scene, run, draw)
-    code, seconds = _stopped(run, signal.SIGINT)
-    unheard = code == -signal.SIGINT and not run.text
-    assert unheard or code in (INTERRUPTED, FINE), f"SIGINT while {phase}: exit code {code}\n{run.text[-2000:]}"
+    phase, seconds = _driver_stopped(scene, run, draw, signal.SIGINT, INTERRUPTED)
     return f"{phase}, {seconds:.1f} s"
+
+
+def _driver_stopped(scene: Scene, run: Run, draw: random.Random, how: signal.Signals, expected: int) -> tuple[str, float]:
+    """The phase in which it was stopped, and the seconds in which it ended."""
+    phase = some_moment(scene, run, draw)
+    code, seconds = _stopped(run, how)
+    unheard = code == -how and not run.text  # Python itself was still starting
+    assert unheard or code in (expected, FINE), f"{how.name} while {phase}: exit code {code}\n{run.text[-2000:]}"
+    return phase, seconds
 
 
 def _stopped(run: Run, how: signal.Signals) -> tuple[int, float]:
@@ -128,8 +138,7 @@ def ledger_damaged(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def checkpoint_damaged(scene: Scene, run: Run, draw: random.Random) -> str:
     """Checkpoints that SIGTERM left lose their end or a bit; the next start sets them aside."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
+    while_it_trains(scene, run, draw)
     _stopped(run, signal.SIGTERM)
     files = sorted((scene.store_path / "checkpoints/chaos").glob("*.checkpoint"))
     for file in files:
@@ -157,9 +166,7 @@ def clock_moved_back(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def worker_killed(scene: Scene, run: Run, draw: random.Random) -> str:
     """Its pack is tried again; the run goes on."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
-    wait_for(run, lambda: False, draw.uniform(0.0, 2.0))
+    while_it_trains(scene, run, draw, 2.0)
     victims = scene.workers()
     for victim in draw.sample(victims, min(1, len(victims))):
         victim.kill()
@@ -208,8 +215,7 @@ def mlflow_deleted(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def raylet_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
     """With all workers: nobody tells. It is said, with what lets them go on; then they do."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
+    while_it_trains(scene, run, draw)
     found = [*parts_of_ray(run.process.pid, "raylet"), *scene.workers()]
     with _suspended(found):
         said = not found or wait_for(run, lambda: "lets them go on" in run.text, SAID_SECONDS + NOTICE_SECONDS * scene.patience)
@@ -220,8 +226,7 @@ def raylet_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def gcs_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
     """For longer than Ray waits for it: workers train on, or Ray is started again; either way the run ends."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
+    while_it_trains(scene, run, draw)
     found = parts_of_ray(run.process.pid, "gcs_server")
     with _suspended(found):
         over = wait_for(run, lambda: run.over, STOPPED_SECONDS)
@@ -244,8 +249,7 @@ def _suspended(processes: Sequence[psutil.Process]) -> Iterator[None]:
 
 def memory_used_up(scene: Scene, run: Run, draw: random.Random) -> str:
     """From some moment on memory holds two lanes, for the rest of this run: packs are halved until they fit."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
+    while_it_trains(scene, run, draw)
     scene.memory.touch()
     noticed = wait_for(run, lambda: "did not hold" in run.text, 20.0)
     return "halved" if noticed else "nothing was left to train"
@@ -266,9 +270,7 @@ def agent_killed(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def _node_killed(scene: Scene, run: Run, draw: random.Random, victim: str) -> str:
     """Ray on this machine cannot go on: it is started again, and the run goes on from its checkpoints to its end."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
-    wait_for(run, lambda: False, draw.uniform(0.0, 4.0))
+    while_it_trains(scene, run, draw, 4.0)
     found = parts_of_ray(run.process.pid, victim)
     for process in found:
         process.kill()
@@ -292,9 +294,7 @@ def _unwritable(scene: Scene, run: Run, draw: random.Random, strike: Callable[[P
     _killed(run)
     with _small_disk(scene.store_path):
         run = scene.start()
-        before = trained(scene)
-        wait_for(run, lambda: trained(scene) > before)
-        wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
+        while_it_trains(scene, run, draw, 3.0)
         fix = strike(scene.store_path)
         code = run.wait()
         fix()
@@ -364,25 +364,12 @@ def can_mount() -> bool:
 
 
 # Struck while a run goes on; it must not end by it.
-PASSING: tuple[Fault, ...] = (
-    worker_killed,
-    started_twice,
-    mlflow_locked,
-    memory_used_up,
-    mlflow_deleted,
-    raylet_stopped,
-    gcs_stopped,
-)
+PASSING = (worker_killed, started_twice, mlflow_locked, memory_used_up, mlflow_deleted, raylet_stopped, gcs_stopped)
 # What ends a run.
-ENDING: tuple[Fault, ...] = (
-    driver_killed,
-    driver_killed_beside_a_new_worker,
-    driver_terminated,
-    driver_interrupted,
-    ledger_damaged,
-    checkpoint_damaged,
-    clock_moved_back,
+ENDING = (
+    *(driver_killed, driver_killed_beside_a_new_worker, driver_terminated, driver_interrupted),
+    *(ledger_damaged, checkpoint_damaged, clock_moved_back),
 )
 # Ray is lost on this machine: a run goes on after the first time, so this is the last that is done to it.
-LOSING_RAY: tuple[Fault, ...] = (gcs_killed, raylet_killed, agent_killed)
-WITH_MOUNTS: tuple[Fault, ...] = (store_full, store_read_only)
+LOSING_RAY = (gcs_killed, raylet_killed, agent_killed)
+WITH_MOUNTS = (store_full, store_read_only)

@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,18 +10,17 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.chaos.faults import ends_well, trained, wait_for
+from tests.chaos.faults import ends_well, while_it_trains
 from tests.chaos.scene import Run, Scene
 from tests.command_line import FOLKLORE
+from tests.postgresql import free_port
 
 
 class MlflowServer:
     """On loopback; stopped and started again on the same port and database."""
 
     def __init__(self, folder: Path):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.folder, self.database, self.uri = folder, folder / "server.db", f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -55,9 +53,7 @@ def mlflow_down(scene: Scene, run: Run, draw: random.Random, server: MlflowServe
     """The server goes, from the start or later, and comes back or not: training goes on, `folklore sync` completes it."""
     how = draw.choice(["from the start", "from some moment on", "for a while"])
     if how != "from the start":
-        before = trained(scene)
-        wait_for(run, lambda: trained(scene) > before)
-        wait_for(run, lambda: False, draw.uniform(0.0, 3.0))
+        while_it_trains(scene, run, draw, 3.0)
     server.stop()
     if how == "for a while":
         server.start()
@@ -96,9 +92,7 @@ class Nodes:
 
 def node_lost(scene: Scene, run: Run, draw: random.Random, nodes: Nodes) -> str:
     """A node of the cluster goes with what it trains; the others go on with it."""
-    before = trained(scene)
-    wait_for(run, lambda: trained(scene) > before)
-    wait_for(run, lambda: False, draw.uniform(0.0, 4.0))
+    while_it_trains(scene, run, draw, 4.0)
     nodes.lose_one(draw)
     ends_well(run)
     return f"{len(nodes.nodes)} nodes left"

@@ -1,6 +1,7 @@
 """Who is let in to MLflow's server, what they may do, and where artifacts lie."""
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -102,22 +103,9 @@ def test_all_calls_of_mlflow_that_are_let_through_only_read() -> None:
         for path, _, methods in get_endpoints()
         if "POST" in methods and answer(path, "POST", headers={"cookie": cookie()})[0] == 200
     }
-    changing = (
-        "create",
-        "delete",
-        "update",
-        "log",
-        "set",
-        "restore",
-        "rename",
-        "upload",
-        "transition",
-        "register",
-        "add",
-        "remove",
-    )
+    changing = re.compile("create|delete|update|log|set|restore|rename|upload|transition|register|add|remove")
     assert len(posts) > 8
-    assert not [path for path in posts if path.rpartition("/")[2].startswith(changing)]
+    assert not [path for path in posts if changing.match(path.rpartition("/")[2])]
 
 
 def test_what_lies_below_a_folder(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 import tomllib
@@ -34,6 +33,7 @@ from folklore.harness.tracking.uri import (
 )
 from tests.harness.helpers import planned, result, rows
 from tests.harness.tracking.test_projection import verdict
+from tests.postgresql import free_port
 
 ROOT = Path(__file__).parents[3]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -85,9 +85,7 @@ def server(
     named.mkdir(parents=True)
     (named / "METADATA").write_text("Metadata-Version: 2.1\nName: page\nVersion: 1\n")
     (named / "entry_points.txt").write_text(f"[mlflow.app]\n{APP} = {NAMED}\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     monkeypatch.setattr("folklore.harness.tracking.server.entry_points", lambda **_: [EntryPoint(APP, NAMED, "mlflow.app")])
     command = command_of(Options(str(tmp_path)), "127.0.0.1", port, auth=False)
     environment = {**os.environ, **CLOSED, "PYTHONPATH": str(named.parent)}
