@@ -5,96 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from folklore.harness import metrics as m
 from folklore.harness.calibration import conditions as c
+from folklore.harness.calibration import worlds as w
 from folklore.harness.calibration.conditions import Condition
-from folklore.harness.calibration.worlds import (
-    Bowl,
-    Draw,
-    activations,
-    alarming_runs,
-    batch_sweep,
-    both,
-    bowls,
-    distant_curves,
-    edge_runs,
-    exploding_runs,
-    flat_runs,
-    forgetting_runs,
-    noisy_gradients,
-    noisy_runs,
-    octave_grid,
-    probe_curves,
-    range_test,
-    recurring_runs,
-    rising_range_test,
-    rough_curves,
-    single_points,
-    stopped_runs,
-    study,
-    turning_runs,
-)
-from folklore.harness.metrics import (
-    AlarmLead,
-    AlarmLimit,
-    AlarmPrecision,
-    AlarmRate,
-    BasinWidth,
-    BetweenLines,
-    CriticalBatch,
-    CureRate,
-    Curve,
-    CurveDistance,
-    CurveRatio,
-    DetectedShare,
-    DivergenceTime,
-    DoublingGain,
-    EdgeLoss,
-    EdgeSharpness,
-    FailureRate,
-    FinalLoss,
-    FinderPick,
-    FinderRegret,
-    FormGap,
-    Gap,
-    GrowthFactor,
-    HyperbolaError,
-    LengthRatio,
-    Log2,
-    LossAfter,
-    LossAt,
-    LossGap,
-    LRSensitivity,
-    MaxTrainable,
-    Mean,
-    MeanActivationSlope,
-    MeanDistance,
-    MeanGap,
-    MemoryRatio,
-    NoiseScale,
-    NormDiagnosis,
-    Optimum,
-    OverheadBatch,
-    Quotient,
-    RankCorrelation,
-    RelativeGap,
-    Scaled,
-    Share,
-    SharpnessAtLoss,
-    SharpnessCorrelation,
-    Slope,
-    SpeedUp,
-    SpikeRecurrence,
-    StepsToTarget,
-    StoppedLoss,
-    SuggestionRate,
-    TaskAccuracy,
-    TaskLoss,
-    TransferRegret,
-    TunedLoss,
-    TurningStep,
-    TurnRate,
-    UnderflowShare,
-)
+from folklore.harness.calibration.worlds import Bowl, Draw, octave_grid, study
 from folklore.harness.spec import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
 from folklore.harness.spec.study import Value
 
@@ -154,7 +69,7 @@ def _of_bowls(
         return study({arm: {} for arm in grids}, grids, seeds)
 
     claims = observable if isinstance(observable, tuple) else (observable,)
-    return Case(name, claims, bowls(arms), declared, conditions, effects, share)
+    return Case(name, claims, w.bowls(arms), declared, conditions, effects, share)
 
 
 def _of_points(
@@ -197,11 +112,6 @@ def _shift(effect: float) -> dict[str, Bowl]:
     return {"a": Bowl(optimum=-6.3 + effect / 2, cliff=-2.5 + effect / 2), "b": Bowl()}
 
 
-def _near_cliff(effect: float) -> dict[str, Bowl]:
-    """As `_shift`, with the cliff one and a half octaves above the optimum."""
-    return {"a": Bowl(optimum=-6.3 + effect / 2, cliff=-4.8 + effect / 2)}
-
-
 def _widths(effect: float) -> dict[str, Bowl]:
     """Five widths whose optimum moves as width^(-effect/4)."""
     return {f"w{2**index}": Bowl(optimum=-6.3 - effect * index / 4) for index in range(5)}
@@ -227,22 +137,17 @@ def _edges(effect: float) -> dict[str, Bowl]:
     return {"a": Bowl(cliff=-5.0 - 0.5 * effect), "b": Bowl(optimum=-6.3)}
 
 
-def _remedy(effect: float) -> dict[str, Bowl]:
-    """Arm b's cliff lies a quarter of an octave further up, an effect."""
-    return {"a": Bowl(cliff=-3.5), "b": Bowl(cliff=-3.5 + effect / 4)}
-
-
 PAIR: dict[str, dict[str, Value]] = {"a": {}, "b": {}}
 WIDTHS = {f"w{2**index}": 2**index for index in range(6)}
 BATCHES = {f"b{2**index}": 2**index for index in range(2, 10)}
-_OPTIMA = tuple((float(2**index), Optimum(arm=f"w{2**index}")) for index in range(5))
-_FLOORS = tuple((float(2**index), TunedLoss(arm=f"w{2**index}")) for index in range(5))
-_SIZES = tuple((2**index, Optimum(arm=f"w{2**index}")) for index in range(6))
-_FORMS = FormGap(points=_SIZES, left="power", right="surge")
+_OPTIMA = tuple((float(2**index), m.Optimum(arm=f"w{2**index}")) for index in range(5))
+_FLOORS = tuple((float(2**index), m.TunedLoss(arm=f"w{2**index}")) for index in range(5))
+_SIZES = tuple((2**index, m.Optimum(arm=f"w{2**index}")) for index in range(6))
+_FORMS = m.FormGap(points=_SIZES, left="power", right="surge")
 _SWEEP = tuple((batch, arm) for arm, batch in BATCHES.items())
 # How far inside a margin a region ends: what lies on the margin is not in it.
 _JUST = 1e-6
-_A, _B = TunedLoss(arm="a"), TunedLoss(arm="b")
+_A, _B = m.TunedLoss(arm="a"), m.TunedLoss(arm="b")
 
 
 def _sweep(
@@ -281,176 +186,166 @@ def _times(effect: float) -> dict[str, float]:
     return {arm: 0.005 * (16 * 1.5**effect + batch) for arm, batch in TIMED.items()}
 
 
-CASES: tuple[Case, ...] = (
-    _of_bowls("tuned_loss", _A, _floor, effects=(0.0, 5.0, 10.0)),
-    _of_bowls("optimum", Optimum(arm="a"), _shift),
-    _of_bowls("gap", Gap(left=_A, right=_B), _floor),
-    _of_bowls("relative_gap", RelativeGap(left=_A, right=_B), _floor),
-    _of_bowls("transfer_regret", TransferRegret(arm="a", tuned_for="b"), _shift, effects=(0.0, 3.0, 4.0)),
-    _of_bowls("max_trainable", MaxTrainable(arm="a"), _shift, INSIDE),
-    _of_bowls(
-        "lr_sensitivity", LRSensitivity(arm="a"), lambda e: {"a": Bowl(curvature=0.05 * 1.1**e)}, effects=(0.0, 1.0, 4.0)
-    ),
-    _of_bowls("quotient", Quotient(top=MaxTrainable(arm="a"), bottom=MaxTrainable(arm="b")), _shift, INSIDE),
-    _of_bowls("log2", Log2(of=Quotient(top=Optimum(arm="a"), bottom=Optimum(arm="b"))), _shift),
-    _of_bowls("scaled", Scaled(of=Optimum(arm="a"), by=32.0), _shift),
-    _of_bowls(
-        "share",
-        Share(part=Gap(left=_A, right=_B), whole=Gap(left=TunedLoss(arm="c"), right=_B), whole_at_least=0.05),
-        lambda e: {**_floor(2 + e), "c": Bowl(floor=2.2)},
-    ),
-    _of_bowls("slope", Slope(points=_OPTIMA), _widths, INSIDE, effects=(0.0, 1.0, 2.0)),
-    _of_bowls(
-        "growth_factor",
-        GrowthFactor(points=tuple((float(index), part) for index, (_, part) in enumerate(_OPTIMA))),
-        _widths,
-        INSIDE,
-        effects=(0.0, 1.0, 2.0),
-    ),
-    _of_bowls("rank_correlation", RankCorrelation(points=_FLOORS), _ordered, NUMBERS, effects=(0.0, 1.0, 2.0)),
-    replace(
-        _of_bowls(
-            "form_gap",
-            FormGap(points=_SIZES, left="power", right="surge"),
-            _curved,
-            NUMBERS,
-            effects=(0.0, 0.0, 2.0),
-            share=0.1,
-        ),
-        regions=lambda *values: (AtMost(value=-2.0), AtLeast(value=2.0)),
-        has_truth=False,
-    ),
-    # Two one-sided tests: gaps of 2%, just short of equivalence within it; of 6%, just short of a difference; and of none.
-    replace(
-        _of_bowls("equivalence", RelativeGap(left=_A, right=_B), _floor, NUMBERS, effects=(2.0, 6.0, 0.0)),
-        regions=lambda margin, difference, _: (
-            Within(low=-margin + _JUST, high=margin - _JUST),
-            Outside(low=-difference - _JUST, high=difference + _JUST),
-        ),
-    ),
-    _of_bowls("failure_rate", FailureRate(arm="a", tuned_for="b"), _edges, NUMBERS, effects=(0.0, 1.0, 4.0)),
-    _of_bowls("cure_rate", CureRate(arm="a", by_arm="b"), _remedy, NUMBERS),
-    _of_bowls(
-        "divergence_time", DivergenceTime(arm="a"), lambda e: {"a": Bowl(cliff=-5.0 + e / 2)}, NUMBERS, effects=(0.0, 1.0, 3.0)
-    ),
-    _of_points("final_loss", FinalLoss(arm="a"), single_points(_ratio), PAIR, conditions=ENDINGS),
-    _of_points("speed_up", SpeedUp(arm="a", reference="b"), single_points(lambda e: _ratio(-e)), PAIR),
-    _of_points("memory_ratio", MemoryRatio(arm="a", reference="b"), single_points(_ratio), PAIR),
-    _of_points(
-        "between_lines",
-        BetweenLines(lines=LINES, of="test_loss", spread_at_least=0.01),
-        single_points(_lines),
-        {arm: {} for line in LINES for arm in line},
-    ),
-    _of_points(
-        "overhead_batch",
-        OverheadBatch(points=tuple((batch, arm) for arm, batch in TIMED.items())),
-        single_points(_times),
-        {arm: {} for arm in TIMED},
-    ),
-    _of_points("curve_ratio", CurveRatio(arm="a", curve="gradient_norm", first=0.1, last=0.1), probe_curves(_ratio), PAIR, 3),
-    _of_points("curve_median", Curve(arm="a", of="probe_update_ratio", statistic="median"), probe_curves(_ratio), PAIR, 3),
-    _of_points("curve_mean", Curve(arm="a", of="probe_update_ratio"), probe_curves(_ratio), PAIR, 3),
-    _of_points(
-        "curve_quotient",
-        Curve(arm="a", of="probe_update_ratio", divided_by="probe_gradient_norm", first=0.8),
-        probe_curves(_ratio),
-        PAIR,
-        3,
-    ),
-    _of_points("curve_slope", Curve(arm="a", of="probe_gradient_norm", statistic="slope"), probe_curves(_ratio), PAIR, 3),
-    _of_points("curve_distance", CurveDistance(arm="b", reference="a"), distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
-    _of_points("underflow_share", UnderflowShare(arm="a", of="activation"), probe_curves(_ratio), PAIR, 3),
-    _of_points(
-        "noise_scale", NoiseScale(arm="a"), noisy_gradients(lambda e: 20.0 * 1.2**e), {"a": {}}, 3, effects=(0.0, 1.0, 3.0)
-    ),
-    _of_points(
-        "mean_activation_slope",
-        MeanActivationSlope(points=tuple((float(width), arm) for arm, width in WIDTHS.items())),
-        activations(lambda e: 0.1 + 0.05 * e, WIDTHS),
-        {arm: {} for arm in WIDTHS},
-    ),
-    _of_points(
-        "finder_pick",
-        FinderPick(arm="ramp", rule="divergence"),
-        range_test(lambda e: -5.0 + e / 4),
-        {"ramp": {}},
-    ),
-    _of_points(
-        "suggestion_rate",
-        SuggestionRate(arm="ramp", rule="divergence"),
-        range_test(lambda e: -5.0, lambda e: 0.9 - 0.25 * e),
-        {"ramp": {}},
-    ),
-    _sweep(
-        "steps_to_target",
-        StepsToTarget(arm="b64", anchor="b64", share=0.5),
-        batch_sweep(_critical, BATCHES),
-        1.0,
-        conditions=BOUNDED,
-    ),
-    _sweep("critical_batch_size", CriticalBatch(points=_SWEEP, anchor="b64", share=0.5), batch_sweep(_critical, BATCHES), 0.1),
-    _sweep(
-        "hyperbola_error",
-        HyperbolaError(points=_SWEEP, anchor="b64", share=0.5),
-        batch_sweep(lambda e: 32.0, BATCHES, bend=0.03),
-        0.05,
-        effects=(1.0, 2.0, 3.0),
-    ),
-    _sweep(
-        "doubling_gain",
-        DoublingGain(points=_SWEEP, anchor="b64", share=0.5, below=0.5),
-        batch_sweep(lambda e: 90.0, BATCHES, tilt=0.05),
-        0.5,
-        conditions=BOUNDED,
-    ),
-)
-
-
-def _finder_regret(name: str = "finder_regret", of: Literal["fall"] | None = None) -> Case:
+def _finder_regret(name: str, of: Literal["fall"] | None = None) -> Case:
     def declared(seeds: int, condition: Condition) -> Study:
-        grids = {"a": octave_grid(Bowl(), condition), "ramp": (0.1,)}
-        return study({"a": {}, "ramp": {}}, grids, seeds)
+        return study({"a": {}, "ramp": {}}, {"a": octave_grid(Bowl(), condition), "ramp": (0.1,)}, seeds)
 
-    draw = both(bowls(lambda e: {"a": Bowl()}), range_test(lambda e: -7.0 - e / 2))
-    return Case(
-        name,
-        (FinderRegret(arm="a", range_test="ramp", rule="divergence", of=of),),
-        draw,
-        declared,
-        BOUNDED,
-    )
+    draw = w.both(w.bowls(lambda e: {"a": Bowl()}), w.range_test(lambda e: -7.0 - e / 2))
+    return Case(name, (m.FinderRegret(arm="a", range_test="ramp", rule="divergence", of=of),), draw, declared, BOUNDED)
 
-
-# Measured as shares of the loss reduction, by a window, at a given LR or without a filter's lag.
 
 # The LR of arms that are trained at one point.
 _ONE_LR = 2.0**-7
 # Batch sizes and LRs that runs are compared over.
 SETTINGS = tuple(f"setting_{index}" for index in range(8))
 
-LATER_CASES: tuple[Case, ...] = (
-    _of_bowls("optimum_three_points", Optimum(arm="a"), _shift, steps=2),
-    _of_bowls("optimum_window", Optimum(arm="a", window_octaves=1.0), _shift, steps=2),
-    _of_bowls("optimum_window_cliff", Optimum(arm="a", window_octaves=1.0), _near_cliff, NUMBERS, steps=2),
-    _of_bowls("fall_share", LossGap(left=_A, right=_B), _floor),
-    _of_bowls("loss_at", LossAt(arm="a", tuned_for="b", times=3.0), _floor, INSIDE, effects=(0.0, 5.0, 10.0)),
+
+CASES: tuple[Case, ...] = (
+    _of_bowls("tuned_loss", _A, _floor, effects=(0.0, 5.0, 10.0)),
+    _of_bowls("optimum", m.Optimum(arm="a"), _shift),
+    _of_bowls("gap", m.Gap(left=_A, right=_B), _floor),
+    _of_bowls("relative_gap", m.RelativeGap(left=_A, right=_B), _floor),
+    _of_bowls("transfer_regret", m.TransferRegret(arm="a", tuned_for="b"), _shift, effects=(0.0, 3.0, 4.0)),
+    _of_bowls("max_trainable", m.MaxTrainable(arm="a"), _shift, INSIDE),
+    _of_bowls(
+        "lr_sensitivity", m.LRSensitivity(arm="a"), lambda e: {"a": Bowl(curvature=0.05 * 1.1**e)}, effects=(0.0, 1.0, 4.0)
+    ),
+    _of_bowls("quotient", m.Quotient(top=m.MaxTrainable(arm="a"), bottom=m.MaxTrainable(arm="b")), _shift, INSIDE),
+    _of_bowls("log2", m.Log2(of=m.Quotient(top=m.Optimum(arm="a"), bottom=m.Optimum(arm="b"))), _shift),
+    _of_bowls("scaled", m.Scaled(of=m.Optimum(arm="a"), by=32.0), _shift),
+    _of_bowls(
+        "share",
+        m.Share(part=m.Gap(left=_A, right=_B), whole=m.Gap(left=m.TunedLoss(arm="c"), right=_B), whole_at_least=0.05),
+        lambda e: {**_floor(2 + e), "c": Bowl(floor=2.2)},
+    ),
+    _of_bowls("slope", m.Slope(points=_OPTIMA), _widths, INSIDE, effects=(0.0, 1.0, 2.0)),
+    _of_bowls(
+        "growth_factor",
+        m.GrowthFactor(points=tuple((float(index), part) for index, (_, part) in enumerate(_OPTIMA))),
+        _widths,
+        INSIDE,
+        effects=(0.0, 1.0, 2.0),
+    ),
+    _of_bowls("rank_correlation", m.RankCorrelation(points=_FLOORS), _ordered, NUMBERS, effects=(0.0, 1.0, 2.0)),
+    replace(
+        _of_bowls("form_gap", _FORMS, _curved, NUMBERS, effects=(0.0, 0.0, 2.0), share=0.1),
+        regions=lambda *values: (AtMost(value=-2.0), AtLeast(value=2.0)),
+        has_truth=False,
+    ),
+    # Two one-sided tests: gaps of 2%, just short of equivalence within it; of 6%, just short of a difference; and of none.
+    replace(
+        _of_bowls("equivalence", m.RelativeGap(left=_A, right=_B), _floor, NUMBERS, effects=(2.0, 6.0, 0.0)),
+        regions=lambda margin, difference, _: (
+            Within(low=-margin + _JUST, high=margin - _JUST),
+            Outside(low=-difference - _JUST, high=difference + _JUST),
+        ),
+    ),
+    _of_bowls("failure_rate", m.FailureRate(arm="a", tuned_for="b"), _edges, NUMBERS, effects=(0.0, 1.0, 4.0)),
+    _of_bowls(
+        "cure_rate",
+        m.CureRate(arm="a", by_arm="b"),
+        lambda e: {"a": Bowl(cliff=-3.5), "b": Bowl(cliff=-3.5 + e / 4)},
+        NUMBERS,
+    ),
+    _of_bowls("divergence_time", m.DivergenceTime(arm="a"), lambda e: {"a": Bowl(cliff=-5.0 + e / 2)}, NUMBERS),
+    _of_points("final_loss", m.FinalLoss(arm="a"), w.single_points(_ratio), PAIR, conditions=ENDINGS),
+    _of_points("speed_up", m.SpeedUp(arm="a", reference="b"), w.single_points(lambda e: _ratio(-e)), PAIR),
+    _of_points("memory_ratio", m.MemoryRatio(arm="a", reference="b"), w.single_points(_ratio), PAIR),
+    _of_points(
+        "between_lines",
+        m.BetweenLines(lines=LINES, of="test_loss", spread_at_least=0.01),
+        w.single_points(_lines),
+        {arm: {} for line in LINES for arm in line},
+    ),
+    _of_points(
+        "overhead_batch",
+        m.OverheadBatch(points=tuple((batch, arm) for arm, batch in TIMED.items())),
+        w.single_points(_times),
+        {arm: {} for arm in TIMED},
+    ),
+    _of_points(
+        "curve_ratio", m.CurveRatio(arm="a", curve="gradient_norm", first=0.1, last=0.1), w.probe_curves(_ratio), PAIR, 3
+    ),
+    _of_points("curve_median", m.Curve(arm="a", of="probe_update_ratio", statistic="median"), w.probe_curves(_ratio), PAIR, 3),
+    _of_points("curve_mean", m.Curve(arm="a", of="probe_update_ratio"), w.probe_curves(_ratio), PAIR, 3),
+    _of_points(
+        "curve_quotient",
+        m.Curve(arm="a", of="probe_update_ratio", divided_by="probe_gradient_norm", first=0.8),
+        w.probe_curves(_ratio),
+        PAIR,
+        3,
+    ),
+    _of_points("curve_slope", m.Curve(arm="a", of="probe_gradient_norm", statistic="slope"), w.probe_curves(_ratio), PAIR, 3),
+    _of_points("curve_distance", m.CurveDistance(arm="b", reference="a"), w.distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
+    _of_points("underflow_share", m.UnderflowShare(arm="a", of="activation"), w.probe_curves(_ratio), PAIR, 3),
+    _of_points("noise_scale", m.NoiseScale(arm="a"), w.noisy_gradients(lambda e: 20.0 * 1.2**e), {"a": {}}, 3),
+    _of_points(
+        "mean_activation_slope",
+        m.MeanActivationSlope(points=tuple((float(width), arm) for arm, width in WIDTHS.items())),
+        w.activations(lambda e: 0.1 + 0.05 * e, WIDTHS),
+        {arm: {} for arm in WIDTHS},
+    ),
+    _of_points("finder_pick", m.FinderPick(arm="ramp", rule="divergence"), w.range_test(lambda e: -5.0 + e / 4), {"ramp": {}}),
+    _of_points(
+        "suggestion_rate",
+        m.SuggestionRate(arm="ramp", rule="divergence"),
+        w.range_test(lambda e: -5.0, lambda e: 0.9 - 0.25 * e),
+        {"ramp": {}},
+    ),
+    _sweep(
+        "steps_to_target",
+        m.StepsToTarget(arm="b64", anchor="b64", share=0.5),
+        w.batch_sweep(_critical, BATCHES),
+        1.0,
+        conditions=BOUNDED,
+    ),
+    _sweep(
+        "critical_batch_size", m.CriticalBatch(points=_SWEEP, anchor="b64", share=0.5), w.batch_sweep(_critical, BATCHES), 0.1
+    ),
+    _sweep(
+        "hyperbola_error",
+        m.HyperbolaError(points=_SWEEP, anchor="b64", share=0.5),
+        w.batch_sweep(lambda e: 32.0, BATCHES, bend=0.03),
+        0.05,
+        effects=(1.0, 2.0, 3.0),
+    ),
+    _sweep(
+        "doubling_gain",
+        m.DoublingGain(points=_SWEEP, anchor="b64", share=0.5, below=0.5),
+        w.batch_sweep(lambda e: 90.0, BATCHES, tilt=0.05),
+        0.5,
+        conditions=BOUNDED,
+    ),
+    _finder_regret("finder_regret"),
+    _finder_regret("finder_regret_of_fall", "fall"),
+    # Measured as shares of the loss reduction, by a window, at a given LR or without a filter's lag.
+    _of_bowls("optimum_three_points", m.Optimum(arm="a"), _shift, steps=2),
+    _of_bowls("optimum_window", m.Optimum(arm="a", window_octaves=1.0), _shift, steps=2),
+    _of_bowls(
+        "optimum_window_cliff",
+        m.Optimum(arm="a", window_octaves=1.0),
+        lambda e: {"a": Bowl(optimum=-6.3 + e / 2, cliff=-4.8 + e / 2)},  # one and a half octaves above the optimum
+        NUMBERS,
+        steps=2,
+    ),
+    _of_bowls("fall_share", m.LossGap(left=_A, right=_B), _floor),
+    _of_bowls("loss_at", m.LossAt(arm="a", tuned_for="b", times=3.0), _floor, INSIDE, effects=(0.0, 5.0, 10.0)),
     _of_bowls(
         "fall_share_at",
-        LossGap(left=LossAt(arm="a", tuned_for="b", times=3.0), right=LossAt(arm="b", tuned_for="b", times=3.0)),
+        m.LossGap(left=m.LossAt(arm="a", tuned_for="b", times=3.0), right=m.LossAt(arm="b", tuned_for="b", times=3.0)),
         _floor,
         (*NUMBERS, c.FLAT),
         effects=(0.0, 2.0, 5.0),
     ),
     _of_bowls(
         "length_ratio",
-        LengthRatio(anchor="a", points=tuple((length, arm) for arm, length in LENGTHS.items())),
+        m.LengthRatio(anchor="a", points=tuple((length, arm) for arm, length in LENGTHS.items())),
         _lengths,
         NUMBERS,
     ),
     _of_bowls(
         "mean",
-        Mean(parts=(LossAt(arm="a", tuned_for="b", times=0.5), LossAt(arm="a", tuned_for="b", times=2.0))),
+        m.Mean(parts=(m.LossAt(arm="a", tuned_for="b", times=0.5), m.LossAt(arm="a", tuned_for="b", times=2.0))),
         _floor,
         INSIDE,
         effects=(0.0, 5.0, 10.0),
@@ -458,113 +353,116 @@ LATER_CASES: tuple[Case, ...] = (
     _of_bowls(
         "mean_distance",
         # Two octaves beside the optimum, where what is measured is no noise.
-        MeanDistance(
-            parts=(LossAt(arm="a", tuned_for="b", times=0.25), LossAt(arm="a", tuned_for="b", times=4.0)),
-            origin=LossAt(arm="b", tuned_for="b"),
+        m.MeanDistance(
+            parts=(m.LossAt(arm="a", tuned_for="b", times=0.25), m.LossAt(arm="a", tuned_for="b", times=4.0)),
+            origin=m.LossAt(arm="b", tuned_for="b"),
         ),
         lambda e: {"a": Bowl(curvature=0.05 * 1.3**e), "b": Bowl()},
         INSIDE,
     ),
     _of_bowls(
         "basin_width",
-        BasinWidth(arm="a", within=0.05, of="fall"),
+        m.BasinWidth(arm="a", within=0.05, of="fall"),
         lambda e: {"a": Bowl(curvature=0.05 * 1.3**-e)},
         ENDINGS,
     ),
     # Rarer rises leave few seeds without any, which no interval of theirs can tell from none ever.
     _of_points(
         "edge_sharpness",
-        EdgeSharpness(arm="a", limit=2.0),
-        edge_runs(lambda e: 1.05 * 1.02**e, lambda e: 0.2, 2.0**-7, 2.0),
+        m.EdgeSharpness(arm="a", limit=2.0),
+        w.edge_runs(lambda e: 1.05 * 1.02**e, lambda e: 0.2, 2.0**-7, 2.0),
         {"a": {}},
     ),
     _of_points(
         "edge_loss",
-        EdgeLoss(arm="a", limit=2.0, of="rising_steps"),
-        edge_runs(lambda e: 1.2, lambda e: 0.1 * 1.2**e, 2.0**-7, 2.0),
+        m.EdgeLoss(arm="a", limit=2.0, of="rising_steps"),
+        w.edge_runs(lambda e: 1.2, lambda e: 0.1 * 1.2**e, 2.0**-7, 2.0),
         {"a": {}},
     ),
     _of_points(
-        "rising_share", Curve(arm="a", of="train_loss", statistic="rises"), rough_curves(lambda e: 0.06 * 1.3**e), {"a": {}}, 3
+        "rising_share",
+        m.Curve(arm="a", of="train_loss", statistic="rises"),
+        w.rough_curves(lambda e: 0.06 * 1.3**e),
+        {"a": {}},
+        3,
     ),
     _of_points(
         "norm_diagnosis",
-        NormDiagnosis(
+        m.NormDiagnosis(
             healthy="healthy",
             healthy_value=_ONE_LR,
             vanishing=(("vanishing", _ONE_LR),),
             too_small=(("small", _ONE_LR),),
             too_large=(("large", _ONE_LR),),
         ),
-        flat_runs(lambda e: e),
+        w.flat_runs(lambda e: e),
         {arm: {} for arm in ("healthy", "vanishing", "small", "large")},
         effects=(0.0, 0.5, 1.5),
     ),
-    _of_bowls("loss_after", LossAfter(arm="a", share=0.5), _floor, effects=(0.0, 5.0, 10.0)),
-    _of_bowls("mean_gap", MeanGap(arm="a", tuned_for="b"), _floor),
-    _of_bowls("mean_gap_absolute", MeanGap(arm="a", tuned_for="b", absolute=True), _floor),
-    _of_bowls("transfer_regret_of_fall", TransferRegret(arm="a", tuned_for="b", of="fall"), _shift, effects=(0.0, 3.0, 4.0)),
-    _of_bowls("max_trainable_of_fall", MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
+    _of_bowls("loss_after", m.LossAfter(arm="a", share=0.5), _floor, effects=(0.0, 5.0, 10.0)),
+    _of_bowls("mean_gap", m.MeanGap(arm="a", tuned_for="b"), _floor),
+    _of_bowls("mean_gap_absolute", m.MeanGap(arm="a", tuned_for="b", absolute=True), _floor),
+    _of_bowls("transfer_regret_of_fall", m.TransferRegret(arm="a", tuned_for="b", of="fall"), _shift, effects=(0.0, 3.0, 4.0)),
+    _of_bowls("max_trainable_of_fall", m.MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
     _of_points(
         "sharpness_at_loss",
-        SharpnessAtLoss(arm="a", level=1.0),
-        stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
+        m.SharpnessAtLoss(arm="a", level=1.0),
+        w.stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
         {"a": {}},
         share=0.3,
     ),
-    _of_points("stopped_loss", StoppedLoss(arm="a", at="end"), turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
-    _of_points("task_accuracy", TaskAccuracy(arm="a"), forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
-    _of_points("task_loss", TaskLoss(arm="a"), forgetting_runs(lambda e: 0.4 - 0.05 * e), {"a": TWO_TASKS}),
+    _of_points("stopped_loss", m.StoppedLoss(arm="a", at="end"), w.turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
+    _of_points("task_accuracy", m.TaskAccuracy(arm="a"), w.forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
+    _of_points("task_loss", m.TaskLoss(arm="a"), w.forgetting_runs(lambda e: 0.4 - 0.05 * e), {"a": TWO_TASKS}),
     _of_points(
         "alarm_rate",
-        AlarmRate(arm="a", rule="loss_ratio", where="at_fault"),
-        alarming_runs(lambda e: 0.2 + 0.2 * e),
+        m.AlarmRate(arm="a", rule="loss_ratio", where="at_fault"),
+        w.alarming_runs(lambda e: 0.2 + 0.2 * e),
         {"a": {"fault": "labels"}},
     ),
     *(
         _of_points(name, metric, draw, {"a": {**LONG, "fault": "labels"}, "b": LONG}, share=0.3)
         for name, metric, draw in (
-            ("detected_share", DetectedShare(**OF_JUMPS), alarming_runs(lambda e: 0.2 + 0.2 * e)),
-            ("alarm_precision", AlarmPrecision(**OF_JUMPS), alarming_runs(lambda e: 0.2 + 0.2 * e)),
-            ("alarm_lead", AlarmLead(arm="a", sound="b", rule="robust_norm"), exploding_runs(lambda e: 10.0 + 4.0 * e)),
+            ("detected_share", m.DetectedShare(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
+            ("alarm_precision", m.AlarmPrecision(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
+            ("alarm_lead", m.AlarmLead(arm="a", sound="b", rule="robust_norm"), w.exploding_runs(lambda e: 10.0 + 4.0 * e)),
         )
     ),
     _of_points(
         "spike_recurrence",
-        SpikeRecurrence(arm="b", of="a"),
-        recurring_runs(lambda e: 0.2 + 0.2 * e),
+        m.SpikeRecurrence(arm="b", of="a"),
+        w.recurring_runs(lambda e: 0.2 + 0.2 * e),
         {"a": LONG, "b": {"steps": 150, "warmup_fraction": 0.0, "starts_from": "a", "start_fraction": 0.5}},
         share=0.3,
     ),
     _of_points(
         "alarm_limit",
-        AlarmLimit(sound="b", rule="loss_ratio"),
-        noisy_runs(lambda e: 0.02 + 0.005 * e),
+        m.AlarmLimit(sound="b", rule="loss_ratio"),
+        w.noisy_runs(lambda e: 0.02 + 0.005 * e),
         {"b": LONG},
         share=0.3,
     ),
-    _of_points("turning_step", TurningStep(arm="a"), turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
+    _of_points("turning_step", m.TurningStep(arm="a"), w.turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
     _of_points(
         "turn_rate",
-        TurnRate(arm="a"),
-        turning_runs(lambda e: 0.3, lambda e: 0.2 + 0.2 * e),
+        m.TurnRate(arm="a"),
+        w.turning_runs(lambda e: 0.3, lambda e: 0.2 + 0.2 * e),
         {"a": {}},
     ),
     _of_points(
         "sharpness_correlation",
-        SharpnessCorrelation(arms=SETTINGS, level=1.0),
-        stopped_runs(lambda e: {arm: 2.0**index for index, arm in enumerate(SETTINGS)}, lambda e: 0.05 * e),
+        m.SharpnessCorrelation(arms=SETTINGS, level=1.0),
+        w.stopped_runs(lambda e: {arm: 2.0**index for index, arm in enumerate(SETTINGS)}, lambda e: 0.05 * e),
         {arm: {} for arm in SETTINGS},
         share=0.3,
     ),
     _of_points(
         "finder_pick_delagged",
-        FinderPick(arm="ramp", rule="passes_initial", smoothing=0.9, delag=True),
-        rising_range_test(lambda e: -5.0 + e / 4),
+        m.FinderPick(arm="ramp", rule="passes_initial", smoothing=0.9, delag=True),
+        w.rising_range_test(lambda e: -5.0 + e / 4),
         {"ramp": {}},
     ),
 )
 
 
-CASES = (*CASES, _finder_regret(), _finder_regret("finder_regret_of_fall", "fall"), *LATER_CASES)
 BY_NAME = {case.name: case for case in CASES}

@@ -17,6 +17,8 @@ from folklore.harness.spec import Arm, Measurement, Scale, Study, Training, Work
 from folklore.harness.spec.study import Value
 
 Draw = Callable[[Study, float, Condition, np.random.Generator], Columns]
+# Columns while arms are added to them.
+Filled = dict[str, dict[str, Column]]
 STEPS = 100
 # Noise of losses in nats: of a seed in all arms, of a seed in one arm, of one run, of one evaluation.
 SHARED, OWN, RUN, EVALUATION = 0.05, 0.02, 0.01, 0.003
@@ -68,7 +70,7 @@ def bowls(shapes: Callable[[float], Mapping[str, Bowl]]) -> Draw:
         seeds = planned.seeds_at(SCALE)
         shared, moved = SHARED * condition.noise(generator, seeds), SEED_OCTAVES * condition.noise(generator, seeds)
         initial = INITIAL_LOSS + 0.02 * generator.standard_normal(seeds)
-        columns: dict[str, dict[str, Column]] = {
+        columns: Filled = {
             name: {}
             for name in ("validation_loss", "test_loss", "initial_loss", "outcome", "divergence_step", "curve_evaluation_loss")
         }
@@ -138,7 +140,7 @@ def probe_curves(levels: Callable[[float], Mapping[str, float]]) -> Draw:
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         step = np.linspace(STEPS / PROBES, STEPS, PROBES)
         paired = np.exp(0.1 * condition.noise(generator, 3, seeds, PROBES))  # what two arms of a seed share
         for index, (arm, level) in enumerate(levels(effect).items()):
@@ -147,15 +149,13 @@ def probe_curves(levels: Callable[[float], Mapping[str, float]]) -> Draw:
             fall = tall[..., None] ** np.linspace(1.0, 0.0, PROBES)
             jitter = np.exp(0.05 * condition.noise(generator, 3, seeds, PROBES))
             losses = np.array([3.0, 2.0, 3.0])[:, None] + 0.05 * condition.noise(generator, 3, seeds)
-            for name in ("validation_loss", "test_loss"):
-                _put(columns, name, arm, losses)
-            _put(columns, "initial_loss", arm, np.full((3, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((3, seeds), "finished"))
-            _put(columns, "curve_probe_step", arm, _lists(np.broadcast_to(step, fall.shape)))
-            _put(columns, "curve_probe_gradient_norm", arm, _lists(fall * jitter))
-            _put(columns, "curve_probe_update_ratio", arm, _lists(tall[..., None] * paired * jitter))
-            share = np.clip(0.05 * tall, 0, 1)[..., None, None] * np.ones((PROBES, 1))
-            _put(columns, "curve_probe_layer_underflow_activation", arm, _lists(share))
+            curves = {
+                "probe_step": np.broadcast_to(step, fall.shape),
+                "probe_gradient_norm": fall * jitter,
+                "probe_update_ratio": tall[..., None] * paired * jitter,
+                "probe_layer_underflow_activation": np.clip(0.05 * tall, 0, 1)[..., None, None] * np.ones((PROBES, 1)),
+            }
+            _put_runs(columns, arm, losses, curves)
         return columns
 
     return draw
@@ -191,21 +191,11 @@ def edge_runs(level: Callable[[float], float], rises: Callable[[float], float], 
         rising = generator.binomial(20, np.broadcast_to(rising, (1, seeds, points))) / 20
         losses = INITIAL_LOSS * (0.5 - 0.3 * share + 0.01 * generator.standard_normal((1, seeds, points)))
         step = np.broadcast_to(share * STEPS, (1, seeds, points))
-        final = losses[..., -1]
-        curves = {
-            "curve_step": step,
-            "curve_probe_step": step,
-            "curve_probe_sharpness": sharpness * jitter,
-            "curve_train_loss": losses,
-            "curve_train_loss_rises": rising,
-        }
-        return {
-            "validation_loss": {"a": final},
-            "test_loss": {"a": final},
-            "initial_loss": {"a": np.full((1, seeds), INITIAL_LOSS)},
-            "outcome": {"a": np.full((1, seeds), "finished")},
-            **{name: {"a": _lists(each)} for name, each in curves.items()},
-        }
+        curves = {"step": step, "train_loss": losses, "train_loss_rises": rising}
+        probes = {"probe_step": step, "probe_sharpness": sharpness * jitter}
+        columns: Filled = {}
+        _put_runs(columns, "a", losses[..., -1], {**curves, **probes})
+        return columns
 
     return draw
 
@@ -222,16 +212,12 @@ def flat_runs(distance: Callable[[float], float]) -> Draw:
             "small": math.log(0.01) + inside,
             "large": math.log(3) + inside,
         }
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         for index, (arm, level) in enumerate(levels.items()):
             moved = 0.0 if arm == "healthy" else condition.own(index) * condition.noise(generator, 1, seeds)
             norms = np.exp(np.broadcast_to(level + moved, (1, seeds)))[..., None] * np.ones(PROBES)
-            for name in ("validation_loss", "test_loss"):
-                _put(columns, name, arm, np.full((1, seeds), 1.0 if arm == "healthy" else INITIAL_LOSS - 0.1))
-            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
-            _put(columns, "curve_probe_gradient_norm", arm, _lists(norms))
-            _put(columns, "curve_probe_gradient_variance", arm, _lists(0.0 * norms))
+            final = np.full((1, seeds), 1.0 if arm == "healthy" else INITIAL_LOSS - 0.1)
+            _put_runs(columns, arm, final, {"probe_gradient_norm": norms, "probe_gradient_variance": 0.0 * norms})
         return columns
 
     return draw
@@ -298,7 +284,7 @@ def stopped_runs(sharpness: Callable[[float], Mapping[str, float]], pull: Callab
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         shared = 0.2 * condition.noise(generator, 1, seeds, 1)
         step = np.linspace(STEPS / PROBES, STEPS, PROBES)
         size = (1, seeds, PROBES)
@@ -308,18 +294,14 @@ def stopped_runs(sharpness: Callable[[float], Mapping[str, float]], pull: Callab
             left = np.maximum(0.0, 2.0 * (1 - pace * step / STEPS))
             log = math.log(level) + own * 0.2 * condition.noise(generator, 1, seeds, 1)
             held_out = 2.0 + shared + pull(effect) * log + own * 0.3 * condition.noise(generator, 1, seeds, 1)
-            for name, values in {
-                "curve_evaluation_step": np.broadcast_to(step, size),
-                "curve_evaluation_training_loss": left,
-                "curve_evaluation_loss": np.broadcast_to(held_out, size),
-                "curve_probe_step": np.broadcast_to(step, size),
-                "curve_probe_sharpness": np.exp(shared + log + (1 - left)),
-            }.items():
-                _put(columns, name, arm, _lists(values))
-            for name in ("validation_loss", "test_loss"):
-                _put(columns, name, arm, held_out[..., 0])
-            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+            curves = {
+                "evaluation_step": np.broadcast_to(step, size),
+                "evaluation_training_loss": left,
+                "evaluation_loss": np.broadcast_to(held_out, size),
+                "probe_step": np.broadcast_to(step, size),
+                "probe_sharpness": np.exp(shared + log + (1 - left)),
+            }
+            _put_runs(columns, arm, held_out[..., 0], curves)
         return columns
 
     return draw
@@ -331,7 +313,7 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         # Evaluations so close that where a run turns is told as finely as it varies.
         step, size = np.arange(1.0, STEPS + 1), (1, seeds, STEPS)
         for index, arm in enumerate(planned.arms_at(SCALE)):
@@ -340,19 +322,16 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
             octaves = np.log2(step / STEPS / turn(effect)) - own * noise
             turns = generator.random((1, seeds, 1)) < turning(effect)
             held_out = 1.0 + 0.2 * np.where(octaves > 0, octaves * turns, -octaves)
-            beside = 0.1 * own * condition.noise(generator, 1, seeds, 1)
-            for name, values in {
-                "curve_evaluation_step": np.broadcast_to(step, size),
-                "curve_evaluation_training_loss": np.broadcast_to(2.0 * (1 - step / STEPS), size),
-                "curve_evaluation_loss": held_out,
-                "curve_evaluation_test_loss": held_out + beside,
-                "curve_evaluation_test_accuracy": 1 - held_out / 10,
-            }.items():
-                _put(columns, name, arm, _lists(values))
-            for name, values in {"validation_loss": held_out, "test_loss": held_out + beside}.items():
-                _put(columns, name, arm, values[..., -1])
-            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+            beside = held_out + 0.1 * own * condition.noise(generator, 1, seeds, 1)
+            curves = {
+                "evaluation_step": np.broadcast_to(step, size),
+                "evaluation_training_loss": np.broadcast_to(2.0 * (1 - step / STEPS), size),
+                "evaluation_loss": held_out,
+                "evaluation_test_loss": beside,
+                "evaluation_test_accuracy": 1 - held_out / 10,
+            }
+            _put_runs(columns, arm, held_out[..., -1], curves)
+            columns["test_loss"][arm] = beside[..., -1]
         return columns
 
     return draw
@@ -364,25 +343,21 @@ def forgetting_runs(left: Callable[[float], float]) -> Draw:
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         step, size = np.linspace(STEPS / PROBES, STEPS, PROBES), (1, seeds, PROBES)
         past = np.maximum(0.0, 2 * step / STEPS - 1)
         for index, arm in enumerate(planned.arms_at(SCALE)):
             noise = (0.05 * condition.own(index) * condition.noise(generator, 1, seeds, 1)).clip(-0.25, 0.25)
             old = 0.95 - (0.95 - left(effect)) * past + noise * past
-            for name, values in {
-                "curve_evaluation_step": np.broadcast_to(step, size),
-                "curve_evaluation_old_accuracy": old,
-                "curve_evaluation_new_accuracy": np.broadcast_to(0.95 * past, size),
-                "curve_evaluation_old_loss": 2.0 - old,
-                "curve_evaluation_new_loss": np.broadcast_to(2.0 - 0.95 * past, size),
-            }.items():
-                _put(columns, name, arm, _lists(values))
-            _put(columns, "validation_accuracy", arm, old[..., -1])
-            for name in ("validation_loss", "test_loss"):
-                _put(columns, name, arm, 2.0 - old[..., -1])
-            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+            curves = {
+                "evaluation_step": np.broadcast_to(step, size),
+                "evaluation_old_accuracy": old,
+                "evaluation_new_accuracy": np.broadcast_to(0.95 * past, size),
+                "evaluation_old_loss": 2.0 - old,
+                "evaluation_new_loss": np.broadcast_to(2.0 - 0.95 * past, size),
+            }
+            _put_runs(columns, arm, 2.0 - old[..., -1], curves)
+            columns.setdefault("validation_accuracy", {})[arm] = old[..., -1]
         return columns
 
     return draw
@@ -456,16 +431,11 @@ def _steps_of_runs(curves: Callable[[Training, float, Condition, np.random.Gener
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         for arm in planned.arms_at(SCALE):
             training = planned.configuration(SCALE, arm, {"peak_lr": 2.0**-7}).training
             losses, norms = curves(training, effect, condition, generator, seeds)
-            _put(columns, "curve_train_loss", arm, _lists(losses))
-            _put(columns, "curve_train_gradient_norm", arm, _lists(norms))
-            for name in ("validation_loss", "test_loss"):
-                _put(columns, name, arm, losses[..., -1])
-            _put(columns, "initial_loss", arm, np.full((1, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((1, seeds), "finished"))
+            _put_runs(columns, arm, losses[..., -1], {"train_loss": losses, "train_gradient_norm": norms})
         return columns
 
     return draw
@@ -482,10 +452,11 @@ def batch_sweep(critical: Callable[[float], float], batches: Mapping[str, int], 
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
-        columns: dict[str, dict[str, Column]] = {}
+        columns: Filled = {}
         shared = 0.1 * condition.noise(generator, seeds)
         octaves = np.log2(np.array([float(batch) for batch in batches.values()]))
-        curved = dict(zip(batches, effect * _bent(octaves - octaves.mean(), bend, tilt), strict=True))
+        octaves -= octaves.mean()
+        curved = dict(zip(batches, effect * (bend * octaves**2 - tilt * math.log(2.0) * octaves), strict=True))
         for index, (arm, batch) in enumerate(batches.items()):
             own = condition.own(index) * 0.05 * condition.noise(generator, 3, seeds)
             penalty = np.log([1.5, 1.0, 1.5])[:, None] + 0.02 * condition.noise(generator, 3, seeds)
@@ -495,19 +466,11 @@ def batch_sweep(critical: Callable[[float], float], batches: Mapping[str, int], 
             constant = np.where(slow, constant * 20.0, constant)
             steps = np.linspace(ideal / 10, 4 * ideal, EVALUATIONS)
             losses = 1.0 + (INITIAL_LOSS - 1.0) * np.exp(-steps / constant[..., None])
-            _put(columns, "curve_evaluation_loss", arm, _lists(losses))
-            _put(columns, "curve_evaluation_step", arm, _lists(np.broadcast_to(steps, losses.shape)))
-            _put(columns, "initial_loss", arm, np.full((3, seeds), INITIAL_LOSS))
-            _put(columns, "outcome", arm, np.full((3, seeds), "finished"))
-            for name in ("validation_loss", "test_loss"):
-                _put(columns, name, arm, losses[..., -1])
+            curves = {"evaluation_loss": losses, "evaluation_step": np.broadcast_to(steps, losses.shape)}
+            _put_runs(columns, arm, losses[..., -1], curves)
         return columns
 
     return draw
-
-
-def _bent(octaves: Numbers, bend: float, tilt: float) -> Numbers:
-    return np.asarray(bend * octaves**2 - tilt * math.log(2.0) * octaves)
 
 
 # Steps of a range test, and the octaves it climbs.
@@ -552,7 +515,7 @@ def both(*draws: Draw) -> Draw:
     """The arms of several worlds in one table."""
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
-        merged: dict[str, dict[str, Column]] = {}
+        merged: Filled = {}
         for each in draws:
             for name, arms in each(planned, effect, condition, generator).items():
                 merged.setdefault(name, {}).update(arms)
@@ -566,8 +529,16 @@ def _positive(noise: Numbers) -> Numbers:
     return np.asarray(np.maximum(0.05, 1.0 + noise))
 
 
-def _put(columns: dict[str, dict[str, Column]], name: str, arm: str, values: Column) -> None:
-    columns.setdefault(name, {})[arm] = values
+def _put_runs(columns: Filled, arm: str, final: Numbers, curves: Mapping[str, Numbers]) -> None:
+    """Adds an arm's runs, none of which diverges: their validation and test loss [G, S], and curves [G, S, ...]."""
+    ended = {
+        "validation_loss": final,
+        "test_loss": final,
+        "initial_loss": np.full(final.shape, INITIAL_LOSS),
+        "outcome": np.full(final.shape, "finished"),
+    }
+    for name, values in {**ended, **{f"curve_{name}": _lists(each) for name, each in curves.items()}}.items():
+        columns.setdefault(name, {})[arm] = values
 
 
 def _lists(values: Column) -> Column:
