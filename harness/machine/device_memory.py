@@ -1,5 +1,7 @@
-"""Device memory: given back between packs, and told from all else that can go wrong where it does not hold something."""
+"""Memory of devices and of the host: kept while a pack trains, given back between packs, and its end told from all else that
+can go wrong."""
 
+import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +12,9 @@ from folklore.harness.errors import TooLargeError, one_line
 
 # How torch's allocator of host memory says it, in a plain RuntimeError.
 HOST = ("can't allocate memory", "not enough memory")
+# Of mallopt(3): from how many free bytes on memory goes back to the system, and how large a block is asked of the system apart.
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+MOST_BYTES = 2**31 - 1
 
 
 @contextmanager
@@ -30,12 +35,25 @@ def is_memory_end(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error) for words in HOST)
 
 
+def keep_host_memory() -> None:
+    """Let tensors of this process reuse the memory of those before them, until `free_device_memory`.
+
+    glibc gives large blocks back to the system at once, which hands each out again page by page, cleared: a sixth of a small
+    pack's step and half of its evaluations. Other C libraries are left as they are.
+    """
+    if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
+        mallopt(TRIM_THRESHOLD, MOST_BYTES)
+        mallopt(MMAP_THRESHOLD, MOST_BYTES)
+
+
 def free_device_memory(device: str) -> None:
-    """Give back what torch keeps of packs that are gone, and count peaks again; nothing to do on a CPU.
+    """Give back what is kept of packs that are gone, and count a GPU's peaks again.
 
     Errors of memory that was used up hold what they interrupted in cycles, which only the collector takes apart.
     """
     if device != "cuda":
+        if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+            trim(0)
         return
     gc.collect()
     clear_workspaces = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)

@@ -8,7 +8,7 @@ import torch
 
 from folklore.harness.errors import TooLargeError
 from folklore.harness.machine.description import Device
-from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
+from folklore.harness.machine.device_memory import free_device_memory, keep_host_memory, too_large_where_memory_ends
 from folklore.harness.planning import cost
 from folklore.harness.planning.lanes import Packing, Shape, measured_file
 from folklore.harness.running.jobs import Progress
@@ -57,6 +57,7 @@ class LanesWork:
         self.dataset = self.workload.data(job.shape.dataset)
         if job.device.kind == "cpu":
             torch.set_num_threads(1)
+            keep_host_memory()
         self.search = LanesSearch(job.start, job.most)
         device = torch.device(job.device.kind)
         self.program = default_program(device) if job.program is None else program_named(job.program, device)

@@ -9,7 +9,7 @@ import torch
 
 from folklore.harness.errors import UnwritableError, one_line
 from folklore.harness.machine.description import environment
-from folklore.harness.machine.device_memory import free_device_memory, too_large_where_memory_ends
+from folklore.harness.machine.device_memory import free_device_memory, keep_host_memory, too_large_where_memory_ends
 from folklore.harness.options import CHECKPOINT_SECONDS
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import PlannedPack
@@ -109,6 +109,7 @@ class TrainingWork:
         if job.device == "cpu":
             # Packs run side by side, one process a core; more threads only fight each other.
             torch.set_num_threads(1)
+            keep_host_memory()
         lanes = [
             Lane(trial.configuration, trial.seed, self.starts[trial.start] if trial.start else None)
             for trial in job.pack.trials
