@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# A tensor larger than any that glibc keeps by itself, made and dropped: pages that it was handed anew, and what is held after all.
+# A tensor larger than any that glibc keeps by itself, made and dropped: pages that it was handed anew, and bytes given back.
 PROGRAM = """
 import resource, torch
 from pathlib import Path
