@@ -18,7 +18,7 @@ from folklore.harness.metrics import (
 )
 from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import above, below, exceeds, inside, judgement, lr_grid, predicted
+from folklore.studies.shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted
 
 # One bar for all short AdamW runs: above the best of them by a share of the loss reduction.
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
@@ -37,11 +37,6 @@ SGD_RUN = {"steps": 600, "batch_size": 16}
 # Exponents of peak LRs: quarter octaves around the LR at which SGD with 20% warmup begins to diverge.
 PAST_ONE = (0, 0.25, 0.5)
 AT_THE_END = inside(0.5, 2.0, unit="x")
-
-
-def peak_lrs(*exponents: float) -> dict[str, tuple[float, ...]]:
-    """Factors of an arm: peak LRs as powers of two."""
-    return {"peak_lr": tuple(2.0**exponent for exponent in exponents)}
 
 
 def alike(arms: tuple[str, ...], overrides: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -91,8 +86,7 @@ def recovered(arm: str, within: float = 0.05) -> Share:
 
 def long_gap(length: str, over: str) -> LossGap:
     """How much higher long runs end with one length of warmup than with another, as a share of the loss reduction."""
-    left, right = TunedLoss(arm=f"long_{length}"), TunedLoss(arm=f"long_{over}")
-    return LossGap(left=left, right=right, best_of=("long_none", "long_5%", "long_20%"))
+    return loss_gap(f"long_{length}", f"long_{over}", best_of=LONG)
 
 
 def improves(length: str) -> Criterion:
@@ -101,12 +95,12 @@ def improves(length: str) -> Criterion:
     return exceeds(f"tuned loss, none over {length} warmup", long_gap("none", length), says, by=0.01)
 
 
-def early_over_late(clause: str, curve: Literal["gradient_norm", "gradient_variance"], name: str, says: str) -> Criterion:
+def early_over_late(clause: str, curve: Literal["gradient_norm", "gradient_variance"], name: str, spoken: str) -> Criterion:
     return Criterion(
         name=f"{name}, first 1% of the steps over last 10%",
         clause=clause,
         observe=CurveRatio(arm="long_none", curve=curve),
-        says=says,
+        says=f"In the first 1% of the steps, the {spoken} is {{larger}} than in the last 10%",
         **above(1.0, null=1.0, unit="x"),
         alternatives={"the first 10% of the steps": CurveRatio(arm="long_none", curve=curve, first=0.1)},
     )
@@ -278,18 +272,8 @@ MECHANISM = judgement(
 
 EARLY_GRADIENTS = judgement(
     "warmup.early_gradients",
-    early_over_late(
-        "a",
-        "gradient_norm",
-        "gradient norm",
-        "In the first 1% of the steps, the gradient norm is {larger} than in the last 10%",
-    ),
-    early_over_late(
-        "b",
-        "gradient_variance",
-        "variance of the gradient",
-        "In the first 1% of the steps, the gradient variance is {larger} than in the last 10%",
-    ),
+    early_over_late("a", "gradient_norm", "gradient norm", "gradient norm"),
+    early_over_late("b", "gradient_variance", "variance of the gradient", "gradient variance"),
     right={"supported": "large, noisy", "refuted": "small"},
     reported={
         "noise scale, first 10% of the steps": (NoiseScale(arm="long_none", last=0.1), "examples"),
@@ -302,19 +286,15 @@ EARLY_GRADIENTS = judgement(
 
 LATE_NAN = judgement(
     "warmup.late_nan",
-    Criterion(
-        name="step of divergence over end of warmup, 20% warmup",
-        clause="a",
-        observe=DivergenceTime(arm=SGD_EDGE),
-        says="With 20% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
-        **AT_THE_END,
-    ),
-    Criterion(
-        name="step of divergence over end of warmup, 60% warmup",
-        clause="a",
-        observe=DivergenceTime(arm=SGD_60),
-        says="With 60% warmup, SGD runs that diverge do so at {estimate} the last step of warmup",
-        **AT_THE_END,
+    *(
+        Criterion(
+            name=f"step of divergence over end of warmup, {length} warmup",
+            clause="a",
+            observe=DivergenceTime(arm=arm),
+            says=f"With {length} warmup, SGD runs that diverge do so at {{estimate}} the last step of warmup",
+            **AT_THE_END,
+        )
+        for length, arm in {"20%": SGD_EDGE, "60%": SGD_60}.items()
     ),
     Criterion(
         name="share of diverged runs cured by a warmup three times as long",

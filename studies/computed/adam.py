@@ -163,17 +163,15 @@ def _kick(steps: Numbers, moments: Numbers) -> float:
 def beside_rmsprop() -> Worked:
     """How far Adam and RMSProp are apart after 200 steps on the same gradients of a noisy bowl, over how far they moved.
     distance: of Adam without momentum and bias correction; the table has Adam with each of these two put back, too."""
-    other = _path_on_a_bowl(optimizer="rmsprop")
+    other = end_on_the_bowl(optimizer="rmsprop")
     adams: dict[str, dict[str, Any]] = {
         "without either": {"beta1": 0.0, "bias_correction": False},
         "with bias correction": {"beta1": 0.0},
         "with momentum": {"bias_correction": False},
         "as it is": {},
     }
-    moved = (other[-1] - other[0]).norm()
-    apart = {
-        name: float((_path_on_a_bowl(optimizer="adam", **each)[-1] - other[-1]).norm() / moved) for name, each in adams.items()
-    }
+    moved = (other - noisy_bowl()[0]).norm()
+    apart = {name: float((end_on_the_bowl(optimizer="adam", **each) - other).norm() / moved) for name, each in adams.items()}
     rows = tuple((name, f"{value:.1e}") for name, value in apart.items())
     table = Table(("Adam", "distance from RMSProp after 200 steps, of the way"), rows)
     return Worked({"distance": apart["without either"]}, tables=(table,))
@@ -186,14 +184,13 @@ def noisy_bowl(steps: int = 200, size: int = 64) -> tuple[torch.Tensor, torch.Te
     return start, torch.logspace(-2, 0, size, dtype=torch.float64), 0.1 * noise
 
 
-def _path_on_a_bowl(**settings: Any) -> list[torch.Tensor]:
-    """First and last weights of 200 steps."""
+def end_on_the_bowl(**settings: Any) -> torch.Tensor:
+    """Weights after 200 steps at an LR of 0.01, [P], all of them decayed if anything is."""
     start, curvature, noise = noisy_bowl()
     training = Training.model_validate({**SETTINGS, "epsilon": 1e-6, "beta2": 0.99, "momentum": 0.0, **settings})
-    weights = start.clone().unsqueeze(0)
-    optimizer = make_optimizer([training], weights, torch.zeros_like(start))
-    lr = torch.full((1, 1), 0.01, dtype=torch.float64)
+    weights, lr = start.clone().unsqueeze(0), torch.full((1, 1), 0.01, dtype=torch.float64)
+    optimizer = make_optimizer([training], weights, torch.ones_like(start))
     for step, each in enumerate(noise):
         gradient = (curvature * weights[0] + each).unsqueeze(0)
         optimizer.update(weights, gradient, lr, torch.full((1, 1), step, dtype=torch.float64))
-    return [start, weights[0]]
+    return weights[0]

@@ -11,10 +11,10 @@ from folklore.harness.spec import Training
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
 from folklore.harness.spec.trials import Numbers
 from folklore.harness.training.optimizers import make_optimizer
-from folklore.studies.computed.adam import noisy_bowl
+from folklore.studies.computed.adam import end_on_the_bowl, noisy_bowl
 from folklore.studies.computed.small_gpt import engine
 
-DECAY, LR = 1e-3, 0.01
+DECAY = 1e-3
 # Of training before the step that is compared. Weights that are all but zero have no share that they shrink by.
 TRAINED, LEAST_WEIGHT = 150, 1e-2
 
@@ -29,22 +29,10 @@ def sgd() -> Worked:
 
 
 def _distance(momentum: float) -> float:
-    start = noisy_bowl()[0]
-    inside, outside = (_descended(optimizer, momentum) for optimizer in ("sgd", "sgdw"))
-    return float((inside - outside).norm() / (inside - start).norm())
-
-
-def _descended(optimizer: str, momentum: float) -> Tensor:
-    start, curvature, noise = noisy_bowl()
-    training = Training.model_validate(
-        {"optimizer": optimizer, "momentum": momentum, "weight_decay": DECAY, "warmup_fraction": 0.0}
+    inside, outside = (
+        end_on_the_bowl(optimizer=optimizer, momentum=momentum, weight_decay=DECAY) for optimizer in ("sgd", "sgdw")
     )
-    weights, lr = start.clone().unsqueeze(0), torch.full((1, 1), LR, dtype=torch.float64)
-    chosen = make_optimizer([training], weights, torch.ones_like(start))
-    for step, each in enumerate(noise):
-        gradient = (curvature * weights[0] + each).unsqueeze(0)
-        chosen.update(weights, gradient, lr, torch.full((1, 1), step, dtype=torch.float64))
-    return weights[0]
+    return float((inside - outside).norm() / (inside - noisy_bowl()[0]).norm())
 
 
 def shrinkage(seed: int, decay: float = DECAY) -> Worked:

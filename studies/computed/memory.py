@@ -154,7 +154,7 @@ def depth() -> Worked:
     )
 
 
-def _operations(segments: int, early_stop: bool) -> int:
+def large_operations(batch: int = 1, segments: int = 0, early_stop: bool = True) -> int:
     """Floating point operations of a step of the large model: of matrix products, as torch counts them. segments: 0 keeps all.
     early_stop: whether what is computed again ends as soon as all that was kept is there, as torch has it."""
     subject = built_in(Workload.model_validate(LARGE), LARGE_TOKENS, "fp32", segments or None)
@@ -163,7 +163,7 @@ def _operations(segments: int, early_stop: bool) -> int:
         set_checkpoint_early_stop(early_stop),
         FlopCounterMode(display=False, custom_mapping=FUSED_ATTENTION) as counter,
     ):
-        prepared = subject.make(1, segments > 0)
+        prepared = subject.make(batch, segments > 0)
         torch.autograd.grad(prepared.loss(), list(prepared.trained))
     return int(counter.get_total_flops())
 
@@ -171,9 +171,9 @@ def _operations(segments: int, early_stop: bool) -> int:
 def recomputed_operations() -> Worked:
     """What computing every block again adds to a step's operations, as a share of them, of a GPT of the document's size: all of
     it, and as torch does it, which leaves out the last product of a block."""
-    plain, blocks = _operations(0, early_stop=True), int(str(LARGE["depth"]))
-    whole = _operations(blocks, early_stop=False) / plain - 1
-    in_torch = {count: _operations(count, early_stop=True) / plain - 1 for count in (6, 16, blocks)}
+    plain, blocks = large_operations(), int(str(LARGE["depth"]))
+    whole = large_operations(segments=blocks, early_stop=False) / plain - 1
+    in_torch = {count: large_operations(segments=count) / plain - 1 for count in (6, 16, blocks)}
     rows = [
         ("every block, all of it", f"+{whole:.1%}"),
         *((f"as torch does it, {count} segments of 32 blocks", f"+{extra:.1%}") for count, extra in in_torch.items()),

@@ -18,12 +18,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
-from folklore.harness.training.allocations import pretended
-from folklore.harness.training.budget import built_in
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.procedures import SAMPLINGS
 from folklore.harness.workloads.data import load
-from folklore.studies.computed.memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, LARGE, LARGE_TOKENS, large_step, slope
+from folklore.studies.computed.memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, large_operations, large_step, slope
 from folklore.studies.computed.small_gpt import UNMEASURED
 
 # Of the gradients: small models on the data they are trained on elsewhere, after some shares of a run.
@@ -205,15 +203,6 @@ def step_operations(batch: int) -> tuple[int, int]:
     with Entries() as entries:
         pack.time_steps(1)
     return int(products.get_total_flops()), entries.count
-
-
-def large_operations(batch: int) -> int:
-    """Operations of the products of a gradient of the large model."""
-    subject = built_in(Workload.model_validate(LARGE), LARGE_TOKENS, "fp32")
-    with pretended(), FlopCounterMode(display=False, custom_mapping=FUSED_ATTENTION) as counter:
-        prepared = subject.make(batch, False)
-        torch.autograd.grad(prepared.loss(), list(prepared.trained))
-    return int(counter.get_total_flops())
 
 
 @dataclass(frozen=True)
