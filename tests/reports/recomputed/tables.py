@@ -1,21 +1,28 @@
 """The published trials as plain tables, and the numbers published of them."""
 
 import json
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 import numpy as np
 import pandas as pd
 
 from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning.catalog import load_study, register
+from folklore.harness.planning.catalog import load_study
 from folklore.harness.storing import evidence
 
 
+@lru_cache(maxsize=1)
+def whole(name: str) -> pd.DataFrame:
+    """All published trials, those of further seeds of some arms and of searches too."""
+    return pd.read_parquet(evidence.FOLDER / f"{name}-laptop-cpu.parquet")
+
+
+@lru_cache(maxsize=2)
 def trials(name: str, seeds: int | None = None) -> pd.DataFrame:
     """Judged seeds at laptop scale; a diverged run counts with its loss at initialization. seeds: with the further ones of
     some arms."""
-    study = load_study(name)
-    found = pd.read_parquet(evidence.FOLDER / f"{name}-laptop-cpu.parquet")
-    judged = study.seed_numbers_at("laptop")
+    judged, found = load_study(name).seed_numbers_at("laptop"), whole(name)
     found = found[found["seed"].isin(judged if seeds is None else range(judged.start, judged.start + seeds))]
     lost = found["outcome"] == "diverged"
     losses = {
@@ -23,6 +30,17 @@ def trials(name: str, seeds: int | None = None) -> pd.DataFrame:
         for loss in ("test_loss", "validation_loss")
     }
     return found.assign(**losses, lr=[json.loads(point).get("peak_lr") for point in found["point"]])
+
+
+def runs(table: pd.DataFrame, arm: str, lr: float | None = None) -> pd.DataFrame:
+    """Of an arm, at all its LRs or at one, by seed."""
+    own = table[table["arm"] == arm]
+    return (own if lr is None else own[np.isclose(own["lr"].astype(float), lr)]).sort_values("seed")
+
+
+def curves(found: pd.DataFrame, name: str) -> np.ndarray:
+    """A curve of runs that have equally many points of it, [run, point]."""
+    return np.stack([np.asarray(each, dtype=float) for each in found[f"curve_{name}"]])
 
 
 def means(table: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -42,9 +60,29 @@ def tuned(table: pd.DataFrame, arm: str) -> float:
     return at(table, arm, best(table, arm))
 
 
+def final(table: pd.DataFrame, arm: str) -> float:
+    """Of an arm that is trained at one LR."""
+    return float(table[table["arm"] == arm]["test_loss"].mean())
+
+
 def start(table: pd.DataFrame, *arms: str) -> float:
-    """The loss at initialization, the mean of the arms'."""
-    return float(np.mean([table[table["arm"] == arm]["initial_loss"].mean() for arm in arms]))
+    """The loss at initialization: of each seed's runs that do not diverge, or of all if all do; then over seeds, then arms."""
+    found = []
+    for arm in arms:
+        own = table[table["arm"] == arm]
+        every, ended = (each.groupby("seed")["initial_loss"].mean() for each in (own, own[own["outcome"] == "finished"]))
+        found.append(ended.reindex(every.index).fillna(every).mean())
+    return float(np.mean(found))
+
+
+def fall(table: pd.DataFrame, *arms: str, of: Callable[[pd.DataFrame, str], float] = tuned) -> float:
+    """From the loss at initialization to the lowest of the arms'."""
+    return start(table, *arms) - min(of(table, arm) for arm in arms)
+
+
+def gap(table: pd.DataFrame, left: str, right: str, of: Callable[[pd.DataFrame, str], float] = tuned) -> float:
+    """How much higher the left arm ends than the right one, as a share of the fall."""
+    return (of(table, left) - of(table, right)) / fall(table, left, right, of=of)
 
 
 def vertex(table: pd.DataFrame, arm: str, octaves: float = 1.0) -> float:
@@ -57,14 +95,20 @@ def vertex(table: pd.DataFrame, arm: str, octaves: float = 1.0) -> float:
     return float(lowest - slope / (2 * curvature))
 
 
-def reason(claim: str) -> str:
-    """Why its verdict is withdrawn."""
-    return next(each.reason for each in register().errata if each.claim == claim)
+def first_at(level: float, x: np.ndarray, y: np.ndarray) -> float:
+    """Where y first comes down to a level, by straight lines."""
+    place = int(np.argmax(y <= level))
+    return float(np.interp(-level, -y[place - 1 : place + 1], x[place - 1 : place + 1]))
+
+
+@cache
+def estimates(study: str) -> dict[str, list[float | None]]:
+    """Claim -> the published number of each criterion."""
+    (judged,) = published_verdicts(load_study(study)) or ()
+    return {verdict.claim: [found.estimate for found in verdict.findings] for verdict in judged.verdicts}
 
 
 def published(claim: str, study: str, criterion: int = 0) -> float:
-    (judged,) = published_verdicts(load_study(study)) or ()
-    (verdict,) = (each for each in judged.verdicts if each.claim == claim)
-    estimate = verdict.findings[criterion].estimate
+    estimate = estimates(study)[claim][criterion]
     assert estimate is not None
     return estimate

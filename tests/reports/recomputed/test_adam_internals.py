@@ -4,40 +4,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import at, best, published
+from tests.reports.recomputed.tables import best, curves, published, runs, start, tuned
 
 STUDY = "adam_internals"
 
 
 def window(table: pd.DataFrame, arm: str, lr: float, first: float, last: float = 1.0) -> float:
     """Mean training loss of an arm's seeds at an LR, over a window of the run: means of the kept bins, which are equal."""
-    rows = table[(table["arm"] == arm) & np.isclose(table["lr"], lr)]
-    means = []
-    for steps, losses in zip(rows["curve_step"], rows["curve_train_loss"], strict=True):
-        share = np.asarray(steps, dtype=float) / float(steps[-1])
-        inside = (share > first + 1e-9) & (share <= last + 1e-9)
-        means.append(float(np.asarray(losses, dtype=float)[inside].mean()))
-    return float(np.mean(means))
+    found = runs(table, arm, lr)
+    steps = curves(found, "step")[0]
+    inside = (steps > (first + 1e-9) * steps[-1]) & (steps <= (last + 1e-9) * steps[-1])
+    return float(curves(found, "train_loss")[:, inside].mean())
 
 
 def of_the_fall(table: pd.DataFrame, gap: float, reference: str, *read: str) -> float:
-    """L0 is the mean loss at initialization of the arms read and of the reference, over their seeds."""
-    arms = [*dict.fromkeys((reference, *read))]
-    start = np.mean([table[table["arm"] == arm].groupby("seed")["initial_loss"].mean().mean() for arm in arms])
-    return gap / (float(start) - at(table, reference, best(table, reference)))
-
-
-def steps_without_correction() -> np.ndarray:
-    """Over steps with it, at a constant gradient: (1 - 0.9^t) / sqrt(1 - 0.999^t)."""
-    t = np.arange(1, 5001)
-    return (1 - 0.9**t) / np.sqrt(1 - 0.999**t)
+    return gap / (start(table, reference, *read) - tuned(table, reference))
 
 
 def test_bias() -> None:
+    """The first step without the correction over that with it, at a constant gradient: (1 - 0.9) / sqrt(1 - 0.999)."""
     t = np.arange(1, 5001)
     for index, beta in enumerate((0.9, 0.999)):
         assert published("adam.bias", STUDY, index) == np.argmax(1 - beta**t >= 1 - np.exp(-1)) + 1
-    assert published("adam.bias", STUDY, 2) == pytest.approx(steps_without_correction()[0], rel=1e-5)
+    assert published("adam.bias", STUDY, 2) == pytest.approx((1 - 0.9) / np.sqrt(1 - 0.999), rel=1e-5)
 
 
 def test_epsilon() -> None:

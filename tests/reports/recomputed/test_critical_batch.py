@@ -1,66 +1,58 @@
 """One number of each claim of critical_batch again, from the published trials by plain pandas."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy
 
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import best, curves, first_at, published, runs, trials
 
 STUDY = "critical_batch"
+# With the further ones of every arm.
+SEEDS = 40
 # Of each panel: the batch sizes of its arms, the anchor, and the share of the anchor's fall that the target lies at.
 PANELS = {
     "mlp": ((4, 8, 16, 32, 64, 128, 256, 512), "mlp_8", 0.95),
     "noisy": ((8, 16, 32, 64, 128, 256, 512, 1024, 2048), "noisy_64", 0.95),
-    "cnn": ((4, 8, 16, 32, 64, 128), "cnn_8", 0.9),
     "gpt": ((4, 8, 16, 32, 64, 128), "gpt_32", 0.9),
 }
 
 
-@pytest.fixture(scope="module")
-def table() -> pd.DataFrame:
-    """With the further seeds of every arm."""
-    return trials(STUDY, seeds=40)
-
-
 def target(table: pd.DataFrame, anchor: str, share: float) -> float:
-    runs = table[table["arm"] == anchor]
-    best = runs.groupby("lr")["validation_loss"].mean().idxmin()
-    runs = runs[runs["lr"] == best]
-    start = runs["initial_loss"].mean()
-    return float(start - share * (start - runs["curve_evaluation_loss"].str[-1].mean()))
+    found = runs(table, anchor, best(table, anchor))
+    start = found["initial_loss"].mean()
+    return float(start - share * (start - curves(found, "evaluation_loss")[:, -1].mean()))
 
 
 def log_steps(run: pd.Series, goal: float) -> float:
     """ln of the steps at which a run's validation loss, by straight lines between evaluations, first comes to the goal."""
-    steps = [0.0, *run["curve_evaluation_step"]]
-    losses = [run["initial_loss"], *run["curve_evaluation_loss"]]
-    for before, after, early, late in zip(steps, steps[1:], losses, losses[1:], strict=False):
-        if late <= goal:
-            return float(np.log(max(1.0, before + (after - before) * min(1.0, (early - goal) / (early - late)))))
-    return float(np.log(steps[-1]))
+    steps, losses = np.r_[0.0, run["curve_evaluation_step"]], np.r_[run["initial_loss"], run["curve_evaluation_loss"]]
+    return float(np.log(max(1.0, first_at(goal, steps, losses)) if (losses <= goal).any() else steps[-1]))
 
 
 def tuned_runs(table: pd.DataFrame, arm: str, goal: float) -> pd.DataFrame:
     """Of every seed, at the LR that needs fewest steps on the others: ln of its steps, and whether it comes to the goal."""
-    runs = table[table["arm"] == arm]
-    runs = runs.assign(
-        log=[log_steps(run, goal) for _, run in runs.iterrows()],
-        reached=[min(run["curve_evaluation_loss"]) <= goal for _, run in runs.iterrows()],
+    found = runs(table, arm)
+    found = found.assign(
+        log=[log_steps(run, goal) for _, run in found.iterrows()],
+        reached=[min(losses) <= goal for losses in found["curve_evaluation_loss"]],
     )
-    wide = runs.pivot(index="seed", columns="lr", values="log")
+    wide = found.pivot(index="seed", columns="lr", values="log")
     chosen = {seed: wide.drop(index=seed).mean().idxmin() for seed in wide.index}
-    return runs[[run["lr"] == chosen[run["seed"]] for _, run in runs.iterrows()]]
+    return found[found["lr"] == found["seed"].map(chosen)]
 
 
-def runs_of(table: pd.DataFrame, panel: str) -> pd.DataFrame:
-    sizes, anchor, share = PANELS[panel]
+@cache
+def runs_of(panel: str) -> pd.DataFrame:
+    (sizes, anchor, share), table = PANELS[panel], trials(STUDY, SEEDS)
     goal = target(table, anchor, share)
     return pd.concat([tuned_runs(table, f"{panel}_{size}", goal).assign(batch=size) for size in sizes])
 
 
-def steps_of(table: pd.DataFrame, panel: str) -> dict[int, float]:
-    return {int(size): float(mean) for size, mean in runs_of(table, panel).groupby("batch")["log"].mean().items()}
+def steps_of(panel: str) -> dict[int, float]:
+    return {int(size): float(mean) for size, mean in runs_of(panel).groupby("batch")["log"].mean().items()}
 
 
 def knee(steps: dict[int, float]) -> float:
@@ -94,22 +86,17 @@ def likeliest_knee(runs: pd.DataFrame) -> float:
 
 def noise_scale(table: pd.DataFrame, arm: str, first: float, last: float) -> float:
     """tr(Sigma) over |G|^2 of the probes in a part of the run, each averaged before they are divided."""
-    runs = table[table["arm"] == arm]
-    spent, batch = {"mlp_noise": 60, "noisy_noise": 80, "cnn_noise": 160, "gpt_noise": 130}[arm], 64 if arm[0] in "cg" else 512
-    traces, squares = [], []
-    for _, run in runs.iterrows():
-        share = np.asarray(run["curve_probe_step"], dtype=float) / spent
-        variance = np.asarray(run["curve_probe_gradient_variance"], dtype=float)
-        norm = np.asarray(run["curve_probe_gradient_norm"], dtype=float)
-        inside = (share > first) & (share <= last)
-        traces.append(batch * variance[inside].mean())
-        squares.append((norm**2 - variance)[inside].mean())
-    return float(np.mean(traces) / np.mean(squares))
+    spent, batch = {"cnn_noise": 160, "gpt_noise": 130}[arm], 64
+    share, variance, norm = (
+        curves(runs(table, arm), f"probe_{name}") for name in ("step", "gradient_variance", "gradient_norm")
+    )
+    inside = (share[0] / spent > first) & (share[0] / spent <= last)
+    return float(batch * variance[:, inside].mean() / (norm**2 - variance)[:, inside].mean())
 
 
-def test_what_the_curve_misses(table: pd.DataFrame) -> None:
+def test_what_the_curve_misses() -> None:
     """On the GPT, all of whose runs come to the target."""
-    steps = steps_of(table, "gpt")
+    steps = steps_of("gpt")
     bend = knee(steps)
     missed = [log - np.log1p(bend / size) for size, log in steps.items()]
     assert np.std(missed) == pytest.approx(published("crit.hyperbola", STUDY, 3), rel=1e-4)
@@ -120,13 +107,13 @@ def test_what_the_curve_misses(table: pd.DataFrame) -> None:
     ("claim", "panel", "criterion", "size"),
     [("crit.hyperbola", "mlp", 8, 64), ("crit.ceiling", "gpt", 7, 64), ("crit.small_batch_slow", "gpt", 7, 4)],
 )
-def test_what_a_doubled_batch_gains(table: pd.DataFrame, claim: str, panel: str, criterion: int, size: int) -> None:
-    steps = steps_of(table, panel)
+def test_what_a_doubled_batch_gains(claim: str, panel: str, criterion: int, size: int) -> None:
+    steps = steps_of(panel)
     assert np.exp(steps[size] - steps[2 * size]) == pytest.approx(published(claim, STUDY, criterion), rel=1e-6)
 
 
 def test_the_critical_batch_size_over_the_noise_scale(table: pd.DataFrame) -> None:
-    found = knee(steps_of(table, "gpt")) / noise_scale(table, "gpt_noise", 0.0, 0.5)
+    found = knee(steps_of("gpt")) / noise_scale(table, "gpt_noise", 0.0, 0.5)
     assert found == pytest.approx(published("crit.noise_scale", STUDY, 3), rel=1e-4)
 
 
@@ -135,19 +122,16 @@ def test_the_noise_scale_late_over_early(table: pd.DataFrame) -> None:
     assert found == pytest.approx(published("crit.grows", STUDY, 2), rel=1e-6)
 
 
-def test_the_critical_batch_size_with_noisy_labels_over_that_with_clean_ones(table: pd.DataFrame) -> None:
-    noisy, clean = (runs_of(table, panel) for panel in ("noisy", "mlp"))
+def test_the_critical_batch_size_with_noisy_labels_over_that_with_clean_ones() -> None:
+    noisy, clean = (runs_of(panel) for panel in ("noisy", "mlp"))
     assert not clean["reached"].all()
     assert likeliest_knee(noisy) / likeliest_knee(clean) == pytest.approx(published("crit.range", STUDY), rel=1e-4)
 
 
-def test_what_a_larger_batch_saves_where_the_noise_is_large(table: pd.DataFrame) -> None:
+def test_what_a_larger_batch_saves_where_the_noise_is_large() -> None:
     """The first two criteria of the claim show that the noise is dialled."""
-    saved = {}
-    for panel in ("mlp", "noisy"):
-        steps = steps_of(table, panel)
-        saved[panel] = steps[16] - steps[128]
-    assert np.exp(saved["noisy"] - saved["mlp"]) == pytest.approx(published("crit.advice", STUDY, 2), rel=1e-6)
+    noisy, clean = (steps_of(panel)[16] - steps_of(panel)[128] for panel in ("noisy", "mlp"))
+    assert np.exp(noisy - clean) == pytest.approx(published("crit.advice", STUDY, 2), rel=1e-6)
 
 
 def test_a_doubled_noise_makes_the_scale_four_times_larger() -> None:

@@ -6,27 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published, start, trials, tuned
+from tests.reports.recomputed.tables import best, curves, final, gap, published, runs, start, trials
 
 STUDY = "decay"
 # Most of the arms at 20 tokens per parameter, and those of some close verdicts, have as many; the others have six.
-SEEDS = 12
-
-
-def share_of_fall(table: pd.DataFrame, left: str, right: str) -> float:
-    losses = tuned(table, left), tuned(table, right)
-    return (losses[0] - losses[1]) / (start(table, left, right) - min(losses))
-
-
-def final(table: pd.DataFrame, arm: str) -> float:
-    return float(table[table["arm"] == arm]["test_loss"].mean())
+OF_MOST = 12
 
 
 def curve(table: pd.DataFrame, arm: str) -> pd.Series:
     """The mean validation loss at the arm's best LR by evaluation, from 1; a loss above the start counts with it."""
-    runs = table[(table["arm"] == arm) & np.isclose(table["lr"], best(table, arm))]
-    losses = np.array([np.asarray(each, float) for each in runs["curve_evaluation_loss"]])
-    first = runs["initial_loss"].to_numpy()[:, None]
+    found = runs(table, arm, best(table, arm))
+    losses, first = curves(found, "evaluation_loss"), found["initial_loss"].to_numpy()[:, None]
     capped = np.where(losses < first, losses, first)
     return pd.Series(capped.mean(axis=0), index=range(1, capped.shape[1] + 1))
 
@@ -34,18 +24,17 @@ def curve(table: pd.DataFrame, arm: str) -> pd.Series:
 @pytest.mark.parametrize(
     ("claim", "criterion", "left", "right", "seeds"),
     [
-        ("decay.cosine_vs_linear", 0, "linear", "cosine", SEEDS),
-        ("decay.cosine_vs_step", 1, "late_step", "cosine", SEEDS),
-        ("decay.beats_constant", 4, "constant", "step", SEEDS),
+        ("decay.cosine_vs_linear", 0, "linear", "cosine", OF_MOST),
+        ("decay.cosine_vs_step", 1, "late_step", "cosine", OF_MOST),
+        ("decay.beats_constant", 4, "constant", "step", OF_MOST),
         ("decay.final_positive", 0, "zero_20", "cosine", 24),
         ("decay.final_positive", 1, "zero_40", "tenth_40", 16),
-        ("decay.final_positive", 2, "zero_80", "tenth_80", SEEDS),
+        ("decay.final_positive", 2, "zero_80", "tenth_80", OF_MOST),
         ("decay.trapezoid", 1, "trapezoid_80", "tenth_80", 6),
     ],
 )
 def test_a_gap_of_tuned_losses(claim: str, criterion: int, left: str, right: str, seeds: int) -> None:
-    table = trials(STUDY, seeds)
-    assert share_of_fall(table, left, right) == pytest.approx(published(claim, STUDY, criterion), rel=1e-9)
+    assert gap(trials(STUDY, seeds), left, right) == pytest.approx(published(claim, STUDY, criterion), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +65,8 @@ def test_a_plateau_falls_by_means_of_three_evaluations(table: pd.DataFrame) -> N
 
 def test_the_trend_of_the_floor() -> None:
     """Two doublings lie between 20 and 80 tokens per parameter."""
-    table = trials(STUDY, SEEDS)
-    change = share_of_fall(table, "zero_80", "tenth_80") - share_of_fall(table, "zero_20", "cosine")
+    table = trials(STUDY, OF_MOST)
+    change = gap(table, "zero_80", "tenth_80") - gap(table, "zero_20", "cosine")
     assert change / 2 == pytest.approx(published("decay.floor_and_length", STUDY), rel=1e-9)
 
 
@@ -89,10 +78,11 @@ def of_first_half(table: pd.DataFrame, arm: str) -> float:
 
 def test_what_the_first_half_makes() -> None:
     """The arm of cosine decay has more seeds than the one that it is set against."""
-    cosine, table = of_first_half(trials(STUDY, 24), "cosine"), trials(STUDY, SEEDS)
-    gap = of_first_half(table, "cosine") - of_first_half(table, "constant")
-    assert cosine == pytest.approx(published("decay.first_half", STUDY), rel=1e-9)
-    assert gap == pytest.approx(published("decay.first_half", STUDY, 3), rel=1e-9)
+    table = trials(STUDY, 24)
+    assert of_first_half(table, "cosine") == pytest.approx(published("decay.first_half", STUDY), rel=1e-9)
+    table = trials(STUDY, OF_MOST)
+    more = of_first_half(table, "cosine") - of_first_half(table, "constant")
+    assert more == pytest.approx(published("decay.first_half", STUDY, 3), rel=1e-9)
 
 
 def test_half_of_a_cosine() -> None:

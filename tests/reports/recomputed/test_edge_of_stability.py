@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from folklore.harness.workloads.data import load
-from tests.reports.recomputed.tables import published
+from tests.reports.recomputed.tables import curves, published, runs
 
 STUDY = "edge_of_stability"
 
@@ -39,8 +39,8 @@ def test_newton() -> None:
     assert published("eos.newton", STUDY, 1) == pytest.approx(1.0, abs=0.01)
 
 
-# LR x sharpness at which each optimizer turns unstable, by the formulas of Cohen et al.
-LIMITS = {"gd_low": 2.0, "gd_middle": 2.0, "gd_high": 2.0, "heavy_ball": 3.8, "nesterov": 3.8 / 2.8, "adam": 38.0}
+# LR x sharpness at which gradient descent turns unstable.
+LIMIT = 2.0
 DESCENTS = ("gd_low", "gd_middle", "gd_high")
 
 
@@ -48,19 +48,13 @@ def windows(table: pd.DataFrame, arm: str, of_the_limit: float = 0.9) -> list[tu
     """Of every run of an arm: the probed step at which it comes to so much of its limit, the step at which its loss is down to
     1%, and the run with its LR x sharpness over the limit."""
     found = []
-    curve = f"curve_probe_{'preconditioned_' * (arm == 'adam')}sharpness"
-    for _, run in table[table["arm"] == arm].iterrows():
-        height = {
-            step: run["lr"] * value / LIMITS[arm] for step, value in zip(run["curve_probe_step"], run[curve], strict=True)
-        }
-        gone = [
-            s for s, loss in zip(run["curve_step"], run["curve_train_loss"], strict=True) if loss <= run["initial_loss"] / 100
-        ]
-        end = gone[0] if gone else run["curve_step"][-1]
-        late = {step: value for step, value in height.items() if 0.01 * run["curve_probe_step"][-1] < step <= end}
+    for _, run in runs(table, arm).iterrows():
+        steps, gone = run["curve_step"], np.flatnonzero(np.asarray(run["curve_train_loss"]) <= run["initial_loss"] / 100)
+        end, probed = steps[gone[0]] if len(gone) else steps[-1], run["curve_probe_step"]
+        height = dict(zip(probed, run["lr"] * np.asarray(run["curve_probe_sharpness"], float) / LIMIT, strict=True))
+        late = {step: value for step, value in height.items() if 0.01 * probed[-1] < step <= end}
         begin = next((step for step, value in late.items() if value >= of_the_limit), np.inf)
-        found.append((begin, end, run.copy()))
-        found[-1][2]["late"] = late
+        found.append((begin, end, pd.concat([run, pd.Series({"late": late})])))
     return found
 
 
@@ -77,9 +71,9 @@ def test_sharpness(table: pd.DataFrame) -> None:
 def test_sharpness_in_mini_batches(table: pd.DataFrame) -> None:
     """The same over all probes of the second half of a run."""
     logs = []
-    for _, run in table[table["arm"] == "sgd_batches"].iterrows():
-        steps, values = (np.asarray(run[f"curve_probe_{name}"], float) for name in ("step", "sharpness"))
-        logs.append(np.log(np.nanmedian(run["lr"] * values[steps > steps[-1] / 2] / 2)))
+    found = runs(table, "sgd_batches")
+    for lr, steps, values in zip(found["lr"], curves(found, "probe_step"), curves(found, "probe_sharpness"), strict=True):
+        logs.append(np.log(np.nanmedian(lr * values[steps > steps[-1] / 2] / 2)))
     assert published("eos.sharpness", STUDY, 7) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
 
 

@@ -2,19 +2,17 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, published
+from tests.reports.recomputed.tables import best, curves, published, runs
 
 STUDY, CLAIM = "embedding_lr", "emb.rare_tokens"
 
 
 def last(table: pd.DataFrame, arm: str, curve: str) -> float:
     """Mean over seeds of a curve's last value, at the LR that is best for the arm."""
-    rows = table[(table["arm"] == arm) & np.isclose(table["lr"], best(table, arm))]
-    return float(np.mean([values[-1] for values in rows[f"curve_{curve}"]]))
+    return float(curves(runs(table, arm, best(table, arm)), curve)[:, -1].mean())
 
 
 def test_a_lone_gradient() -> None:

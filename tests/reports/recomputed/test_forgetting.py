@@ -6,20 +6,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import curves, published, runs, trials
 
 STUDY = "forgetting"
 
 
 def rows(table: pd.DataFrame, arm: str, strength: float | None = None) -> pd.DataFrame:
-    own = table[table["arm"] == arm]
-    if strength is not None:
-        own = own[[strength in json.loads(point).values() for point in own["point"]]]
-    return own.sort_values("seed")
+    own = runs(table, arm)
+    return own if strength is None else own[[strength in json.loads(point).values() for point in own["point"]]]
 
 
-def curves(table: pd.DataFrame, arm: str, name: str, strength: float | None = None) -> np.ndarray:
-    return np.array(rows(table, arm, strength)[f"curve_evaluation_{name}"].tolist())
+def late_curves(found: pd.DataFrame, kind: str, after: int) -> tuple[np.ndarray, np.ndarray]:
+    """On the old task and on the new one, from a step on."""
+    late = curves(found, "evaluation_step")[0] > after
+    old, new = (curves(found, f"evaluation_{name}_{kind}")[:, late] for name in ("old", "new"))
+    return old, new
 
 
 def over_all(table: pd.DataFrame, arm: str, strength: float | None = None) -> float:
@@ -38,15 +39,13 @@ def at_level(level: float, new: np.ndarray, old: np.ndarray) -> float:
 
 def kept(table: pd.DataFrame, arm: str, strength: float | None = None) -> float:
     """Accuracy on the old task where that on the new one comes to 90%, while the second task is trained."""
-    late = curves(table, arm, "step", strength)[0] > 300
-    old, new = (curves(table, arm, f"{name}_accuracy", strength)[:, late] for name in ("old", "new"))
+    old, new = late_curves(rows(table, arm, strength), "accuracy", 300)
     return at_level(0.9, new, old)
 
 
 def old_loss(table: pd.DataFrame, arm: str, strength: float | None = None, new_loss: float | None = None) -> float:
     """On the documentation at the end, or where the loss on the source falls to a level while it is read."""
-    late = curves(table, arm, "step", strength)[0] > 500
-    old, new = (curves(table, arm, f"{name}_loss", strength)[:, late] for name in ("old", "new"))
+    old, new = late_curves(rows(table, arm, strength), "loss", 500)
     return float(old[:, -1].mean()) if new_loss is None else at_level(-new_loss, -new, old)
 
 
@@ -56,7 +55,9 @@ def reduction(table: pd.DataFrame) -> float:
 
 
 def test_happens(table: pd.DataFrame) -> None:
-    joint, none = (curves(table, f"mnist_domain_{arm}", "old_accuracy")[:, -1].mean() for arm in ("joint", "none"))
+    joint, none = (
+        curves(runs(table, f"mnist_domain_{arm}"), "evaluation_old_accuracy")[:, -1].mean() for arm in ("joint", "none")
+    )
     assert published("forget.happens", STUDY, 1) == pytest.approx(joint - none, rel=1e-6)
 
 

@@ -5,13 +5,9 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import best, published, start, trials
+from tests.reports.recomputed.tables import best, gap, published, runs, trials
 
 STUDY = "generalization"
-pytestmark = pytest.mark.skipif(
-    not (evidence.FOLDER / f"{STUDY}-laptop-cpu.parquet").exists(), reason="its trials are not published yet"
-)
 ARMS = ("small", "large_epochs", "large_updates")
 ONE_LR, FIT, ENDS = 2.0**-5, (0.0, 0.8), (0.55, 0.75)
 
@@ -32,32 +28,24 @@ def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
 def test_small_batch() -> None:
     """Each at its tuned LR: losses as shares of the loss reduction to the lowest tuned loss, and errors."""
     table = trials(STUDY, seeds=32)
-    table = table.assign(error=1 - table["test_accuracy"])
 
-    def ends(arm: str, column: str) -> float:
-        runs = table[(table["arm"] == arm) & np.isclose(table["lr"], best(table, arm))]
-        assert len(runs) == 32
-        return float(runs[column].mean())
+    def error(arm: str) -> float:
+        found = runs(table, arm, best(table, arm))
+        assert len(found) == 32
+        return float(1 - found["test_accuracy"].mean())
 
     for index, large in enumerate(("mnist_large_epochs", "mnist_large_updates")):
-        arms = (large, "mnist_small")
-        loss, base = (ends(arm, "test_loss") for arm in arms)
-        reduction = start(table, *arms) - min(loss, base)
-        assert published("gen.small_batch", STUDY, 2 * index) == pytest.approx((loss - base) / reduction, abs=1e-6)
-        error = ends(large, "error") - ends("mnist_small", "error")
-        assert published("gen.small_batch", STUDY, 2 * index + 1) == pytest.approx(error, abs=1e-6)
+        assert published("gen.small_batch", STUDY, 2 * index) == pytest.approx(gap(table, large, "mnist_small"), abs=1e-6)
+        more = error(large) - error("mnist_small")
+        assert published("gen.small_batch", STUDY, 2 * index + 1) == pytest.approx(more, abs=1e-6)
 
 
 def test_sharper(table: pd.DataFrame) -> None:
+    """At one LR, and each at its tuned one."""
     ends = at_the_end(table[table["arm"].isin(ARMS)])
-    ends = ends.assign(log=np.log(ends["sharpness"]))
-    one = [ends[(ends["arm"] == arm) & np.isclose(ends["lr"], ONE_LR)]["log"].mean() for arm in ("large_updates", "small")]
-    assert published("gen.sharper", STUDY, 0) == pytest.approx(np.exp(one[0] - one[1]), rel=1e-5)
-    best = [
-        ends[(ends["arm"] == arm) & np.isclose(ends["lr"], lr)]["log"].mean()
-        for arm, lr in (("large_epochs", 2.0**-1.5), ("small", ONE_LR))
-    ]
-    assert published("gen.sharper", STUDY, 1) == pytest.approx(np.exp(best[0] - best[1]), rel=1e-5)
+    for index, (large, lr) in enumerate((("large_updates", ONE_LR), ("large_epochs", 2.0**-1.5))):
+        logs = [np.log(runs(ends, *each)["sharpness"]).mean() for each in ((large, lr), ("small", ONE_LR))]
+        assert published("gen.sharper", STUDY, index) == pytest.approx(np.exp(logs[0] - logs[1]), rel=1e-5)
 
 
 def test_flat_minima(table: pd.DataFrame) -> None:

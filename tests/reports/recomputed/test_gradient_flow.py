@@ -7,63 +7,36 @@ import torch
 from sklearn.datasets import load_digits
 from torch import nn
 
-from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import published, trials
+from tests.reports.recomputed.tables import curves, published, runs, trials
 
 STUDY = "gradient_flow"
-pytestmark = pytest.mark.skipif(
-    not (evidence.FOLDER / f"{STUDY}-laptop-cpu.parquet").exists(), reason="its trials are not published yet"
-)
 
 
-def last(table: pd.DataFrame, arm: str, curve: str, lr: float | None = None) -> np.ndarray:
+def probed(table: pd.DataFrame, arm: str, curve: str, place: int = -1) -> np.ndarray:
     """Of each seed's run, at its last probe."""
-    rows = table[(table["arm"] == arm) & (True if lr is None else np.isclose(table["lr"].astype(float), lr))]
-    return np.array([each[-1] for each in rows.sort_values("seed")[f"curve_probe_{curve}"]])
+    return np.asarray(curves(runs(table, arm), f"probe_{curve}")[:, place])
 
 
-def first(table: pd.DataFrame, arm: str, curve: str) -> np.ndarray:
-    rows = table[table["arm"] == arm].sort_values("seed")
-    return np.array([each[0] for each in rows[f"curve_probe_{curve}"]])
-
-
-def geometric(values: np.ndarray) -> float:
-    return float(np.exp(np.log(values).mean()))
-
-
-def healthy_at_the_end(table: pd.DataFrame, arm: str) -> float:
-    return geometric(last(table, arm, "flow_hidden_most") / last(table, arm, "flow_hidden_least"))
-
-
-def moved(table: pd.DataFrame) -> float:
-    return geometric(last(table, "sigmoid_5_sgd", "flow_first_moved") / last(table, "sigmoid_5_sgd", "flow_last_moved"))
-
-
-def factor_of_a_layer(table: pd.DataFrame) -> float:
-    depths = [2, 4, 8, 16, 32]
-    ratios = [
-        first(table, f"sigmoid_start_{d}", "flow_first") / first(table, f"sigmoid_start_{d}", "flow_last") for d in depths
-    ]
-    return float(np.exp(np.polyfit(depths, [np.log(each).mean() for each in ratios], 1)[0]))
-
-
-def norm_left(table: pd.DataFrame) -> float:
-    """Of two probes in the first 0.4% of 600 steps."""
-    rows = table[table["arm"] == "twin"]
-    start = np.mean([np.mean(each[:2]) for each in rows["curve_probe_flow_norm"]])
-    return float(last(table, "flat_small", "flow_norm").mean() / start)
+def ratio(table: pd.DataFrame, arm: str, top: str, bottom: str, place: int = -1) -> float:
+    """Of two curves at the last probe, or at another: the geometric mean over seeds."""
+    logs = [np.log(probed(table, arm, f"flow_{curve}", place)) for curve in (top, bottom)]
+    return float(np.exp((logs[0] - logs[1]).mean()))
 
 
 def test_healthy() -> None:
     """The GPT on all 96 seeds."""
     table = trials(STUDY, seeds=96)
     for place, arm in enumerate(("gpt", "cnn", "residual", "relu")):
-        assert published("flow.healthy", STUDY, 4 * place + 2) == pytest.approx(healthy_at_the_end(table, arm), rel=1e-5)
+        expected = ratio(table, arm, "hidden_most", "hidden_least")
+        assert published("flow.healthy", STUDY, 4 * place + 2) == pytest.approx(expected, rel=1e-5)
 
 
 def test_vanishing(table: pd.DataFrame) -> None:
-    assert published("flow.vanishing", STUDY, 0) == pytest.approx(factor_of_a_layer(table), rel=1e-5)
-    assert published("flow.vanishing", STUDY, 2) == pytest.approx(moved(table), rel=1e-5)
+    depths = [2, 4, 8, 16, 32]
+    logs = [np.log(ratio(table, f"sigmoid_start_{depth}", "first", "last", 0)) for depth in depths]
+    assert published("flow.vanishing", STUDY, 0) == pytest.approx(np.exp(np.polyfit(depths, logs, 1)[0]), rel=1e-5)
+    moved = ratio(table, "sigmoid_5_sgd", "first_moved", "last_moved")
+    assert published("flow.vanishing", STUDY, 2) == pytest.approx(moved, rel=1e-5)
 
 
 def test_vanishing_in_plain_torch() -> None:
@@ -90,8 +63,12 @@ def test_vanishing_in_plain_torch() -> None:
 
 def test_dead_relu(table: pd.DataFrame) -> None:
     for place, optimizer in enumerate(("sgd", "adam")):
-        assert published("flow.dead_relu", STUDY, place) == np.nanmax(last(table, f"dead_{optimizer}", "dead_gradient")) == 0.0
+        highest = np.nanmax(probed(table, f"dead_{optimizer}", "dead_gradient"))
+        assert published("flow.dead_relu", STUDY, place) == highest == 0.0
 
 
 def test_zero_is_not_converged(table: pd.DataFrame) -> None:
-    assert published("flow.zero_is_not_converged", STUDY, 3) == pytest.approx(norm_left(table), rel=1e-5)
+    """Two probes lie in the first 0.4% of 600 steps."""
+    start = curves(runs(table, "twin"), "probe_flow_norm")[:, :2].mean()
+    left = probed(table, "flat_small", "flow_norm").mean() / start
+    assert published("flow.zero_is_not_converged", STUDY, 3) == pytest.approx(left, rel=1e-5)

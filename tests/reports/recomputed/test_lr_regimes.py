@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import best, means, published, trials, tuned
+from tests.reports.recomputed.tables import best, curves, fall, final, first_at, means, published, runs, start, trials, tuned
 
 STUDY = "lr_regimes"
 BEST = {"mlp_sgd": 2.0**-4.5, "mlp_adam": 2.0**-6, "gpt_sgd": 2.0**-2, "gpt_adam": 2.0**-6}
@@ -17,26 +17,11 @@ def cosine() -> pd.DataFrame:
     return trials(STUDY, seeds=16)
 
 
-def runs(table: pd.DataFrame, arm: str, lr: float) -> pd.DataFrame:
-    found = table[(table["arm"] == arm) & np.isclose(table["lr"], lr)].sort_values("seed")
-    assert len(found) == found["seed"].nunique()
-    return found
-
-
-def curves(found: pd.DataFrame, name: str) -> np.ndarray:
-    return np.stack([np.asarray(each, dtype=float) for each in found[f"curve_{name}"]])
-
-
-def start(table: pd.DataFrame, arm: str) -> float:
-    """The mean loss at initialization of runs that do not diverge."""
-    return float(table[(table["arm"] == arm) & (table["outcome"] == "finished")].groupby("seed")["initial_loss"].mean().mean())
-
-
 def test_a_basin(cosine: pd.DataFrame) -> None:
     """On a grid a hundred times as fine, interpolated, between the first values on either side that are not below one bar."""
     widths, arms = {}, ("mlp_adam", "mlp_sgd")
     lowest = min(means(cosine, arm)["test_loss"].min() for arm in arms)
-    bar = lowest + 0.05 * (np.mean([start(cosine, arm) for arm in arms]) - lowest)
+    bar = lowest + 0.05 * (start(cosine, *arms) - lowest)
     for arm in arms:
         losses = means(cosine, arm)["test_loss"]
         x = np.log2(losses.index.to_numpy(dtype=float))
@@ -55,8 +40,7 @@ def test_the_share_lost_at_three_times_the_best(cosine: pd.DataFrame) -> None:
     near = np.abs(x - np.log2(best(cosine, "gpt_adam"))) <= 2 + 1e-6
     square, slope, _ = np.polyfit(x[near], losses["validation_loss"].to_numpy()[near], 2)
     there = np.interp(-slope / (2 * square) + np.log2(3), x, losses["test_loss"])
-    lowest = tuned(cosine, "gpt_adam")
-    expected = (there - lowest) / (start(cosine, "gpt_adam") - lowest)
+    expected = (there - tuned(cosine, "gpt_adam")) / fall(cosine, "gpt_adam")
     assert published("lr.sharp", STUDY, 7) == pytest.approx(expected, rel=1e-6)
 
 
@@ -65,17 +49,14 @@ def test_steps_at_a_tenth_of_the_lr(cosine: pd.DataFrame) -> None:
     first = float(fast["initial_loss"].mean())
     target = first - 0.8 * (first - curves(fast, "evaluation_loss")[:, -1].mean())
 
-    def steps(found: pd.DataFrame) -> np.ndarray:
-        found_at = []
-        for (_, row), at, losses in zip(
-            found.iterrows(), curves(found, "evaluation_step"), curves(found, "evaluation_loss"), strict=True
-        ):
-            at, losses = np.r_[0, at], np.r_[row["initial_loss"], np.minimum(losses, row["initial_loss"])]
-            met = int(np.flatnonzero(losses <= target)[0])
-            found_at.append(np.interp(-target, -losses[[met - 1, met]], at[[met - 1, met]]))
-        return np.array(found_at)
+    def log_steps(found: pd.DataFrame) -> float:
+        initial, losses = found["initial_loss"].to_numpy()[:, None], curves(found, "evaluation_loss")
+        steps = np.r_[0, curves(found, "evaluation_step")[0]]
+        return float(
+            np.mean([np.log(first_at(target, steps, row)) for row in np.hstack([initial, np.minimum(losses, initial)])])
+        )
 
-    ratio = np.exp(np.log(steps(slow)).mean() - np.log(steps(fast)).mean())
+    ratio = np.exp(log_steps(slow) - log_steps(fast))
     assert published("lr.too_low", STUDY, 6) == pytest.approx(ratio, rel=1e-6)
 
 
@@ -128,8 +109,8 @@ def test_a_fast_fall(cosine: pd.DataFrame) -> None:
     def over(first: float) -> float:
         return float(losses[:, (share > first + 1e-9) & (share <= first + 0.1 + 1e-9)].mean())
 
-    fall = start(cosine, "gpt_sgd") - tuned(cosine, "gpt_sgd")
-    assert published("lr.phases", STUDY, 8) == pytest.approx((over(0.15) - over(0.875)) / fall, rel=1e-6)
+    expected = (over(0.15) - over(0.875)) / fall(cosine, "gpt_sgd")
+    assert published("lr.phases", STUDY, 8) == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_the_norm_tells() -> None:
@@ -142,7 +123,7 @@ def test_what_the_norm_tells() -> None:
     best = BEST["mlp_sgd"]
     healthy = runs(table, "mlp_sgd_best", best)  # trials that two arms share stand under the first
     first = np.sqrt(np.maximum(signal(healthy)[:, 0], 0))
-    fall = (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
+    own_fall = (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
     told: dict[str, list[np.ndarray]] = {"vanishing": [], "dead": [], "small": [], "large": []}
     for arm, lrs in (
         ("deep", [best]),
@@ -156,13 +137,13 @@ def test_what_the_norm_tells() -> None:
             with np.errstate(divide="ignore"):  # one seed has nothing left of its first norm
                 ratio = np.sqrt(np.maximum(late, 0)) / first
             losses = curves(found, "evaluation_loss")[:, 10:]
-            flat = np.isfinite(late) & (np.abs(losses.mean(axis=1) - found["initial_loss"].to_numpy()) < 0.5 * fall)
+            flat = np.isfinite(late) & (np.abs(losses.mean(axis=1) - found["initial_loss"].to_numpy()) < 0.5 * own_fall)
             if arm == "deep":
                 told["vanishing"].append((ratio < 0.3)[flat])
             elif arm.startswith("tiny"):
                 told["small"].append(((ratio >= 0.3) & (ratio <= 0.96))[flat])
             else:
-                swings = np.sqrt((np.diff(losses, axis=1) ** 2).mean(axis=1)) >= 0.1 * fall
+                swings = np.sqrt((np.diff(losses, axis=1) ** 2).mean(axis=1)) >= 0.1 * own_fall
                 told["dead"].append((ratio < 0.3)[flat & ~swings])
                 told["large"].append((ratio > 0.96)[flat & swings])
     shares = {cause: np.concatenate(each).mean() for cause, each in told.items()}
@@ -174,7 +155,7 @@ def test_the_most_important() -> None:
     """How far the four changes of the LR move the loss over how far those of the batch size do, on all 28 seeds."""
     table = trials(STUDY, seeds=28)
     lr = BEST["gpt_adam"]
-    by_size = np.array([table[table["arm"] == f"gpt_adam_batch_{size}"]["test_loss"].mean() for size in (2, 8, 32, 160)])
+    by_size = np.array([final(table, f"gpt_adam_batch_{size}") for size in (2, 8, 32, 160)])
     # Trials that two arms share stand under the first.
     either = table[table["arm"].isin(["gpt_adam_best", "gpt_adam_lr"])].groupby("lr")["test_loss"].mean()
     by_lr = [either.iloc[np.abs(np.log(either.index / (times * lr))).argmin()] for times in (0.1, 0.5, 1, 2, 10)]

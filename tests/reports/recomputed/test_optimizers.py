@@ -7,17 +7,10 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.reports.recomputed.tables import means, published, trials, tuned
+from tests.reports.recomputed.tables import fall, gap, means, published, runs, start, trials, tuned
 
 STUDY = "optimizers"
 BATCHES = (8, 64)
-
-
-def fall(table: pd.DataFrame, *arms: str) -> float:
-    """From the mean loss at initialization to the lowest tuned one."""
-    finished = [table[(table["arm"] == arm) & (table["outcome"] == "finished")] for arm in arms]
-    start = np.mean([each.groupby("seed")["initial_loss"].mean().mean() for each in finished])
-    return float(start) - min(tuned(table, arm) for arm in arms)
 
 
 def vertex(table: pd.DataFrame, arm: str) -> float:
@@ -39,24 +32,20 @@ SHARED = {"adamw_64": (2.0**-5, 0.5), "lion_8": (2.0**-8, 4.0), "lion_64": (2.0*
 
 def crossings(table: pd.DataFrame, arm: str, factor: str) -> float:
     """Octaves within 5% of the fall about the lowest mean test loss, by straight lines; from the low end if it is open."""
-    rows = table[table["arm"] == arm].assign(
-        x=[np.log2(json.loads(point)[factor]) for point in table[table["arm"] == arm]["point"]]
-    )
+    rows = runs(table, arm)
+    rows = rows.assign(x=[np.log2(json.loads(point)[factor]) for point in rows["point"]])
     base = arm.removesuffix("_decay")
     if factor == "weight_decay" and base in SHARED:  # a trial that two arms share stands under the first
         lr, decay = SHARED[base]
-        shared = table[(table["arm"] == base) & np.isclose(table["lr"], lr)]
-        rows = pd.concat([rows, shared.assign(x=np.log2(decay))]).drop_duplicates(["x", "seed"])
+        rows = pd.concat([rows, runs(table, base, lr).assign(x=np.log2(decay))]).drop_duplicates(["x", "seed"])
     loss = rows.groupby("x")["test_loss"].mean()
     x, y = loss.index.to_numpy(), loss.to_numpy()
-    # Seeds count alike, however many of their runs diverge.
-    start_loss = rows[rows["outcome"] == "finished"].groupby("seed")["initial_loss"].mean().mean()
-    bar = y.min() + 0.05 * (start_loss - y.min())
+    bar = y.min() + 0.05 * (start(rows.assign(arm=arm), arm) - y.min())
     fine = np.linspace(x[0], x[-1], 200_001)
     inside = np.interp(fine, x, y) <= bar
-    start = int(np.searchsorted(fine, x[y.argmin()]))
-    above = start + int(np.argmin(inside[start:]))
-    below = start - int(np.argmin(inside[: start + 1][::-1])) if not inside[: start + 1].all() else 0
+    lowest = int(np.searchsorted(fine, x[y.argmin()]))
+    above = lowest + int(np.argmin(inside[lowest:]))
+    below = lowest - int(np.argmin(inside[: lowest + 1][::-1])) if not inside[: lowest + 1].all() else 0
     return float(fine[above] - fine[below])
 
 
@@ -67,8 +56,7 @@ def test_lion(table: pd.DataFrame) -> None:
         assert published("opt.lion", STUDY, 3 * index + 1) == pytest.approx(
             vertex(table, adamw) / vertex(table, lion), rel=1e-6
         )
-        gap = (tuned(table, lion) - tuned(table, adamw)) / fall(table, lion, adamw)
-        assert published("opt.lion", STUDY, 3 * index + 2) == pytest.approx(gap, rel=1e-3, abs=1e-5)
+        assert published("opt.lion", STUDY, 3 * index + 2) == pytest.approx(gap(table, lion, adamw), rel=1e-3, abs=1e-5)
 
 
 def test_lions_basins(table: pd.DataFrame) -> None:
@@ -94,8 +82,8 @@ def test_layerwise(table: pd.DataFrame) -> None:
     for index, (base, layerwise, times) in enumerate((("nesterov", "lars", 16.0), ("adamw", "lamb", 4.0))):
         losses = means(table, f"{base}_large")["test_loss"]
         by_rule = np.interp(np.log2(times * vertex(table, f"{base}_small")), np.log2(losses.index), losses)
-        gap = (by_rule - tuned(table, f"{layerwise}_large")) / fall(table, f"{base}_large", f"{layerwise}_large")
-        assert published("opt.layerwise", STUDY, index) == pytest.approx(gap, rel=1e-3, abs=1e-5)
+        lost = (by_rule - tuned(table, f"{layerwise}_large")) / fall(table, f"{base}_large", f"{layerwise}_large")
+        assert published("opt.layerwise", STUDY, index) == pytest.approx(lost, rel=1e-3, abs=1e-5)
 
 
 def test_layerwise_ratio() -> None:

@@ -1,42 +1,19 @@
 """Each claim of the precision study: one decisive number again, from the published trials by pandas and numpy alone."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from tests.reports.recomputed.tables import at, best, means, published, tuned
+from tests.reports.recomputed.tables import at, best, curves, fall, final, gap, means, published, runs, start, tuned
 
 STUDY = "precision"
 
 
-def start(table: pd.DataFrame, *arms: str) -> float:
-    """Mean loss at initialization: of each seed's runs that ended well (of all, if none did), then over seeds and arms."""
-    of_arms = []
-    for arm in arms:
-        rows = table[table["arm"] == arm]
-        seeds = []
-        for _, runs in rows.groupby("seed"):
-            well = runs[runs["outcome"] == "finished"]
-            seeds.append((well if len(well) else runs)["initial_loss"].mean())
-        of_arms.append(np.mean(seeds))
-    return float(np.mean(of_arms))
-
-
-def of_the_fall(table: pd.DataFrame, left: str, right: str, loss: float | None = None) -> float:
-    above = (tuned(table, left) if loss is None else loss) - tuned(table, right)
-    return above / (start(table, left, right) - min(tuned(table, left), tuned(table, right)))
-
-
-def one_lr(table: pd.DataFrame, left: str, right: str) -> float:
-    """Of arms trained at one LR."""
-    losses = [float(table[table["arm"] == arm]["test_loss"].mean()) for arm in (left, right)]
-    return (losses[0] - losses[1]) / (start(table, left, right) - min(losses))
-
-
 def not_finite(table: pd.DataFrame, arm: str, lr: float) -> float:
-    runs = table[(table["arm"] == arm) & np.isclose(table["lr"], lr)]
-    return float(np.mean([not np.isfinite(np.asarray(curve, dtype=float)).all() for curve in runs["curve_train_loss"]]))
+    return float((~np.isfinite(curves(runs(table, arm, lr), "train_loss"))).any(axis=1).mean())
 
 
 def largest_trainable(table: pd.DataFrame, arm: str, bar: float) -> float:
@@ -47,25 +24,32 @@ def largest_trainable(table: pd.DataFrame, arm: str, bar: float) -> float:
     return float(low * (high / low) ** ((bar - below) / (above - below)))
 
 
-def test_bf16_loss(table: pd.DataFrame) -> None:
-    assert of_the_fall(table, "bf16", "fp32") == pytest.approx(published("prec.bf16_loss", STUDY), rel=1e-6)
-    assert one_lr(table, "cnn_bf16", "cnn_fp32") == pytest.approx(published("prec.bf16_loss", STUDY, 3), rel=1e-6)
+@pytest.mark.parametrize(
+    ("claim", "criterion", "left", "right", "of"),
+    [
+        ("prec.bf16_loss", 0, "bf16", "fp32", tuned),
+        ("prec.bf16_loss", 3, "cnn_bf16", "cnn_fp32", final),
+        ("prec.fp16_underflow", 1, "fp16_2m", "fp32", tuned),
+        ("prec.fp16_scaled", 1, "long_fp16", "long_fp32", final),
+        ("prec.fp8", 0, "fp8", "fp32", tuned),
+    ],
+)
+def test_a_gap_of_losses(
+    table: pd.DataFrame, claim: str, criterion: int, left: str, right: str, of: Callable[[pd.DataFrame, str], float]
+) -> None:
+    assert gap(table, left, right, of) == pytest.approx(published(claim, STUDY, criterion), rel=1e-6)
 
 
 def test_fp16_underflow(table: pd.DataFrame) -> None:
-    rows = table[(table["arm"] == "fp32_passes") & np.isclose(table["lr"], best(table, "fp32_passes"))]
-    shares = [np.mean([probe[3] for probe in probes]) for probes in rows["curve_probe_layer_underflow_activation"]]
+    found = runs(table, "fp32_passes", best(table, "fp32_passes"))["curve_probe_layer_underflow_activation"]
+    shares = [np.mean([probe[3] for probe in probes]) for probes in found]
     assert np.mean(shares) == pytest.approx(published("prec.fp16_underflow", STUDY), rel=1e-6)
-    assert of_the_fall(table, "fp16_2m", "fp32") == pytest.approx(published("prec.fp16_underflow", STUDY, 1), rel=1e-6)
 
 
 def test_learning_stops(table: pd.DataFrame) -> None:
-    there = at(table, "fp16_2m", best(table, "fp32"))
-    assert of_the_fall(table, "fp16_2m", "fp32", there) == pytest.approx(published("prec.fp16_underflow", STUDY, 2), rel=1e-6)
-
-
-def test_fp16_scaled(table: pd.DataFrame) -> None:
-    assert one_lr(table, "long_fp16", "long_fp32") == pytest.approx(published("prec.fp16_scaled", STUDY, 1), rel=1e-6)
+    lost = at(table, "fp16_2m", best(table, "fp32")) - tuned(table, "fp32")
+    share = lost / fall(table, "fp16_2m", "fp32")
+    assert share == pytest.approx(published("prec.fp16_underflow", STUDY, 2), rel=1e-6)
 
 
 def test_fp16_overflow(table: pd.DataFrame) -> None:
@@ -74,11 +58,8 @@ def test_fp16_overflow(table: pd.DataFrame) -> None:
 
 
 def test_grad_norms(table: pd.DataFrame) -> None:
-    norms = {
-        arm: np.stack(table[table["arm"] == arm].sort_values("seed")["curve_probe_gradient_norm"].to_list())
-        for arm in ("long_bf16", "long_fp32")
-    }
-    off = np.median(np.abs(norms["long_bf16"] / norms["long_fp32"] - 1), axis=1).mean()
+    bf16, fp32 = (curves(runs(table, f"long_{name}"), "probe_gradient_norm") for name in ("bf16", "fp32"))
+    off = np.median(np.abs(bf16 / fp32 - 1), axis=1).mean()
     assert off == pytest.approx(published("prec.grad_norms", STUDY), rel=1e-6)
 
 
@@ -101,10 +82,6 @@ def test_sensitive_ops(table: pd.DataFrame) -> None:
         seen = (centred / np.sqrt(square / half(512) + half(1e-5))).astype(np.float64)
         errors.append(np.sqrt(((seen - right) ** 2).mean() / (right**2).mean()) * 2**11)
     assert np.exp(np.log(errors).mean()) == pytest.approx(published("prec.sensitive_ops", STUDY, 2), rel=0.1)
-
-
-def test_fp8(table: pd.DataFrame) -> None:
-    assert of_the_fall(table, "fp8", "fp32") == pytest.approx(published("prec.fp8", STUDY), rel=1e-6)
 
 
 def test_fp16_nan(table: pd.DataFrame) -> None:

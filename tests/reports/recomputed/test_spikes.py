@@ -3,33 +3,27 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
-from folklore.harness.storing import evidence
-from tests.reports.recomputed.tables import published
+from tests.reports.recomputed.tables import curves, final, first_at, gap, published, runs, whole
 
-STUDY, FAULTY = "spikes", 150
-
-
-def rows(table: pd.DataFrame, arm: str) -> pd.DataFrame:
-    return table[table["arm"] == arm].sort_values("seed")
+STUDY, FAULTY, WINDOW = "spikes", 150, 50
 
 
-def ends(table: pd.DataFrame, arm: str) -> float:
-    return float(rows(table, arm)["test_loss"].mean())
-
-
-def all_seeds(arm: str) -> pd.DataFrame:
-    """Also those that an arm has beyond those of the study."""
-    return rows(pd.read_parquet(evidence.FOLDER / "spikes-laptop-cpu.parquet"), arm)
-
-
-def curves(arm: str, name: str) -> np.ndarray:
-    return np.array(all_seeds(arm)[f"curve_train_{name}"].tolist(), dtype=float)
+def trained(arm: str, name: str) -> np.ndarray:
+    """A curve of training, of all seeds: also those that an arm has beyond those of the study."""
+    return curves(runs(whole(STUDY), arm), f"train_{name}")
 
 
 def damage(table: pd.DataFrame, arm: str, clean: str) -> float:
-    initial = np.mean([rows(table, each)["initial_loss"].mean() for each in (arm, clean)])
-    return (ends(table, arm) - ends(table, clean)) / (initial - min(ends(table, arm), ends(table, clean)))
+    return gap(table, arm, clean, of=final)
+
+
+def medians(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the 50 values before each step from the 51st on: the median, and 1.4826 times the median deviation from it."""
+    before = sliding_window_view(values, WINDOW)[:-1]
+    middle = np.median(before, axis=1)
+    return middle, 1.4826 * np.median(np.abs(before - middle[:, None]), axis=1)
 
 
 def test_clip(table: pd.DataFrame) -> None:
@@ -46,13 +40,13 @@ def test_detector(table: pd.DataFrame) -> None:
     """Of noise on the weights of the GPT: a loss above twice the mean of nine before, from the fault to ten steps later."""
     found = [
         any(loss[step] > 2 * loss[step - 9 : step].mean() for step in range(FAULTY, FAULTY + 11))
-        for loss in curves("gpt_weights", "loss")
+        for loss in trained("gpt_weights", "loss")
     ]
     assert published("spike.detector", STUDY, 1) == np.mean(found)
 
 
 def ratio_scores(arm: str) -> np.ndarray:
-    loss = curves(arm, "loss")
+    loss = trained(arm, "loss")
     return np.stack([loss[:, step] / loss[:, step - 9 : step].mean(axis=1) for step in range(128, 300)], axis=1)
 
 
@@ -60,10 +54,9 @@ def olmo_scores(arm: str) -> np.ndarray:
     """Of loss or gradient norm: standard deviations above the mean of 128 steps."""
     found = []
     for name in ("loss", "gradient_norm"):
-        values = curves(arm, name)
-        before = [values[:, step - 128 : step] for step in range(128, 300)]
-        z = [(values[:, 128 + at] - each.mean(axis=1)) / each.std(axis=1, ddof=1) for at, each in enumerate(before)]
-        found.append(np.stack(z, axis=1))
+        values = trained(arm, name)
+        before = sliding_window_view(values, 128, axis=1)[:, :-1]
+        found.append((values[:, 128:] - before.mean(axis=2)) / before.std(axis=2, ddof=1))
     return np.asarray(np.maximum(*found))
 
 
@@ -89,64 +82,53 @@ def test_once(table: pd.DataFrame) -> None:
 
 def test_cut_wastes(table: pd.DataFrame) -> None:
     """Steps at which validation losses, linear between evaluations, first come to the target."""
-    halved = rows(table, "adamw_early_halve")
-    initial = halved["initial_loss"].mean()
-    last = np.mean([losses[-1] for losses in halved["curve_evaluation_loss"]])
+    halved = runs(table, "adamw_early_halve")
+    initial, last = halved["initial_loss"].mean(), curves(halved, "evaluation_loss")[:, -1].mean()
     target = initial - 0.95 * (initial - last)
     logs = []
     for arm in ("adamw_early_halve", "adamw_early"):
         steps = [
-            first_below(target, np.asarray(row.curve_evaluation_step), np.asarray(row.curve_evaluation_loss), row.initial_loss)
-            for row in rows(table, arm).itertuples()
+            first_at(target, np.r_[0.0, row.curve_evaluation_step], np.r_[row.initial_loss, row.curve_evaluation_loss])
+            for row in runs(table, arm).itertuples()
         ]
         logs.append(np.log(steps).mean())
     assert published("spike.cut_wastes", STUDY, 2) == pytest.approx(np.exp(logs[0] - logs[1]), rel=1e-6)
 
 
-def first_below(target: float, steps: np.ndarray, loss: np.ndarray, initial: float) -> float:
-    steps, loss = np.concatenate([[0.0], steps]), np.concatenate([[initial], loss])
-    place = int(np.argmax(loss <= target))
-    part = (loss[place - 1] - target) / (loss[place - 1] - loss[place])
-    return float(steps[place - 1] + part * (steps[place] - steps[place - 1]))
+def over_the_median(loss: np.ndarray) -> np.ndarray:
+    """Steps of a spike: six times 1.4826 median deviations above the median of 50 losses before."""
+    middle, deviation = medians(loss)
+    return np.asarray(WINDOW + np.flatnonzero(loss[WINDOW:] > middle + 6 * deviation))
 
 
 def test_batch_or_state(table: pd.DataFrame) -> None:
-    """A spike: six times 1.4826 median deviations above the median of 50 losses before."""
-    found = []
-    for loss in curves("sgd_labels", "loss"):
-        before = [loss[step - 50 : step] for step in range(FAULTY + 5, FAULTY + 15)]
-        limits = [np.median(each) + 6 * 1.4826 * np.median(np.abs(each - np.median(each))) for each in before]
-        found.append(any(loss[FAULTY + 5 + place] > limit for place, limit in enumerate(limits)))
+    spikes = [over_the_median(loss) for loss in trained("sgd_labels", "loss")]
+    found = [((each >= FAULTY + 5) & (each < FAULTY + 15)).any() for each in spikes]
     assert published("spike.batch_or_state", STUDY) == np.mean(found)
 
 
 def spikes_of(loss: np.ndarray) -> list[int]:
     """First steps of spikes, after ten without one."""
-    over = []
-    for step in range(50, len(loss)):
-        before = loss[step - 50 : step]
-        limit = np.median(before) + 6 * 1.4826 * np.median(np.abs(before - np.median(before)))
-        over.append(step) if loss[step] > limit else None
-    return [step for step in over if not any(step - 10 <= other < step for other in over)]
+    over = over_the_median(loss)
+    return [int(step) for step in over if not ((step - 10 <= over) & (over < step)).any()]
 
 
 def test_spikes_that_come_by_themselves_come_again_by_chance() -> None:
     """With the same batches from another state: 300 steps from the middle of the run on, of which 50 have no window."""
-    runs = [[step - 300 for step in spikes_of(loss) if step >= 350] for loss in curves("natural_run", "loss")]
-    again = [spikes_of(loss) for loss in curves("natural_other_state", "loss")]
-    met = np.array([[sum(any(abs(a - b) <= 5 for b in other) for a in own) for other in again] for own in runs])
+    first = [[step - 300 for step in spikes_of(loss) if step >= 350] for loss in trained("natural_run", "loss")]
+    again = [spikes_of(loss) for loss in trained("natural_other_state", "loss")]
+    met = np.array([[sum(any(abs(a - b) <= 5 for b in other) for a in own) for other in again] for own in first])
     chance = (met.sum() - met.trace()) / (len(met) - 1)
     assert len(met) == 40
-    share = (met.trace() - chance) / sum(map(len, runs))
+    share = (met.trace() - chance) / sum(map(len, first))
     assert published("spike.batch_or_state", STUDY, 2) == pytest.approx(share, abs=1e-9)
 
 
 def test_warning(table: pd.DataFrame) -> None:
     warned = []
-    for row in all_seeds("gpt_ramp").itertuples():
-        loss, norm = np.asarray(row.curve_train_loss, dtype=float), np.asarray(row.curve_train_gradient_norm, dtype=float)
+    for loss, norm in zip(trained("gpt_ramp", "loss"), trained("gpt_ramp", "gradient_norm"), strict=True):
         learnt = int(np.argmax(loss < 0.8 * loss[0]))
         explodes = learnt + int(np.argmax(~(loss[learnt:] <= loss[0])))
-        alarms = [step for step in range(50, len(norm)) if not norm[step] <= 3 * np.median(norm[step - 50 : step])]
-        warned.append(any(explodes - 50 <= step < explodes for step in alarms))
+        alarms = WINDOW + np.flatnonzero(~(norm[WINDOW:] <= 3 * medians(norm)[0]))
+        warned.append(((explodes - 50 <= alarms) & (alarms < explodes)).any())
     assert published("spike.warning", STUDY) == np.mean(warned)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import means, published, start, trials, tuned
+from tests.reports.recomputed.tables import best, curves, fall, means, published, runs, start, trials, tuned
 
 STUDY = "warmup"
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
@@ -24,11 +24,6 @@ def octaves(table: pd.DataFrame, arm: str, arms: tuple[str, ...], within: float)
     return float(x[last] + (bar - y[last]) / (y[last + 1] - y[last]) * (x[last + 1] - x[last]))
 
 
-def share_of_fall(table: pd.DataFrame, left: str, right: str) -> float:
-    fall = start(table, *LONG) - min(tuned(table, arm) for arm in LONG)
-    return (tuned(table, left) - tuned(table, right)) / fall
-
-
 def diverged_at_the_edge(table: pd.DataFrame, arm: str) -> pd.DataFrame:
     own = table[table["arm"] == arm]
     rate = (own["outcome"] == "diverged").groupby(own["lr"]).mean()
@@ -38,7 +33,7 @@ def diverged_at_the_edge(table: pd.DataFrame, arm: str) -> pd.DataFrame:
 
 def cured(table: pd.DataFrame, arm: str, by: str) -> pd.Series:
     lost = diverged_at_the_edge(table, arm)
-    remedy = table[(table["arm"] == by) & np.isclose(table["lr"], lost["lr"].iloc[0])].set_index("seed")
+    remedy = runs(table, by, lost["lr"].iloc[0]).set_index("seed")
     return remedy.loc[lost["seed"], "outcome"] != "diverged"
 
 
@@ -49,8 +44,8 @@ def test_widens(table: pd.DataFrame) -> None:
 
 def test_improves_best() -> None:
     table = trials(STUDY, LONG_SEEDS)
-    gap = share_of_fall(table, "long_none", "long_5%")
-    assert gap == pytest.approx(published("warmup.improves_best", STUDY), rel=1e-6)
+    share = (tuned(table, "long_none") - tuned(table, "long_5%")) / fall(table, *LONG)
+    assert share == pytest.approx(published("warmup.improves_best", STUDY), rel=1e-6)
 
 
 def test_mechanism(table: pd.DataFrame) -> None:
@@ -60,14 +55,11 @@ def test_mechanism(table: pd.DataFrame) -> None:
 
 def test_early_gradients() -> None:
     table = trials(STUDY, LONG_SEEDS)
-    own = table[table["arm"] == "long_none"]
-    own = own[own["lr"] == means(table, "long_none")["validation_loss"].idxmin()]
-    logs = []
-    for row in own.itertuples():
-        steps, total = np.asarray(row.curve_probe_step), json.loads(row.configuration)["training"]["steps"]
-        norm = np.asarray(row.curve_probe_gradient_norm, dtype=np.float64)
-        logs.append(np.log(norm[steps <= 0.01 * total].mean() / norm[steps > 0.9 * total].mean()))
-    assert np.exp(np.mean(logs)) == pytest.approx(published("warmup.early_gradients", STUDY), rel=1e-6)
+    own = runs(table, "long_none", best(table, "long_none"))
+    share = curves(own, "probe_step")[0] / json.loads(own["configuration"].iloc[0])["training"]["steps"]
+    norms = curves(own, "probe_gradient_norm")
+    logs = np.log(norms[:, share <= 0.01].mean(axis=1) / norms[:, share > 0.9].mean(axis=1))
+    assert np.exp(logs.mean()) == pytest.approx(published("warmup.early_gradients", STUDY), rel=1e-6)
 
 
 def test_late_nan() -> None:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.reports.recomputed.tables import published
+from tests.reports.recomputed.tables import curves, published, runs
 
 STUDY = "weight_decay"
 LRS = {"mlp_sgd": 2.0**-5, "mlp_adam": 2.0**-8, "gpt_sgd": 2.0**-3, "gpt_adam": 2.0**-7}
@@ -13,10 +13,8 @@ LRS = {"mlp_sgd": 2.0**-5, "mlp_adam": 2.0**-8, "gpt_sgd": 2.0**-3, "gpt_adam": 
 
 def norms(table: pd.DataFrame, arm: str) -> tuple[np.ndarray, np.ndarray]:
     """Share of the run and norm of the weights at every probe, of each seed at the declared LR."""
-    rows = table[(table["arm"] == arm) & np.isclose(table["lr"], LRS[arm.removesuffix("_free")])]
-    steps, norm = (
-        np.stack([np.asarray(each, dtype=float) for each in rows[f"curve_probe_{name}"]]) for name in ("step", "weight_norm")
-    )
+    found = runs(table, arm, LRS[arm.removesuffix("_free")])
+    steps, norm = (curves(found, f"probe_{name}") for name in ("step", "weight_norm"))
     return steps / steps.max(), norm
 
 
