@@ -2,12 +2,13 @@
 
 import json
 import math
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from folklore.harness.calibration import BY_NAME, CASES, calibrate
+from folklore.harness.calibration import BY_NAME, CASES, calibrate, measure
 from folklore.harness.calibration import interval_methods as methods
 from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.measure import truths
@@ -96,7 +97,9 @@ def test_intervals_that_are_too_narrow_show(monkeypatch: pytest.MonkeyPatch) -> 
     assert row["false_supported"] > 0.08
 
 
-def test_one_world_is_the_same_however_many_processes() -> None:
+def test_one_world_is_the_same_however_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By forks, which have their imports."""
+    monkeypatch.setattr(measure, "get_context", lambda method: get_context("fork"))
     one, two = (calibrate(3, seed=1, only=["memory_ratio"], seeds=[5], processes=count) for count in (1, 2))
     assert one == two
     assert len(one) == len(BY_NAME["memory_ratio"].conditions)

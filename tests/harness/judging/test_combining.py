@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -140,19 +141,20 @@ def test_one_noisy_exception_is_no_disagreement() -> None:
     assert (found.verdict, found.reading) == ("refuted", "opposite")
 
 
-@pytest.mark.parametrize("quantifier", ["all", "most", "some"])
-def test_workloads_that_agree_are_rarely_said_to_disagree(quantifier: Quantifier) -> None:
+def test_workloads_that_agree_are_rarely_said_to_disagree() -> None:
     """By drawing: what holds everywhere, on half of the workloads by nothing, seldom depends on the workload."""
-    generator, wrong = np.random.default_rng(2), 0
-    for _ in range(2000):
+    generator, quantifiers = np.random.default_rng(2), get_args(Quantifier)
+    wrong = dict.fromkeys(quantifiers, 0)
+    for _ in range(1000):
         findings = []
         for index in range(10):
-            p = float(scipy.stats.norm.sf(generator.standard_normal() + (6.0 if index < 5 else 0.0)))
+            p = float(scipy.special.ndtr(-generator.standard_normal() - (6.0 if index < 5 else 0.0)))
             verdict = "supported" if p <= 0.05 else "refuted" if 1 - p <= 0.05 else "open"
             made = finding(verdict, f"panel {index}")
             findings.append(replace(made, p_supported=p, p_direction=p, p_refuted=1 - p))
-        wrong += combined(findings, quantifier).reading == "some workloads"
-    assert wrong / 2000 <= 0.05
+        for quantifier in quantifiers:
+            wrong[quantifier] += combined(findings, quantifier).reading == "some workloads"
+    assert max(wrong.values()) / 1000 <= 0.05
 
 
 def test_the_direction_is_that_of_as_many_workloads_as_are_spoken_of() -> None:

@@ -14,7 +14,7 @@ from statsmodels.stats.power import TTestIndPower
 from folklore.harness.statistics import noise
 from folklore.harness.statistics.intervals import Numbers
 
-DRAWS = 2000
+DRAWS = 1000
 Draw = Callable[[np.random.Generator, tuple[int, int]], Numbers]
 # All of standard deviation 1.
 SHAPES: dict[str, Draw] = {

@@ -1,6 +1,7 @@
 """A new observable is one class in one file: everything that speaks of observables knows it then, and nothing before."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -46,7 +47,7 @@ from folklore.harness.spec.observed import (
 )
 from folklore.harness.spec.parts import marks, with_other_arms
 from folklore.harness.spec.trials import Numbers, Trials
-from tests.command_line import folklore_forked
+from tests.command_line import folklore_here
 from tests.harness.helpers import bowl, changed, frame, planned, result
 
 ROOT = Path(__file__).parents[3]
@@ -105,6 +106,9 @@ def test_a_study_from_a_file_is_planned_and_judged_by_it(good_share: type[Observ
     assert judgement.criteria[0].observe == good_share.model_validate({"arm": "none"})
     assert arms_of(judgement.criteria[0].observe) == {"none"}
     assert len(planned(found).trials) == 50
+    explained = folklore_here("schema", "--explain", "good_share").stdout
+    assert explained.startswith("## good_share\nShare of the values of `over` whose mean test loss lies within")
+    assert "\nUnit: share of the values, 0 to 1." in explained
     # At the lowest and its two neighbours the loss is at most 0.05 above 2.
     trials = frame(found, lambda trial: result(bowl(trial, -7, 2.0, curvature=0.15)))
     (verdict,) = judge(found, "laptop", "cpu", trials)
@@ -190,8 +194,28 @@ class Drift(Observed):
 '''
 
 
-def test_a_file_in_the_folder_is_all_it_takes(study: Study, tmp_path: Path) -> None:
-    """In a copy of the harness, by the commands that a user gives."""
+# Rooms are forked off where others' libraries are imported, and nothing of ours is.
+IMPORTS = """
+import importlib, os, sys
+import numpy, pandas, pyarrow.parquet, pydantic, scipy.stats
+for room in ("storing", "planning", "judging.observe"):
+    if not os.fork():
+        importlib.import_module("folklore.harness." + room)
+        from folklore.harness.spec import Study
+        os._exit(not Study.__pydantic_complete__)
+    assert os.wait()[1] == 0, room
+from folklore.harness.spec import Study
+try:
+    Study.model_validate({})
+except pydantic.errors.PydanticUserError as error:
+    print(error)
+from folklore.harness.planning import catalog
+print(repr(catalog.load_study(sys.argv[1]).judgements[0].criteria[0].observe))
+"""
+
+
+def test_a_file_in_the_folder_is_all_it_takes_and_no_study_is_read_before(study: Study, tmp_path: Path) -> None:
+    """In a copy of the harness. Studies are not read by whatever is known so far, and whoever reads them knows all kinds."""
     harness = tmp_path / "folklore" / "harness"
     harness.mkdir(parents=True)
     for path in (ROOT / "harness").iterdir():
@@ -203,37 +227,13 @@ def test_a_file_in_the_folder_is_all_it_takes(study: Study, tmp_path: Path) -> N
         (harness.parent / name).symlink_to(ROOT / name, target_is_directory=True)
     (harness / "metrics" / "drift.py").write_text(NEW_FILE)
     file = written(study, {"kind": "drift", "arm": "none"}, tmp_path)
-    explained, planned = folklore_forked(
-        "schema --explain",
-        f"plan {file} --scale laptop --store {tmp_path / 'store'}",
-        imports=("folklore.harness.metrics",),
-        environment={"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
-        folder=tmp_path,
-    )
-    assert "## drift\nHow far the last loss lies above the best.\nUnit: nats." in explained.stdout
-    assert "toy" in planned.stdout
-
-
-# Forked off where others' libraries are imported, and nothing of ours is.
-ROOMS = """
-import importlib, os, sys
-import numpy, pandas, pyarrow.parquet, pydantic, scipy.stats
-for room in ("storing", "planning", "judging.observe"):
-    if not os.fork():
-        importlib.import_module("folklore.harness." + room)
-        from folklore.harness.spec import Study
-        os._exit(not Study.__pydantic_complete__)
-    assert os.wait()[1] == 0, room
-from folklore.harness.spec import Study
-Study.model_validate({})
-"""
-
-
-def test_a_study_is_not_read_before_its_criteria_can_be() -> None:
-    """Rather than by whatever is known so far. Whoever reads studies has it all."""
-    done = subprocess.run([sys.executable, "-c", ROOMS], capture_output=True, text=True, cwd=ROOT)
-    assert "`Study` is not fully defined" in done.stderr
-    assert "import folklore.harness.metrics" in done.stderr
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", IMPORTS, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "`Study` is not fully defined" in done.stdout
+    assert "import folklore.harness.metrics" in done.stdout
+    assert "Drift(kind='drift', arm='none')" in done.stdout
 
 
 def texts(annotation: Any) -> bool:

@@ -16,6 +16,7 @@ from folklore.harness.reading.compare import compare
 from folklore.harness.reading.provenance import explain, find_trial, sparkline, trial_facts
 from folklore.harness.reading.references import Reference
 from folklore.harness.spec import Study
+from folklore.harness.storing import evidence
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -38,6 +39,12 @@ def store(study: Study, tmp_path: Path) -> Store:
     declare(found, study, "laptop", 0)
     stored(study, found, outcome)
     return found
+
+
+@pytest.fixture
+def nothing_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To look for a digest in, which takes a second in all published tables."""
+    monkeypatch.setattr(evidence, "tables", list)
 
 
 @pytest.fixture
@@ -66,6 +73,7 @@ def test_only_trials_of_the_arms_it_reads_are_named(study: Study, tmp_path: Path
     assert set(found.trials["arm"]) == {"none", "half"}
 
 
+@pytest.mark.usefixtures("nothing_published")
 def test_why_as_json_leads_to_trials_that_show_finds(store: Store, file: str) -> None:
     asked = CLI.invoke(app, ["why", "warmup.improves_best", "--study", file, "--store", store.uri, "--json"])
     (found,) = json.loads(asked.stdout)
@@ -81,6 +89,7 @@ def test_why_as_json_leads_to_trials_that_show_finds(store: Store, file: str) ->
     assert "optimizer" not in shown["differs_from_defaults"]["training"], "adamw is the default"
 
 
+@pytest.mark.usefixtures("nothing_published")
 def test_why_and_show_for_people(store: Store, file: str) -> None:
     why = CLI.invoke(app, ["why", "warmup.improves_best", "--study", file, "--store", store.uri]).stdout
     for words in (
@@ -98,11 +107,18 @@ def test_why_and_show_for_people(store: Store, file: str) -> None:
     assert "seed" in show
 
 
-def test_a_squared_error_has_no_unit() -> None:
-    for name, unit in (("edge_of_stability", ""), ("warmup", " nats")):
-        digest = published_sets(load_study(name))[0].trials["digest"].iloc[0]
-        show = CLI.invoke(app, ["show", digest]).stdout
-        assert re.search(rf"initial loss +\d+\.\d{{4}}{unit}\n", show), show
+@pytest.mark.usefixtures("nothing_published")
+@pytest.mark.parametrize(("workload", "unit"), [({"model": "linear", "dataset": "regression:4"}, ""), ({}, " nats")])
+def test_a_squared_error_has_no_unit(workload: dict[str, str], unit: str, study: Study, tmp_path: Path) -> None:
+    trained = stored(changed(study, workload=workload or study.workload), Store(str(tmp_path)), outcome)
+    show = CLI.invoke(app, ["show", trained.trials()["digest"][0], "--store", str(tmp_path)]).stdout
+    assert re.search(rf"initial loss +\d+\.\d{{4}}{unit}\n", show), show
+
+
+def test_published_trials_are_found_by_their_digest() -> None:
+    trial = published_sets(load_study("warmup"))[0].trials.iloc[0]
+    found = find_trial(Store("nowhere"), trial["digest"])
+    assert (found["digest"], found["arm"], found["source"]) == (trial["digest"], trial["arm"], "published")
 
 
 @pytest.mark.parametrize(
@@ -129,10 +145,10 @@ def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str, tmp_pat
     assert len(found.stderr.strip().splitlines()) == 1
 
 
-# Longer than what published digests begin with by chance.
 PREFIX = "abcdefabcd"
 
 
+@pytest.mark.usefixtures("nothing_published")
 def test_a_beginning_of_several_digests_names_them(study: Study, tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     trials = planned(study).trials[:2]

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from folklore.harness.metrics.estimating.fits import (
     Form,
@@ -134,8 +134,8 @@ def test_censored_runs_do_not_bias_the_fit() -> None:
 
 
 def tobit_loss(point: Numbers, batch: Numbers, log_steps: Numbers, weights: Numbers, censored: NDArray[np.bool_]) -> float:
-    mean, deviation = point[0] + np.log1p(np.exp(point[1]) / batch), np.exp(point[2])
-    at, beyond = stats.norm.logpdf(log_steps, mean, deviation), stats.norm.logsf(log_steps, mean, deviation)
+    z = (log_steps - point[0] - np.log1p(np.exp(point[1]) / batch)) / np.exp(point[2])
+    at, beyond = -(z**2) / 2 - point[2] - np.log(2 * np.pi) / 2, special.log_ndtr(-z)
     return -float(weights @ np.where(censored, beyond, at))
 
 
