@@ -34,12 +34,9 @@ class RunEvents:
             case "pack_failed":
                 self.messages.append(event["error"])
             case "progress" if event["trials_done"] > self.done:  # a pack that begins again takes some back
-                await self._tell(event)
-
-    async def _tell(self, event: dict[str, Any]) -> None:
-        self.done = event["trials_done"]
-        left = "" if event["seconds_left"] is None else f", about {event['seconds_left']:.0f} s left"
-        await self.report(self.done, event["trials"], f"{event['packs_done']} of {event['packs']} packs finished{left}")
+                self.done = event["trials_done"]
+                left = "" if event["seconds_left"] is None else f", about {event['seconds_left']:.0f} s left"
+                await self.report(self.done, event["trials"], f"{event['packs_done']} of {event['packs']} packs finished{left}")
 
     @property
     def has_finished(self) -> bool:
@@ -48,14 +45,9 @@ class RunEvents:
     def result(self) -> Run:
         planned, finished = self.last["planned"], self.last["finished"]
         return Run(
-            study=planned["study"],
-            scale=planned["scale"],
-            departures=planned["departures"],
-            trials=planned["trials"],
-            trained=finished["trained"],
-            given_up=finished["given_up"],
+            **{name: planned[name] for name in ("study", "scale", "departures", "trials")},
+            **{name: finished[name] for name in ("trained", "given_up", "seconds")},
             unfinished=finished["interrupted"],
-            seconds=finished["seconds"],
             verdicts=self.verdicts,
             pages=self.pages,
             messages=list(self.messages),

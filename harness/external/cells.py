@@ -41,7 +41,12 @@ def _read(column: pd.Series, name: str) -> pd.Series:
     plain = pd.to_numeric(column, errors="coerce").astype("Float64")
     texts = column[plain.isna() & column.notna()].astype(str).str.strip()
     texts = texts[~texts.str.lower().isin(BLANKS)]
-    _require_runs(texts, name)
+    summaries = texts[texts.str.match(_SUMMARY)]
+    if len(summaries) and 2 * len(summaries) >= len(texts):
+        raise UserError(
+            f"'{name}' holds means with their spread ('{summaries.iloc[0]:.40}') and no runs: give a row for each run, or"
+            " a column for each"
+        )
     parts = texts.str.extract(_CELL).dropna(subset="number")
     if parts.empty:
         return plain
@@ -59,15 +64,6 @@ def holds_numbers(column: pd.Series) -> bool:
         return bool(column.dtype != bool)
     cells = column.dropna().head(LOOKED_AT).astype(str).str.strip()
     return bool(len(cells)) and bool(cells.str.match(_CELL).all())
-
-
-def _require_runs(texts: pd.Series, name: str) -> None:
-    summaries = texts[texts.str.match(_SUMMARY)]
-    if len(summaries) and 2 * len(summaries) >= len(texts):
-        raise UserError(
-            f"'{name}' holds means with their spread ('{summaries.iloc[0]:.40}') and no runs: give a row for each run, or"
-            " a column for each"
-        )
 
 
 def _factors(units: pd.Series, texts: pd.Series, name: str) -> dict[str, float]:

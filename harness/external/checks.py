@@ -35,30 +35,9 @@ EQUAL_LENGTH = 1.002
 # Curves whose second differences are this many times smaller than another arm's were smoothed.
 SMOOTHER, LEAST_SMOOTHED = 5.0, 20
 SETTINGS = {
-    "lr",
-    "learning_rate",
-    "peak_lr",
-    "max_lr",
-    "base_lr",
-    "weight_decay",
-    "wd",
-    "batch_size",
-    "bs",
-    "dropout",
-}
-SETTINGS |= {
-    "warmup_steps",
-    "warmup_ratio",
-    "momentum",
-    "beta1",
-    "beta2",
-    "width",
-    "depth",
-    "hidden_size",
-    "num_layers",
-    "n_layers",
-    "epochs",
-}
+    "lr", "learning_rate", "peak_lr", "max_lr", "base_lr", "weight_decay", "wd", "batch_size", "bs", "dropout", "warmup_steps",
+    "warmup_ratio", "momentum", "beta1", "beta2", "width", "depth", "hidden_size", "num_layers", "n_layers", "epochs",
+}  # fmt: skip
 
 of_verdicts = partial(Problem, of_verdicts=True)
 Checked = tuple[pd.DataFrame, Problem | None]

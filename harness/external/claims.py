@@ -16,7 +16,7 @@ Behind it: `on all tasks`, `on most tasks`, `on some tasks`; default: on average
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -99,31 +99,17 @@ class RunClaim:
     @property
     def question(self) -> Question:
         """Of the difference arm - other, or of how far a law is missed."""
+        size = self.size or 0.0
         if self.law is not None:
-            assert self.size is not None
-            return Question(AtMost(value=self.size), AtLeast(value=2 * self.size), None, None, 0)
-        return question(self.comparison, self.size)
-
-
-def question(comparison: Comparison, size: float | None) -> Question:
-    """Of a difference whose null is 0. size: claimed, or a margin."""
-    if comparison == "=":
-        assert size is not None
-        return Question(Within(low=-size, high=size), Outside(low=-size, high=size), "equivalence", 0.0, 0)
-    sign = 1 if comparison.startswith(">") else -1
-    below, above = (AtMost, AtLeast) if sign < 0 else (AtLeast, AtMost)
-    if comparison.endswith("="):
-        assert size is not None
-        return Question(below(value=-sign * size), above(value=-sign * size), "no_worse", 0.0, 0)
-    claimed, band = below(value=sign * (size or 0.0)), None
-    if size:
-        band = (-NEGLIGIBLE_SHARE * size, NEGLIGIBLE_SHARE * size)
-    return Question(claimed, above(value=0.0), None, 0.0, sign, band)
-
-
-def read_claims(given: Iterable[Any], metric: str | None = None) -> list[RunClaim]:
-    """Claims from lines, or from what a YAML file of them holds: a list of lines. Raises UserError."""
-    return [read_claim(each, metric) for each in given]
+            return Question(AtMost(value=size), AtLeast(value=2 * size), None, None, 0)
+        if self.comparison == "=":
+            return Question(Within(low=-size, high=size), Outside(low=-size, high=size), "equivalence", 0.0, 0)
+        sign = 1 if self.comparison.startswith(">") else -1
+        below, above = (AtMost, AtLeast) if sign < 0 else (AtLeast, AtMost)
+        if self.comparison.endswith("="):
+            return Question(below(value=-sign * size), above(value=-sign * size), "no_worse", 0.0, 0)
+        band = (-NEGLIGIBLE_SHARE * size, NEGLIGIBLE_SHARE * size) if size else None
+        return Question(below(value=sign * size), above(value=0.0), None, 0.0, sign, band)
 
 
 def claims_of_file(content: Any, name: str) -> list[str]:
@@ -136,9 +122,9 @@ def claims_of_file(content: Any, name: str) -> list[str]:
 
 def read_claim(text: str, metric: str | None = None) -> RunClaim:
     """metric: of a claim that names none. Raises UserError with the forms that there are."""
-    given, body = _split(text, ":")
-    head, body = (metric, text) if body is None else (given, body)
-    if body is None or not head:
+    place = _outside_quotes(text)[0].find(":")
+    head, body = (metric, text) if place < 0 else (text[:place], text[place + 1 :])
+    if not head:
         raise UserError(f"claim '{text}': names no metric; write {FORMS}")
     quantified = _QUANTIFIED.search(body)
     body = body[: quantified.start()] if quantified else body
@@ -197,12 +183,6 @@ def _require_fitting(text: str, comparison: Comparison, word: str | None) -> Non
         raise UserError(f"claim '{text}': {comparison} needs a margin that does not matter; add 'within 1%'")
     if word not in (None, needed):
         raise UserError(f"claim '{text}': '{word}' does not go with {comparison}; write '{needed}'")
-
-
-def _split(text: str, at: str) -> tuple[str, str | None]:
-    parts, _ = _outside_quotes(text)
-    place = parts.find(at)
-    return (text, None) if place < 0 else (text[:place], text[place + 1 :])
 
 
 def _outside_quotes(text: str) -> tuple[str, bool]:

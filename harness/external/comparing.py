@@ -66,8 +66,12 @@ def compared(
     claim: RunClaim, pair: Pair, how: Assumptions, shared: Spread | None, question: Question, alone: bool = True
 ) -> Part:
     """alone: whether it is the only task; then a mean too near zero is an error, else the task has no percentage."""
-    x, y = _at_equal_steps(pair, how.step_worth)
-    runs, plain = (len(x), len(y)), _plain_difference(x, y, claim.relative)
+    x, y = pair.arm.values, pair.other.values
+    if how.step_worth is not None:  # as if the arm had trained for as many steps as the other
+        x = x - how.step_worth * float(np.mean(pair.other.stops) - np.mean(pair.arm.stops))
+    runs, plain, base = (len(x), len(y)), float(np.mean(x) - np.mean(y)), abs(float(np.mean(y)))
+    if claim.relative:
+        plain = plain / base if base else math.inf
     try:
         effect, method = _effect(x, y, pair, how, shared, claim.relative, level_of(question))
     except NoSpreadError:
@@ -77,14 +81,6 @@ def compared(
             raise UserError(str(error)) from None
         return Part(pair.task, OPEN, "too noisy", plain, None, runs, f"no percentage: {error}", (x, y))
     return Part(pair.task, *verdict_of(question, effect), effect.estimate, effect, runs, method, (x, y))
-
-
-def _at_equal_steps(pair: Pair, step_worth: float | None) -> tuple[Numbers, Numbers]:
-    """The arm's values as if it had trained for as many steps as the other."""
-    if step_worth is None:
-        return pair.arm.values, pair.other.values
-    steps = float(np.mean(pair.other.stops) - np.mean(pair.arm.stops))
-    return pair.arm.values - step_worth * steps, pair.other.values
 
 
 def _effect(
@@ -102,11 +98,6 @@ def _effect(
         spread, method = pooled_spread([x, y]), "independent runs (Student)"
     compare = relative_difference if relative else difference
     return compare(x, y, pair.paired and spread is None, spread, level), method
-
-
-def _plain_difference(x: Numbers, y: Numbers, relative: bool) -> float:
-    gap, base = float(np.mean(x) - np.mean(y)), abs(float(np.mean(y)))
-    return gap if not relative else gap / base if base else math.inf
 
 
 def against_number(claim: RunClaim, task: str, arm: Sample) -> Part:

@@ -1,6 +1,6 @@
 """Whether a verdict on runs is firm: every other reasonable reading of the same runs gives it, too."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -74,8 +74,10 @@ def _run(side: Sample, index: int) -> str:
 def _other_readings(
     claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None
 ) -> Iterator[tuple[str, str]]:
+    question = question_of(claim, given)
+
     def verdict(other: Sequence[Pair], assuming: Assumptions = how) -> str:
-        return judge_pairs(claim, other, assuming, shared, question_of(claim, given)).verdict
+        return judge_pairs(claim, other, assuming, shared, question).verdict
 
     if any(each.arm.diverged.any() or each.other.diverged.any() for each in given):
         finished = [each.finished() for each in given]
@@ -84,25 +86,14 @@ def _other_readings(
     if any(not each.paired and len(each.arm) != len(each.other) for each in given):
         # Welch's interval is too short if the small arm shows less spread than it has, as skewed values often do.
         yield "if both arms vary alike", verdict(given, replace(how, one_spread=True))
-    effects = [
-        each.effect
-        for each in (compared(claim, pair, how, shared, claim.question, len(given) == 1) for pair in given)
-        if each.effect
-    ]
+    parts = [compared(claim, pair, how, shared, claim.question, len(given) == 1) for pair in given]
+    effects = [each.effect for each in parts if each.effect]
     if len(effects) > 2 and claim.quantifier == "average":
-        yield (
-            "for tasks of which these are a sample",
-            verdict_of(claim.question, random_effects(effects, level_of(claim.question)))[0],
-        )
-    yield from _without_any_run(given, verdict)
-
-
-def _without_any_run(given: Sequence[Pair], verdict: Callable[[Sequence[Pair]], str]) -> Iterator[tuple[str, str]]:
-    """Each run that tells most left out."""
-    for place, pair in enumerate(given):
+        over = random_effects(effects, level_of(claim.question))
+        yield "for tasks of which these are a sample", verdict_of(claim.question, over)[0]
+    for place, pair in enumerate(given):  # each run that tells most left out
         for of_other, side in ((False, pair.arm), *(((True, pair.other),) if not pair.paired else ())):
-            if len(side) <= 2:
-                continue
-            for index in _telling(side.values - pair.other.values if pair.paired else side.values):
+            values = side.values - pair.other.values if pair.paired else side.values
+            for index in _telling(values) if len(side) > 2 else ():
                 others = [*given[:place], pair.without(index, of_other), *given[place + 1 :]]
                 yield f"without {_run(side, index)}" + f" on {pair.task}" * bool(pair.task and len(given) > 1), verdict(others)

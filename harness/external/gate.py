@@ -16,8 +16,7 @@ import scipy
 
 from folklore.harness.errors import UserError
 from folklore.harness.external.checks import checked
-from folklore.harness.external.claims import RunClaim, read_claim
-from folklore.harness.external.judged import Judged
+from folklore.harness.external.claims import read_claim
 from folklore.harness.external.judging import JudgedRuns, JudgeOptions, corrected, judge_claim
 from folklore.harness.external.runs import Runs, runs_of
 from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
@@ -49,13 +48,8 @@ class Gate:
     caught: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        told = {
-            "outcome": self.outcome,
-            "meaning": MEANINGS[self.outcome],
-            "false_alarms": self.false_alarms,
-            "caught": self.caught,
-        }
-        return {**self.judged.to_dict(), "gate": told}
+        rates = {"false_alarms": self.false_alarms, "caught": self.caught}
+        return {**self.judged.to_dict(), "gate": {"outcome": self.outcome, "meaning": MEANINGS[self.outcome], **rates}}
 
 
 def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOptions) -> Gate:
@@ -67,10 +61,12 @@ def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOp
     runs = _joined(sides)
     sign = "<=" if better == "lower" else ">="
     claim = replace(read_claim(f"'{runs.metric}': {CANDIDATE} {sign} {BASELINE} within {margin}"), metric=runs.metric)
+    assert claim.size is not None
     judged = judge_claim(runs, claim, options.how)
-    effect = _effect(judged)
-    told = rates(effect, claim.size) if effect is not None and effect.error and claim.size is not None else (None, None)
-    return Gate(_outcome(judged, claim), JudgedRuns((runs,), tuple(corrected([judged]))), *told)
+    effect = judged.parts[0].effect if len(judged.parts) == 1 else None
+    told = rates(effect, claim.size) if effect is not None and effect.error else (None, None)
+    outcome = _outcome(judged.verdict, effect, claim.size, better)
+    return Gate(outcome, JudgedRuns((runs,), tuple(corrected([judged]))), *told)
 
 
 def _side(sources: Sequence[str], arm: str, options: JudgeOptions) -> Runs:
@@ -90,22 +86,16 @@ def _joined(sides: Sequence[Runs]) -> Runs:
     return replace(first, frame=frame, sources=sources, formats=formats, problems=problems)
 
 
-def _effect(judged: Judged) -> Effect | None:
-    return judged.parts[0].effect if len(judged.parts) == 1 else None
-
-
-def _outcome(judged: Judged, claim: RunClaim) -> str:
-    if judged.verdict == REFUTED:
+def _outcome(verdict: str, effect: Effect | None, margin: float, better: str) -> str:
+    if verdict == REFUTED:
         return DAMAGE
-    effect = _effect(judged)
     if effect is not None:
-        worse = 1 if claim.comparison == "<=" else -1
-        assert claim.size is not None
-        if _surely_beyond(effect, -worse * claim.size, -worse, SELDOM):
+        worse = 1 if better == "lower" else -1
+        if _surely_beyond(effect, -worse * margin, -worse, SELDOM):
             return TOO_GOOD
-        if _surely_beyond(effect, 0.0, worse, ALPHA / 2) and judged.verdict == SUPPORTED:
+        if _surely_beyond(effect, 0.0, worse, ALPHA / 2) and verdict == SUPPORTED:
             return DRIFT
-    return FINE if judged.verdict == SUPPORTED else OPEN
+    return FINE if verdict == SUPPORTED else OPEN
 
 
 def _surely_beyond(effect: Observation, edge: float, side: int, alpha: float) -> bool:

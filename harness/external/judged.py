@@ -66,32 +66,16 @@ class Judged:
         return sentence(self)
 
     def to_dict(self) -> dict[str, Any]:
-        numbers = (
-            "verdict",
-            "reading",
-            "estimate",
-            "low",
-            "high",
-            "unit",
-            "p",
-            "level",
-            "smallest_visible",
-            "reason",
-            "settling",
-        )
         parts = [
             {"task": each.name, "verdict": each.verdict, "reading": each.reading, "estimate": each.estimate,
              "low": each.effect and each.effect.low, "high": each.effect and each.effect.high, "runs": list(each.runs),
              "method": each.method}
             for each in self.parts
         ]  # fmt: skip
-        told = {name: getattr(self, name) for name in numbers}
-        beside = {
-            "strength": self.strength,
-            "fragile": list(self.fragile),
-            "notes": list(self.notes),
-            "answer": str(self.answer),
-        }
+        numbers = ("estimate", "low", "high", "unit", "p", "level", "smallest_visible")
+        told = {name: getattr(self, name) for name in ("verdict", "reading", *numbers, "reason", "settling")}
+        lists = {"fragile": list(self.fragile), "notes": list(self.notes)}
+        beside = {"strength": self.strength, **lists, "answer": str(self.answer)}
         return {"claim": self.claim.text, **told, **beside, "parts": parts}
 
 
@@ -127,34 +111,23 @@ def together(claim: RunClaim, parts: Sequence[Part], notes: tuple[str, ...], que
     if not effects:
         return _judged(claim, question, parts, OPEN, "too noisy", None, 1.0, notes)
     mean = effects[0] if len(effects) == 1 else average(effects, level_of(question))
-    if len(effects) < len(parts):
-        bare = sum(each.effect is None and "no percentage" in each.method for each in parts)
-        notes = (*notes, *_uncounted(len(parts) - len(effects) - bare, bare))
-    if len(effects) > 1:
-        notes = (*notes, *_of_many_tasks(effects, question))
     verdict, reading = verdict_of(question, mean)
-    return _judged(claim, question, parts, verdict, reading, mean, _p_of(question, mean, verdict), notes)
+    # Of the verdict; of one that decides nothing, that of "no difference", or of what would decide.
+    seen = probabilities(question, mean)
+    undecided = min(seen.direction, seen.opposite) if question.side else min(seen.supported, seen.refuted)
+    p = {"supported": seen.supported, "refuted": seen.refuted, "partly": seen.direction}.get(verdict, undecided)
+    return _judged(claim, question, parts, verdict, reading, mean, p, (*notes, *_notes_on_tasks(parts, effects)))
 
 
-def _uncounted(single: int, bare: int) -> Iterator[str]:
-    """Tasks without an effect."""
-    if single:
+def _notes_on_tasks(parts: Sequence[Part], effects: Sequence[Effect]) -> Iterator[str]:
+    """Tasks that have no effect, or other effects than each other."""
+    bare = sum(each.effect is None and "no percentage" in each.method for each in parts)
+    if single := len(parts) - len(effects) - bare:
         yield f"{single} tasks have one run an arm and do not count"
     if bare:
         yield f"{bare} tasks have a mean too near zero for percentages and do not count: claim an absolute difference"
-
-
-def _of_many_tasks(effects: Sequence[Effect], question: Question) -> Iterator[str]:
-    p = heterogeneity(effects)
-    if p <= ALPHA:
+    if len(effects) > 1 and (p := heterogeneity(effects)) <= ALPHA:
         yield f"the effect differs between tasks (Cochran's Q: p = {p:.2g}), so the average is one of these tasks alone"
-
-
-def _p_of(question: Question, effect: Effect, verdict: str) -> float:
-    """Of the verdict; of one that decides nothing, that of "no difference", or of what would decide."""
-    p = probabilities(question, effect)
-    undecided = min(p.direction, p.opposite) if question.side else min(p.supported, p.refuted)
-    return {"supported": p.supported, "refuted": p.refuted, "partly": p.direction}.get(verdict, undecided)
 
 
 def _judged(

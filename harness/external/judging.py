@@ -15,7 +15,7 @@ import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.external.checks import checked
-from folklore.harness.external.claims import RunClaim, read_claim, read_claims
+from folklore.harness.external.claims import RunClaim, read_claim
 from folklore.harness.external.comparing import Assumptions, against_number
 from folklore.harness.external.compute_saved import compute_saved
 from folklore.harness.external.firmness import why_fragile, why_fragile_alone
@@ -80,7 +80,7 @@ def _read(runs: Runs) -> dict[str, Any]:
 
 def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
     """Reads, checks and judges. Raises UserError for a source that cannot be read, an open question, or a bad claim."""
-    claims = read_claims(options.claims, options.reading.columns.get("metric"))
+    claims = [read_claim(each, options.reading.columns.get("metric")) for each in options.claims]
     if not claims and options.compare is None:
         raise UserError("nothing to judge: add --claim 'METRIC: B < A by 1%', --claims FILE.yaml or --compare ARM")
     if options.compare is not None:
@@ -125,10 +125,10 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
         raise UserError(f"is a lower or a higher {runs.metric} better? Say --minimize or --maximize")
     if len(runs.arms) < 2:
         raise UserError(f"--compare {arm}: it is the only arm; name the column that holds the arms with --arm")
-    sign = "<" if runs.better == "lower" else ">"
+    sign, size = "<" if runs.better == "lower" else ">", f" by {by}" if by else ""
     for each in (name for name in runs.arms if name != arm):
-        claim = read_claim(f"x: '{each}' {sign} '{arm}'" + (f" by {by}" if by else ""))
-        yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}" + (f" by {by}" if by else ""))
+        claim = read_claim(f"x: '{each}' {sign} '{arm}'{size}")
+        yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}{size}")
 
 
 def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
@@ -144,8 +144,7 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
         return judge_law(runs, claim)
     values = read_values(runs, claim) if values is None else values
     if isinstance(claim.other, float):
-        _require_number(claim, values)
-        return judge_alone(claim, [(task, sample(part)) for task, part in _of_arm(values, claim)])
+        return judge_alone(claim, _alone(values, claim, claim.other))
     if claim.factor:
         return over_sizes(runs, claim, how)
     given = list(pairs(values, claim, how.paired))
@@ -178,20 +177,18 @@ def judge_alone(claim: RunClaim, given: Sequence[tuple[str, Sample]]) -> Judged:
     return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, given)))
 
 
-def _require_number(claim: RunClaim, values: pd.DataFrame) -> None:
-    """Raises UserError if what is read as a number is the name of an arm, too."""
-    arms = {text(each) for each in values["arm"].unique()}
-    if text(claim.other) in arms and "+" not in claim.text:
+def _alone(values: pd.DataFrame, claim: RunClaim, number: float) -> list[tuple[str, Sample]]:
+    """The arm's values on each task. Raises UserError for an arm that is not there, and if what is read as a number is the name
+    of an arm, too."""
+    arms = values["arm"].unique()
+    if text(number) in {text(each) for each in arms} and "+" not in claim.text:
         raise UserError(
-            f"claim '{claim.text}': is {claim.other:g} the arm of that name, or a number? Put the arm in quotes, write the"
-            f" number with its sign (+{claim.other:g})"
+            f"claim '{claim.text}': is {number:g} the arm of that name, or a number? Put the arm in quotes, write the"
+            f" number with its sign (+{number:g})"
         )
-
-
-def _of_arm(values: pd.DataFrame, claim: RunClaim) -> Iterator[tuple[str, pd.DataFrame]]:
-    if claim.arm not in set(values["arm"]):
-        raise unknown("arm", claim.arm, values["arm"].unique())
-    yield from ((str(task), part) for task, part in values[values["arm"] == claim.arm].groupby("task", sort=False))
+    if claim.arm not in arms:
+        raise unknown("arm", claim.arm, arms)
+    return [(str(task), sample(part)) for task, part in values[values["arm"] == claim.arm].groupby("task", sort=False)]
 
 
 def corrected(judged: Sequence[Judged]) -> list[Judged]:

@@ -8,7 +8,6 @@ logarithm's residuals of the means at each x, less what the noise of these means
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +15,10 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 
 from folklore.harness.errors import UserError
 from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.comparing import Part
+from folklore.harness.external.comparing import Part, verdict_of
 from folklore.harness.external.judged import QUARTERS, Judged, together
 from folklore.harness.external.runs import Runs
 from folklore.harness.external.samples import read_values
-from folklore.harness.judging.outcomes import outcome, probabilities
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.intervals import Numbers
 from folklore.harness.statistics.two_samples import Effect, pooled_spread
@@ -42,39 +40,27 @@ class Fit:
 
 def fitted(law: str, x: Numbers, y: Numbers) -> Fit:
     """Least squares of the logarithm; x, y [n] above 0."""
-    first, second = _parameters(law, x, y[None])
-    return Fit((float(first[0]), float(second[0])), float(_missed(law, x, y[None])[0]))
-
-
-def _parameters(law: str, x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """Of every row of y [r, n]: two arrays [r]."""
     if law == "power law":
-        slope, level = np.polyfit(np.log(x), np.log(y).T, 1)
-        return np.exp(level), slope
-    critical = np.exp(_log_critical(x, y))
-    return np.exp(np.mean(np.log(y) - np.log1p(x / critical[:, None]), axis=1)), critical
+        slope, level = np.polyfit(np.log(x), np.log(y), 1)
+        parameters = (float(np.exp(level)), float(slope))
+    else:
+        critical = float(np.exp(_log_critical(x, y)))
+        parameters = (float(np.exp(np.mean(np.log(y) - np.log1p(x / critical)))), critical)
+    return Fit(parameters, float(np.sqrt(np.mean(np.log(y / curve(law, parameters, x)) ** 2))))
 
 
-def _log_critical(x: Numbers, y: Numbers) -> Numbers:
-    """ln x_crit for every row of y [r, n]: the best of a grid, which is laid ever finer about it."""
+def _log_critical(x: Numbers, y: Numbers) -> float:
+    """ln x_crit: the best of a grid, which is laid ever finer about it."""
     low, high = math.log(x.min() / 1e3), math.log(x.max() * 1e4)
-    centre, step = np.full((len(y), 1), (low + high) / 2), (high - low) / (2 * GRID)
+    centre, step = (low + high) / 2, (high - low) / (2 * GRID)
     for _ in range(ROUNDS):
-        tried = centre + step * np.arange(-GRID, GRID + 1)  # [r, g]
-        left = np.log(y)[:, None] - np.log1p(x / np.exp(tried)[..., None])  # [r, g, n]
-        best = np.argmin(np.std(left, axis=2), axis=1)
-        centre, step = np.take_along_axis(tried, best[:, None], axis=1), 2 * step / GRID
-    return centre[:, 0]
+        tried = centre + step * np.arange(-GRID, GRID + 1)  # [g]
+        left = np.log(y) - np.log1p(x / np.exp(tried)[:, None])  # [g, n]
+        centre, step = float(tried[np.argmin(np.std(left, axis=1))]), 2 * step / GRID
+    return centre
 
 
-def _missed(law: str, x: Numbers, y: Numbers) -> Numbers:
-    """The root mean square of ln(y / fit) of every row of y [r, n]."""
-    first, second = (each[:, None] for each in _parameters(law, x, y))
-    fit = first * x**second if law == "power law" else first * (1 + x / second)
-    return np.asarray(np.sqrt(np.mean(np.log(y / fit) ** 2, axis=1)))
-
-
-def curve(law: str, parameters: Numbers, x: Numbers) -> Numbers:
+def curve(law: str, parameters: tuple[float, float] | Numbers, x: Numbers) -> Numbers:
     """The fit at x."""
     first, second = parameters
     return np.asarray(first * x**second if law == "power law" else first * (1 + x / second))
@@ -82,35 +68,26 @@ def curve(law: str, parameters: Numbers, x: Numbers) -> Numbers:
 
 def judge_law(runs: Runs, claim: RunClaim) -> Judged:
     """On each task that has runs at three sizes or more. Raises UserError if none has."""
-    values = read_values(runs, claim)
-    found = list(_parts(values, claim))
-    if not found:
+    groups = {str(task): _groups(part, claim) for task, part in read_values(runs, claim).groupby("task", sort=False)}
+    parts = [_part(task, each, claim) for task, each in groups.items() if len(each) >= LEAST_SIZES]
+    if not parts:
         raise UserError(
             f"claim '{claim.text}': no task has runs at {LEAST_SIZES} values of {claim.factor}, two at each; add runs"
         )
-    judged = together(claim, found, ())
+    judged = together(claim, parts, ())
     return replace(judged, fragile=(*judged.fragile, *_fragile(claim, judged)))
 
 
 def _fragile(claim: RunClaim, judged: Judged) -> Iterator[str]:
     for name, by in QUARTERS.items():
-        question = claim.question.moved(by)
-        seen = [(part, part.effect) for part in judged.parts if part.effect is not None]
-        moved = [replace(part, **_named(outcome(question, effect, probabilities(question, effect)))) for part, effect in seen]
+        question, moved = claim.question.moved(by), []
+        for part in judged.parts:
+            assert part.effect is not None
+            verdict, reading = verdict_of(question, part.effect)
+            moved.append(replace(part, verdict=verdict, reading=reading))
         other = together(claim, moved, (), question).verdict
         if other != judged.verdict:
             yield f"{other} with {name}"
-
-
-def _named(found: tuple[str, str]) -> dict[str, Any]:
-    return dict(zip(("verdict", "reading"), found, strict=True))
-
-
-def _parts(values: pd.DataFrame, claim: RunClaim) -> Iterator[Part]:
-    for task, part in values.groupby("task", sort=False):
-        groups = _groups(part, claim)
-        if len(groups) >= LEAST_SIZES:
-            yield _part(str(task), groups, claim)
 
 
 def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
@@ -122,25 +99,17 @@ def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
 
 def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
     assert claim.law is not None
-    x = np.array(list(groups))
-    fit = fitted(claim.law, x, np.array([each.mean() for each in groups.values()]))
+    x, means = np.array(list(groups)), np.array([each.mean() for each in groups.values()])
+    fit = fitted(claim.law, x, means)
     effect = _residual(fit, list(groups.values()))
-    question = claim.question
-    verdict, reading = outcome(question, effect, probabilities(question, effect))
     runs = sum(int(each.size) for each in groups.values())
-    means = np.array([each.mean() for each in groups.values()])
-    samples = (x, means, np.array(fit.parameters))
-    return Part(task, verdict, reading, fit.residual, effect, (runs, runs), _in_words(claim, fit), samples)
-
-
-def _in_words(claim: RunClaim, fit: Fit) -> str:
     first, second = fit.parameters
-    curve = (
-        f"{first:.4g} (1 + {claim.factor} / {second:.4g})"
-        if claim.law == "hyperbola"
-        else f"{first:.4g} {claim.factor}^{second:.3g}"
+    hyperbola = f"{first:.4g} (1 + {claim.factor} / {second:.4g})"
+    words = hyperbola if claim.law == "hyperbola" else f"{first:.4g} {claim.factor}^{second:.3g}"
+    samples = (x, means, np.array(fit.parameters))
+    return Part(
+        task, *verdict_of(claim.question, effect), fit.residual, effect, (runs, runs), f"{claim.metric} = {words}", samples
     )
-    return f"{claim.metric} = {curve}"
 
 
 def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:

@@ -51,6 +51,11 @@ class Group:
     def mean(self) -> float:
         return float(self.values.mean())
 
+    def to_dict(self) -> dict[str, Any]:
+        known = self.level
+        spread = {"standard_deviation": known and known.deviation, "interval": known and [known.low, known.high]}
+        return {"arm": self.arm, "task": self.task, "runs": len(self.values), "mean": self.mean, **spread}
+
 
 @dataclass(frozen=True)
 class Visible:
@@ -168,22 +173,20 @@ class Noise:
 
     @cached_property
     def visible(self) -> tuple[Visible, ...]:
-        return tuple(self._visible(seeds) for seeds in SEEDS)
-
-    def _visible(self, seeds: int) -> Visible:
-        found = level_of.visible_difference(self.level.deviation, seeds, self.level.degrees)
-        low, high = (found * end / self.level.deviation if self.level.deviation else 0.0 for end in self.interval)
-        return Visible(seeds, found, low, high, self.relative(found))
+        deviation, found = self.level.deviation, []
+        for seeds in SEEDS:
+            difference = level_of.visible_difference(deviation, seeds, self.level.degrees)
+            low, high = (difference * end / deviation if deviation else 0.0 for end in self.interval)
+            found.append(Visible(seeds, difference, low, high, self.relative(difference)))
+        return tuple(found)
 
     @cached_property
     def needed(self) -> tuple[Needed, ...]:
         """For 1% of the mean, and for each difference that is asked for."""
         usual = [] if self.base is None else [USUAL_DIFFERENCE * self.base]
         wanted = dict.fromkeys([*usual, *map(self.absolute, self.differences)])
-        return tuple(Needed(each, self.relative(each), self._seeds_to_show(each)) for each in wanted)
-
-    def _seeds_to_show(self, difference: float) -> int | None:
-        return level_of.seeds_to_show(difference, self.level.deviation, self.level.degrees)
+        known = (self.level.deviation, self.level.degrees)
+        return tuple(Needed(each, self.relative(each), level_of.seeds_to_show(each, *known)) for each in wanted)
 
     @cached_property
     def compared(self) -> tuple[Compared, ...]:
@@ -215,7 +218,10 @@ class Noise:
     @property
     def answer(self) -> str:
         if self.is_alike:
-            return self._alike()
+            where = f" at exactly {self.groups[0].values[0]:.10g}" if len(self.groups) == 1 else " alike within their arms"
+            if any(deviation for _, deviation in self.curve):
+                return f"All {self.runs} runs end{where}, though their curves differ: write the metric with more digits"
+            return f"All {self.runs} runs end{where}: the seed is not used"
         told, interval = number_and_interval(self.level.deviation, *self.interval, level="95%")
         one = self.visible[0]
         share = "" if one.relative is None else f" ({percent(one.relative)})"
@@ -224,12 +230,6 @@ class Noise:
             f"Runs differ by {told} {interval} from {cause}; one run against one shows nothing below"
             f" {number_and_interval(one.difference, one.low, one.high)[0]}{share}"
         )
-
-    def _alike(self) -> str:
-        where = f" at exactly {self.groups[0].values[0]:.10g}" if len(self.groups) == 1 else " alike within their arms"
-        if any(deviation for _, deviation in self.curve):
-            return f"All {self.runs} runs end{where}, though their curves differ: write the metric with more digits"
-        return f"All {self.runs} runs end{where}: the seed is not used"
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -274,7 +274,7 @@ class Noise:
             "normal_p": self.normal_p,
             "equal_spread_p": self.equal_spread_p,
             "seed_is_used": not self.is_alike,
-            "groups": [_group_row(group) for group in self.groups],
+            "groups": [group.to_dict() for group in self.groups],
             "visible": [asdict(each) for each in self.visible],
             "needed": [asdict(each) for each in self.needed],
             "compared": [{**asdict(each), "within_noise": not each.is_beyond} for each in self.compared],
@@ -285,18 +285,6 @@ class Noise:
             "stopped_early": self.short,
             "cautions": list(self.cautions),
         }
-
-
-def _group_row(group: Group) -> dict[str, Any]:
-    level = group.level
-    return {
-        "arm": group.arm,
-        "task": group.task,
-        "runs": len(group.values),
-        "mean": group.mean,
-        "standard_deviation": None if level is None else level.deviation,
-        "interval": None if level is None else [level.low, level.high],
-    }
 
 
 def percent(share: float) -> str:
@@ -322,7 +310,10 @@ def noise_of(
     """frame: arm, task, run, step, value, a row for each run and step. Raises UserError if no two runs can be compared."""
     last = frame.groupby("run", sort=False).tail(1)
     diverged = ~np.isfinite(last["value"])
-    short = _is_short(last) & ~diverged
+    arms = [last["arm"], last["task"]]
+    early = last["step"] < last["step"].groupby(arms).transform("max")
+    # Unless half of an arm stopped before its last step: then its runs have lengths of their own.
+    short = early & (early.astype(float).groupby(arms).transform("mean") < 0.5) & ~diverged
     counted = last[~diverged & ~short]
     groups = tuple(_groups(counted))
     values = [group.values for group in groups]
@@ -332,27 +323,9 @@ def noise_of(
             f"no two runs that share everything but the seed end in a number ({len(last)} runs, {int(diverged.sum())} of them"
             " diverged): the noise is not known; give more seeds, or say with --arm what the arms are"
         )
-    return Noise(
-        metric,
-        groups,
-        level,
-        level_of.robust_interval(values),
-        level_of.normal_p(values),
-        level_of.equal_spread_p(values),
-        _curve(frame[frame["run"].isin(counted["run"])]),
-        int(diverged.sum()),
-        int(short.sum()),
-        tuple(differences),
-        repeat,
-        tuple(problems),
-    )
-
-
-def _is_short(last: pd.DataFrame) -> pd.Series:
-    """Runs that stopped before the last step of their arm, unless half of it did: then its runs have lengths of their own."""
-    keys = [last["arm"], last["task"]]
-    before = last["step"] < last["step"].groupby(keys).transform("max")
-    return before & (before.astype(float).groupby(keys).transform("mean") < 0.5)
+    tests = level_of.robust_interval(values), level_of.normal_p(values), level_of.equal_spread_p(values)
+    curve, left_out = _curve(frame[frame["run"].isin(counted["run"])]), (int(diverged.sum()), int(short.sum()))
+    return Noise(metric, groups, level, *tests, curve, *left_out, tuple(differences), repeat, tuple(problems))
 
 
 def _groups(last: pd.DataFrame) -> Iterator[Group]:

@@ -34,32 +34,17 @@ class Outcome:
     tail: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "seed": self.seed,
-            "again": self.again,
-            "exit_code": self.exit_code,
-            "value": None if self.value is None else _kept(self.value),
-            "seconds": round(self.seconds, 3),
-            "curve": [[step, _kept(value)] for step, value in self.curve],
-            "problem": self.problem,
-            "tail": self.tail,
-        }
+        value = None if self.value is None else _kept(self.value)
+        curve = [[step, _kept(number)] for step, number in self.curve]
+        return {**vars(self), "value": value, "seconds": round(self.seconds, 3), "curve": curve}
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> Self:
         value = None if row["value"] is None else float(row["value"])
         curve = tuple((float(step), float(number)) for step, number in row["curve"])
         code = None if row["exit_code"] is None else int(row["exit_code"])
-        return cls(
-            int(row["seed"]),
-            bool(row["again"]),
-            code,
-            value,
-            float(row["seconds"]),
-            curve,
-            str(row["problem"]),
-            str(row["tail"]),
-        )
+        seed, again, seconds = int(row["seed"]), bool(row["again"]), float(row["seconds"])
+        return cls(seed, again, code, value, seconds, curve, str(row["problem"]), str(row["tail"]))
 
 
 def _kept(value: float) -> float | str:

@@ -17,13 +17,15 @@ _NUMBERED = re.compile(r"^(?P<name>.*?)[_\-. ]*(?:(?:seed|run|rep|trial|version|
 
 def placed(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:
     """With columns for what the paths tell, and their roles."""
-    if not options.arms or "arm" in roles or "arm" in options.columns or _stand_in_a_column(frame, options):
+    wanted, files = {text(each) for each in options.arms}, [each for each in (SOURCE, FILE) if each in frame]
+    if not wanted or not files or "arm" in roles or "arm" in options.columns:
         return frame, {}
-    paths = _paths(frame)
-    if paths is None:
+    if any(wanted <= {text(each) for each in frame[name].unique()} for name in frame if name not in files):
         return frame, {}
-    parts = _parts(paths)
-    found = _arm_of(parts, {text(each) for each in options.arms})
+    paths = frame[files[0]].astype(str).map(without_ending)
+    for each in files[1:]:
+        paths += "/" + frame[each].astype(str).map(without_ending)
+    found = _arm_of(_parts(paths), wanted)
     if found is None:
         return frame, {}
     arm, seed, others = found
@@ -37,19 +39,6 @@ def placed(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions)
         told["task"] = others.apply("/".join, axis=1)
     names = {"arm": ARM, "seed": SEED, "task": TASK}
     return frame.assign(**{names[role]: paths.map(each) for role, each in told.items()}), {role: names[role] for role in told}
-
-
-def _stand_in_a_column(frame: pd.DataFrame, options: ReadingOptions) -> bool:
-    wanted = {text(each) for each in options.arms}
-    return any(wanted <= {text(each) for each in frame[name].unique()} for name in frame if name not in (FILE, SOURCE))
-
-
-def _paths(frame: pd.DataFrame) -> pd.Series | None:
-    named = [each for each in (SOURCE, FILE) if each in frame]
-    if not named:
-        return None
-    joined = frame[named[0]].astype(str).map(without_ending)
-    return joined if len(named) == 1 else joined + "/" + frame[named[1]].astype(str).map(without_ending)
 
 
 def _parts(paths: pd.Series) -> pd.DataFrame:

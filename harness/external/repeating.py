@@ -3,14 +3,15 @@
 No shell is used: {seed} is replaced in each argument, and nothing else is changed.
 """
 
+import math
 import os
 import signal
 import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
@@ -119,7 +120,8 @@ class _Run:
                 problem = str(error)
         else:
             problem = f"stopped after {seconds:.0f} s" if code is None else f"exit code {code}"
-            problem += f": {last}" if (last := self._last_complaint()) else ""
+            complaints = [line.strip() for line in _tail(self._complaints).splitlines() if line.strip()]
+            problem += f": {complaints[-1][:300]}" if complaints else ""
         tail = _tail(self._printed) if problem else ""
         value = curve[-1][1] if curve else None
         return Outcome(self.job.seed, self.job.again, code, value, seconds, curve, printable(problem), tail)
@@ -132,10 +134,6 @@ class _Run:
             with suppress(ValueError):
                 return self._metric.curve(self.job.seed, self._complaints, self._mark)
             raise
-
-    def _last_complaint(self) -> str:
-        lines = [line.strip() for line in _tail(self._complaints).splitlines() if line.strip()]
-        return lines[-1][:300] if lines else ""
 
     def close(self) -> None:
         self._folder.cleanup()
@@ -172,47 +170,28 @@ def repeat(
     places: an environment for each run that may be in flight. known_seconds: of runs before, to tell which would not be done
     within the budget.
     """
-    begun, waiting, took = time.monotonic(), list(wanted), list(known_seconds)
-    with _in_flight() as runs:
+    begun, waiting, took, free = time.monotonic(), list(wanted), list(known_seconds), list(places)
+    runs: list[_Run] = []
+    try:
         while waiting or runs:
-            left = None if limits.budget is None else limits.budget - (time.monotonic() - begun)
-            if left is not None and left <= 0:
+            left = math.inf if limits.budget is None else limits.budget - (time.monotonic() - begun)
+            if left <= 0:
                 return
-            if left is not None and took and statistics.fmean(took) > left:
+            if took and statistics.fmean(took) > left:
                 waiting = []
-            _start(runs, waiting, places, lambda job, place: _Run(command, job, metric, place))
+            for job in list(waiting):  # two runs with one seed may write the same files: they wait for each other
+                if free and job.seed not in {run.job.seed for run in runs}:
+                    waiting.remove(job)
+                    runs.append(_Run(command, job, metric, free.pop(0)))
             time.sleep(POLL_SECONDS)
             for run in [each for each in runs if each.is_over(limits.timeout)]:
                 outcome = run.outcome()
                 runs.remove(run)
                 run.close()
+                free.append(run.environment)
                 took.append(outcome.seconds)
                 yield outcome
-
-
-@contextmanager
-def _in_flight() -> Iterator[list[_Run]]:
-    """Runs that are stopped at the end, however that comes."""
-    runs: list[_Run] = []
-    try:
-        yield runs
     finally:
         stop(runs)
         for run in runs:
             run.close()
-
-
-def _start(
-    runs: list[_Run],
-    waiting: list[Job],
-    places: Sequence[Mapping[str, str]],
-    started: Callable[[Job, Mapping[str, str]], _Run],
-) -> None:
-    """Fill the free places. Two runs with one seed may write the same files: they wait for each other."""
-    free = list(places)
-    for run in runs:
-        free.remove(run.environment)
-    for job in list(waiting):
-        if free and job.seed not in {run.job.seed for run in runs}:
-            waiting.remove(job)
-            runs.append(started(job, free.pop(0)))

@@ -18,117 +18,30 @@ from folklore.harness.external.table import FILE, SOURCE, UNNAMED, Role
 NAMES: Mapping[Role, tuple[str, ...]] = {
     "metric": (),  # METRIC_WORDS
     "arm": (
-        "arm",
-        "method",
-        "treatment",
-        "variant",
-        "algorithm",
-        "algo",
-        "optimizer",
-        "optim",
-        "config_name",
-        "group",
-        "model",
-        "experiment",
-        "record",
-        "setting",
-        "condition",
-        "agent",
-        "policy",
-        "strategy",
-        "approach",
-        "system",
-        "method_name",
-        "model_name",
-        "algorithm_name",
-        "optimizer_name",
-        "name",
+        "arm", "method", "treatment", "variant", "algorithm", "algo", "optimizer", "optim", "config_name", "group", "model",
+        "experiment", "record", "setting", "condition", "agent", "policy", "strategy", "approach", "system", "method_name",
+        "model_name", "algorithm_name", "optimizer_name", "name",
     ),
     "seed": ("seed", "random_seed", "rng_seed", "manual_seed", "global_seed", "fold", "seed_id", "random_state", "seed_idx"),
     "step": (
-        "step",
-        "_step",
-        "global_step",
-        "steps",
-        "iteration",
-        "iter",
-        "update",
-        "tokens",
-        "tokens_seen",
-        "timestep",
-        "timesteps",
-        "total_timesteps",
-        "timesteps_total",
-        "num_timesteps",
-        "env_step",
-        "env_steps",
-        "frames",
-        "frame",
-        "training_step",
-        "train_step",
-        "training_iteration",
-        "iterations",
-        "epoch",
-        "round",
+        "step", "_step", "global_step", "steps", "iteration", "iter", "update", "tokens", "tokens_seen", "timestep",
+        "timesteps", "total_timesteps", "timesteps_total", "num_timesteps", "env_step", "env_steps", "frames", "frame",
+        "training_step", "train_step", "training_iteration", "iterations", "epoch", "round",
     ),
     "task": (
-        "task",
-        "dataset",
-        "data",
-        "benchmark",
-        "env",
-        "environment",
-        "game",
-        "workload",
-        "env_id",
-        "env_name",
-        "task_name",
+        "task", "dataset", "data", "benchmark", "env", "environment", "game", "workload", "env_id", "env_name", "task_name",
         "dataset_name",
     ),
     "run": ("run_id", "run", "uuid", "run_name", "trial", "trial_id", "file", "id", "replicate", "rep", "repetition"),
-}
+}  # fmt: skip
 _LOSSES = (
-    "loss",
-    "error",
-    "err",
-    "perplexity",
-    "ppl",
-    "nll",
-    "bpb",
-    "bpc",
-    "mse",
-    "mae",
-    "rmse",
-    "wer",
-    "cer",
-    "fid",
-    "regret",
-)
+    "loss", "error", "err", "perplexity", "ppl", "nll", "bpb", "bpc", "mse", "mae", "rmse", "wer", "cer", "fid", "regret",
+)  # fmt: skip
 LOWER = (*_LOSSES, "time", "seconds", "steps", "epochs", "samples", "tokens", "converge", "cost", "latency")
 HIGHER = (
-    "accuracy",
-    "acc",
-    "f1",
-    "auc",
-    "auroc",
-    "bleu",
-    "rouge",
-    "score",
-    "reward",
-    "return",
-    "precision",
-    "recall",
-    "map",
-    "iou",
-    "dice",
-    "r2",
-    "throughput",
-    "top1",
-    "top5",
-    "elo",
-    "winrate",
-    "success",
-)
+    "accuracy", "acc", "f1", "auc", "auroc", "bleu", "rouge", "score", "reward", "return", "precision", "recall", "map", "iou",
+    "dice", "r2", "throughput", "top1", "top5", "elo", "winrate", "success",
+)  # fmt: skip
 METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
 # Words of columns that hold how far runs differ, which are never what is judged unless they are named.
 SPREADS = {"std", "stdev", "sd", "stddev", "stderr", "sem", "se", "ci", "var", "variance"}
@@ -233,24 +146,15 @@ def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOpti
             **roles, "seed": "seed", "metric": "value", "arm": "arm"
         }  # fmt: skip
     if len(options.arms) > 1 and set(options.arms) <= set(columns) and not options.columns.get("arm"):
-        arms = [
-            each for each in columns if each in options.arms or (holds_numbers(frame[each]) and not _has_role(each, columns))
-        ]
+        others = {name for role in ("seed", "step", "run", "task") for name in NAMES[role]}
+        free = [each for each in columns if last_part(each) not in others and holds_numbers(frame[each])]
+        arms = [each for each in columns if each in options.arms or each in free]
         frame = frame.assign(**{each: numbers_of(frame[each], each) for each in arms})
-        frame, roles = _with_row_names(frame, roles)
+        if UNNAMED in frame and not holds_numbers(frame[UNNAMED]):  # benchmarks, whose names stand below no header
+            roles = {**roles, "task": roles.get("task", UNNAMED)}
         long = frame.melt([each for each in columns if each not in arms], arms, "arm", "value")
         return long.dropna(subset="value"), {**roles, "arm": "arm", "metric": "value"}
     return frame, roles
-
-
-def _with_row_names(frame: pd.DataFrame, roles: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
-    """Rows of a wide table that have names, and no other: benchmarks, whose names stand below no header."""
-    has_names = UNNAMED in frame and not holds_numbers(frame[UNNAMED])
-    return frame, {**roles, "task": UNNAMED} if has_names and "task" not in roles else roles
-
-
-def _has_role(column: str, columns: Sequence[str]) -> bool:
-    return any(last_part(column) in NAMES[role] for role in ("seed", "step", "run", "task"))
 
 
 def chosen_roles(
@@ -362,9 +266,7 @@ def _arm_by_name(frame: pd.DataFrame, chosen: Mapping[Role, str], options: Readi
     named = [each for each in free if last_part(each) in NAMES["arm"] and frame[each].nunique() > 1]
     if len(named) > 1:
         raise UserError(f"the arms could be {listed(named)}: say which with --arm (several as A,B)")
-    if named:
-        return named[0]
-    return SOURCE if SOURCE in frame else None
+    return named[0] if named else SOURCE if SOURCE in frame else None
 
 
 def texts(column: pd.Series) -> pd.Series:

@@ -14,7 +14,7 @@ from folklore.harness.external import roles as finding
 from folklore.harness.external.paths import SEED, placed
 from folklore.harness.external.readers import read
 from folklore.harness.external.roles import ReadingOptions
-from folklore.harness.external.segments import order, restarts, telling
+from folklore.harness.external.segments import restarts, telling
 from folklore.harness.external.table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 
 # A column made of the order of rows.
@@ -72,22 +72,19 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     _require_arms(frame, chosen, options.arms)
     named = options.columns.get("metric", chosen["metric"])
     values, problems = _numbers(frame[chosen["metric"]], chosen["metric"])
+    told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
+    direction = {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
     return Runs(
         _tidy(frame, chosen, values, options.factors),
         named,
         chosen,
         told_by,
-        options.better or finding.direction_of(named) or _direction_told(tables),
+        options.better or finding.direction_of(named) or direction,
         tuple(sources),
         tuple(dict.fromkeys(each.format for each in tables)),
         (*(problem for each in tables for problem in each.problems), *problems),
         options.tuned if options.tuned is not None else any(each.tuned for each in tables),
     )
-
-
-def _direction_told(tables: Sequence[Table]) -> str | None:
-    told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
-    return {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
 
 
 def _combined(tables: Sequence[Table]) -> tuple[pd.DataFrame, dict[Role, str]]:
@@ -100,13 +97,8 @@ def _combined(tables: Sequence[Table]) -> tuple[pd.DataFrame, dict[Role, str]]:
         )
     if frame.empty:
         raise UserError(f"{', '.join(each.source for each in tables)}: holds no rows; name a source with runs in it")
-    roles: dict[Role, str] = {}
-    for role in ROLES:
-        told = {each.roles.get(role) for each in tables}
-        only = told.pop() if len(told) == 1 else None
-        if only is not None:
-            roles[role] = only
-    return frame, roles
+    told = {role: {each.roles.get(role) for each in tables} for role in ROLES}
+    return frame, {role: only for role, (only, *others) in told.items() if only is not None and not others}
 
 
 def _numbers(column: pd.Series, name: str) -> tuple[pd.Series, tuple[Problem, ...]]:
@@ -134,22 +126,20 @@ def _require_arms(frame: pd.DataFrame, chosen: Mapping[Role, str], arms: Sequenc
 
 def _in_order(frame: pd.DataFrame, chosen: dict[Role, str], told_by: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
     """Files that are runs of a seed each and have several rows without a step: a row is a step."""
-    if "step" in chosen or "seed" not in chosen or not (chosen["seed"] == SEED or _are_curves(frame, chosen["seed"])):
+    if "step" in chosen or "seed" not in chosen:
         return frame, chosen
+    if chosen["seed"] != SEED:  # told inside the files: each holds many rows of one seed
+        if FILE not in frame or chosen["seed"] not in frame:
+            return frame, chosen
+        seeds = frame.groupby([each for each in (SOURCE, FILE) if each in frame])[chosen["seed"]]
+        if seeds.nunique().max() != 1 or seeds.size().median() < LEAST_CURVE:
+            return frame, chosen
     files = [each for each in (SOURCE, FILE, chosen.get("task", FILE)) if each in frame]
-    places = order(frame, files)
+    places = frame.groupby(files, sort=False, dropna=False).cumcount()
     if not places.any():
         return frame, chosen
     told_by["step"] = "their files have no step"
     return frame.assign(**{ORDER: places}), {**chosen, "step": ORDER}
-
-
-def _are_curves(frame: pd.DataFrame, seed: str) -> bool:
-    """Whether each file holds many rows of one seed."""
-    if FILE not in frame or seed not in frame:
-        return False
-    files = frame.groupby([each for each in (SOURCE, FILE) if each in frame])[seed]
-    return bool(files.nunique().max() == 1 and files.size().median() >= LEAST_CURVE)
 
 
 def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]) -> pd.DataFrame:
@@ -165,7 +155,7 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
                 arm = of_names.str.replace(finding.SEED_IN_NAME, "", regex=True)
     tidy = pd.DataFrame({"arm": "all runs" if arm is None else arm, "seed": pd.NA if seed is None else seed}, index=frame.index)
     tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
-    tidy["step"] = _steps(frame, chosen)
+    tidy["step"] = cells.numbers_of(frame[chosen["step"]], chosen["step"]).astype(float) if "step" in chosen else np.nan
     tidy["value"] = values
     for each in factors:
         tidy[each] = frame[finding.column_named(frame, each, "the claim")]
@@ -173,19 +163,9 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
     tidy["run"] = _identities(frame, tidy, chosen)
     others = [each for each in frame if each not in chosen.values() and each not in tidy]
     tidy = pd.concat([tidy, frame[others].add_prefix("column ")], axis=1)
-    tidy = tidy[~values.isna() | _written(values)]
+    has_value: pd.Series = values.notna() | np.isnan(values.to_numpy(float, na_value=0.0))  # a NaN that was written is no blank
+    tidy = tidy[has_value]
     return tidy.assign(value=tidy["value"].astype(float)).sort_values(["run", "step"], kind="stable").reset_index(drop=True)
-
-
-def _steps(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series:
-    if "step" not in chosen:
-        return pd.Series(np.nan, index=frame.index)
-    return cells.numbers_of(frame[chosen["step"]], chosen["step"]).astype(float)
-
-
-def _written(values: pd.Series) -> pd.Series:
-    """Where a NaN was written, and not left blank."""
-    return pd.Series(np.isnan(values.to_numpy(float, na_value=0.0)), index=values.index)
 
 
 def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:

@@ -1,4 +1,4 @@
-"""Rows of one run and of several: where steps begin again, which column tells rows apart, their order."""
+"""Rows of one run and of several: where steps begin again, which column tells rows apart."""
 
 from collections.abc import Iterable, Sequence
 
@@ -28,8 +28,3 @@ def telling(frame: pd.DataFrame, keys: Sequence[str], columns: Iterable[object])
     }
     best = min(left, key=lambda each: left[each], default="")
     return best if best and 2 * left[best] <= again else ""
-
-
-def order(frame: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
-    """The place of each row among those that agree in the keys."""
-    return frame.groupby(list(keys), sort=False, dropna=False).cumcount()

@@ -99,12 +99,13 @@ class Alarms:
         values = np.array([*self._last[name], *new])
         self._last[name].extend(new.tolist())
         for rule, quantities in SERIES.items():
-            if name in quantities and len(values):
-                for at in np.flatnonzero(_fires(rule, values)[before:]) + before:
+            # A value with fewer than the rule's window before it fires nothing.
+            if name in quantities and len(values) > WINDOWS[rule]:
+                fires = np.asarray(DETECTORS[rule].scores(values, values) > DETECTORS[rule].limit)
+                for at in np.flatnonzero(fires[before:]) + before:
                     past, value = values[at - WINDOWS[rule] : at], float(values[at])
-                    yield Event(
-                        rule, int(steps[at - before]), SIZES[rule](past, value), name, self._is_minor(name, past, value)
-                    )
+                    is_minor = self._is_minor(name, past, value)
+                    yield Event(rule, int(steps[at - before]), SIZES[rule](past, value), name, is_minor)
 
     def _is_minor(self, name: str, past: Numbers, value: float) -> bool:
         """Compared with what the run has gained, or began with."""
@@ -173,14 +174,6 @@ class Alarms:
         """Neither in a warmup nor at the end of a decay."""
         lrs = self._lrs
         return len(lrs) >= LOOKS and lrs[-1] <= lrs[-LOOKS] and lrs[-1] >= 0.5 * max(lrs)
-
-
-def _fires(rule: Detector, values: Numbers) -> NDArray[np.bool_]:
-    """Of each value; a value with fewer than the rule's window before it fires nothing."""
-    if len(values) <= WINDOWS[rule]:
-        return np.zeros(len(values), dtype=np.bool_)
-    detector = DETECTORS[rule]
-    return np.asarray(detector.scores(values, values) > detector.limit)
 
 
 def _over(value: float, size: float) -> float:

@@ -34,18 +34,10 @@ def quotes(claims: Collection[str]) -> list[Quote]:
         study = catalog.load_study(name)
         if not {judgement.claim for judgement in study.judgements}.isdisjoint(claims):
             for judged in published_verdicts(study) or []:
-                found += [
-                    Quote(
-                        verdict.claim,
-                        register.claim(verdict.claim).paraphrase,
-                        verdict.verdict,
-                        verdict.reading,
-                        f"{judged.scale} scale, {judged.device}",
-                        verdict.plain_answer,
-                        verdict.advice,
+                where = f"{judged.scale} scale, {judged.device}"
+                for each in (each for each in judged.verdicts if each.claim in claims):
+                    paraphrase = register.claim(each.claim).paraphrase
+                    found.append(
+                        Quote(each.claim, paraphrase, each.verdict, each.reading, where, each.plain_answer, each.advice)
                     )
-                    for verdict in judged.verdicts
-                    if verdict.claim in claims
-                ]
-    order = list(claims)
-    return sorted(found, key=lambda quote: order.index(quote.claim))
+    return sorted(found, key=lambda quote: list(claims).index(quote.claim))

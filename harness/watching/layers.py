@@ -44,9 +44,9 @@ class Layers:
 
     def gradients(self) -> Tensor:
         """Norm of each parameter's gradient, [parameters]; 0 where there is none."""
-        there = [i for i, parameter in enumerate(self.parameters) if parameter.grad is not None]
-        norms = norms_of([_dense(parameter.grad) for i in there if (parameter := self.parameters[i]).grad is not None])
-        return norms if len(there) == len(self.parameters) else self._spread(norms, there)
+        there = {i: parameter.grad for i, parameter in enumerate(self.parameters) if parameter.grad is not None}
+        norms = norms_of(each.coalesce().values() if each.is_sparse else each.detach() for each in there.values())
+        return norms if len(there) == len(self.parameters) else self._spread(norms, list(there))
 
     @torch.no_grad()
     def copies(self) -> list[Tensor]:
@@ -86,11 +86,6 @@ def norms_of(tensors: Iterable[Tensor]) -> Tensor:
     half = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in found)
     norms = torch._foreach_norm(found, 2, dtype=torch.float32) if half else torch._foreach_norm(found)
     return torch.stack([norm.to(norms[0].device, norms[0].dtype) for norm in norms])
-
-
-def _dense(gradient: Tensor | None) -> Tensor:
-    assert gradient is not None
-    return gradient.coalesce().values() if gradient.is_sparse else gradient.detach()
 
 
 def derived(new: Sequence[Reading], layers: Layers, norm_is_given: bool) -> list[Reading]:

@@ -86,22 +86,18 @@ class Report:
 
     def __str__(self) -> str:
         measured, told = self.measured, set[str]()
+        moved = sorted((item for item in self.layers.items() if item[1][1] == item[1][1]), key=lambda item: -item[1][1])
+        shown = moved if len(moved) <= 2 * SHOWN else [*moved[:SHOWN], *moved[-SHOWN:]]
         said = [
             f"{self.updates:,} updates; measured: the loss of {measured['losses']:,}, gradients of {measured['gradients']:,},"
             f" updates and units of {measured['looks']:,}; own time {self.own_share:.1%} of the run's",
-            *(f"  {name}: {_span(span)}" for name, span in self.spans.items()),
-            *self._layers_in_words(),
+            *(f"  {name}: {span}" for name, span in self.spans.items()),
+            *(f"  {name}: gradient norm {norm:.3g}, update/weight {ratio:.2g}" for name, (norm, ratio) in shown),
             *(f"  {name}: {share:.0%} silent" for name, share in sorted((self.units or {}).items()) if share > 0),
             *(f"note: {note}" for note in self.notes),
             *(line for finding in self.findings for line in finding.lines(told)),
         ]
         return "\n".join(said if self.findings else [*said, f"None of the {len(RULES)} rules has fired."])
-
-    def _layers_in_words(self) -> list[str]:
-        """Those that move most and least."""
-        moved = sorted((item for item in self.layers.items() if item[1][1] == item[1][1]), key=lambda item: -item[1][1])
-        shown = moved if len(moved) <= 2 * SHOWN else [*moved[:SHOWN], *moved[-SHOWN:]]
-        return [f"  {name}: gradient norm {norm:.3g}, update/weight {ratio:.2g}" for name, (norm, ratio) in shown]
 
 
 def _findings(fired: dict[str, Fired]) -> tuple[Finding, ...]:
@@ -128,7 +124,8 @@ def _notes(seen: Seen) -> list[str]:
         notes.append("units were not measured: the model is compiled, or units=False")
     elif not seen.activations and seen.looks:
         notes.append("units were not measured: the model's forward pass calls no ReLU, GELU, SiLU, sigmoid or tanh")
-    if _is_clipped(seen.spans.get(readings.NORM)):
+    norms = seen.spans.get(readings.NORM)
+    if norms is not None and norms.count > 1 and norms.at_most > CLIPPED * norms.count:
         notes.append("the gradient norms are of clipped gradients: call watch.gradients() before you clip")
     for rule, count in seen.minor.items():
         notes.append(
@@ -138,12 +135,3 @@ def _notes(seen: Seen) -> list[str]:
     if seen.gradients < seen.updates:
         notes.append("rules on the gradient norm count measurements, not updates")
     return notes
-
-
-def _is_clipped(norms: Span | None) -> bool:
-    return norms is not None and norms.count > 1 and norms.at_most > CLIPPED * norms.count
-
-
-def _span(span: Span) -> str:
-    bad = f", not finite at {span.not_finite}" if span.not_finite else ""
-    return f"{span.first:.3g} at first, {span.last:.3g} at last, {span.least:.3g} to {span.most:.3g}{bad}"

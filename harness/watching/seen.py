@@ -37,6 +37,10 @@ class Span:
         self.at_most, self.most = kept + int((finite >= most * 0.999).sum()), most
         self.count += len(finite)
 
+    def __str__(self) -> str:
+        bad = f", not finite at {self.not_finite}" if self.not_finite else ""
+        return f"{self.first:.3g} at first, {self.last:.3g} at last, {self.least:.3g} to {self.most:.3g}{bad}"
+
 
 @dataclass
 class Fired:

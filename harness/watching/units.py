@@ -19,29 +19,14 @@ from folklore.harness.watching.rules import SILENT_EXAMPLES, SILENT_OUTPUT
 Test = Callable[[Tensor], Tensor]
 
 
-def _zero(y: Tensor) -> Tensor:
-    return y == 0
-
-
-def _nearly_zero(y: Tensor) -> Tensor:
-    return y.abs() < SILENT_OUTPUT
-
-
-def _at_either_end(y: Tensor) -> Tensor:
-    return (y < SILENT_OUTPUT) | (y > 1 - SILENT_OUTPUT)
-
-
-def _at_plus_minus_one(y: Tensor) -> Tensor:
-    return y.abs() > 1 - SILENT_OUTPUT
-
-
-# Function -> which of its outputs are silent.
-ACTIVATIONS: dict[Any, Test] = {
-    **dict.fromkeys((F.relu, F.relu_, torch.relu, torch.relu_, Tensor.relu, Tensor.relu_, F.relu6), _zero),
-    **dict.fromkeys((F.gelu, F.silu), _nearly_zero),
-    **dict.fromkeys((F.sigmoid, torch.sigmoid, Tensor.sigmoid), _at_either_end),
-    **dict.fromkeys((F.tanh, torch.tanh, Tensor.tanh), _at_plus_minus_one),
+# Functions -> which of their outputs are silent.
+_TESTS: dict[tuple[Any, ...], Test] = {
+    (F.relu, F.relu_, torch.relu, torch.relu_, Tensor.relu, Tensor.relu_, F.relu6): lambda y: y == 0,
+    (F.gelu, F.silu): lambda y: y.abs() < SILENT_OUTPUT,
+    (F.sigmoid, torch.sigmoid, Tensor.sigmoid): lambda y: (y < SILENT_OUTPUT) | (y > 1 - SILENT_OUTPUT),
+    (F.tanh, torch.tanh, Tensor.tanh): lambda y: y.abs() > 1 - SILENT_OUTPUT,
 }
+ACTIVATIONS = {function: test for functions, test in _TESTS.items() for function in functions}
 
 
 class Units(TorchFunctionMode):
@@ -77,14 +62,11 @@ class Units(TorchFunctionMode):
     @torch.no_grad()
     def shares(self) -> Tensor:
         """[activations]"""
-        found = [self._share(name) for name in self.names]
+        found = [
+            (silent >= SILENT_EXAMPLES).float().mean() if self._seen[name] >= SILENT_EXAMPLES else silent.new_tensor(-1.0)
+            for name, silent in self._silent_for.items()
+        ]
         return torch.stack(found) if found else torch.zeros(0)
-
-    def _share(self, name: str) -> Tensor:
-        silent = self._silent_for[name]
-        if self._seen[name] < SILENT_EXAMPLES:
-            return torch.full((), -1.0, device=silent.device)
-        return (silent >= SILENT_EXAMPLES).float().mean()
 
     def begin(self, module: nn.Module) -> None:
         """If it is time to listen: until the end of a forward pass."""

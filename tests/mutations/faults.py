@@ -391,7 +391,7 @@ ENGINE = (
     ),
     Fault(
         "a plateau is an evaluation too short",
-        "harness/training/plateau.py",
+        "harness/training/procedures/plateau.py",
         "(waited > self.patience_K)",
         "(waited >= self.patience_K)",
         TRAINING + "test_schedules.py::test_drops_are_torchs",
@@ -401,7 +401,7 @@ ENGINE = (
         "harness/training/procedures/accumulation.py",
         "sum_KP.add_(part_KP, alpha=share)",
         "sum_KP.add_(part_KP)",
-        TRAINING + "test_procedures.py::test_micro_batches_are_torchs_backward_twice",
+        TRAINING + "test_procedures.py::test_micro_batches_make_the_whole_batchs_step",
     ),
     Fault(
         "an epoch leaves examples out",
@@ -599,7 +599,7 @@ PLANS = (
         "harness/planning/plan.py",
         "self.device, data_hash, identity, seed, *",
         "self.device, identity, seed, *",
-        PLANNING + "test_plan.py::test_digests_depend_on_what_decides_the_numbers",
+        HARNESS + "test_properties.py::test_digests_know_nothing_of_packing_and_words",
     ),
     Fault(
         "a search that is not over has chosen",
@@ -857,8 +857,8 @@ MODELS = (
     Fault(
         "muP lowers the LR of vectors, too",
         "models/parametrization.py",
-        "return 1.0 / multiplier if growing_sides == 2 else 1.0",
-        "return 1.0 / multiplier if growing_sides else 1.0",
+        "1.0 / multiplier if growing_sides == 2 else 1.0",
+        "1.0 / multiplier if growing_sides else 1.0",
         "tests/models/test_mup.py::test_learning_rate_multipliers",
     ),
 )
@@ -958,8 +958,8 @@ RUNS_FROM_ELSEWHERE = (
     Fault(
         "the gate takes damage for a gift",
         "harness/external/gate.py",
-        'worse = 1 if claim.comparison == "<=" else -1',
-        'worse = -1 if claim.comparison == "<=" else 1',
+        'worse = 1 if better == "lower" else -1',
+        'worse = -1 if better == "lower" else 1',
         ELSEWHERE + "test_gate.py::test_outcomes",
     ),
     Fault(

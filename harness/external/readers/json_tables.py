@@ -17,19 +17,8 @@ from folklore.harness.external.table import FILE, Problem
 
 Records = list[dict[str, Any]]
 # Words in the names of lists that are curves.
-OF_CURVES = {
-    *METRIC_WORDS,
-    *NAMES["step"],
-    "xs",
-    "ys",
-    "losses",
-    "accs",
-    "accuracies",
-    "rewards",
-    "returns",
-    "scores",
-    "values",
-}
+OF_CURVES = {*METRIC_WORDS, *NAMES["step"]}
+OF_CURVES |= {"xs", "ys", "losses", "accs", "accuracies", "rewards", "returns", "scores", "values"}
 # Parts of one run's results, which are no runs.
 SPLITS = {"train", "training", "val", "valid", "validation", "eval", "dev", "test"}
 
@@ -67,19 +56,16 @@ def lines_of(path: Path) -> tuple[Records, int]:
     if not content:
         raise EmptyError(path)
     with readable(path):
-        lines = [_object(line) for line in content.split(b"\n") if line.strip()]
-        objects = [each for each in lines if each is not None]
-        if not objects or (len(lines) > 1 and 2 * len(objects) <= len(lines)):
+        found = []
+        for line in filter(None, map(bytes.strip, content.split(b"\n"))):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                found.append(None)
+        objects = [each for each in found if isinstance(each, dict)]
+        if not objects or (len(found) > 1 and 2 * len(objects) <= len(found)):
             raise ValueError("is named as JSON lines, and most lines are no JSON object")
-        return [row for each in objects for row in _expanded(each)], len(lines) - len(objects)
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
+        return [row for each in objects for row in _expanded(each)], len(found) - len(objects)
 
 
 def _framed(files: Mapping[str, Path], found: Mapping[str, Records]) -> pd.DataFrame:
@@ -96,19 +82,14 @@ def _rows(document: Any) -> Records:
         return document
     if not isinstance(document, dict):
         raise ValueError("holds no records: give a list of objects, or an object of columns")
-    names = _shared_names(document)
+    inner = list(document.values())
+    alike = all(isinstance(each, dict) and each.keys() == inner[0].keys() for each in inner)
+    names = list(inner[0]) if inner and alike else []  # in each of its values
     if names and all(name.isdigit() for name in names):
         return [{column: values[row] for column, values in document.items()} for row in names]
     if len(document) > 1 and names and not is_run(document) and not document.keys() & SPLITS:
         return [{"run": name, **each} for name, each in document.items()]
     return [document] if is_run(document) else _transposed(document)
-
-
-def _shared_names(document: dict[str, Any]) -> list[str]:
-    """The names in each of an object's values, if they are objects of the same names."""
-    inner = list(document.values())
-    alike = all(isinstance(each, dict) and each.keys() == inner[0].keys() for each in inner)
-    return list(inner[0]) if inner and alike else []
 
 
 def _transposed(document: dict[str, Any]) -> Records:

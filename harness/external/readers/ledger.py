@@ -38,16 +38,12 @@ def read(source: Source) -> Table:
     trials = Ledger(store, name or studies[0]).trials()
     if trials.empty:
         raise source.error("holds no trial that can be read", "name another store")
-    return _table(source, _of_one_scale(source, trials, scale))
-
-
-def _of_one_scale(source: Source, trials: pd.DataFrame, scale: str) -> pd.DataFrame:
     scales = sorted(trials["scale"].unique())
     if scale and scale not in scales:
         raise unknown("scale of these trials", scale, scales)
     if not scale and len(scales) > 1:
         raise source.error(f"has trials at {len(scales)} scales ({', '.join(scales)})", "name one as STORE#STUDY@SCALE")
-    return trials[trials["scale"] == (scale or scales[0])]
+    return _table(source, trials[trials["scale"] == (scale or scales[0])])
 
 
 def _table(source: Source, trials: pd.DataFrame) -> Table:

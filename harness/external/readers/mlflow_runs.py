@@ -155,14 +155,11 @@ def _rows(run: "Run", history: History, is_long: bool) -> Iterator[dict[str, Any
     steps: dict[int, dict[str, Any]] = {}
     for name, points in history.items():
         for step, value in points:
-            steps.setdefault(step if is_long else 0, {})[name] = _infinite(value)
+            value = math.copysign(math.inf, value) if abs(value) == LARGEST_FLOAT else value
+            steps.setdefault(step if is_long else 0, {})[name] = value
     tags = {name: value for name, value in run.data.tags.items() if not name.startswith("mlflow.")}
     own = {"run_id": run.info.run_id, "run_name": run.info.run_name}
     taken = {*history, *own, "step"}
     around = {**own, **beside(tags, {*taken, *run.data.params}, "tags."), **beside(run.data.params, taken, "params.")}
     for step in sorted(steps):
         yield {**around, **({"step": step} if is_long else {}), **steps[step]}
-
-
-def _infinite(value: float) -> float:
-    return math.copysign(math.inf, value) if abs(value) == LARGEST_FLOAT else value

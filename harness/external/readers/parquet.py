@@ -59,16 +59,14 @@ def _bounded(opened: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
     """Batches whose texts are kept once each; a few bytes may stand for more than any memory holds. Raises TooMuchError."""
     total = 0
     for batch in opened.iter_batches(BATCH):
-        total += sum(_text_size(column) for column in batch.columns)
+        for column in batch.columns:
+            if pa.types.is_dictionary(column.type):
+                total += int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+            elif not pa.types.is_primitive(column.type):
+                total += int(column.nbytes)
         if total > LARGEST:
             raise TooMuchError(f"holds more than {size_of(LARGEST)} of text, the most that is read")
         yield batch
-
-
-def _text_size(column: pa.Array) -> int:
-    if not pa.types.is_dictionary(column.type):
-        return 0 if pa.types.is_primitive(column.type) else int(column.nbytes)
-    return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -35,7 +35,8 @@ def read(source: Source) -> Table:
     runs = {run: pd.concat(parts) for run, parts in scalars.items() if any(len(each) for each in parts)}
     if not runs:
         raise source.error("no scalar is logged in its event files", "name files with scalars, or export them as CSV")
-    empty, twice = [run for run in scalars if run not in runs], [run for run, each in runs.items() if _repeats(each)]
+    empty = [run for run in scalars if run not in runs]
+    twice = [run for run, each in runs.items() if each.duplicated(["step", "tag"]).any()]
     problems = (
         *problem("event files that are damaged or cut off", len(damaged), "read up to there", damaged),
         *problem("runs without a scalar", len(empty), "left out", empty),
@@ -51,10 +52,6 @@ def _rows(run: str, scalars: pd.DataFrame) -> list[dict[str, Any]]:
     for step, tag, value in zip(scalars["step"], scalars["tag"], scalars["value"], strict=True):
         steps.setdefault(step, {"run": run, "step": step})[tag if tag not in ("run", "step") else f"tag {tag}"] = value
     return [steps[step] for step in sorted(steps)]
-
-
-def _repeats(scalars: pd.DataFrame) -> bool:
-    return bool(scalars.duplicated(["step", "tag"]).any())
 
 
 def _scalars(source: Source, file: str) -> tuple[pd.DataFrame, bool]:

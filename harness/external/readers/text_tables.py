@@ -44,12 +44,19 @@ def texts_of(path: Path) -> tuple[pa.Table, int]:
         require_bounded(0, count)
         table, left_out = _parsed(content, separator.decode(), FEW if count < FEW // 2 else MOST_COLUMNS)
         names = [(column[0].as_py() or "").strip() for column in table.columns]
-        _require_header(names)
+        name, times = Counter(names).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"has {times} columns named '{name:.80}'")
+        if all(NUMBER.fullmatch(name) for name in names):
+            raise ValueError("begins with numbers and not with the names of its columns")
         if left_out and len(table) == 1:
             raise ValueError(f"no row has as many cells as the header ({len(names)})")
     if len(table) == 1:
         raise EmptyError(path)
-    return _without_index(table.slice(1).rename_columns(names)), left_out
+    rows = table.slice(1).rename_columns(names)
+    if "" in names and rows[""].to_pylist() == [str(number) for number in range(len(rows))]:
+        return rows.drop_columns([""]), left_out  # pandas' row numbers: they have no name and count from 0
+    return rows.rename_columns([name or UNNAMED for name in names]), left_out
 
 
 def _with_file(table: pa.Table, name: str) -> pa.Table:
@@ -101,21 +108,3 @@ def _parsed(content: bytes, separator: str, most: int) -> tuple[pa.Table, int]:
 @cache
 def _as_texts(most: int) -> pyarrow.csv.ConvertOptions:
     return pyarrow.csv.ConvertOptions(column_types={f"f{number}": pa.string() for number in range(most)})
-
-
-def _require_header(names: list[str]) -> None:
-    """Raises ValueError for names that are there twice, and for a first line of numbers."""
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        raise ValueError(f"has {count} columns named '{name:.80}'")
-    if all(NUMBER.fullmatch(name) for name in names):
-        raise ValueError("begins with numbers and not with the names of its columns")
-
-
-def _without_index(rows: pa.Table) -> pa.Table:
-    """Without the column that pandas writes for its row numbers: it has no name and counts from 0. Another gets a name."""
-    if "" not in rows.column_names:
-        return rows
-    if rows[""].to_pylist() == [str(number) for number in range(len(rows))]:
-        return rows.drop_columns([""])
-    return rows.rename_columns([name or UNNAMED for name in rows.column_names])

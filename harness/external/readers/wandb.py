@@ -72,13 +72,8 @@ def long_of(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[Role, str], tuple[P
         for run, columns in runs.items()
     ]
     averaged = [run for run, columns in runs.items() if any(_is_averaged(frame, name) for name in columns)]
-    what = "runs whose points are averages over several steps"
-    consequence = "W&B's export drew them so: the averages are judged"
-    return (
-        pd.concat(parts, ignore_index=True),
-        {"run": "run", "step": step},
-        problem(what, len(averaged), consequence, averaged),
-    )
+    what, told = "runs whose points are averages over several steps", "W&B's export drew them so: the averages are judged"
+    return pd.concat(parts, ignore_index=True), {"run": "run", "step": step}, problem(what, len(averaged), told, averaged)
 
 
 def with_run(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[Role, str]]:
