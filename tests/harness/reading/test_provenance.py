@@ -130,7 +130,7 @@ def test_published_trials_are_found_by_their_digest() -> None:
         (("show", "0000000000000000"), "has a digest that begins with"),
         (("compare", "warmup@laptop", "warmup@labtop"), "did you mean 'laptop'?"),
         (("compare", "warmup@laptop", "warmup@laptop-tpu"), "no device named 'tpu'"),
-        (("compare", "warmup", "decay"), "judge no claim in common"),
+        (("compare", "memory", "transformer_warmup"), "judge no claim in common"),
         (
             ("compare", "warmup@gpu", "warmup"),
             f"no stored or published trials of study 'warmup' version {WARMUP} at scale 'gpu'",

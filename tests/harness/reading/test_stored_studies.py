@@ -27,7 +27,7 @@ OWN = "toy_own_01234567"
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two studies of the catalogue stand for all: loading the others takes most of the time, whatever is asked."""
-    monkeypatch.setattr(catalog, "study_names", lambda: ["batch_ramp", "warmup"])
+    monkeypatch.setattr(catalog, "study_names", lambda: ["memory", "warmup"])
 
 
 def kept(store: Store, study: Study) -> Study:
@@ -120,9 +120,9 @@ def test_pages_are_written_of_all_of_it(
     full: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few_calibrated: None
 ) -> None:
     """Beside the catalogue's: tests/reports/test_published.py writes the others."""
-    monkeypatch.setattr(catalog, "study_names", lambda: ["batch_ramp"])
+    monkeypatch.setattr(catalog, "study_names", lambda: ["memory"])
     printed(full, "report", "--output", str(tmp_path / "pages"))
-    for name, said in (("toy", "50 trials"), (OWN, "50 trials"), ("batch_ramp", "trials")):
+    for name, said in (("toy", "50 trials"), (OWN, "50 trials"), ("memory", "trials")):
         assert said in (tmp_path / "pages" / f"{name}.html").read_text()
 
 
