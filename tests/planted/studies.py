@@ -43,6 +43,8 @@ from tests.planted import truths
 
 SCALE = "laptop"
 Outcome = tuple[str, str]
+# Name and paraphrase of a claim, what is observed, the regions claimed and refuted (none: the test's own), what is expected.
+Row = tuple[str, str, Observable, Rule | None, Rule | None, Outcome]
 EXPECTED: dict[str, Outcome] = {}
 SUPPORTED = ("supported", "")
 OPEN = ("open", "too noisy")
@@ -63,21 +65,11 @@ class _Claims:
         self.claims: list[Claim] = []
         self.judgements: list[Judgement] = []
 
-    def add(
-        self,
-        name: str,
-        says: str,
-        observe: Observable,
-        claimed: Rule | None,
-        refuted: Rule | None,
-        expected: Outcome,
-        regime: Regime | None = None,
-        quantifier: Quantifier = "all",
-        **fields: Any,
-    ) -> None:
-        """fields: of the criterion."""
-        criterion = {"name": says, "observe": observe, "claimed": claimed, "refuted": refuted, **fields}
-        self.together(name, says, (criterion,), expected, regime, quantifier)
+    def add(self, *rows: Row, **fields: Any) -> None:
+        """fields: of all their criteria."""
+        for name, says, observe, claimed, refuted, expected in rows:
+            criterion = {"name": says, "observe": observe, "claimed": claimed, "refuted": refuted, **fields}
+            self.together(name, says, (criterion,), expected)
 
     def together(
         self,
@@ -88,16 +80,8 @@ class _Claims:
         regime: Regime | None = None,
         quantifier: Quantifier = "all",
     ) -> None:
-        self.claims.append(
-            Claim(
-                id=name,
-                kinds=("empirical",),
-                paraphrase=says,
-                measure="known in closed form",
-                regime=regime,
-                quantifier=quantifier,
-            )
-        )
+        said = {"paraphrase": says, "measure": "known in closed form", "regime": regime, "quantifier": quantifier}
+        self.claims.append(Claim.model_validate({"id": name, "kinds": ("empirical",), **said}))
         made = tuple(
             Criterion.model_validate({key: value for key, value in each.items() if value is not None}) for each in criteria
         )
@@ -123,62 +107,24 @@ def _bowl_study() -> Study:
     def edge(arm: str) -> MaxTrainable:
         return MaxTrainable(arm=arm, within=EDGE_SHARE)
 
-    by_momentum = Quotient(top=edge("momentum"), bottom=edge("plain"))
-    own.add(
-        "bowl.momentum",
-        "Momentum 0.9 raises the largest stable LR",
-        by_momentum,
-        AtLeast(value=1.5),
-        AtMost(value=1.2),
-        SUPPORTED,
-    )
-    own.add(
-        "bowl.momentum_not",
-        "Momentum leaves the largest stable LR alone",
-        by_momentum,
-        Within(low=0.8, high=1.25),
-        Outside(low=0.66, high=1.5),
-        refuted("larger"),
-    )
-    own.add(
-        "bowl.warmup",
-        "Warmup raises the largest stable LR",
-        Quotient(top=edge("warmup"), bottom=edge("plain")),
-        AtLeast(value=1.5),
-        AtMost(value=1.25),
-        refuted("smaller"),
-    )
+    by_momentum, by_warmup = (Quotient(top=edge(arm), bottom=edge("plain")) for arm in ("momentum", "warmup"))
     noise = NoiseScale(arm="noisy", last=NOISE_WINDOW)
-    own.add(
-        "bowl.noise",
-        "The noise scale is that of the bowl",
-        noise,
-        Within(low=2.0, high=4.5),
-        Outside(low=1.0, high=9.0),
-        SUPPORTED,
-    )
-    own.add(
-        "bowl.noise_large", "The noise scale is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), refuted("smaller")
-    )
     sweep = CriticalBatch(points=tuple((batch, f"b{batch}") for batch in SWEEP), anchor="b8", share=SWEEP_SHARE)
-    own.add(
-        "bowl.critical",
-        "The critical batch size is that of the bowl",
-        sweep,
-        Within(low=18.0, high=75.0),
-        Outside(low=9.0, high=150.0),
-        SUPPORTED,
-    )
-    own.add(
-        "bowl.critical_large",
-        "The critical batch size is at least 300",
-        sweep,
-        AtLeast(value=300.0),
-        AtMost(value=150.0),
-        refuted("smaller"),
-    )
     one_more = RelativeGap(left=TunedLoss(arm="longer"), right=TunedLoss(arm="noisy"))
-    own.add("bowl.one_more_step", "One step more ends lower", one_more, AtMost(value=0.0), AtLeast(value=0.0), OPEN)
+    raised, not_raised = AtLeast(value=1.5), AtMost(value=1.2)
+    unchanged, changed = Within(low=0.8, high=1.25), Outside(low=0.66, high=1.5)
+    small_noise, large_noise = Within(low=2.0, high=4.5), Outside(low=1.0, high=9.0)
+    near, far = Within(low=18.0, high=75.0), Outside(low=9.0, high=150.0)
+    own.add(
+        ("bowl.momentum", "Momentum 0.9 raises the largest stable LR", by_momentum, raised, not_raised, SUPPORTED),
+        ("bowl.momentum_not", "Momentum leaves that LR alone", by_momentum, unchanged, changed, refuted("larger")),
+        ("bowl.warmup", "Warmup raises the largest stable LR", by_warmup, raised, AtMost(value=1.25), refuted("smaller")),
+        ("bowl.noise", "The noise scale is that of the bowl", noise, small_noise, large_noise, SUPPORTED),
+        ("bowl.noise_large", "It is at least 16", noise, AtLeast(value=16.0), AtMost(value=9.0), refuted("smaller")),
+        ("bowl.critical", "The critical batch size is that of the bowl", sweep, near, far, SUPPORTED),
+        ("bowl.critical_large", "It is at least 300", sweep, AtLeast(value=300.0), AtMost(value=150.0), refuted("smaller")),
+        ("bowl.one_more_step", "One step more ends lower", one_more, AtMost(value=0.0), AtLeast(value=0.0), OPEN),
+    )
     _add_readings(own, by_momentum, one_more)
     large = {"batch_size": EDGE_BATCH, "steps": EDGE_STEPS}
     noisy = log2_grid(-6, 1)
@@ -229,54 +175,30 @@ def _bowl_study() -> Study:
 def _add_readings(own: _Claims, by_momentum: Quotient, one_more: RelativeGap) -> None:
     """Momentum makes the largest stable LR about 1.6 times larger; one step more of sixty changes next to nothing."""
     ratio, difference = {"null": 1.0, "unit": "x"}, {"null": 0.0}
-    own.add(
-        "bowl.momentum_lowers",
-        "Momentum lowers it",
+    lower, higher = AtMost(value=0.8), AtLeast(value=4.0)
+    own.add(("bowl.momentum_lowers", "Momentum lowers it", by_momentum, lower, higher, refuted("opposite")), **ratio)
+    fifth, half = AtMost(value=-0.2), AtLeast(value=0.5)
+    helps: Row = ("bowl.one_more_helps", "One step more ends a fifth lower", one_more, fifth, half, refuted("no effect"))
+    own.add(helps, margin=0.15, **difference)
+    same: Row = ("bowl.one_more_equal", "One step more ends the same", one_more, None, None, SUPPORTED)
+    own.add(same, test="equivalence", margin=0.15, **difference)
+    same = ("bowl.momentum_equal", "Momentum does nothing", by_momentum, None, None, refuted("different"))
+    own.add(same, test="equivalence", margin=1.1, **ratio)
+    harmless: Row = ("bowl.momentum_no_worse", "Momentum does no harm", by_momentum, None, None, SUPPORTED)
+    own.add(harmless, test="no_worse", margin=1.1, better="higher", **ratio)
+    harmless = (
+        "bowl.momentum_no_better",
+        "Momentum keeps the largest stable LR down",
         by_momentum,
-        AtMost(value=0.8),
-        AtLeast(value=4.0),
-        refuted("opposite"),
-        **ratio,
-    )
-    own.add(
-        "bowl.one_more_helps",
-        "One step more ends a fifth lower",
-        one_more,
-        AtMost(value=-0.2),
-        AtLeast(value=0.5),
-        refuted("no effect"),
-        margin=0.15,
-        **difference,
-    )
-    own.add(
-        "bowl.one_more_equal",
-        "One step more ends the same",
-        one_more,
         None,
         None,
-        SUPPORTED,
-        test="equivalence",
-        margin=0.15,
-        **difference,
+        refuted("worse"),
     )
-    own.add(
-        "bowl.momentum_equal", "Momentum does nothing", by_momentum, None, None, refuted("different"),
-        test="equivalence", margin=1.1, **ratio,
-    )  # fmt: skip
-    own.add(
-        "bowl.momentum_no_worse", "Momentum does no harm", by_momentum, None, None, SUPPORTED,
-        test="no_worse", margin=1.1, better="higher", **ratio,
-    )  # fmt: skip
-    own.add(
-        "bowl.momentum_no_better", "Momentum keeps the largest stable LR down", by_momentum, None, None, refuted("worse"),
-        test="no_worse", margin=1.1, **ratio,
-    )  # fmt: skip
-    own.add(
+    own.add(harmless, test="no_worse", margin=1.1, **ratio)
+    own.together(
         "bowl.modern",
         "Momentum raises the largest stable LR of a large transformer",
-        by_momentum,
-        AtLeast(value=1.5),
-        AtMost(value=1.2),
+        ({"name": "ratio", "observe": by_momentum, "claimed": AtLeast(value=1.5), "refuted": AtMost(value=1.2)},),
         ("out of regime", "regime"),
         regime=Regime(words="transformers of a billion parameters", models=("gpt",), least_parameters=10**9),
     )
@@ -298,14 +220,14 @@ def _add_combinations(own: _Claims, by_batch: Slope, by_width: Slope) -> None:
     """The best LR grows about as fast as the batch, and falls about as fast as the width grows."""
     null = {"null": 0.0}
     no_growth = AtMost(value=0.1)
-    for name, says, claimed, expected in (
-        ("surely", "It grows faster than it does", AtLeast(value=BATCH_SLOPE), partly("direction")),
-        ("square", "It grows as the square", AtLeast(value=1.8), partly("smaller")),
-        ("slowly", "It grows slowly", Within(low=0.2, high=0.5), partly("larger")),
-    ):
-        own.add(f"regression.{name}", says, by_batch, claimed, no_growth, expected, **null)
+    partial: tuple[Row, ...] = (
+        ("regression.surely", "It grows faster", by_batch, AtLeast(value=BATCH_SLOPE), no_growth, partly("direction")),
+        ("regression.square", "It grows as the square", by_batch, AtLeast(value=1.8), no_growth, partly("smaller")),
+        ("regression.slowly", "It grows slowly", by_batch, Within(low=0.2, high=0.5), no_growth, partly("larger")),
+    )
+    own.add(*partial, **null)
     band, far = Within(low=0.4, high=0.6), Outside(low=0.1, high=1.5)
-    own.add("regression.no_band", "The exponent is about 0.5", by_batch, band, far, ("open", "between"))
+    own.add(("regression.no_band", "The exponent is about 0.5", by_batch, band, far, ("open", "between")))
     linear = {"claimed": AtLeast(value=0.5), "refuted": AtMost(value=0.2), **null}
     batch, width = ({**linear, "name": name, "observe": slope} for name, slope in (("batch", by_batch), ("width", by_width)))
     on_batch, on_width = {**batch, "panel": "batches"}, {**width, "panel": "widths"}
@@ -320,45 +242,17 @@ def _regression_study() -> Study:
     own = _Claims()
     by_batch = Slope(points=tuple((batch, Optimum(arm=f"b{batch}")) for batch in BATCHES))
     by_width = Slope(points=tuple((features, Optimum(arm=_width_arm(features))) for features in WIDTHS))
+    proportional, apart = Within(low=0.85, high=1.05), Outside(low=0.75, high=1.15)
+    root, no_root = Within(low=0.4, high=0.6), Outside(low=0.25, high=0.75)
+    inverse, not_inverse = Within(low=-1.05, high=-0.75), Outside(low=-1.2, high=-0.6)
+    still, moved = Within(low=-0.1, high=0.1), Outside(low=-0.25, high=0.25)
+    above, below = AtLeast(value=BATCH_SLOPE), AtMost(value=BATCH_SLOPE)
     own.add(
-        "regression.linear",
-        "The best LR grows in proportion to the batch",
-        by_batch,
-        Within(low=0.85, high=1.05),
-        Outside(low=0.75, high=1.15),
-        SUPPORTED,
-    )
-    own.add(
-        "regression.root",
-        "The best LR grows as the root of the batch",
-        by_batch,
-        Within(low=0.4, high=0.6),
-        Outside(low=0.25, high=0.75),
-        refuted("larger"),
-    )
-    own.add(
-        "regression.width",
-        "The best LR falls as one over the width",
-        by_width,
-        Within(low=-1.05, high=-0.75),
-        Outside(low=-1.2, high=-0.6),
-        SUPPORTED,
-    )
-    own.add(
-        "regression.still",
-        "The best LR does not move with the width",
-        by_width,
-        Within(low=-0.1, high=0.1),
-        Outside(low=-0.25, high=0.25),
-        refuted("smaller"),
-    )
-    own.add(
-        "regression.exactly",
-        "The exponent is above its true value",
-        by_batch,
-        AtLeast(value=BATCH_SLOPE),
-        AtMost(value=BATCH_SLOPE),
-        OPEN,
+        ("regression.linear", "The best LR grows in proportion to the batch", by_batch, proportional, apart, SUPPORTED),
+        ("regression.root", "The best LR grows as the root of the batch", by_batch, root, no_root, refuted("larger")),
+        ("regression.width", "The best LR falls as one over the width", by_width, inverse, not_inverse, SUPPORTED),
+        ("regression.still", "The best LR does not move with the width", by_width, still, moved, refuted("smaller")),
+        ("regression.exactly", "The exponent is above its true value", by_batch, above, below, OPEN),
     )
     _add_combinations(own, by_batch, by_width)
 
@@ -403,21 +297,11 @@ def _markov_study() -> Study:
     least = entropy(SYMBOLS)
     own = _Claims()
     loss = FinalLoss(arm="gpt")
+    within_reach, missed = AtMost(value=1.05 * least), AtLeast(value=1.1 * least)
+    beyond, reached = AtMost(value=0.95 * least), AtLeast(value=0.97 * least)
     own.add(
-        "markov.reached",
-        "A GPT comes within 5% of the entropy",
-        loss,
-        AtMost(value=1.05 * least),
-        AtLeast(value=1.1 * least),
-        SUPPORTED,
-    )
-    own.add(
-        "markov.beaten",
-        "A GPT goes 5% below the entropy",
-        loss,
-        AtMost(value=0.95 * least),
-        AtLeast(value=0.97 * least),
-        refuted("larger"),
+        ("markov.reached", "A GPT comes within 5% of the entropy", loss, within_reach, missed, SUPPORTED),
+        ("markov.beaten", "A GPT goes 5% below the entropy", loss, beyond, reached, refuted("larger")),
     )
     return Study(
         name="planted_markov",
