@@ -1,10 +1,11 @@
 """How often the judge of other people's runs is wrong: simulated runs with known truth, judged as any others, and counted."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from multiprocessing import get_context
@@ -35,20 +36,6 @@ Row = dict[str, Any]
 Task = Callable[[int, int], list[Row]]
 # Of the worlds, how many measure power, which needs fewer digits than a rate of 2.5%; how many go through the files of a gate.
 OF_POWER, OF_GATE = 0.25, 0.25
-
-
-@dataclass
-class Tally:
-    """Counts over worlds of one planted effect. refused: not judged, with a line that says why."""
-
-    worlds: int = 0
-    supported: int = 0
-    refuted: int = 0
-    firm_supported: int = 0
-    firm_refuted: int = 0
-    refused: int = 0
-    intervals: int = 0
-    covered: int = 0
 
 
 def rows(
@@ -94,34 +81,37 @@ def _row_of_case(index: int, worlds: int, seed: int) -> list[Row]:
     meeting = short if case.meeting == case.short else tally(case, claim, case.meeting, count, seed)
     beyond = tally(case, claim, case.beyond, max(1, round(OF_POWER * count)), seed)
 
-    def share(counts: Tally, name: str) -> float:
-        return round(int(getattr(counts, name)) / max(1, counts.worlds - counts.refused), 4)
+    def share(counts: Counter[str], name: str) -> float:
+        return round(counts[name] / max(1, counts["judged"]), 4)
 
     row = {
         **_begun(case.test, case.condition, count),
         "most": 0.05 if one_sided else 0.025,
-        "false_supported": share(short, "supported"),
-        "false_refuted": share(meeting, "refuted"),
-        "firm_false": max(share(short, "firm_supported"), share(meeting, "firm_refuted")),
+        "false_supported": share(short, SUPPORTED),
+        "false_refuted": share(meeting, REFUTED),
+        "firm_false": max(share(short, f"firm {SUPPORTED}"), share(meeting, f"firm {REFUTED}")),
         "level": level_of(claim.question),
-        "coverage": _share(short.covered, short.intervals),
-        "power": share(beyond, "supported"),
-        "refused": _share(short.refused, short.worlds),
+        "coverage": _share(short["covered"], short["intervals"]),
+        "power": share(beyond, SUPPORTED),
+        "refused": _share(short["refused"], count),
     }
     return [row]
 
 
-def tally(case: Case, claim: RunClaim, effects: Effects, worlds: int, seed: int) -> Tally:
-    counts = Tally()
+def tally(case: Case, claim: RunClaim, effects: Effects, worlds: int, seed: int) -> Counter[str]:
+    """Over worlds of one planted effect: each verdict, and how often it is firm; worlds that are refused with a line that says
+    why, or judged; intervals, and those that are covered: hold the truth."""
+    counts: Counter[str] = Counter()
     for world in range(worlds):
         generator = numpy_generator(seed, f"{case.test} {case.condition} {effects}", world)
-        counts.worlds += 1
         try:
             judged = corrected([judged_of(case.draw, claim, generator, effects)])[0]
         except UserError:
-            counts.refused += 1
+            counts["refused"] += 1
             continue
-        _count(counts, judged, case.covered(judged, effects))
+        covered = case.covered(judged, effects)
+        counts.update(["judged", judged.verdict, *[f"firm {judged.verdict}"] * judged.firm])
+        counts.update(intervals=covered is not None, covered=bool(covered))
     return counts
 
 
@@ -133,15 +123,6 @@ def judged_of(draw: Draw, claim: RunClaim, generator: Generator, effects: Effect
     if isinstance(claim.other, float):
         return judge_alone(claim, [(pair.task, pair.arm) for pair in given])
     return judge_given(claim, given, Assumptions(), shared)
-
-
-def _count(counts: Tally, judged: Judged, covered: bool | None) -> None:
-    counts.supported += judged.verdict == SUPPORTED
-    counts.refuted += judged.verdict == REFUTED
-    counts.firm_supported += judged.verdict == SUPPORTED and judged.firm
-    counts.firm_refuted += judged.verdict == REFUTED and judged.firm
-    counts.intervals += covered is not None
-    counts.covered += bool(covered)
 
 
 def _begun(test: str, condition: str, worlds: int) -> Row:
@@ -249,19 +230,15 @@ def _visible(runs: int, worlds: int, seed: int) -> list[Row]:
     return [{**_begun(name, f"{runs} runs an arm", worlds), "power": _share(seen, worlds), "told": POWER}]
 
 
-def _others() -> Iterator[tuple[str, Task]]:
-    yield "20 claims together", _together
-    for candidates, kept in ((3, 5), (5, 20)):
-        for name in GATES:
-            yield "gate", partial(_gate, candidates, kept, name)
-    for is_robust, name in ((False, "noise: standard deviation"), (True, "noise: standard deviation, without normality")):
-        for shape in ("normal", "heavy tails", "skewed"):
-            for groups, runs in ((1, 5), (3, 5), (1, 20)):
-                yield name, partial(_deviation, shape, groups, runs, is_robust)
-    for runs in (1, 3, 5, 10):
-        yield "noise: visible difference", partial(_visible, runs)
+def _deviations(is_robust: bool) -> list[Task]:
+    shapes, sizes = ("normal", "heavy tails", "skewed"), ((1, 5), (3, 5), (1, 20))
+    return [partial(_deviation, shape, groups, runs, is_robust) for shape in shapes for groups, runs in sizes]
 
 
-OTHERS: dict[str, list[Task]] = {}
-for _name, _task in _others():
-    OTHERS.setdefault(_name, []).append(_task)
+OTHERS: dict[str, list[Task]] = {
+    "20 claims together": [_together],
+    "gate": [partial(_gate, candidates, kept, name) for candidates, kept in ((3, 5), (5, 20)) for name in GATES],
+    "noise: standard deviation": _deviations(False),
+    "noise: standard deviation, without normality": _deviations(True),
+    "noise: visible difference": [partial(_visible, runs) for runs in (1, 3, 5, 10)],
+}

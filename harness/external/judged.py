@@ -10,10 +10,9 @@ import scipy
 from folklore.harness.external.claims import Question, RunClaim
 from folklore.harness.external.comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
 from folklore.harness.external.samples import Pair
-from folklore.harness.external.wording import SIDES, sentence
 from folklore.harness.judging.combining import SOME_WORKLOADS, combined
 from folklore.harness.judging.outcomes import DECIDED, OPEN, probabilities
-from folklore.harness.judging.sentences import Sentence
+from folklore.harness.judging.sentences import Number, Sentence
 from folklore.harness.judging.settling import what_would_settle
 from folklore.harness.judging.verdict import Finding
 from folklore.harness.statistics import ALPHA
@@ -24,6 +23,8 @@ from folklore.harness.statistics.two_samples import Effect, Spread
 LEAST_RUNS = 3
 # What the distances of bounds from the null are multiplied by, to see whether a verdict depends on them.
 QUARTERS = {"bounds a quarter nearer": 0.75, "bounds a quarter further": 1.25}
+# What verdicts on a task come to, in a word.
+SIDES = {"holds": ("supported", "partly"), "fails": ("refuted",), "open": ("open",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ class Judged:
     @property
     def answer(self) -> Sentence:
         """What was seen, with its number and interval."""
-        return sentence(self)
+        return _sentence(self)
 
     def to_dict(self) -> dict[str, Any]:
         parts = [
@@ -77,6 +78,38 @@ class Judged:
         lists = {"fragile": list(self.fragile), "notes": list(self.notes)}
         beside = {"strength": self.strength, **lists, "answer": str(self.answer)}
         return {"claim": self.claim.text, **told, **beside, "parts": parts}
+
+
+def _sentence(judged: Judged) -> Sentence:
+    """'b' is 1.2% (95% CI 0.8–1.6%) lower than 'a'."""
+    claim = judged.claim
+    if judged.estimate is None:
+        return Sentence((judged.reason or _by_task(judged), "."))
+    if claim.law is not None:
+        return Sentence((f"{claim.metric} misses the {claim.law} in {claim.factor} by ", _number(judged, ""), "."))
+    other = f"'{claim.other}'" if isinstance(claim.other, str) else f"{claim.other:g}"
+    arm = f"The best of many tries of '{claim.arm}'" if judged.tuned else f"'{claim.arm}'"
+    below = judged.estimate < 0
+    if claim.target is not None:
+        number = _number(judged, "fewer" if below else "more")
+        return Sentence((f"{arm} takes ", number, f" steps to {claim.metric} {claim.target:g} than {other}."))
+    return Sentence((f"{arm} is ", _number(judged, "lower" if below else "higher"), f" than {other}."))
+
+
+def _by_task(judged: Judged) -> str:
+    """On how many tasks it holds, and on which it fails."""
+    sides = {word: [each.name for each in judged.parts if each.verdict in verdicts] for word, verdicts in SIDES.items()}
+    held = f"It holds on {len(sides['holds'])} of {len(judged.parts)}"
+    return "; ".join([held, *(f"{word} on {', '.join(names)}" for word, names in sides.items() if names and word != "holds")])
+
+
+def _number(judged: Judged, word: str) -> Number:
+    """Without its sign, which the word says."""
+    estimate = judged.estimate or 0.0
+    sign = -1 if estimate < 0 else 1
+    ends = [sign * (estimate if each is None else each) for each in (judged.low, judged.high)]
+    unit = "share" if judged.unit == "relative" else ""
+    return Number(sign * estimate, min(ends), max(ends), unit, f"{judged.level:.0%}", word)
 
 
 def judge_pairs(

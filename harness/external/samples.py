@@ -61,10 +61,10 @@ class Pair:
 
     def finished(self) -> "Pair":
         """Without runs that diverged."""
+        arm, other = ~self.arm.diverged, ~self.other.diverged
         if self.paired:
-            fine = ~(self.arm.diverged | self.other.diverged)
-            return replace(self, arm=self.arm.kept(fine), other=self.other.kept(fine))
-        return replace(self, arm=self.arm.kept(~self.arm.diverged), other=self.other.kept(~self.other.diverged))
+            arm = other = arm & other
+        return replace(self, arm=self.arm.kept(arm), other=self.other.kept(other))
 
 
 def read_values(runs: Runs, claim: RunClaim) -> pd.DataFrame:

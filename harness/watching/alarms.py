@@ -9,26 +9,9 @@ from numpy.typing import NDArray
 
 from folklore.harness.metrics.detectors import RULES as DETECTORS
 from folklore.harness.metrics.detectors import Detector
-from folklore.harness.watching import readings
+from folklore.harness.watching import readings, rules
 from folklore.harness.watching.layers import Layers
 from folklore.harness.watching.readings import Numbers, Reading
-from folklore.harness.watching.rules import (
-    FIRST_LOSSES,
-    FIRST_NORMS,
-    FLOOR,
-    HIGH_LOSS,
-    LAYER_FACTOR,
-    LEAST_SCALE,
-    LOOKS,
-    MINOR_RISE,
-    MINOR_RISE_AT_FLOOR,
-    NEAR_ZERO,
-    SILENT_SHARE,
-    UPDATE_ABSURD,
-    UPDATE_LEAST,
-    UPDATE_MOST,
-    VANISHED,
-)
 
 # Values before the one that a rule on losses and norms judges.
 WINDOWS: dict[Detector, int] = {"loss_ratio": 9, "deviations": 128, "spike": 50, "norm_ratio": 50}
@@ -68,7 +51,7 @@ class Alarms:
         """activations: a list that grows as they are met."""
         self.layers, self.activations = layers, activations
         self._last = {name: deque[float](maxlen=WINDOW) for name in (readings.LOSS, readings.NORM)}
-        self._first = {readings.LOSS: (list[float](), FIRST_LOSSES), readings.NORM: (list[float](), FIRST_NORMS)}
+        self._first = {readings.LOSS: (list[float](), rules.FIRST_LOSSES), readings.NORM: (list[float](), rules.FIRST_NORMS)}
         self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
         self._lrs: list[float] = []
 
@@ -111,8 +94,8 @@ class Alarms:
         """Compared with what the run has gained, or began with."""
         first, mean = float(np.median(self._first[name][0])), float(past.mean())
         if name == readings.NORM:
-            return value < first or self._loss_is(lambda last, first: last < FLOOR * first)
-        return value - mean < (MINOR_RISE_AT_FLOOR if mean < FLOOR * first else MINOR_RISE) * (first - mean)
+            return value < first or self._loss_is(lambda last, first: last < rules.FLOOR * first)
+        return value - mean < (rules.MINOR_RISE_AT_FLOOR if mean < rules.FLOOR * first else rules.MINOR_RISE) * (first - mean)
 
     def _keep_lr(self, reading: Reading) -> Iterator[Event]:
         self._lrs += reading.values.tolist()
@@ -126,54 +109,56 @@ class Alarms:
             return
         names = np.array(self.layers.names)[self.layers.is_matrix][there]
         median = float(np.median(ratios[there]))
-        looks = 1 if median > UPDATE_ABSURD else LOOKS
-        yield from self._lasting("update_large", "", median > UPDATE_MOST, int(reading.steps[0]), median, looks)
-        is_small = median < UPDATE_LEAST and self._loss_is_high() and self._lr_is_high()
+        looks = 1 if median > rules.UPDATE_ABSURD else rules.LOOKS
+        yield from self._lasting("update_large", "", median > rules.UPDATE_MOST, int(reading.steps[0]), median, looks)
+        is_small = median < rules.UPDATE_LEAST and self._loss_is_high() and self._lr_is_high()
         yield from self._lasting("update_small", "", is_small, int(reading.steps[0]), median)
         for name, factor in zip(names, ratios[there] / median, strict=True):
-            differs = bool(factor > LAYER_FACTOR or factor < 1 / LAYER_FACTOR)
+            differs = bool(factor > rules.LAYER_FACTOR or factor < 1 / rules.LAYER_FACTOR)
             yield from self._lasting("layers_differ", name, differs, int(reading.steps[0]), float(factor))
 
     def _of_gradients(self, reading: Reading) -> Iterator[Event]:
         total = float(np.linalg.norm(reading.values))
         first = float(np.median(self._first[readings.NORM][0] or [total]))
-        is_zero = total < NEAR_ZERO * first and self._loss_is_high()
+        is_zero = total < rules.NEAR_ZERO * first and self._loss_is_high()
         yield from self._lasting("gradient_zero", "", is_zero, int(reading.steps[0]), total / first if first else 0.0)
         matrices = reading.values[self.layers.is_matrix]
         half = len(matrices) // 2
         if half and (largest := float(matrices[half:].max())) > 0:
             name = np.array(self.layers.names)[self.layers.is_matrix][int(matrices[:half].argmin())]
             share = float(matrices[:half].min()) / largest
-            events = self._lasting("vanishing", "", 0 < share < VANISHED, int(reading.steps[0]), share)
+            events = self._lasting("vanishing", "", 0 < share < rules.VANISHED, int(reading.steps[0]), share)
             yield from (replace(event, where=str(name)) for event in events)
 
     def _of_units(self, reading: Reading) -> Iterator[Event]:
         for name, share in zip(self.activations, reading.values, strict=False):
-            if share > SILENT_SHARE:
+            if share > rules.SILENT_SHARE:
                 yield Event("silent_units", int(reading.steps[0]), float(share), name)
 
     def _of_scale(self, reading: Reading) -> Iterator[Event]:
         for step, scale in zip(reading.steps, reading.values, strict=True):
-            if scale < LEAST_SCALE:
+            if scale < rules.LEAST_SCALE:
                 yield Event("loss_scale", int(step), float(scale), "")
 
-    def _lasting(self, rule: str, where: str, fires: bool, step: int, value: float, looks: int = LOOKS) -> Iterator[Event]:
+    def _lasting(
+        self, rule: str, where: str, fires: bool, step: int, value: float, looks: int = rules.LOOKS
+    ) -> Iterator[Event]:
         self._in_a_row[rule, where] = self._in_a_row[rule, where] + 1 if fires else 0
         if self._in_a_row[rule, where] >= looks:
             yield Event(rule, step, value, where)
 
     def _loss_is_high(self) -> bool:
-        return self._loss_is(lambda last, first: last > HIGH_LOSS * first)
+        return self._loss_is(lambda last, first: last > rules.HIGH_LOSS * first)
 
     def _loss_is(self, test: Callable[[float, float], bool]) -> bool:
         """Of the medians of the last and the first ones; False before there are enough."""
-        first, last = self._first[readings.LOSS][0], [*self._last[readings.LOSS]][-FIRST_LOSSES:]
-        return len(first) == FIRST_LOSSES and test(float(np.median(last)), float(np.median(first)))
+        first, last = self._first[readings.LOSS][0], [*self._last[readings.LOSS]][-rules.FIRST_LOSSES :]
+        return len(first) == rules.FIRST_LOSSES and test(float(np.median(last)), float(np.median(first)))
 
     def _lr_is_high(self) -> bool:
         """Neither in a warmup nor at the end of a decay."""
         lrs = self._lrs
-        return len(lrs) >= LOOKS and lrs[-1] <= lrs[-LOOKS] and lrs[-1] >= 0.5 * max(lrs)
+        return len(lrs) >= rules.LOOKS and lrs[-1] <= lrs[-rules.LOOKS] and lrs[-1] >= 0.5 * max(lrs)
 
 
 def _over(value: float, size: float) -> float:

@@ -40,7 +40,8 @@ def typed(column: pa.ChunkedArray) -> "pd.Series[Any]":
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         return written(column.cast(pa.float64()).fill_null(0.0).to_numpy(), np.array(column.is_null()))
     if column.null_count and (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
-        found: pd.Series[Any] = column.to_pandas(types_mapper=_nullable)
+        nullable = pd.BooleanDtype() if pa.types.is_boolean(column.type) else pd.Int64Dtype()
+        found: pd.Series[Any] = column.to_pandas(types_mapper=lambda _: nullable)
         return found
     return pd.Series(column.to_pandas())
 
@@ -132,7 +133,3 @@ def _numbers_of(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         except pa.ArrowInvalid:
             continue
     return pc.if_else(pc.equal(trimmed, ""), None, trimmed)
-
-
-def _nullable(kind: pa.DataType) -> Any:
-    return pd.BooleanDtype() if pa.types.is_boolean(kind) else pd.Int64Dtype()

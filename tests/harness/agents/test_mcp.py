@@ -48,13 +48,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def asking(folder: Path) -> Iterator[Agent]:
-    """A server as a client starts it: for what a process of its own decides."""
-    with agent(folder) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def server_here(folder: Path) -> Iterator[Agent]:
     with agent_here(folder / "store") as found:
         yield found
@@ -67,8 +60,8 @@ def here(server_here: Agent, folder: Path, monkeypatch: pytest.MonkeyPatch) -> A
     return server_here
 
 
-def test_every_tool_says_when_to_use_it_what_it_takes_and_what_it_gives(asking: Agent) -> None:
-    offered = asking.tools()
+def test_every_tool_says_when_to_use_it_what_it_takes_and_what_it_gives(here: Agent) -> None:
+    offered = here.tools()
     assert READING | {"run"} <= offered.keys()
     for name, tool in offered.items():
         assert tool.output_schema is not None, name
@@ -82,21 +75,13 @@ def test_every_tool_says_when_to_use_it_what_it_takes_and_what_it_gives(asking: 
     assert "until a claim is supported" in (offered["run"].description or "")
 
 
-def test_it_listens_on_no_port(asking: Agent, folder: Path) -> None:
-    assert asking.tools()
-    (server,) = inheriting(VARIABLE, folder)
-    assert not server.net_connections(kind="inet")
-
-
-def test_a_study_that_is_listed_can_be_planned(asking: Agent) -> None:
-    listed = {row["study"]: row for row in asking.ask("list_studies")["studies"]}
-    assert "smoke" in listed["warmup"]["scales"]
-    plan = asking.ask("plan", study="warmup", scale="smoke", variation=TWO_TRIALS)
+def test_a_study_that_is_listed_can_be_planned(here: Agent) -> None:
+    """And a plan says what its seeds can show."""
+    listed = {row["study"]: row for row in here.ask("list_studies")["studies"]}
+    assert {"smoke", "laptop"} <= set(listed["warmup"]["scales"])
+    plan = here.ask("plan", study="warmup", scale="smoke", variation=TWO_TRIALS)
     assert (plan["trials"], plan["trials_left"], plan["seeds"]) == (2, 2, 1)
     assert plan["power"] is None
-
-
-def test_a_plan_says_what_its_seeds_can_show(here: Agent) -> None:
     power = here.ask("plan", study="warmup", scale="laptop")["power"]
     assert "published" in power["from"]
     assert any(each["resolves"] for each in power["criteria"])
@@ -161,8 +146,6 @@ def test_noise_says_which_differences_are_within_it(here: Agent, runs: Path) -> 
             "no scale of study 'warmup' named '--help': known: cluster, gpu, laptop",
         ),
         ("plan", {"study": "warmup", "variation": {"settings": ["peak_lr"]}}, "peak_lr"),
-        ("plan", {"study": "a\0b"}, "plan cannot be started: embedded null byte"),
-        ("plan", {"study": "a" * 300_000}, "plan cannot be started: [Errno 7] Argument list too long"),
         ("why", {"claim": "warmup.widen"}, "no claim named 'warmup.widen': did you mean 'warmup.widens'?"),
         ("judge", {"runs": []}, "at least 1 item"),
         ("judge", {"runs": ["no-such.csv"], "compare": "a"}, "no-such.csv"),
@@ -176,13 +159,17 @@ def test_noise_says_which_differences_are_within_it(here: Agent, runs: Path) -> 
     ],
 )
 def test_what_cannot_be_done_is_refused_in_the_command_s_own_line(
-    asking: Agent, here: Agent, tool: str, arguments: dict[str, Any], line: str
+    here: Agent, tool: str, arguments: dict[str, Any], line: str
 ) -> None:
-    """The first, and those that cannot be started, by a process of their own."""
-    found = (asking if "cannot be started" in line or "warmupp" in line else here).refused(tool, **arguments)
+    found = here.refused(tool, **arguments)
     assert found.startswith(f"Error executing tool {tool}: ")
     assert " ".join(line.split()) in " ".join(found.split())
     assert "Traceback" not in found
+
+
+@pytest.mark.parametrize(("study", "why"), [("a\0b", "embedded null byte"), ("a" * 300_000, "Argument list too long")])
+def test_what_cannot_be_started_is_refused(server_here: Agent, study: str, why: str) -> None:
+    assert why in server_here.refused("plan", study=study)
 
 
 @pytest.mark.parametrize(
@@ -204,30 +191,32 @@ def test_what_cannot_be_done_is_refused_in_the_command_s_own_line(
         ("judge", {"runs": ["runs.csv"], "compare": "--page=evil.html"}),
     ],
 )
-def test_no_code_runs_unless_the_user_allowed_it(
-    asking: Agent, here: Agent, folder: Path, tool: str, arguments: dict[str, Any]
-) -> None:
-    (asking if tool == "noise" else here).refused(tool, **arguments)
+def test_no_code_runs_unless_the_user_allowed_it(here: Agent, folder: Path, tool: str, arguments: dict[str, Any]) -> None:
+    here.refused(tool, **arguments)
     assert not (folder / "ran").exists()
 
 
-def test_code_runs_if_the_user_allowed_it(folder: Path, tmp_path: Path) -> None:
+def test_code_runs_if_the_user_allowed_it(tmp_path: Path) -> None:
+    """And a server as a client starts it listens on no port."""
     (tmp_path / "mine.py").write_text(
-        "from folklore.studies.shorthand import compare\n"
+        "from pathlib import Path\nfrom folklore.studies.shorthand import compare\nPath(__file__).with_name('ran').touch()\n"
         'STUDY = compare({"momentum": 0.0}, {"momentum": 0.9}, metric="test_error", by=0.005, name="momentum_here",'
         ' labels=("plain", "heavy"), training={"optimizer": "sgd", "steps": 10})\n'
     )
     with agent(tmp_path, "--allow-code") as allowed:
-        assert allowed.ask("plan", study="mine.py")["study"] == "momentum_here"
+        assert allowed.ask("verdicts", study="mine.py") == {"verdicts": []}
+        assert (tmp_path / "ran").exists()
+        (server,) = inheriting(VARIABLE, tmp_path)
+        assert not server.net_connections(kind="inet")
 
 
-def test_standard_output_is_the_protocol_and_nothing_else(tmp_path: Path) -> None:
-    """By the older handshake, without the package's client, of calls that print and that fail; and the end of standard input is
-    the end of the server."""
+def test_standard_output_is_the_protocol_and_nothing_else(folder: Path) -> None:
+    """By the older handshake, without the package's client, of calls that print and that fail, in a folder whose modules take
+    libraries' names; and the end of standard input is the end of the server."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
     calls = [
-        ("plan", {"study": "warmup", "scale": "smoke", "variation": TWO_TRIALS}),
-        ("plan", {"study": "none"}),
+        ("list_studies", {}),
+        ("plan", {"study": "warmupp"}),
         ("no_tool", {}),
     ]
     started = [
@@ -238,9 +227,8 @@ def test_standard_output_is_the_protocol_and_nothing_else(tmp_path: Path) -> Non
             for number, (name, arguments) in enumerate(calls, 1)
         ),
     ]
-    server = subprocess.Popen(
-        COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=environment(tmp_path)
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    server = subprocess.Popen(COMMAND, **pipes, cwd=folder, env=environment(folder / "store"))
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write(spoken(*started) + b"this is no message\n")
@@ -253,24 +241,17 @@ def test_standard_output_is_the_protocol_and_nothing_else(tmp_path: Path) -> Non
     rest, _ = server.communicate(timeout=HANG_SECONDS)
     assert rest == b""
     assert server.returncode == 0
-    assert answers[1]["result"]["structuredContent"]["trials"] == 2
+    assert "warmup" in [each["study"] for each in answers[1]["result"]["structuredContent"]["studies"]]
     assert answers[2]["result"]["isError"]
+    assert "no study named 'warmupp': did you mean 'warmup'?" in answers[2]["result"]["content"][0]["text"]
+    assert not (folder / "ran").exists()
 
 
-def test_without_the_package_one_line_says_how_to_get_it(tmp_path: Path) -> None:
-    code = """
-import importlib.abc, sys
-class Missing(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] == "mcp":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Missing())
-from folklore.harness.cli import app
-sys.exit(app(["mcp"], standalone_mode=False))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
+def test_without_the_package_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("mcp.", "folklore.harness.agents.server"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert folklore_here("mcp", code=2).stderr == (
         "error: mcp is not installed, and this command needs it: `make setup EXTRAS=mcp`, or pip install"
         " 'folklore-harness[mcp]'\n"
     )
@@ -292,17 +273,13 @@ def test_progress_never_goes_back() -> None:
     assert told == [1.0, 3.0, 4.0]
 
 
-@pytest.mark.parametrize(("printed", "line"), [("[]", ""), ("", "the store is gone")])
-def test_a_failure_s_code_is_one_for_scripts_and_its_line_is_the_last(
-    printed: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = f"import sys; print({printed!r}); print('a warning\\nerror: the store is gone', file=sys.stderr); sys.exit(1)"
-    monkeypatch.setattr(commands, "FOLKLORE", (sys.executable, "-c", body))
+def test_a_failure_s_code_is_one_for_scripts_and_its_line_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = Tools(str(tmp_path), allow_code=False).list_studies
-    if not line:
-        assert anyio.run(call).studies == []
-        return
-    with pytest.raises(ToolError, match=f"^{line}$"):
+    body = "import sys; print({!r}); print('a warning\\nerror: the store is gone', file=sys.stderr); sys.exit(1)"
+    monkeypatch.setattr(commands, "FOLKLORE", (sys.executable, "-c", body.format("[]")))
+    assert anyio.run(call).studies == []
+    monkeypatch.setattr(commands, "FOLKLORE", (sys.executable, "-c", body.format("")))
+    with pytest.raises(ToolError, match=r"^the store is gone$"):
         anyio.run(call)
 
 

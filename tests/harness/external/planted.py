@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pandas as pd
 from folklore.harness.external.judged import Judged
 from folklore.harness.external.judging import JudgedRuns, JudgeOptions, judge_sources
 from folklore.harness.external.roles import ReadingOptions
+from folklore.harness.external.table import ROLES, Table
 
 
 def finals(means: Mapping[str, float], runs: int, noise: float = 0.01, seed: int = 0, **columns: object) -> pd.DataFrame:
@@ -34,17 +36,18 @@ def curves(means: Mapping[str, float], runs: int, steps: Sequence[int], noise: f
     return pd.DataFrame(rows)
 
 
+def told(table: Table) -> dict[str, int]:
+    """Its problems, and how often each is there."""
+    return {each.what: each.count for each in table.problems}
+
+
 def judged(frame: pd.DataFrame, folder: Path, *claims: str, where: Sequence[str] = (), **options: object) -> JudgedRuns:
     """Through a CSV. options: of JudgeOptions, or a role with its column."""
     path = folder / "runs.csv"
     frame.to_csv(path, index=False, na_rep="nan")
-    roles = {each: options.pop(each) for each in ("metric", "arm", "seed", "step", "task", "run") if each in options}
-    reading = ReadingOptions(
-        roles,  # type: ignore[arg-type]
-        tuple(where),
-        better=options.pop("better", None),  # type: ignore[arg-type]
-        tuned=options.pop("tuned", None),  # type: ignore[arg-type]
-    )
+    roles: Any = {each: options.pop(each) for each in ROLES if each in options}
+    of_reading: Any = {each: options.pop(each) for each in ("better", "tuned") if each in options}
+    reading = ReadingOptions(roles, tuple(where), **of_reading)
     return judge_sources([str(path)], JudgeOptions(claims, reading=reading, **options))  # type: ignore[arg-type]
 
 

@@ -13,8 +13,8 @@ from folklore.harness.statistics.two_samples import difference
 from tests.command_line import folklore_here
 from tests.harness.external.planted import finals
 
-# Of rates, within three standard errors: 1.1 points of draws beside the 2 of the approximation.
-RUNS, WORLDS = 8, 2000
+# Of rates, within three standard errors: 1.1 points of draws beside the 2 of the approximation. What is said varies far less.
+RUNS, WORLDS, SAID = 8, 2000, 300
 
 
 def passed(folder: Path, mean: float, seed: int = 1, margin: str = "1%") -> Gate:
@@ -55,7 +55,8 @@ def test_false_alarms_and_damage_caught_are_as_often_as_it_says(candidates: int,
     for place, mean in enumerate((0.0, 2.0)):
         drawn = [(generator.normal(mean, 1.0, candidates), generator.standard_normal(kept)) for _ in range(WORLDS)]
         effects = [difference(*each, level=0.9) for each in drawn]
-        said, alarms = np.mean([rates(each, 1.0)[place] for each in effects]), np.mean([each.low > 1.0 for each in effects])
+        said = np.mean([rates(each, 1.0)[place] for each in effects[:SAID]])
+        alarms = np.mean([each.low > 1.0 for each in effects])
         assert said == pytest.approx(alarms, abs=0.02 + 3 * error), "2 points of approximation, and chance"
 
 

@@ -188,7 +188,7 @@ def test_tuned_arms(tmp_path: Path) -> None:
     pytest.importorskip("opda")
     drawn = np.random.default_rng(0)
     rows = [{"arm": arm, "lr": lr, "loss": best + drawn.exponential(0.1)} for arm, best in (("a", 2.0), ("b", 1.7))
-            for lr in 10 ** drawn.uniform(-4, -1, 40)]  # fmt: skip
+            for lr in 10 ** drawn.uniform(-4, -1, 20)]  # fmt: skip
     frame = pd.DataFrame(rows)
     found = only(frame, tmp_path, "loss: b < a by 5%", tuned=True)
     assert found.verdict == "supported"

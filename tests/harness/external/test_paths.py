@@ -90,20 +90,16 @@ def test_settings_in_yaml(tmp_path: Path) -> None:
     assert judge(tmp_path).runs[0].roles["arm"] == "optimizer.name"
 
 
-def test_lists_in_records_are_columns(tmp_path: Path) -> None:
-    records = [
-        {"method": row.arm, "seed": row.seed, "step": [1, 2], "loss": [3.0, row.loss]} for row in finals(MEANS, 4).itertuples()
-    ]
+@pytest.mark.parametrize("curve", [True, False])
+def test_lists_in_records_are_curves_but_for_hyperparameters(tmp_path: Path, curve: bool) -> None:
+    records = []
+    for row in finals(MEANS, 4).itertuples():
+        lists = {"step": [1, 2], "loss": [3.0, row.loss]} if curve else {"betas": [0.9, 0.99], "loss": row.loss}
+        records.append({"method": row.arm, "seed": row.seed, **lists})
     (tmp_path / "runs.json").write_text(json.dumps(records))
-    assert judge(tmp_path / "runs.json").claims[0].parts[0].runs == (4, 4)
-
-
-def test_lists_of_hyperparameters_are_no_curves(tmp_path: Path) -> None:
-    records = [
-        {"method": row.arm, "seed": row.seed, "betas": [0.9, 0.99], "loss": row.loss} for row in finals(MEANS, 4).itertuples()
-    ]
-    (tmp_path / "runs.json").write_text(json.dumps(records))
-    assert len(judge(tmp_path / "runs.json").runs[0].final()) == 8
+    found = judge(tmp_path / "runs.json")
+    assert found.claims[0].parts[0].runs == (4, 4)
+    assert len(found.runs[0].final()) == 8
 
 
 def test_lines_of_comments_before_the_header(tmp_path: Path) -> None:

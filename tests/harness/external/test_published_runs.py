@@ -12,9 +12,6 @@ from folklore.harness.external.roles import ReadingOptions
 RUNS = Path(__file__).parents[4] / "shared" / "runs"
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="the runs that others published are not beside the project")
 
-# Nine in one folder; in another 'fake_log_from_seed0' repeats the first of the eight runs whose logs are all called 'stdout'.
-TWICE = 10
-SPEED_RUN = ReadingOptions({"arm": "record"}, ("track=track_3_optimization",))
 RECORDS = {
     8: "20260430_normuonh",
     9: "20260501_skylight001",
@@ -54,15 +51,12 @@ def test_the_speed_run(record: int, than: int, until: int, recomputed: float) ->
 
 def test_the_speed_run_without_its_rule() -> None:
     """By the runs' own spread and at their own ends record 11 is worse than 9: it trains for 25 steps less."""
-    claim = f"val_loss: {RECORDS[11]} < {RECORDS[9]}"
-    found = judge("modded_nanogpt.csv.gz", claim, reading=SPEED_RUN)
+    reading = ReadingOptions({"arm": "record"}, ("track=track_3_optimization",))
+    found = judge("modded_nanogpt.csv.gz", f"val_loss: {RECORDS[11]} < {RECORDS[9]}", reading=reading)
     assert (found.claims[0].verdict, found.claims[0].reading) == ("refuted", "opposite")
     assert any("another number of steps" in each.what for each in found.problems)
-
-
-def test_a_record_folder_holds_the_same_logs_twice() -> None:
-    found = judge("modded_nanogpt.csv.gz", f"val_loss: {RECORDS[11]} < {RECORDS[9]}", reading=SPEED_RUN)
-    assert [each.count for each in found.problems if each.what == "runs that are there twice"] == [TWICE]
+    # Nine in one folder; in another 'fake_log_from_seed0' repeats the first of eight runs whose logs are all called 'stdout'.
+    assert [each.count for each in found.problems if each.what == "runs that are there twice"] == [10]
 
 
 # The reference points that lie on a hyperbola, with the published root mean square of the logarithm and critical batch size
@@ -112,10 +106,3 @@ def test_why_warmup_has_one_seed_each() -> None:
     assert found.estimate > 0.5
     assert not found.firm
     assert found.verdict == "open"
-
-
-def test_a_tensorboard_file() -> None:
-    pytest.importorskip("tbparse")
-    from folklore.harness.external.readers import read
-
-    assert len(read(str(RUNS / "events.out.tfevents.algoperf_wmt")).frame) > 100

@@ -17,17 +17,13 @@ import pytest
 
 from folklore.harness.errors import UserError
 from folklore.harness.external.readers import mlflow_runs, read
-from folklore.harness.external.table import Table
 from folklore.harness.spec import Study
 from folklore.harness.storing.store import Store
+from tests.harness.external.planted import told
 from tests.harness.helpers import INITIAL_LOSS, changed, result, stored
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
-
-
-def told(table: Table) -> dict[str, int]:
-    return {each.what: each.count for each in table.problems}
 
 
 def log_run(

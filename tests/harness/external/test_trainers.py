@@ -13,13 +13,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from folklore.harness.errors import UserError
 from folklore.harness.external.readers import read
-from folklore.harness.external.table import Table
+from tests.harness.external.planted import told
 
 EVENTS = Path(__file__).parents[4] / "shared" / "runs" / "events.out.tfevents.algoperf_wmt"
-
-
-def told(table: Table) -> dict[str, int]:
-    return {each.what: each.count for each in table.problems}
 
 
 def examples(count: int = 64) -> tuple[torch.Tensor, torch.Tensor]:

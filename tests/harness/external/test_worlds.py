@@ -22,13 +22,12 @@ from folklore.harness.randomness import numpy_generator
 from folklore.reports import calibration
 
 CLAIMS = ("loss: b < a", "loss: b < a by 1%", "loss: b <= a within 0.5", "loss: b = a within 1%", "loss: b < 99.5")
-WORLDS = {"pairs": Arms((5, 6), shared=0.5), "diverged": Arms((8, 8), shared=0.9, diverging=0.2)}
 STEPS = (5, 10)
 
 
-def world(name: str) -> pd.DataFrame:
+def world(diverging: float) -> pd.DataFrame:
     """arm, seed, loss; of numbers that 32 bits hold, as TensorBoard's do."""
-    frame = WORLDS[name](numpy_generator(0, f"files of {name}", 0), (-0.8,)).frame
+    frame = Arms((7, 8), shared=0.9, diverging=diverging)(numpy_generator(0, "files", 0), (-0.8,)).frame
     return frame[["arm", "seed"]].assign(loss=frame["value"].to_numpy(np.float32).astype(float))
 
 
@@ -142,14 +141,13 @@ def numbers(judged: Judged) -> list[str]:
     return [f"{each:.12g}" if isinstance(each, float) else str(each) for each in values]
 
 
-@pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("kind", WRITERS)
-def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, name: str, request: pytest.FixtureRequest) -> None:
-    if (kind, name) == ("Optuna", "diverged"):
-        pytest.skip("Optuna counts trials without a finite loss as failed")
+def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
+    """Runs that share seeds and partly diverge; Optuna counts trials without a finite loss as failed."""
     if kind == "MLflow":
         request.getfixturevalue("mlflow_in")(tmp_path)
-    frame = world(name)
+    frame = world(0.0 if kind == "Optuna" else 0.2)
+    assert frame["loss"].isna().any() == (kind != "Optuna")
     reading = ReadingOptions({"metric": "value"} if kind == "Optuna" else {}, tuned=False)
     claims = [each.replace("loss", "value") if kind == "Optuna" else each for each in CLAIMS]
     found = judge_sources([WRITERS[kind](frame, tmp_path)], JudgeOptions(tuple(claims), reading=reading)).claims
@@ -163,7 +161,7 @@ def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, name: st
 def test_samples_are_judged_as_the_table_of_them_is(name: str) -> None:
     case = [each for each in CASES if each.test == name and isinstance(each.draw, Arms) and not each.draw.diverging][-1]
     claim = read_claim(case.claim)
-    for world in range(10):
+    for world in range(6):
         effects = (case.short, case.beyond)[world % 2]
         table = judge_claim(case.draw(numpy_generator(0, name, world), effects), claim, Assumptions())
         direct = calibrating.judged_of(case.draw, claim, numpy_generator(0, name, world), effects)
@@ -176,7 +174,7 @@ def most(worlds: int, rate: float) -> int:
     return int(scipy.stats.binom.isf(1e-4, worlds, rate))
 
 
-# Test and condition -> worlds: enough that a z test in place of Student's exceeds the bound.
+# Test and condition -> worlds: enough that a z test in place of Student's exceeds the bound; on sizes, the test on all tasks.
 KEPT = {
     ("independent runs (Welch)", "3 runs"): 300,
     ("independent runs (Welch)", "3 against 20 runs, the few 3x as noisy"): 150,
@@ -188,7 +186,7 @@ KEPT = {
     ("against a number", "3 runs"): 150,
     ("average over tasks", "3 tasks"): 60,
     ("on all tasks", "3 tasks"): 60,
-    ("at all sizes", "3 sizes"): 60,
+    ("at all sizes", "3 sizes"): 25,
     ("law: hyperbola", "3 runs a size, noise 15%"): 100,
 }
 
@@ -199,20 +197,20 @@ def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> 
     claim, worlds = read_claim(case.claim), KEPT[test, condition]
     rate = 0.05 if claim.law is None and claim.question.one_sided else 0.025
     short = calibrating.tally(case, claim, case.short, worlds, 0)
-    assert short.supported <= most(worlds, rate)
-    assert short.firm_supported <= short.supported
-    assert short.intervals - short.covered <= most(worlds, 2 * rate)
+    assert short["supported"] <= most(worlds, rate)
+    assert short["firm supported"] <= short["supported"]
+    assert short["intervals"] - short["covered"] <= most(worlds, 2 * rate)
     if case.meeting == case.short:
-        assert short.supported + short.refuted <= most(worlds, 2 * rate)
+        assert short["supported"] + short["refuted"] <= most(worlds, 2 * rate)
     else:
-        assert calibrating.tally(case, claim, case.meeting, worlds // 2, 0).refuted <= most(worlds // 2, rate)
-    assert calibrating.tally(case, claim, case.beyond, 20, 0).supported >= 1
+        assert calibrating.tally(case, claim, case.meeting, worlds // 2, 0)["refuted"] <= most(worlds // 2, rate)
+    assert any(calibrating.tally(case, claim, case.beyond, few, 0)["supported"] for few in (2, 20))
 
 
 def test_a_law_that_holds_is_not_refuted_by_the_noise_of_few_runs() -> None:
     case = next(each for each in CASES if each.condition == "2 runs a size, noise 30%, law exactly true")
     counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 50, 0)
-    assert counts.refuted <= most(50, 0.025)
+    assert counts["refuted"] <= most(50, 0.025)
 
 
 def test_what_rests_on_one_run_is_fragile_against_a_number_too() -> None:
@@ -234,8 +232,8 @@ def test_a_run_in_the_middle_is_left_out_too() -> None:
 def test_the_tries_of_tuned_arms_have_a_known_median() -> None:
     case = next(each for each in CASES if each.condition == "10 tries, uniform losses")
     counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 4, 0)
-    assert counts.supported + counts.refuted <= most(4, 0.05)
-    assert counts.intervals == counts.covered == 4
+    assert counts["supported"] + counts["refuted"] <= most(4, 0.05)
+    assert counts["intervals"] == counts["covered"] == 4
 
 
 def test_rows_are_the_same_for_a_seed() -> None:

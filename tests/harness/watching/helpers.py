@@ -9,8 +9,6 @@ from torch.optim import Optimizer
 
 from folklore.harness import Watch
 
-MakeOptimizer = Callable[[Any], Optimizer]
-
 
 def mlp(width: int = 32, *, seed: int = 0) -> nn.Sequential:
     torch.manual_seed(seed)
@@ -49,3 +47,9 @@ def sgd(parameters: Any) -> Optimizer:
 
 def adamw(parameters: Any) -> Optimizer:
     return torch.optim.AdamW(parameters, lr=3e-3)
+
+
+def watched_mlp(make: Callable[[Any], Optimizer], **options: Any) -> tuple[nn.Sequential, Optimizer, Watch]:
+    model = mlp()
+    optimizer = make(model.parameters())
+    return model, optimizer, Watch(model, optimizer, **options)

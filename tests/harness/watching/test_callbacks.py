@@ -19,7 +19,7 @@ def data() -> TensorDataset:
     return TensorDataset(*next(batches(1, size=256)))
 
 
-def lightning_fit(folder: Path, callbacks: list[Any], accumulate: int = 1, clip: float | None = None) -> nn.Module:
+def lightning_fit(folder: Path, callbacks: list[Any], accumulate: int) -> nn.Module:
     pl = pytest.importorskip("lightning.pytorch")
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 
@@ -34,16 +34,9 @@ def lightning_fit(folder: Path, callbacks: list[Any], accumulate: int = 1, clip:
         def configure_optimizers(self) -> torch.optim.Optimizer:
             return torch.optim.AdamW(self.parameters(), lr=3e-3)
 
-    quiet = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "enable_checkpointing": False}
-    trainer = pl.Trainer(
-        max_epochs=3,
-        callbacks=callbacks,
-        accumulate_grad_batches=accumulate,
-        gradient_clip_val=clip,
-        accelerator="cpu",
-        default_root_dir=folder,
-        **quiet,
-    )
+    quiet = dict.fromkeys(("logger", "enable_progress_bar", "enable_model_summary", "enable_checkpointing"), False)
+    told = {"max_epochs": 3, "accumulate_grad_batches": accumulate, "gradient_clip_val": 1e-3, "accelerator": "cpu"}
+    trainer = pl.Trainer(callbacks=callbacks, default_root_dir=folder, **told, **quiet)
     module = Module()
     trainer.fit(module, DataLoader(data(), batch_size=32))
     return module
@@ -56,8 +49,8 @@ def test_lightning(tmp_path: Path, accumulate: int) -> None:
     from folklore.harness import LightningWatch
 
     callback = LightningWatch(every=1)
-    watched = lightning_fit(tmp_path, [callback], accumulate, clip=1e-3)
-    plain = lightning_fit(tmp_path, [], accumulate, clip=1e-3)
+    watched = lightning_fit(tmp_path, [callback], accumulate)
+    plain = lightning_fit(tmp_path, [], accumulate)
     for ours, theirs in zip(watched.parameters(), plain.parameters(), strict=True):
         assert torch.equal(ours, theirs)
     assert callback.watch is not None
@@ -90,26 +83,15 @@ class Items(torch.utils.data.Dataset[dict[str, Tensor]]):
         return {"x": x, "labels": y}
 
 
-def hugging_face_train(folder: Path, callbacks: list[Any], accumulate: int) -> tuple[nn.Module, list[dict[str, float]]]:
+def hugging_face_train(folder: Path, model: nn.Module, data: Any, *callbacks: Any, **told: Any) -> list[dict[str, float]]:
+    """What the Trainer logs of each step."""
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
-    arguments = transformers.TrainingArguments(
-        output_dir=folder,
-        per_device_train_batch_size=32,
-        gradient_accumulation_steps=accumulate,
-        num_train_epochs=2,
-        logging_steps=1,
-        report_to=[],
-        use_cpu=True,
-        disable_tqdm=True,
-        save_strategy="no",
-        learning_rate=3e-3,
-        max_grad_norm=1e-3,
-    )
-    model = Net()
-    trainer = transformers.Trainer(model=model, args=arguments, train_dataset=Items(), callbacks=callbacks)
+    quiet = {"logging_steps": 1, "report_to": [], "use_cpu": True, "disable_tqdm": True, "save_strategy": "no"}
+    arguments = transformers.TrainingArguments(output_dir=folder, **quiet, **told)
+    trainer = transformers.Trainer(model=model, args=arguments, train_dataset=data, callbacks=[*callbacks])
     trainer.train()
-    return model, [row for row in trainer.state.log_history if "loss" in row]
+    return [row for row in trainer.state.log_history if "loss" in row]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -120,8 +102,11 @@ def test_hugging_face(tmp_path: Path, accumulate: int) -> None:
     from folklore.harness import HuggingFaceWatch
 
     callback = HuggingFaceWatch(every=1)
-    watched, logs = hugging_face_train(tmp_path, [callback], accumulate)
-    plain, _ = hugging_face_train(tmp_path, [], accumulate)
+    told = {"per_device_train_batch_size": 32, "gradient_accumulation_steps": accumulate, "num_train_epochs": 2}
+    told |= {"learning_rate": 3e-3, "max_grad_norm": 1e-3}
+    watched, plain = Net(), Net()
+    logs = hugging_face_train(tmp_path, watched, Items(), callback, **told)
+    hugging_face_train(tmp_path, plain, Items(), **told)
     for ours, theirs in zip(watched.parameters(), plain.parameters(), strict=True):
         assert torch.equal(ours, theirs)
     assert callback.watch is not None
@@ -144,21 +129,9 @@ def test_a_language_model_whose_loss_is_a_part_of_the_step(tmp_path: Path) -> No
     config = transformers.GPT2Config(vocab_size=50, n_positions=16, n_embd=16, n_layer=1, n_head=2)
     model = transformers.GPT2LMHeadModel(config)
     tokens = [{"input_ids": row, "labels": row} for row in torch.randint(0, 50, (32, 16))]
-    arguments = transformers.TrainingArguments(
-        output_dir=tmp_path,
-        per_device_train_batch_size=4,
-        gradient_accumulation_steps=2,
-        max_steps=3,
-        logging_steps=1,
-        report_to=[],
-        use_cpu=True,
-        disable_tqdm=True,
-        save_strategy="no",
-    )
     callback = HuggingFaceWatch(every=1)
-    trainer = transformers.Trainer(model=model, args=arguments, train_dataset=tokens, callbacks=[callback])
-    trainer.train()
+    told = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "max_steps": 3}
+    logs = hugging_face_train(tmp_path, model, tokens, callback, **told)
     assert callback.watch is not None
-    logged = [row["loss"] for row in trainer.state.log_history if "loss" in row]
     span = callback.watch.report().spans["loss"]
-    assert [span.first, span.last] == pytest.approx([logged[0], logged[-1]], abs=1e-3)
+    assert [span.first, span.last] == pytest.approx([logs[0]["loss"], logs[-1]["loss"]], abs=1e-3)

@@ -9,13 +9,11 @@ from torch import nn
 
 from folklore.harness import Watch
 from folklore.harness.watching import layers as layers_module
-from tests.harness.watching.helpers import adamw, batches, mlp, sgd, train
+from tests.harness.watching.helpers import adamw, batches, mlp, sgd, train, watched_mlp
 
 
 def test_norms_and_ratios() -> None:
-    model = mlp()
-    optimizer = adamw(model.parameters())
-    watch = Watch(model, optimizer, every=1)
+    model, optimizer, watch = watched_mlp(adamw, every=1)
     for x, y in batches(3):
         optimizer.zero_grad()
         loss = F.cross_entropy(model(x), y)
@@ -49,9 +47,7 @@ def test_gradients_before_clipping() -> None:
     """Only if they are asked for; else the report says that they are clipped."""
     found = {}
     for asks in (True, False):
-        model = mlp()
-        optimizer = sgd(model.parameters())
-        watch = Watch(model, optimizer, every=1)
+        model, optimizer, watch = watched_mlp(sgd, every=1)
         for x, y in batches(20):
             F.cross_entropy(model(x), y).backward()
             if asks:
@@ -104,18 +100,8 @@ def test_silent_channels_of_functions() -> None:
     assert watch.report().units == {"relu after conv": 0.25}
 
 
-def test_evaluation_is_not_measured() -> None:
-    model = mlp()
-    watch = Watch(model, adamw(model.parameters()), every=1)
-    model.eval()(torch.randn(4, 8))
-    assert watch.units is not None
-    assert watch.units.names == []
-
-
 def test_a_loss_may_come_after_the_update() -> None:
-    model = mlp()
-    optimizer = adamw(model.parameters())
-    watch = Watch(model, optimizer, every=1)
+    model, optimizer, watch = watched_mlp(adamw, every=1)
     for step, (x, y) in enumerate(batches(3), 1):
         loss = F.cross_entropy(model(x), y)
         loss.backward()
@@ -181,9 +167,7 @@ def test_half_precision() -> None:
 
 
 def test_it_rests_by_what_it_costs_and_says_how_often_it_measured(caplog: pytest.LogCaptureFixture) -> None:
-    model = mlp()
-    optimizer = adamw(model.parameters())
-    watch = Watch(model, optimizer)
+    model, optimizer, watch = watched_mlp(adamw)
     with caplog.at_level(logging.WARNING):
         train(model, optimizer, 400, watch)
     measured = watch.report().measured

@@ -36,8 +36,8 @@ def test_a_run_by_its_id_and_batches_beyond_mlflows_limit() -> None:
     model = mlp()
     optimizer = adamw(model.parameters())
     with Watch(model, optimizer, every=1, mlflow=run_id) as watch:
-        train(model, optimizer, 250, watch)
-    assert len(mlflow.MlflowClient().get_metric_history(run_id, "watch/loss")) == 250
+        train(model, optimizer, 120, watch)
+    assert len(mlflow.MlflowClient().get_metric_history(run_id, "watch/loss")) == 120
 
 
 def test_no_active_run_is_an_error_in_one_line() -> None:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from folklore.harness import Watch
-from tests.harness.watching.helpers import adamw, batches, mlp, sgd, train
+from tests.harness.watching.helpers import adamw, batches, mlp, sgd, train, watched_mlp
 
 Run = Callable[[bool], nn.Module]
 
@@ -92,53 +92,34 @@ def tied_and_frozen(watches: bool) -> nn.Module:
     return model
 
 
-@pytest.mark.parametrize("run", [one_loop(sgd), one_loop(adamw), accumulated, closed, tied_and_frozen])
+def compiled(watches: bool) -> nn.Module:
+    """Watched but for its units."""
+    model = mlp()
+    whole = torch.compile(model, backend="eager", fullgraph=True)
+    optimizer = adamw(model.parameters())
+    watch = Watch(whole, optimizer, every=1) if watches else None
+    train(whole, optimizer, 5, watch)
+    if watch:
+        assert [*watch.report().layers] == ["0", "2", "4"]
+        assert watch.report().units is None
+    return model
+
+
+@pytest.mark.parametrize("run", [one_loop(sgd), one_loop(adamw), accumulated, closed, tied_and_frozen, compiled])
 def test_parameters_are_bit_equal(run: Run) -> None:
+    # What other tests compiled or skipped is forgotten: all Sequentials share one forward, and its marks.
+    torch.compiler.reset()
     watched, plain = run(True), run(False)
     for ours, theirs in zip(watched.parameters(), plain.parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
 
-@pytest.fixture
-def fresh_compiler() -> None:
-    """What other tests compiled or skipped is forgotten: all Sequentials share one forward, and its marks."""
-    torch.compiler.reset()
-
-
-@pytest.mark.usefixtures("fresh_compiler")
-def test_a_compiled_model_is_watched_but_for_its_units() -> None:
-    def run(watches: bool) -> nn.Module:
-        model = mlp()
-        compiled = torch.compile(model, backend="eager", fullgraph=True)
-        optimizer = adamw(model.parameters())
-        watch = Watch(compiled, optimizer, every=1) if watches else None
-        train(compiled, optimizer, 5, watch)
-        if watch:
-            assert [*watch.report().layers] == ["0", "2", "4"]
-            assert watch.report().units is None
-        return model
-
-    for ours, theirs in zip(run(True).parameters(), run(False).parameters(), strict=True):
-        assert torch.equal(ours, theirs)
-
-
-@pytest.mark.usefixtures("fresh_compiler")
 def test_a_model_that_is_compiled_later_has_one_whole_graph() -> None:
-    model = mlp()
-    optimizer = adamw(model.parameters())
-    watch = Watch(model, optimizer, every=2)
+    torch.compiler.reset()
+    model, optimizer, watch = watched_mlp(adamw, every=2)
     with torch._dynamo.config.patch(error_on_recompile=True):
         train(torch.compile(model, backend="eager", fullgraph=True), optimizer, 9, watch)
     assert watch.report().measured["looks"] == 5
-
-
-def test_a_copy_of_a_watched_model_is_not_watched() -> None:
-    model = mlp()
-    watch = Watch(model, adamw(model.parameters()), every=1)
-    twin = copy.deepcopy(model)
-    twin(torch.randn(4, 8))
-    assert watch.units is not None
-    assert watch.units.names == []
 
 
 def test_a_closed_watch_leaves_nothing_behind() -> None:
@@ -155,11 +136,23 @@ def test_a_closed_watch_leaves_nothing_behind() -> None:
     assert watch.report().updates == 3
 
 
-def test_a_forward_pass_that_raises_leaves_no_mode_behind() -> None:
-    model = mlp()
-    watch = Watch(model, adamw(model.parameters()), every=1)
+def raising(model: nn.Module) -> None:
     with pytest.raises(RuntimeError):
         model(torch.randn(4, 9))
     F.relu(torch.randn(4, 4))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda model: model.eval()(torch.randn(4, 8)), id="an evaluation"),
+        pytest.param(lambda model: copy.deepcopy(model)(torch.randn(4, 8)), id="a copy"),
+        pytest.param(raising, id="what comes after a forward pass that raises"),
+    ],
+)
+def test_what_is_not_the_model_s_training_is_not_watched(call: Callable[[nn.Module], None]) -> None:
+    model = mlp()
+    watch = Watch(model, adamw(model.parameters()), every=1)
+    call(model)
     assert watch.units is not None
     assert watch.units.names == []
