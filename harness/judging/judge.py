@@ -99,13 +99,12 @@ def _finding(
 ) -> Finding:
     """parts: how many are tested on its workload."""
     level = 1 - alpha * (2 if criterion.one_sided else 1)
-    kept: dict[str, Any] = {"level": level, "panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
+    kept: dict[str, Any] = {"name": criterion.name, "unit": criterion.written_in, "level": level}
+    kept |= {"panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:
         seen = observe(criterion.observe, table, level)
     except NotEstimableError as error:
         return Finding(
-            name=criterion.name,
-            unit=criterion.written_in,
             verdict=error.verdict,
             estimate=None,
             low=None,
@@ -123,8 +122,6 @@ def _finding(
     unsure = verdict == OPEN or (verdict == REFUTED and parts * p.refuted > alpha)
     settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
     return Finding(
-        name=criterion.name,
-        unit=criterion.written_in,
         verdict=verdict,
         estimate=seen.estimate,
         low=seen.low,

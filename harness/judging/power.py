@@ -9,7 +9,6 @@ else is taken, or what the study declares that one had.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
@@ -154,14 +153,10 @@ def power_at(criterion: Criterion, value: float, spread: float | None, seeds: in
         return None
     if not spread:  # the pilot's seeds were all alike
         return 1.0
+    alpha = ALPHA * (2 if criterion.one_sided else 1)
     regions = [piece for piece in deciding_regions(criterion) if _region_has(criterion, piece, wanted)]
-    return max(
-        (_power_inside(criterion, value, spread, seeds, piece) for piece in regions if _holds(piece, value)), default=0.0
-    )
-
-
-def _holds(piece: tuple[float, float], value: float) -> bool:
-    return piece[0] <= value <= piece[1]
+    ends = [tuple(_on_axis(criterion, end) for end in (low, high)) for low, high in regions if low <= value <= high]
+    return max((power_inside(_on_axis(criterion, value), piece, spread, seeds, alpha) for piece in ends), default=0.0)
 
 
 def _region_has(criterion: Criterion, piece: tuple[float, float], verdict: str) -> bool:
@@ -170,11 +165,6 @@ def _region_has(criterion: Criterion, piece: tuple[float, float], verdict: str) 
     if verdict == "supported":
         return piece in criterion.claimed.pieces
     return on_claimed_side(criterion, piece) if verdict == "partly" else not favours(criterion, piece)
-
-
-def _power_inside(criterion: Criterion, value: float, spread: float, seeds: int, piece: tuple[float, float]) -> float:
-    on_axis = partial(_on_axis, criterion)
-    return power_inside(on_axis(value), tuple(map(on_axis, piece)), spread, seeds, ALPHA * (2 if criterion.one_sided else 1))
 
 
 def _on_axis(criterion: Criterion, value: float) -> float:

@@ -132,12 +132,7 @@ def robustness(
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
 
-def _table(
-    study: Study,
-    scale: str,
-    trials: pd.DataFrame,
-    computations: Computations | None,
-) -> TrialArrays:
+def _table(study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None) -> TrialArrays:
     table = TrialArrays(study, scale, trials, computations=computations)
     table.resample_count = RESAMPLES
     return table
@@ -163,17 +158,19 @@ def _universes(
     changes.update({choice: partial(_read_otherwise, choice=choice) for choice in sorted(declared)})
     changes.update({choice: partial(_as_before, study, scale, before) for choice, before in earlier.items()})
     for choice, change in changes.items():
-        other, touched = _with_judgements(study, change)
-        if touched:
-            yield choice, other, touched, _table(other, scale, trials, computations)
-    smoothed = {each.claim for each in study.judgements if _is_smoothed(each)}
+        changed = {each.claim: other for each in study.judgements if (other := change(each)) is not None}
+        if changed:
+            judgements = tuple(changed.get(each.claim, each) for each in study.judgements)
+            otherwise = study.model_copy(update={"judgements": judgements})
+            yield choice, otherwise, set(changed), _table(otherwise, scale, trials, computations)
+    smoothed = {each.claim for each in study.judgements if any(arms_of(asked.observe, RANGE_TEST) for asked in each.criteria)}
     for choice, smoothing in SMOOTHINGS.items() if smoothed else ():
         table = _table(study, scale, trials, computations)
         table.smoothing = smoothing
         yield choice, study, smoothed, table
     if bool((trials["outcome"] == "diverged").any()):
-        for choice, changed in _other_divergences(trials):
-            yield choice, study, every, _table(study, scale, changed, computations)
+        for choice, counted in _other_divergences(trials):
+            yield choice, study, every, _table(study, scale, counted, computations)
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -197,17 +194,6 @@ def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame
             "a run that ends above 90% of its initial loss has diverged",
             trials.assign(outcome=np.where(high, "diverged", trials["outcome"])),
         )
-
-
-def _is_smoothed(judgement: Judgement) -> bool:
-    return any(arms_of(criterion.observe, RANGE_TEST) for criterion in judgement.criteria)
-
-
-def _with_judgements(study: Study, change: Change) -> tuple[Study, set[str]]:
-    """The study with the judgements that a choice changes, and the claims of those."""
-    changed = {each.claim: other for each in study.judgements if (other := change(each)) is not None}
-    judgements = tuple(changed.get(each.claim, each) for each in study.judgements)
-    return study.model_copy(update={"judgements": judgements}), set(changed)
 
 
 def _read_otherwise(judgement: Judgement, choice: str) -> Judgement | None:
@@ -267,11 +253,8 @@ def _moved(judgement: Judgement, by: float) -> Judgement | None:
 
 
 def _moved_criterion(criterion: Criterion, by: float) -> Criterion:
-    observed = criterion.observe
-    sides = {
-        name: _moved_rule(getattr(criterion, name), by, observed.log_axis, observed.no_effect)
-        for name in ("claimed", "refuted")
-    }
+    on_axis = criterion.observe.log_axis, criterion.observe.no_effect
+    sides = {name: _moved_rule(getattr(criterion, name), by, *on_axis) for name in ("claimed", "refuted")}
     return criterion.model_copy(update=sides)
 
 

@@ -24,6 +24,10 @@ from folklore.harness.spec.observed import (
 from folklore.harness.spec.parts import arms_of, leaves, searched_factor
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
+# Of examples.
+TWO_LOSSES: Example = {"left": {"kind": "tuned_loss", "arm": "none"}, "right": {"kind": "tuned_loss", "arm": "warmup_20%"}}
+LOSSES_BESIDE = [{"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": times} for times in (0.5, 2.0)]
+
 
 class Quotient(Observed):
     """top / bottom; its interval is taken on the log axis."""
@@ -57,10 +61,7 @@ class RelativeGap(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "divides"
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "relative (0.01 is 1% more)"
-    EXAMPLE: ClassVar[Example] = {
-        "left": {"kind": "tuned_loss", "arm": "none"},
-        "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
-    }
+    EXAMPLE: ClassVar[Example] = TWO_LOSSES
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         right = evaluate(self.right, trials, weights)
@@ -81,10 +82,7 @@ class Gap(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "of its parts"
-    EXAMPLE: ClassVar[Example] = {
-        "left": {"kind": "tuned_loss", "arm": "none"},
-        "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
-    }
+    EXAMPLE: ClassVar[Example] = TWO_LOSSES
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return evaluate(self.left, trials, weights) - evaluate(self.right, trials, weights)
@@ -117,10 +115,7 @@ class LossGap(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "of the loss reduction (0.01 is 1% of it)"
-    EXAMPLE: ClassVar[Example] = {
-        "left": {"kind": "tuned_loss", "arm": "none"},
-        "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
-    }
+    EXAMPLE: ClassVar[Example] = TWO_LOSSES
 
     FORMER: ClassVar[Mapping[str, FormerKind]] = {"fall_share": dict}
 
@@ -266,12 +261,7 @@ class Mean(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     UNIT: ClassVar[str] = "of its parts"
-    EXAMPLE: ClassVar[Example] = {
-        "parts": [
-            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 0.5},
-            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 2.0},
-        ]
-    }
+    EXAMPLE: ClassVar[Example] = {"parts": LOSSES_BESIDE}
 
     @property
     def of_losses(self) -> OfLosses:
@@ -295,13 +285,7 @@ class MeanDistance(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     UNIT: ClassVar[str] = "of its parts"
-    EXAMPLE: ClassVar[Example] = {
-        "parts": [
-            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 0.5},
-            {"kind": "loss_at", "arm": "none", "tuned_for": "none", "times": 2.0},
-        ],
-        "origin": {"kind": "tuned_loss", "arm": "none"},
-    }
+    EXAMPLE: ClassVar[Example] = {"parts": LOSSES_BESIDE, "origin": {"kind": "tuned_loss", "arm": "none"}}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """mean_i |part_i - origin|, [R], seeds paired. Of parts that lie at the origin noise makes it larger than zero."""
@@ -370,11 +354,7 @@ class Share(Observed):
     UNIT: ClassVar[str] = "share of the whole, 1 for all of it"
     EXAMPLE: ClassVar[Example] = {
         "part": {"kind": "gap", "left": {"kind": "tuned_loss", "arm": "none"}, "right": {"kind": "tuned_loss", "arm": "radam"}},
-        "whole": {
-            "kind": "gap",
-            "left": {"kind": "tuned_loss", "arm": "none"},
-            "right": {"kind": "tuned_loss", "arm": "warmup_20%"},
-        },
+        "whole": {"kind": "gap", **TWO_LOSSES},
         "whole_at_least": 0.01,
     }
 

@@ -103,6 +103,14 @@ class BatchSweep(_ToTarget):
         min_length=4, description="pairs of a batch size and an arm that trains with it"
     )
 
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "batch"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
+        "anchor": "batch_8",
+        "share": 0.8,
+    }
+
     def runs(self, trials: Trials, weights: Numbers) -> tuple[Numbers, Numbers, Numbers, Flags]:
         """Batch sizes [M], ln S [R, M], weights [R, M] and what is censored [R, M], of all runs of the sweep."""
         points = present(self.points, trials)
@@ -118,14 +126,7 @@ class CriticalBatch(BatchSweep):
     kind: Literal["critical_batch_size"] = "critical_batch_size"
 
     LOG_AXIS: ClassVar[bool] = True
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "batch"
     UNIT: ClassVar[str] = "examples"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
-        "anchor": "batch_8",
-        "share": 0.8,
-    }
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """B_crit in examples, [R], of S = S_min (1 + B_crit / B) (McCandlish et al. 2018, equation 2.11) fitted to ln S by
@@ -143,15 +144,8 @@ class HyperbolaError(BatchSweep):
         default=None, description="the residuals of one fit to all batch sizes, the noise of the seeds with them"
     )
 
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "batch"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     UNIT: ClassVar[str] = "none (an error of ln S, 0.1 is about 10%)"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
-        "anchor": "batch_8",
-        "share": 0.8,
-    }
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Root mean square of the left-out residuals in ln S, [R]. Without the share that the seeds' noise has in it: a left-
@@ -182,15 +176,8 @@ class DoublingGain(BatchSweep):
 
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "batch"
     UNIT: ClassVar[str] = "none (a ratio of steps)"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
-        "anchor": "batch_8",
-        "share": 0.8,
-        "below": 0.25,
-    }
+    EXAMPLE: ClassVar[Example] = {**BatchSweep.EXAMPLE, "below": 0.25}
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """exp of the mean over doublings of ln S(B) - ln S(2B), [R], without unit: 2 is perfect. Which batch sizes count is

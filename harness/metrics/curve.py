@@ -1,14 +1,14 @@
 """What one run's curve says, at an LR: a statistic over a window of it."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from folklore.harness.errors import unknown
-from folklore.harness.metrics.estimating.weighted import position, seed_mean, stacked, transferred
+from folklore.harness.metrics.estimating.weighted import position, seed_mean, stacked, training_of, transferred
 from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, FormerKind, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.curves import CURVES
@@ -31,20 +31,14 @@ def _is_loss(curve: str) -> bool:
     return curve in ("train_loss", "evaluation_loss", "evaluation_training_loss") or curve.startswith("token_loss")
 
 
-def _renamed(**names: str) -> FormerKind:
+def _renamed(statistic: Statistic = "mean", **names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Reads a former kind's JSON by today's names of its fields."""
-    return lambda value: {names.get(name, name): each for name, each in value.items()}
-
-
-def _was_slope(value: dict[str, Any]) -> dict[str, Any]:
-    renamed = {"of" if name == "curve" else name: each for name, each in value.items()}
-    return {**renamed, "statistic": "slope"}
+    return lambda value: {**{names.get(name, name): each for name, each in value.items()}, "statistic": statistic}
 
 
 def _was_median(value: dict[str, Any]) -> dict[str, Any]:
-    names = {"curve": "of", "after": "first"}
-    renamed = {names.get(name, name): each for name, each in value.items()}
-    return {**renamed, "statistic": "median", "of": f"probe_{value.get('curve')}"}
+    renamed = _renamed("median", curve="of", after="first")(value)
+    return {**renamed, "of": f"probe_{value.get('curve')}"}
 
 
 def _was_rising(value: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +83,7 @@ class Curve(Observed):
     EXAMPLE: ClassVar[Example] = {"arm": "none", "of": "train_loss", "first": 0.5}
     FORMER: ClassVar[Mapping[str, FormerKind]] = {
         "curve_mean": _renamed(curve="of"),
-        "curve_slope": _was_slope,
+        "curve_slope": _renamed("slope", curve="of"),
         "curve_quotient": _renamed(top="of", bottom="divided_by"),
         "curve_median": _was_median,
         "rising_share": _was_rising,
@@ -168,9 +162,7 @@ class Curve(Observed):
         if began is not None:  # a run that is lost counts, as everywhere, with the loss it began with
             initial = np.asarray(trials.values(self.arm, self.over, began), dtype=np.float64)
             values = np.where(np.isfinite(values), values, initial[..., None])
-        grid = trials.grid(self.arm, self.over)
-        total = trials.study.configuration(trials.scale, self.arm, {self.over: float(grid[0])}).training.steps
-        share = steps / total
+        share = steps / training_of(self.arm, self.over, trials).steps
         inside = (share > self.first + 1e-9) & (share <= self.last + 1e-9)
         if not inside.any():
             raise NotEstimableError("open", f"{name} has no point of its {in_words(curve)} in the window", "a longer one would")

@@ -7,8 +7,15 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import position, present, seed_mean, stacked, tuned
-from folklore.harness.spec import Training
+from folklore.harness.metrics.estimating.weighted import (
+    position,
+    present,
+    require_measured,
+    seed_mean,
+    stacked,
+    training_of,
+    tuned,
+)
 from folklore.harness.spec.observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.noise import noise_parts
@@ -41,7 +48,7 @@ class CurveRatio(Observed):
         best = tuned(arm, over, trials, weights)
         curves = trials.values(arm, over, f"curve_probe_{self.curve}")
         steps = trials.values(arm, over, "curve_probe_step")
-        total = _training(arm, over, trials).steps
+        total = training_of(arm, over, trials).steps
 
         def log_ratio(curve: Numbers, step: Numbers) -> float:
             early, late = step <= math.ceil(self.first * total), step > (1 - self.last) * total
@@ -165,10 +172,7 @@ class UnderflowShare(Observed):
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights)
         column = trials.values(arm, over, f"curve_probe_layer_underflow_{self.of}")
-        if any(curve is None for curve in column.ravel()):
-            raise NotEstimableError(
-                "invalid", f"underflow was not measured in {trials.arm_name(arm)}", "the study has to set measurement.underflow"
-            )
+        require_measured(column, "underflow", arm, trials, "measurement.underflow")
         shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
         return seed_mean(shares[best], weights)
 
@@ -218,7 +222,7 @@ class NoiseScale(Observed):
 
 def _noise_parts(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, Numbers]:
     """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes]."""
-    training = _training(arm, over, trials)
+    training = training_of(arm, over, trials)
     steps = stacked(trials.values(arm, over, "curve_probe_step"))
     variance = stacked(trials.values(arm, over, "curve_probe_gradient_variance"))
     square = stacked(trials.values(arm, over, "curve_probe_gradient_norm")) ** 2
@@ -238,8 +242,3 @@ def noise_curve(arm: str, over: str, trials: Trials, weights: Numbers) -> tuple[
     split = 1 + len(parts[0])
     trace, signal = (weights @ part / weights.sum(axis=1, keepdims=True) for part in (smooth[1:split], smooth[split:]))
     return smooth[0], np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)
-
-
-def _training(arm: str, over: str, trials: Trials) -> Training:
-    """Steps and batch size do not depend on the value of the factor."""
-    return trials.study.configuration(trials.scale, arm, {over: float(trials.grid(arm, over)[0])}).training

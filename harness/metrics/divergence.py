@@ -37,13 +37,9 @@ class FailureRate(ShareOfRuns):
     def counts(self, trials: Trials) -> tuple[int, int]:
         best = tuned_index(self.tuned_for, self.over, trials)
         value = (self.times or 1.0) * trials.grid(self.tuned_for, self.over)[best]
-        runs = _not_finite if self.of == "not_finite" else _diverged
-        failed = runs(self.arm, self.over, trials)[position(trials, self.arm, self.over, value)]
+        runs = _not_finite(self.arm, self.over, trials) if self.of else trials.diverged(self.arm, self.over)
+        failed = runs[position(trials, self.arm, self.over, value)]
         return int(failed.sum()), len(failed)
-
-
-def _diverged(arm: str, over: str, trials: Trials) -> NDArray[np.bool_]:
-    return trials.diverged(arm, over)
 
 
 def _not_finite(arm: str, over: str, trials: Trials) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import mean, position, seed_mean, stacked
+from folklore.harness.metrics.estimating.weighted import mean, position, require_measured, seed_mean, stacked
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
@@ -133,12 +133,7 @@ def last_task(arm: str, over: str, place: int, trials: Trials, measure: str = "a
     found = []
     for tasks in ("old", "new"):
         values = trials.values(arm, over, f"curve_evaluation_{tasks}_{measure}")[place]
-        if any(each is None or not len(each) for each in values):
-            raise NotEstimableError(
-                "invalid",
-                f"what is left of earlier tasks was not measured in {trials.arm_name(arm)}",
-                "the study has to set workload.tasks",
-            )
+        require_measured(values, "what is left of earlier tasks", arm, trials, "workload.tasks")
         found.append(stacked(values[None])[0])
     steps = stacked(trials.values(arm, over, "curve_evaluation_step")[place][None])[0]
     # As declared: of a whole number a grid makes another kind of number.

@@ -1,12 +1,11 @@
 """Whether settings that should be alike are: what differs between groups of arms over what differs within them."""
 
-from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import seed_mean
+from folklore.harness.metrics.estimating.weighted import require_measured, seed_mean
 from folklore.harness.spec.observed import ARM, Example, Observed, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
@@ -58,8 +57,9 @@ class BetweenLines(Observed):
                 "out of regime",
                 f"the arms differ by {spread:.2g}, less than {self.spread_at_least:g}: there is nothing to share out",
             )
-        within_R = np.mean(np.square(values_RA - _line_means(values_RA, [len(line) for line in self.lines])), axis=1)
-        return np.asarray(1 - within_R / total_R)
+        lines = np.split(values_RA, np.cumsum([len(line) for line in self.lines])[:-1], axis=1)
+        means_RA = np.concatenate([np.broadcast_to(line.mean(axis=1, keepdims=True), line.shape) for line in lines], axis=1)
+        return np.asarray(1 - np.mean(np.square(values_RA - means_RA), axis=1) / total_R)
 
     def of_arm(self, arm: str, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean over seeds of what is shared out, [R]. Raises NotEstimableError if it was not measured."""
@@ -67,15 +67,6 @@ class BetweenLines(Observed):
         if self.of == "test_loss":
             return seed_mean(trials.losses(arm, factor, "test_loss")[0], weights)
         curves = trials.values(arm, factor, "curve_probe_sharpness")[0]
-        if any(curve is None or not len(curve) for curve in curves):
-            raise NotEstimableError(
-                "invalid", f"sharpness was not measured in {trials.arm_name(arm)}", "the study has to set measurement.sharpness"
-            )
+        require_measured(curves, "sharpness", arm, trials, "measurement.sharpness")
         with np.errstate(divide="ignore", invalid="ignore"):
             return seed_mean(np.log([float(curve[-1]) for curve in curves]), weights)
-
-
-def _line_means(values_RA: Numbers, sizes: Sequence[int]) -> Numbers:
-    """Every arm's line mean, [R, A]."""
-    lines = np.split(values_RA, np.cumsum(sizes)[:-1], axis=1)
-    return np.concatenate([np.broadcast_to(line.mean(axis=1, keepdims=True), line.shape) for line in lines], axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import seed_mean, stacked
+from folklore.harness.metrics.estimating.weighted import require_measured, seed_mean, stacked
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
@@ -23,13 +23,8 @@ def curves_of(arm: str, over: str, curve: str, trials: Trials) -> Numbers:
     if len(grid := trials.grid(arm, over)) > 1:
         raise NotEstimableError("open", f"{trials.arm_name(arm)} is trained at {len(grid)} values, and one is read")
     (found,) = trials.values(arm, over, f"curve_{curve}")
-    if any(each is None or not len(each) for each in found):
-        raise NotEstimableError(
-            "invalid",
-            f"the {curve.removeprefix('evaluation_').replace('_', ' ')} along the run was not measured in"
-            f" {trials.arm_name(arm)}",
-            f"the study has to set measurement.{FIELD_OF[curve]}",
-        )
+    what = f"the {curve.removeprefix('evaluation_').replace('_', ' ')} along the run"
+    require_measured(found, what, arm, trials, f"measurement.{FIELD_OF.get(curve, 'evaluations')}")
     (values,) = stacked(found[None])
     (initial,) = np.asarray(trials.values(arm, over, "initial_loss"), dtype=np.float64)
     return np.asarray(np.where(np.isfinite(values), values, initial[:, None]))

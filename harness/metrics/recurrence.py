@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from folklore.harness.metrics.detectors import RULES
+from folklore.harness.metrics.estimating.weighted import training_of
 from folklore.harness.metrics.spikes import Flags, every_step
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
@@ -54,16 +55,12 @@ class SpikeRecurrence(Observed):
         losses, _, training = every_step(self.arm, self.over, trials)
         if training.starts_from is None:
             raise NotEstimableError("open", f"{trials.arm_name(self.arm)} starts from no checkpoint", "name one by starts_from")
-        first = training.start_step(self._steps_of(training.starts_from, trials))
+        first = training.start_step(training_of(training.starts_from, self.over, trials).steps)
         if first + training.steps > of.steps:
             ends_before = f"{trials.arm_name(self.of)} ends before {trials.arm_name(self.arm)}"
             raise NotEstimableError("open", ends_before, "give this one fewer steps")
         beside = slice(first + SPIKE_WINDOW, first + training.steps)
         return _spikes(followed)[:, beside], _spikes(losses)[:, SPIKE_WINDOW:]
-
-    def _steps_of(self, arm: str, trials: Trials) -> int:
-        point = {self.over: float(trials.grid(arm, self.over)[0])}
-        return trials.study.configuration(trials.scale, arm, point).training.steps
 
 
 def _spikes(losses_ST: Numbers) -> Flags:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from folklore.harness.metrics.detectors import RULES, WORDS, Detector
-from folklore.harness.metrics.estimating.weighted import stacked
+from folklore.harness.metrics.estimating.weighted import stacked, training_of
 from folklore.harness.spec import Training
 from folklore.harness.spec.observed import Example, FactorName, ObservedArm, OfLosses, ShareOfRuns
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
@@ -55,7 +55,7 @@ def every_step(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, T
     """Losses and gradient norms [S, steps], and what is trained. Raises NotEstimableError where a curve lacks a step."""
     if len(grid := trials.grid(arm, over)) > 1:
         raise NotEstimableError("open", f"{trials.arm_name(arm)} is trained at {len(grid)} values, and one is read")
-    training = trials.study.configuration(trials.scale, arm, {over: float(grid[0])}).training
+    training = training_of(arm, over, trials)
     losses, norms = (trials.values(arm, over, column) for column in (LOSSES, NORMS))
     if any(each is None or len(each) != training.steps for each in (*losses[0], *norms[0])):
         raise NotEstimableError(

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import position, seed_mean, tuned
+from folklore.harness.metrics.estimating.weighted import position, require_measured, seed_mean, tuned
 from folklore.harness.spec.observed import ARM, Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.curves import CURVES
@@ -69,12 +69,7 @@ def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) 
 
 def _curve(arm: str, over: str, curve: str, field: str, trials: Trials) -> tuple[Numbers, Numbers]:
     values = trials.values(arm, over, f"curve_{curve}")
-    if any(each is None or not len(each) for each in values.ravel()):
-        raise NotEstimableError(
-            "invalid",
-            f"{in_words(curve)} was not measured in {trials.arm_name(arm)}",
-            f"the study has to set measurement.{field}",
-        )
+    require_measured(values, in_words(curve), arm, trials, f"measurement.{field}")
     return trials.values(arm, over, f"curve_{STEPS_OF[curve]}"), values
 
 

@@ -1,12 +1,11 @@
 """Two sets of trials side by side: what each says of the claims that both judge. The sets are never mixed."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.judging.verdict import Finding, Verdict
+from folklore.harness.judging.verdict import Finding
 
 
 @dataclass(frozen=True)
@@ -116,14 +115,11 @@ def compare(left: TrialSet, right: TrialSet) -> Comparison:
     for claim in [*verdicts[0], *(claim for claim in verdicts[1] if claim not in verdicts[0])]:
         sides = [found.get(claim) for found in verdicts]
         first, second = (None if side is None else side.verdict for side in sides)
-        pairs.append(ClaimPair(claim, first, second, tuple(_criteria(sides[0], sides[1], units))))
+        findings = [{each.name: each for each in side.findings} if side else {} for side in sides]
+        names = dict.fromkeys(name for found in findings for name in found)
+        criteria = tuple(CriterionPair(name, units[name], *(_side(found.get(name)) for found in findings)) for name in names)
+        pairs.append(ClaimPair(claim, first, second, criteria))
     return Comparison(Compared.of(left), Compared.of(right), tuple(pairs))
-
-
-def _criteria(left: Verdict | None, right: Verdict | None, units: dict[str, str]) -> Iterator[CriterionPair]:
-    findings = [{each.name: each for each in side.findings} if side else {} for side in (left, right)]
-    for name in dict.fromkeys([*findings[0], *findings[1]]):
-        yield CriterionPair(name, units[name], _side(findings[0].get(name)), _side(findings[1].get(name)))
 
 
 def _side(finding: Finding | None) -> Side | None:

@@ -47,15 +47,13 @@ class PageMemory:
 
     def _state(self) -> bytes:
         """Of all that pages are made of, and of the pages themselves."""
-        of_studies = [self._of_study(study) for study in self.studies]
+        of_studies = []
+        for study in self.studies:
+            ledger, declared = Ledger(self.store, study.name).state(), declaration.state(self.store, study.name)
+            of_studies.append([study.canonical_json(), ledger, declared, self.experiments.get(study.name)])
         made_of = fingerprint([of_studies, sorted(self.only), _files(evidence.FOLDER, evidence.digest), _code()])
         state = fingerprint([made_of, _files(self.output)])
         return json.dumps({"folder": str(self.output), "state": state}).encode()
-
-    def _of_study(self, study: Study) -> list[object]:
-        ledger = Ledger(self.store, study.name)
-        declared = declaration.state(self.store, study.name)
-        return [study.canonical_json(), ledger.state(), declared, self.experiments.get(study.name)]
 
 
 def _digest(file: Path) -> str:

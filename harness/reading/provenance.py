@@ -1,5 +1,6 @@
 """The way back: from a claim to the trials its verdict rests on, and from a trial's digest to all that is known of it."""
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -165,6 +166,8 @@ def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]
 
 def _basis(basis: Basis) -> dict[str, Any]:
     criterion, finding = basis.criterion, basis.finding
+    of_finding = ("verdict", "reading", "level", "says", "estimate", "low", "high", "seeds", "reason")
+    seen = {name: finding and getattr(finding, name) for name in of_finding}
     return {
         "criterion": criterion.name,
         "unit": criterion.written_in,
@@ -175,15 +178,8 @@ def _basis(basis: Basis) -> dict[str, Any]:
         "test": criterion.test or "effect",
         "panel": criterion.panel,
         "expected": criterion.expected and criterion.expected.model_dump(mode="json"),
-        "verdict": finding and finding.verdict,
-        "reading": finding and finding.reading,
-        "level": finding and finding.level,
+        **seen,
         "says": finding and str(finding.says),
-        "estimate": finding and finding.estimate,
-        "low": finding and finding.low,
-        "high": finding and finding.high,
-        "seeds": finding and finding.seeds,
-        "reason": finding and finding.reason,
         "by_seed": {str(seed): value for seed, value in basis.by_seed.items()},
         "observable": criterion.observe.model_dump(mode="json"),
         "arms": sorted(arms_of(criterion.observe)),
@@ -224,17 +220,12 @@ def find_trial(store: Store, prefix: str) -> dict[str, Any]:
 
 def _matching(store: Store, prefix: str) -> Iterator[dict[str, Any]]:
     """The store's last, so that they count where both have a trial."""
-    for file in evidence.tables():
-        yield from _rows(trial_rows.decode(file.read_bytes()), prefix, PUBLISHED)
-    for study in store.folders("ledger"):
-        for rows in Ledger(store, study).holding(prefix):
-            yield from _rows(rows, prefix, HERE)
-
-
-def _rows(found: Any, prefix: str, source: str) -> Iterator[dict[str, Any]]:
-    wanted = [each.startswith(prefix) for each in found.column("digest").to_pylist()]
-    for row in found.filter(wanted).to_pylist():
-        yield {**row, "source": source}
+    published = ((trial_rows.decode(file.read_bytes()), PUBLISHED) for file in evidence.tables())
+    own = ((rows, HERE) for study in store.folders("ledger") for rows in Ledger(store, study).holding(prefix))
+    for table, source in itertools.chain(published, own):
+        wanted = [each.startswith(prefix) for each in table.column("digest").to_pylist()]
+        for row in table.filter(wanted).to_pylist():
+            yield {**row, "source": source}
 
 
 def trial_facts(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,17 +62,14 @@ class RangeTest:
 
     def advice(self) -> str:
         """Where to start, a grid around it, and how far published rules lie apart, in a line."""
-        return "; ".join(filter(None, (self._start_and_grid(), self._disagreement())))
-
-    def _start_and_grid(self) -> str:
-        if not (grid := self.grid):
-            return "no start: no seed's loss diverged; raise --to, or the LR by hand"
-        powers = ",".join(f"2^{round(np.log2(lr))}" for lr in grid)
-        return f"start at {self.start:.2g}; grid {grid[0]:.2g} to {grid[-1]:.2g} (--set peak_lr={powers})"
-
-    def _disagreement(self) -> str:
+        told = "no start: no seed's loss diverged; raise --to, or the LR by hand"
+        if grid := self.grid:
+            powers = ",".join(f"2^{round(np.log2(lr))}" for lr in grid)
+            told = f"start at {self.start:.2g}; grid {grid[0]:.2g} to {grid[-1]:.2g} (--set peak_lr={powers})"
         found = [row["lr"] for row in self.summary() if row["rule"] in PUBLISHED and row["lr"] is not None]
-        return f"{len(found)} published rules range over {min(found):.2g} to {max(found):.2g}" if len(found) > 1 else ""
+        if len(found) > 1:
+            told += f"; {len(found)} published rules range over {min(found):.2g} to {max(found):.2g}"
+        return told
 
     @classmethod
     def of(cls, lr: Curve, losses: Curve, squares: bool = False) -> "RangeTest":

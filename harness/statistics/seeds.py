@@ -19,16 +19,10 @@ def seeds_needed(seen: Observation, regions: Regions, alpha: float = ALPHA) -> i
 
     Assumes that the estimate and the spread between seeds stay as they are.
     """
-    found = [needed for low, high in regions if (needed := _seeds_for(seen, low, high, alpha)) is not None]
-    return min(found, default=None)
-
-
-def _seeds_for(seen: Observation, low: float, high: float, alpha: float) -> int | None:
-    if not (low <= seen.estimate <= high and seen.seeds <= MOST_ADVISED_SEEDS):
-        return None
     seeds = np.arange(seen.seeds, MOST_ADVISED_SEEDS + 1)
-    enough = np.flatnonzero(_would_decide(seen, low, high, seeds, alpha))
-    return int(seeds[enough[0]]) if len(enough) else None
+    around = [(low, high) for low, high in regions if len(seeds) and low <= seen.estimate <= high]
+    enough = [seeds[_would_decide(seen, low, high, seeds, alpha)] for low, high in around]
+    return min((int(each[0]) for each in enough if len(each)), default=None)
 
 
 def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.int64], alpha: float) -> NDArray[np.bool_]:

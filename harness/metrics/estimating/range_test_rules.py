@@ -253,26 +253,12 @@ def _first(flags: NDArray[np.bool_]) -> int | None:
     return int(flags.argmax()) if flags.any() else None
 
 
-def _tenth_of_divergence(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
-    pick = divergence(lr, loss, beta=beta, delag=delag)
-    return Suggestion(pick.lr / 10) if isinstance(pick, Suggestion) else pick
-
-
-def _tenth_of(whole: Callable[[Curve, Curve, float, bool], Pick]) -> Rule:
+def _tenth_of(whole: Rule) -> Rule:
     """A tenth of what another rule picks."""
 
     def pick(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
         found = whole(lr, loss, beta, delag)
         return Suggestion(found.lr / 10) if isinstance(found, Suggestion) else found
-
-    return pick
-
-
-def _of_raw_losses(rule: CurveRule) -> Rule:
-    """A rule that smooths in its own way."""
-
-    def pick(lr: Curve, loss: Curve, beta: float, delag: bool) -> Pick:
-        return rule(lr, loss)
 
     return pick
 
@@ -365,12 +351,12 @@ def _slide(lr: Curve, loss: Curve) -> Pick:
 
 
 RULES: dict[str, Rule] = {
-    "tenth_of_divergence": _tenth_of_divergence,
+    "tenth_of_divergence": _tenth_of(lambda lr, loss, beta, delag: divergence(lr, loss, beta=beta, delag=delag)),
     "passes_initial": passes_initial,
     "tenth_of_passing": _tenth_of(passes_initial),
     "rises_halfway": rises_halfway,
     "tenth_of_halfway": _tenth_of(rises_halfway),
-    "steepest_centred": _of_raw_losses(steepest_centred),
+    "steepest_centred": lambda lr, loss, beta, delag: steepest_centred(lr, loss),  # it smooths in its own way
     "tenth_of_minimum": _of_the_cut(_tenth_of_minimum),
     "steepest_log": _of_the_cut(_steepest_log),
     "steepest_linear": _of_the_cut(_steepest_linear),

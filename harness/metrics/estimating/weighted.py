@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from folklore.harness.spec import Training
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import arms_of
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
@@ -108,6 +109,19 @@ def seed_mean(values_RS: Numbers, weights_RS: Numbers) -> Numbers:
     weight = weights_RS * present
     with np.errstate(invalid="ignore"):
         return np.asarray((np.where(present, values_RS, 0.0) * weight).sum(axis=1) / weight.sum(axis=1))
+
+
+def require_measured(values: NDArray[Any], what: str, arm: str, trials: Trials, setting: str) -> None:
+    """Raises NotEstimableError where a curve of an arm's column [G, S] was not kept. setting: the field that keeps it."""
+    if any(curve is None or not len(curve) for curve in values.ravel()):
+        raise NotEstimableError(
+            "invalid", f"{what} was not measured in {trials.arm_name(arm)}", f"the study has to set {setting}"
+        )
+
+
+def training_of(arm: str, over: str, trials: Trials) -> Training:
+    """What an arm trains: steps and batch size do not depend on the value of the factor."""
+    return trials.study.configuration(trials.scale, arm, {over: float(trials.grid(arm, over)[0])}).training
 
 
 def stacked(values: NDArray[Any]) -> Numbers:
