@@ -1,6 +1,5 @@
 """A store on an object store and MLflow on PostgreSQL, for real: moto's S3 server and Debian's PostgreSQL, on loopback."""
 
-import os
 import subprocess
 import sys
 import time
@@ -39,21 +38,20 @@ def bucket() -> Iterator[str]:
         "AWS_SECRET_ACCESS_KEY": "another-unused-secret",
         "AWS_DEFAULT_REGION": "us-east-1",
     }
-    before = {name: os.environ.get(name) for name in place}
-    os.environ.update(place)
-    try:
-        for _ in range(300):
-            try:
-                boto3.client("s3").create_bucket(Bucket="folklore")
-                break
-            except Exception:
-                time.sleep(0.2)
-        yield "s3://folklore"
-    finally:
-        server.kill()
-        server.wait()
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in place.items():
+            patch.setenv(name, value)
+        try:
+            for _ in range(300):
+                try:
+                    boto3.client("s3").create_bucket(Bucket="folklore")
+                    break
+                except Exception:
+                    time.sleep(0.2)
+            yield "s3://folklore"
+        finally:
+            server.kill()
+            server.wait()
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ import harness, models, reports, studies
 for each in (harness, models, reports, studies):
     assert each.WHOSE == f"the user of {each.__name__}", each.__file__
 """
-RUN = ("run", "warmup", "--workload", "my_module:workload", "--scale", "smoke", "--store", "results")
+RUN = ("run", "warmup", "--workload", "my_module:workload", "--scale", "smoke", "--store", "results", "--workers", "1")
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -29,9 +28,6 @@ from folklore.harness.running.training_job import TrainingJob
 from folklore.harness.tracking.live import Launch, Projector, Sink
 from folklore.harness.tracking.sync import open_tracker
 from folklore.harness.workloads import workload_of
-
-if TYPE_CHECKING:
-    from folklore.harness.running.computing_job import ComputingQueue
 
 log = logging.getLogger(__name__)
 
@@ -124,20 +120,16 @@ class StudyRun:
 
     def open_queues(self) -> "list[JobQueue]":
         """The study's computed jobs, which are short, and its packs."""
-        prepared, uri = self.prepared, self.ledger.store.root_uri
-        jobs = {digest: ComputingJob(prepared.plan.study, job, uri) for digest, job in prepared.jobs_left.items()}
+        prepared, ledger = self.prepared, self.ledger
+        study, uri = prepared.plan.study, ledger.store.root_uri
+        jobs = {digest: ComputingJob(study, job, uri) for digest, job in prepared.jobs_left.items()}
         self.computing = ComputingQueue(jobs, self.added_job)
-        return [self.computing, self._open_packs()]
-
-    def _open_packs(self) -> PackQueue:
-        """The study's packs, with as many lanes as are known to be best now."""
-        self.choices = self.prepared.choices()
-        lanes = {key: choice.lanes for key, choice in self.choices.items()}
-        plan: Plan = self.prepared.plan.with_search({}, {}).with_lanes(lanes)
-        stored, done = self.ledger.trials, self.ledger.digests
-        states = self.ledger.states
+        # With as many lanes as are known to be best now.
+        self.choices = prepared.choices()
+        plan = prepared.plan.with_search({}, {}).with_lanes({key: choice.lanes for key, choice in self.choices.items()})
+        stored, done, states = ledger.trials, ledger.digests, ledger.states
         self.queue = PackQueue(plan, self.job, _next_plan, stored, done, self.added, self.removed, states, self.orphaned)
-        return self.queue
+        return [self.computing, self.queue]
 
     def job(self, pack: PlannedPack) -> TrainingJob:
         plan, first = self.prepared.plan, pack.trials[0].configuration

@@ -21,13 +21,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partialmethod
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection as Pipes
 from multiprocessing.reduction import ForkingPickler
 from typing import IO, Any
 
 from folklore.harness.errors import RunFailedError, UserError
-from folklore.harness.running.jobs import Job, JobQueue, Listener, Progress, Work
+from folklore.harness.running.jobs import Job, JobQueue, Listener, Work
 from folklore.harness.running.ray_connection import Connection, Resources, missing_part, new_folder
 from folklore.harness.running.standstill import Standstill, StandstillError, end
 
@@ -336,20 +337,12 @@ class Link:
         self.tell("halve", pack)
         return bool(self.receive())
 
-    def progress(self, pack: str, progress: Progress) -> None:
-        self.tell("progress", pack, progress)
-
-    def finished(self, pack: str) -> None:
-        self.tell("finished", pack)
-
-    def stopped(self, pack: str) -> None:
-        self.tell("stopped", pack)
-
-    def halved(self, pack: str, reason: str) -> None:
-        self.tell("halved", pack, reason)
-
-    def failed(self, pack: str, error: str) -> None:
-        self.tell("failed", pack, error)
+    # What the listener hears.
+    progress = partialmethod(tell, "progress")
+    finished = partialmethod(tell, "finished")
+    stopped = partialmethod(tell, "stopped")
+    halved = partialmethod(tell, "halved")
+    failed = partialmethod(tell, "failed")
 
 
 class Watch:

@@ -146,7 +146,7 @@ class Relay(Callback):
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack, reason = trial.config["pack"], cause(trial.pickled_error_file)
-        if is_death(reason):
+        if reason.startswith((*DEATHS, SILENT)):
             kills = out_of_memory_kills()
             of_memory = reason.startswith(MEMORY) or kills > self.kills
             self.kills = kills
@@ -214,10 +214,6 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
 DEATHS = ("ActorDiedError", "ActorUnavailableError", "OutOfMemoryError", "WorkerCrashedError", "LocalRayletDiedError")
 MEMORY = "OutOfMemoryError"
 SILENT = "the worker died without a message"
-
-
-def is_death(reason: str) -> bool:
-    return reason.startswith((*DEATHS, SILENT))
 
 
 def cause(error_file: str | None) -> str:

@@ -167,10 +167,6 @@ def _require_power(ready: Prepared) -> None:
         require_power(study, scale, pilot_of(_seen(ready, lambda at, device: at != scale), scale))
 
 
-def _pilot(ready: Prepared) -> TrialSet | None:
-    return pilot_of(_seen(ready), ready.plan.scale)
-
-
 def _seen(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
     study, plans = ready.plan.study, ready.plans
     return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]
@@ -263,9 +259,9 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
     """What the plan's seeds can show, by the spread of stored or published trials, or the one that the study declares; None if
     there is neither."""
     study, scale = ready.plan.study, ready.plan.scale
-    pilot = _pilot(ready)
     if not study.scale(scale).judged:
         return None
+    pilot = pilot_of(_seen(ready), scale)
     found = list(resolutions(study, scale, study.seeds_at(scale), pilot))
     if pilot is None and all(each.power is None for each in found):
         return None
@@ -322,7 +318,9 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
             f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
             f" about {facts['time']} ({facts['time_from']})"
         )
-        for reason in _reasons_apart(each):
+        from folklore.harness.planning.lanes import reasons_apart
+
+        for reason in reasons_apart(each.choices().values()):
             reporter.say(f"one trial a pack: {reason}")
     left = [each for each in ready if each.left or each.jobs_left]
     if not left:
@@ -331,12 +329,6 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
     from folklore.harness.running.campaign import most_valuable_first, train
 
     return train(most_valuable_first(left), options, reporter.view(), deadline)
-
-
-def _reasons_apart(ready: Prepared) -> list[str]:
-    from folklore.harness.planning.lanes import reasons_apart
-
-    return reasons_apart(ready.choices().values())
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:

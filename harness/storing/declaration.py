@@ -124,7 +124,7 @@ def declare(store: Store, study: Study, scale: str, trials_before: int, looks: t
     if there is not None:
         return there
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    content = declared_content(study)
+    content = study.model_dump(mode="json")
     found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content)
     store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", found.to_json())
     return found
@@ -140,10 +140,6 @@ def earlier_judgements(found: Sequence[Declaration], version: int) -> dict[str, 
             with suppress(ValidationError):
                 judgements[choice] = tuple(Judgement.model_validate(one) for one in each.declared["judgements"])
     return judgements
-
-
-def declared_content(study: Study) -> dict[str, Any]:
-    return study.model_dump(mode="json")
 
 
 def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
@@ -163,15 +159,11 @@ def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
 def altered(found: Sequence[Declaration]) -> list[Declaration]:
     """Those that say other than when they were written: their hash is of something else. Of what another Folklore declared that
     cannot be told."""
-    return [each for each in found if (now := _hash_of(each.declared)) is not None and now != each.hash]
-
-
-def _hash_of(content: Mapping[str, Any]) -> str | None:
-    return _hash_of_json(json.dumps(content))
+    return [each for each in found if (now := _hash_of(json.dumps(each.declared))) is not None and now != each.hash]
 
 
 @lru_cache(maxsize=256)
-def _hash_of_json(content: str) -> str | None:
+def _hash_of(content: str) -> str | None:
     """Kept: whatever is judged or shown asks again."""
     try:
         return Study.model_validate(json.loads(content)).hash

@@ -180,7 +180,7 @@ class Ledger:
     def failures(self) -> dict[str, str]:
         """Digest -> last error, for trials whose pack was given up."""
         found = {}
-        for name in self.store.names(*self._failures()):
+        for name in self.store.names(f"failures/{self.study}", ".json"):
             failed = read_or_set_aside(self.store, name, _failed, "what failed there counts as not run")
             found.update(failed or {})
         return found
@@ -217,9 +217,6 @@ class Ledger:
         """Packs, and digests of computed jobs, that one MLflow does not have yet."""
         have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
         return [each for each in [*self.packs(), *map(_stem, self._computed_files())] if each not in have]
-
-    def _failures(self) -> tuple[str, str]:
-        return f"failures/{self.study}", ".json"
 
     def _failure(self, pack: str) -> str:
         return f"failures/{self.study}/{pack}.json"

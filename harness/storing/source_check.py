@@ -67,7 +67,7 @@ def findings(
         *_of_declaration(study.hash, trials, declared),
         *_of_states(of_trials, "trials", "trained", "train"),
         *_of_states(of_jobs, "computed jobs", "computed", "compute"),
-        *_of_commits(study, commits_of({**of_trials, **of_jobs}), repository),
+        *filter(None, (_of_commit(study, commit, repository) for commit in commits_of({**of_trials, **of_jobs}))),
     ]
 
 
@@ -128,13 +128,6 @@ def _of_states(found: Mapping[Sources, int], what: str, done: str, do: str) -> I
         elif state != AS_COMMITTED:
             unsaid = f"do not say whether {', '.join(SOURCES)} were as committed"
             yield Finding(f"{count} {what} of commit {commit} {unsaid}", f"{do} them again from a git clone")
-
-
-def _of_commits(study: Study, commits: Iterable[str], repository: Repository) -> Iterator[Finding]:
-    for commit in commits:
-        found = _of_commit(study, commit, repository)
-        if found is not None:
-            yield found
 
 
 def _of_commit(study: Study, commit: str, repository: Repository) -> Finding | None:

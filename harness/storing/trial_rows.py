@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -61,17 +62,16 @@ def rows(
 
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
-    measured = ("outcome", "divergence_step", "initial_loss", "train_loss", "validation_loss", "test_loss", "lanes", "program")
-    fitted = ("initial_accuracy", "validation_accuracy", "test_accuracy", "final_training_loss", "final_training_accuracy")
-    spent = ("program_note", "examples_per_second", "seconds", "peak_memory_bytes", "step_seconds", "layers", "taps")
+    measured = {field.name: getattr(result, field.name) for field in fields(result)}
+    curves = {**measured.pop("curves"), **measured.pop("layer_curves")}
     return {
         "digest": trial.digest,
         "arm": trial.arm,
         "point": canonical_json(trial.point),
         "seed": trial.seed,
         "configuration": canonical_json(trial.configuration.model_dump(mode="json")),
-        **{name: getattr(result, name) for name in (*measured, *fitted, *spent)},
-        **{CURVE_PREFIX + name: curve for name, curve in {**result.curves, **result.layer_curves}.items()},
+        **measured,
+        **{CURVE_PREFIX + name: curve for name, curve in curves.items()},
     }
 
 

@@ -63,9 +63,6 @@ class Guard:
     def _is(self, given: str) -> bool:
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
-    def _is_kept(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.kept.encode())
-
     def _is_known(self, scope: Scope) -> bool:
         if self.token is None:
             return True
@@ -74,19 +71,17 @@ class Guard:
             kept = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             kept = None
+        if kept and hmac.compare_digest(kept.value.encode(), self.kept.encode()):
+            return True
         # By MLFLOW_TRACKING_TOKEN, MLflow's clients send it so.
-        return self._is_kept(kept.value if kept else "") or self._is(headers.get("authorization", "").removeprefix("Bearer "))
+        return self._is(headers.get("authorization", "").removeprefix("Bearer "))
 
     async def _admit(self, scope: Scope, query: dict[str, str], send: Send) -> None:
         """To the same page, without the token in the address, which histories and screens keep."""
-        there = scope["path"] + (f"?{urlencode(query)}" if query else "")
+        # //host/ would lead elsewhere.
+        there = "/" + scope["path"].lstrip("/") + (f"?{urlencode(query)}" if query else "")
         cookie = f"{self.cookie}={self.kept}; Path=/; HttpOnly; SameSite=Lax"
-        await _answer(send, 303, "", (b"location", _on_this_host(there).encode()), (b"set-cookie", cookie.encode()))
-
-
-def _on_this_host(path: str) -> str:
-    """//host/ would lead elsewhere."""
-    return "/" + path.lstrip("/")
+        await _answer(send, 303, "", (b"location", there.encode()), (b"set-cookie", cookie.encode()))
 
 
 def _reads(scope: Scope) -> bool:

@@ -57,7 +57,7 @@ def page_link(experiment: str, run_id: str, study: str) -> str:
 def study_note(study: Study, experiment: str) -> str:
     """Markdown, above the experiment's runs."""
     view = f"#/experiments/{experiment}/runs?viewStateShareKey={VIEW_KEY}"
-    claims = [_claim_line(each.claim, "; ".join(one.name for one in each.criteria), experiment) for each in study.judgements]
+    criteria = [(each.claim, "; ".join(one.name for one in each.criteria)) for each in study.judgements]
     varied = [f"- {each}" for each in study.departures] if study.variation_of is not None else []
     return "\n".join(
         [
@@ -68,13 +68,9 @@ def study_note(study: Study, experiment: str) -> str:
             " trial. Filter trials by the tags `folklore.arm`, `folklore.seed`, `folklore.claims`, `folklore.scale`,"
             " `folklore.device` and `folklore.outcome`. Each claim leads to the trials that it is judged by:",
             "",
-            *claims,
+            *(f"- {_trials_of(claim, experiment)}: {names}" for claim, names in criteria),
         ]
     )
-
-
-def _claim_line(claim: str, criteria: str, experiment: str) -> str:
-    return f"- {_trials_of(claim, experiment)}: {criteria}"
 
 
 def _trials_of(claim: str, experiment: str) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
 
 from folklore.harness.errors import UserError, masked, one_line
 from folklore.harness.judging.verdict import Verdict
@@ -124,7 +125,7 @@ class Tracker:
         tags |= {
             "folklore.kind": "launch",
             "folklore.scale": scale,
-            LAUNCHER: _launcher(),
+            LAUNCHER: f"{os.uname().nodename}:{os.getpid()}",
             "folklore.study_hash": self.study.hash,
             "folklore.variation": str(self.study.variation_of is not None).lower(),
             NOTE: launch_note(self.study, scale, trials),
@@ -231,7 +232,9 @@ class Tracker:
             self._digests = self._present()
         missing = [made() for digest, made in runs.items() if digest not in self._digests]
         try:
-            self._write(missing)
+            if not self._by_tables(lambda tables: tables.write(missing)):
+                for run in missing:
+                    self._write_by_client(run)
         except Exception:
             self._digests = None  # what got there of these is asked for next time
             raise
@@ -248,18 +251,12 @@ class Tracker:
             if launch is not None:  # it used what its trials did
                 used = {**launch.datasets, **missing[run.info.run_id].datasets}
                 missing[run.data.tags[PARENT]] = replace(launch, datasets=used)
-        self._complete(missing)
+        added = {run_id: (origin.tags, origin.inputs) for run_id, origin in missing.items()}
+        if not self._by_tables(lambda tables: tables.add(added)):
+            for run_id, origin in missing.items():
+                self.client.log_inputs(run_id, origin.inputs)
+                self.client.log_batch(run_id, tags=[RunTag(name, value) for name, value in origin.tags.items()])
         return bool(missing)
-
-    def _complete(self, missing: Mapping[str, Origin]) -> None:
-        tables = self.tables
-        if tables is not None:
-            added = {run_id: (origin.tags, origin.inputs) for run_id, origin in missing.items()}
-            if self._by_tables(lambda: tables.add(added)):
-                return
-        for run_id, origin in missing.items():
-            self.client.log_inputs(run_id, origin.inputs)
-            self.client.log_batch(run_id, tags=[RunTag(name, value) for name, value in origin.tags.items()])
 
     def uncounted(self) -> dict[str, str]:
         """Scale -> the last launch there, if it has no counts of verdicts and is over."""
@@ -282,17 +279,12 @@ class Tracker:
                 digests.add(run.data.tags.get("folklore.digest", ""))
         return digests
 
-    def _write(self, missing: Sequence[TrialRun]) -> None:
-        tables = self.tables
-        if tables is not None and self._by_tables(lambda: tables.write(missing)):
-            return
-        for run in missing:
-            self._write_by_client(run)
-
-    def _by_tables(self, write: Callable[[], None]) -> bool:
-        """Whether the tables took it; from then on they are not tried again where they did not."""
+    def _by_tables(self, write: Callable[[RunTables], None]) -> bool:
+        """Whether there are tables, and they took it; from then on they are not tried again where they did not."""
+        if self.tables is None:
+            return False
         try:
-            write()
+            write(self.tables)
         except OperationalError:  # locked, full or gone: the client would fare no better
             raise
         except SQLAlchemyError as error:
@@ -304,8 +296,9 @@ class Tracker:
         run_id = self.client.create_run(self.experiment, run.start, dict(run.tags), run.name).info.run_id
         self.client.log_inputs(run_id, list(run.inputs))
         params = [Param(name, value) for name, value in run.params.items()]
-        for batch in _batches([Metric(*each) for each in run.metrics], METRICS_A_BATCH):
-            self.client.log_batch(run_id, metrics=batch, params=params)
+        metrics = [Metric(*each) for each in run.metrics]
+        for start in range(0, len(metrics), METRICS_A_BATCH):
+            self.client.log_batch(run_id, metrics=metrics[start : start + METRICS_A_BATCH], params=params)
             params = []
         self.client.set_terminated(run_id, "FINISHED", end_time=run.end)
 
@@ -381,11 +374,6 @@ def _known_origin(run: Run, study: str) -> Origin:
     return Origin(study, tags.get("folklore.scale", ""), datasets, tags.get("folklore.git_commit", ""))
 
 
-def _batches(metrics: Sequence[Metric], size: int) -> Iterator[Sequence[Metric]]:
-    for start in range(0, len(metrics), size):
-        yield metrics[start : start + size]
-
-
 def _metrics(trial: pd.Series, timestamp: int) -> Iterator[Point]:
     """Final values, then curves; what is not finite is left out, and the tag `folklore.outcome` says why."""
     for column, name in FINALS.items():
@@ -415,22 +403,12 @@ def _flat(configuration: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {f"{part}.{name}": value for part, values in configuration.items() for name, value in values.items()}
 
 
-def _launcher() -> str:
-    return f"{os.uname().nodename}:{os.getpid()}"
-
-
 def _is_alive(launcher: str) -> bool:
     """Whether the process still runs; one on another machine is taken to."""
     host, _, pid = launcher.rpartition(":")
-    if host != os.uname().nodename or not pid.isdigit():
-        return bool(host) and host != os.uname().nodename
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    if host != os.uname().nodename:
+        return bool(host)
+    return pid.isdigit() and psutil.pid_exists(int(pid))
 
 
 def _make_database(path: Path) -> None:

@@ -23,8 +23,11 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
 
     everything: look at every pack, also those that are marked as projected into this MLflow.
     """
-    if not everything and not _is_behind(study, options, ledger):
-        return 0
+    if not everything:
+        # Seen in its database, for MLflow takes seconds to import.
+        known = settled(_tracking(options, ledger.store)[0], study)
+        if known is not None and not ledger.not_projected(known):
+            return 0
     tracker = open_tracker(study, options, ledger.store)
     if everything:
         ledger.forget_projections(tracker.identity)
@@ -54,13 +57,6 @@ def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
         here = [each for each in sets if each.scale == scale]
         if len(here) == 1:  # trained on one kind of device
             tracker.judged(run_id, here[0].verdicts())
-
-
-def _is_behind(study: Study, options: Options, ledger: Ledger) -> bool:
-    """Whether MLflow may lack something; seen in its database, for MLflow takes seconds to import."""
-
-    known = settled(_tracking(options, ledger.store)[0], study)
-    return known is None or bool(ledger.not_projected(known))
 
 
 def _tracking(options: Options, store: Store) -> tuple[str, Path]:

@@ -3,11 +3,9 @@
 
 import multiprocessing
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,9 @@ from folklore.harness.storing.store import Store
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.programs import default_program
 from folklore.harness.workloads.data import load
-from tests.benchmarks.stock import study_of
+from tests.benchmarks.stock import seconds_of, study_of
 from tests.benchmarks.works import Work, gpt
+from tests.command_line import FOLKLORE
 
 # A study of laptop size: the GPT of `warmup`, its steps, and as many lanes in the bare packs as in the study's.
 STUDY = Work("GPT 33k, B 8", gpt(32, 2, 32), {"batch_size": 8}, trials=500, steps=300)
@@ -83,7 +82,7 @@ def pages(say: Callable[[str], None]) -> dict[str, Any]:
     readings = []
     for _ in range(PAGES):
         with tempfile.TemporaryDirectory() as folder:
-            readings.append(_seconds(["report", "--store", folder]))
+            readings.append(seconds_of([*FOLKLORE, "report", "--store", folder]))
     say(f"pages: {readings}")
     return {"trials": trials, "seconds": statistics.median(readings), "readings": readings}
 
@@ -92,13 +91,8 @@ def _run(study: Study) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "study.json"
         path.write_text(study.canonical_json())
-        return _seconds(["run", str(path), "--scale", "bench", "--lanes", str(LANES), "--store", f"{folder}/store"])
-
-
-def _seconds(arguments: Sequence[str]) -> float:
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "folklore.harness", *arguments], check=True, capture_output=True)
-    return time.perf_counter() - started
+        run = ("run", str(path), "--scale", "bench", "--lanes", str(LANES), "--store", f"{folder}/store")
+        return seconds_of([*FOLKLORE, *run])
 
 
 def _bare(study: Study) -> float:

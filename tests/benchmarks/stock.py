@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,9 @@ from folklore.harness.storing.store import Store
 from tests.benchmarks import works as all_works
 from tests.benchmarks.results import entry
 from tests.benchmarks.works import Work
+from tests.command_line import FOLKLORE
 
-_BY_DEVICE = {
-    "cpu": ("GPT 33k, B 8",),
-    "cuda": ("GPT 0.8M, B 16",),
-}
+_BY_DEVICE = {"cpu": ("GPT 33k, B 8",), "cuda": ("GPT 0.8M, B 16",)}
 WORKS = {device: [w for w in all_works.WORKS[device] if w.name in names] for device, names in _BY_DEVICE.items()}
 
 
@@ -33,20 +32,9 @@ def compare(work: Work, repeats: int) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "study.json"
             path.write_text(study_of(work).canonical_json())
-            folklore = [
-                sys.executable,
-                "-m",
-                "folklore.harness",
-                "run",
-                str(path),
-                "--scale",
-                "bench",
-                "--store",
-                f"{folder}/store",
-            ]
-            ours = _seconds(folklore)
+            ours = seconds_of([*FOLKLORE, "run", str(path), "--scale", "bench", "--store", f"{folder}/store"])
             lanes = int(Ledger(Store(f"{folder}/store"), "bench").trials()["lanes"].max())
-        ratios.append(_seconds([sys.executable, "-m", "tests.benchmarks.stock", work.name]) / ours)
+        ratios.append(seconds_of([sys.executable, "-m", "tests.benchmarks.stock", work.name]) / ours)
     return entry(work.name, lanes, "stock Ray Tune, end to end", ratios, statistics.median(ratios), None)
 
 
@@ -69,7 +57,8 @@ def study_of(work: Work) -> Study:
     )
 
 
-def _seconds(command: list[str]) -> float:
+def seconds_of(command: Sequence[str]) -> float:
+    """Of a command, from its start to its end."""
     started = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - started

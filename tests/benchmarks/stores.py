@@ -14,19 +14,7 @@ import numpy as np
 from folklore.harness.machine.description import environment
 from folklore.harness.metrics import RelativeGap, TunedLoss
 from folklore.harness.planning.plan import make_plan
-from folklore.harness.spec import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Claim,
-    Criterion,
-    Judgement,
-    Scale,
-    Source,
-    Study,
-    Training,
-    Workload,
-)
+from folklore.harness.spec import Arm, AtLeast, AtMost, Claim, Criterion, Judgement, Scale, Source, Study, Training, Workload
 from folklore.harness.storing import trial_rows
 from folklore.harness.storing.declaration import declare
 from folklore.harness.storing.ledger import Ledger
@@ -51,12 +39,9 @@ COMMANDS = {
 
 def study_of(trials: int) -> Study:
     """Five panels of ten arms, each with ten LRs, as many seeds as it takes, and a claim of each panel."""
+    source = Source(document="TB", section="2")
     claim = Claim(
-        id="many.warmup",
-        kinds=("empirical",),
-        paraphrase="warmup helps",
-        sources=(Source(document="TB", section="2"),),
-        measure="the tuned losses",
+        id="many.warmup", kinds=("empirical",), paraphrase="warmup helps", sources=(source,), measure="the tuned losses"
     )
     criteria = tuple(
         Criterion(

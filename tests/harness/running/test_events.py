@@ -9,8 +9,7 @@ import pytest
 from folklore.harness.running.events import EVENTS, JsonLines
 from folklore.harness.running.jobs import Progress
 from folklore.harness.running.progress import RunView
-from folklore.harness.spec import Study
-from tests.command_line import Said, folklore_here
+from tests.command_line import folklore_here
 
 
 def test_what_is_not_documented_is_not_said() -> None:
@@ -58,16 +57,12 @@ def test_a_view_tells_machines_what_it_tells_people() -> None:
     assert "3.0 GiB GPU memory" in view.line()
 
 
-@pytest.fixture(scope="module")
-def variation(tmp_path_factory: pytest.TempPathFactory, ray_address: str) -> Said:
-    """A real run, of two trials."""
-    store = str(tmp_path_factory.mktemp("json"))
-    varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "long_none")
-    return folklore_here("run", "warmup", *varied, "--store", store, "--json", "--address", ray_address, "--workers", 1)
-
-
 @pytest.mark.slow
-def test_every_line_of_a_run_is_an_event(variation: Said) -> None:
+def test_every_line_of_a_run_is_an_event(tmp_path: Path, ray_address: str) -> None:
+    """A real run, of two trials."""
+    varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "long_none")
+    where = ("--store", tmp_path, "--json", "--address", ray_address, "--workers", 1)
+    variation = folklore_here("run", "warmup", *varied, *where)
     said = [json.loads(line) for line in variation.stdout.splitlines()]
     for each in said:
         assert each.keys() == {"event", "time", *EVENTS[each["event"]]}
@@ -83,13 +78,8 @@ def test_every_line_of_a_run_is_an_event(variation: Said) -> None:
     assert "2 of 2 trials" in variation.stderr, "people are told on the other stream"
 
 
-def test_an_error_is_an_event_and_a_line(study: Study, tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from folklore.harness.cli import app
-
-    found = CliRunner().invoke(app, ["run", "warmup", "--scale", "labtop", "--json", "--store", str(tmp_path)])
-    assert found.exit_code == 2
+def test_an_error_is_an_event_and_a_line(tmp_path: Path) -> None:
+    found = folklore_here("run", "warmup", "--scale", "labtop", "--json", "--store", tmp_path, code=2)
     said = [json.loads(line) for line in found.stdout.splitlines()]
     assert [each["event"] for each in said] == ["failed"]
     assert "did you mean 'laptop'?" in said[0]["error"]

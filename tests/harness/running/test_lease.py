@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_a_process_that_was_killed_holds_nothing(store: Store) -> None:
     code = f"{imports}; Lease(Store({store.root!r}), 'toy').__enter__(); os._exit(9)"
     killed = subprocess.Popen([sys.executable, "-c", code])
     while not store.exists("running/toy.json") and killed.poll() is None:
-        pass
+        time.sleep(0.02)
     os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)  # dead, and not yet collected by its parent
     assert store.exists("running/toy.json")
     with Lease(store, "toy"):

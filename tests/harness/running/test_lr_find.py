@@ -20,9 +20,11 @@ def call(*arguments: str) -> tuple[int, str]:
     return found.exit_code, " ".join(found.output.split())
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png"])
-def test_a_perceptron_on_digits(tmp_path: Path, suffix: str) -> None:
-    plot = tmp_path / f"found{suffix}"
+QUICK = ("--model", "mlp", "--data", "digits", "--width", "8", "--depth", "1", "--steps", "200")
+
+
+def test_a_perceptron_on_digits(tmp_path: Path) -> None:
+    plot = tmp_path / "found.png"
     code, printed = call("--model", "mlp", "--data", "digits", "--seeds", "2", "--steps", "200", "--plot", str(plot))
     assert code == 0, printed
     assert all(rule in printed for rule in ("divergence", *RULES))
@@ -31,9 +33,7 @@ def test_a_perceptron_on_digits(tmp_path: Path, suffix: str) -> None:
 
 
 def test_numbers_for_machines(tmp_path: Path) -> None:
-    found = CliRunner().invoke(
-        app, ["lr-find", "--model", "mlp", "--data", "digits", "--seeds", "2", "--json", "--plot", str(tmp_path / "a.svg")]
-    )
+    found = CliRunner().invoke(app, ["lr-find", *QUICK, "--seeds", "2", "--json", "--plot", str(tmp_path / "a.svg")])
     told = json.loads(found.stdout)
     assert told["grid"] == [told["start"] * 2.0**octave for octave in range(-3, 4)]
     assert Path(told["plot"]).is_file()
@@ -41,12 +41,13 @@ def test_numbers_for_machines(tmp_path: Path) -> None:
     assert rows.keys() == {"divergence", *RULES}
     diverged, tenth = rows["divergence"], rows["tenth_of_divergence"]
     assert tenth["lr"] == pytest.approx(diverged["lr"] / 10)
-    assert diverged["lowest"] <= diverged["lr"] <= diverged["highest"]
+    assert diverged["lowest"] / diverged["lr"] <= 1 + 1e-9, "two seeds that agree have a mean that is rounded"
+    assert diverged["highest"] / diverged["lr"] >= 1 - 1e-9
 
 
 def test_it_ends_in_an_answer_and_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    quick = ("--model", "mlp", "--data", "digits", "--width", "8", "--depth", "1", "--seeds", "1", "--steps", "200")
+    quick = (*QUICK, "--seeds", "1")
     (tmp_path / "lr-find.svg").write_text("the user's own")
     found = CliRunner().invoke(app, ["lr-find", *quick])
     answer = found.output.splitlines()[-1]

@@ -1,6 +1,6 @@
 """Trials that start from others, run: parents first and once, whatever is killed, lost or damaged in between."""
 
-import logging
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from folklore.harness.workloads.data import load
 from tests.harness.planning.test_starts import study_of
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan() -> Plan:
     return make_plan(study_of(), "smoke", "cpu", load("digits").facts.hash, lanes=3)
 
@@ -55,11 +55,6 @@ class Worker:
         work.close()
         return work
 
-    def train_arms(self, *arms: str) -> None:
-        for arm in arms:
-            for pack in packs_of(self.plan, arm):
-                self.train(pack)
-
     def queue(self) -> PackQueue:
         nothing: Callable[..., None] = lambda *each: None  # noqa: E731
         done, states = self.ledger.digests, self.ledger.states
@@ -78,6 +73,24 @@ class Worker:
 
 @pytest.fixture
 def worker(plan: Plan, tmp_path: Path) -> Worker:
+    return Worker(plan, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Worker:
+    """One that has trained everything, undisturbed. Nothing of it is to be changed."""
+    worker = Worker(plan, tmp_path_factory.mktemp("whole"))
+    list(worker.handed_out())
+    return worker
+
+
+@pytest.fixture
+def before_finer(whole: Worker, plan: Plan, tmp_path: Path) -> Worker:
+    """One that has trained what `finer` starts from, and not `finer`."""
+    shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
+    for pack in packs_of(plan, "finer"):
+        (file,) = (tmp_path / "ledger" / plan.study.name).glob(f"{pack.key}.*")
+        file.unlink()
     return Worker(plan, tmp_path)
 
 
@@ -141,30 +154,26 @@ def test_what_starts_from_a_trial_that_was_given_up_is_given_up_with_it(plan: Pl
 # ---- checkpoints
 
 
-def test_only_what_others_start_from_leaves_checkpoints(worker: Worker, plan: Plan) -> None:
-    assert len(list(worker.handed_out())) == len(plan.packs)
-    assert worker.ledger.digests() == plan.digests
-    assert worker.ledger.states() == set(starts_of(plan.trials))
-    assert worker.queue().exhausted
+def test_only_what_others_start_from_leaves_checkpoints(whole: Worker, plan: Plan) -> None:
+    assert whole.ledger.packs() == sorted(pack.key for pack in plan.packs)
+    assert whole.ledger.digests() == plan.digests
+    assert whole.ledger.states() == set(starts_of(plan.trials))
+    assert whole.queue().exhausted
 
 
-def test_killed_at_any_pack_the_next_run_trains_what_is_left(worker: Worker, plan: Plan, tmp_path: Path) -> None:
-    whole = Worker(plan, tmp_path / "whole")
-    packs = [pack.key for pack in whole.handed_out()]
+def test_killed_at_any_pack_the_next_run_trains_what_is_left(worker: Worker, whole: Worker) -> None:
     trained: list[str] = []
     while stopped := [pack.key for pack in worker.handed_out(stop=1)]:
         trained += stopped
-    assert sorted(trained) == sorted(packs), "each once"
+    assert sorted(trained) == whole.ledger.packs(), "each once"
     assert losses(worker) == losses(whole)
 
 
 def test_killed_on_the_way_it_goes_on_and_leaves_the_checkpoint_that_it_would(
-    worker: Worker, plan: Plan, tmp_path: Path
+    whole: Worker, plan: Plan, tmp_path: Path
 ) -> None:
     """Before the step of the checkpoint, at it, and after it."""
-    whole = Worker(plan, tmp_path / "whole")
     pack = packs_of(plan, "first")[0]
-    whole.train(pack)
     for stop in (5, 15, 20):
         each = Worker(plan, tmp_path / str(stop))
         work = each.job(pack).open()
@@ -199,12 +208,10 @@ def test_a_checkpoint_that_is_gone_while_its_trial_is_in_flight_is_made_again(
 
 @pytest.mark.parametrize("arms", [("first",), ("fine",), ("first", "fine")])
 def test_a_missing_checkpoint_is_planned_and_trained_again(
-    arms: tuple[str, ...], worker: Worker, plan: Plan, tmp_path: Path
+    arms: tuple[str, ...], before_finer: Worker, whole: Worker, plan: Plan
 ) -> None:
     """Once for all that start from it, and what starts from it is what it would have been."""
-    whole = Worker(plan, tmp_path / "whole")
-    list(whole.handed_out())
-    worker.train_arms("first", "fine")
+    worker = before_finer
     missing = {start for start in worker.ledger.states() if worker.trials[start.digest].arm in arms}
     for start in missing:
         worker.ledger.store.remove(f"states/{plan.study.name}/{start.digest}-{start.step}.checkpoint")
@@ -219,12 +226,10 @@ def test_a_missing_checkpoint_is_planned_and_trained_again(
 
 
 def test_a_damaged_checkpoint_is_set_aside_and_its_trial_trained_again(
-    worker: Worker, plan: Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    before_finer: Worker, whole: Worker, plan: Plan, caplog: pytest.LogCaptureFixture
 ) -> None:
     """By the worker that finds it so, and what it starts from in turn, too. What was recorded stays as it was."""
-    whole = Worker(plan, tmp_path / "whole")
-    list(whole.handed_out())
-    worker.train_arms("first", "fine")
+    worker = before_finer
     files = worker.ledger.packs()
     pack = packs_of(plan, "finer")[0]
     fine = starts_of(pack.trials)[0]
@@ -232,8 +237,7 @@ def test_a_damaged_checkpoint_is_set_aside_and_its_trial_trained_again(
     assert first is not None
     for each in (fine, first):
         damage(worker, each)
-    with caplog.at_level(logging.WARNING):
-        worker.train(pack)
+    worker.train(pack)
     for each in (fine, first):
         assert f"{each.digest}-{each.step}.checkpoint does not match its checksum: set aside" in caplog.text
         assert f"trial {each.digest} is trained again: others start from its checkpoint, which is not there" in caplog.text
@@ -270,9 +274,9 @@ def test_a_trial_from_its_parents_end_is_what_it_would_be_had_there_been_no_end(
     assert (trials["on"] - trials["first"]).abs().min() > 2e-4
 
 
-def test_more_seeds_start_from_more_parents(worker: Worker, plan: Plan) -> None:
-    list(worker.handed_out())
-    more = Worker(plan.with_seeds(study_of(seeds=3)), worker.folder)
+def test_more_seeds_start_from_more_parents(whole: Worker, plan: Plan, tmp_path: Path) -> None:
+    shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
+    more = Worker(plan.with_seeds(study_of(seeds=3)), tmp_path)
     added = [trial for pack in more.handed_out() for trial in pack.trials]
     assert {trial.seed for trial in added} == {2}
     assert len(added) == 6

@@ -12,7 +12,7 @@ import torch
 from folklore.harness.errors import TooLargeError, UnwritableError
 from folklore.harness.planning.lanes import Choice
 from folklore.harness.planning.plan import make_plan
-from folklore.harness.running.training_job import TrainingJob
+from folklore.harness.running.training_job import TrainingJob, TrainingWork
 from folklore.harness.spec import Study
 from folklore.harness.storing.comparisons import Comparisons, comparisons, comparisons_file, refusals, refuse
 from folklore.harness.storing.ledger import Ledger
@@ -31,10 +31,19 @@ def made(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: ob
     return TrainingJob(study, "laptop", "cpu", "markov", str(tmp_path), plan.packs[0], Choice(4, "eager", "given"))
 
 
-def test_a_pack_says_how_it_was_trained(made: TrainingJob, study: Study) -> None:
-    work = made.open()
+def finish(work: TrainingWork) -> TrainingWork:
     while not work.advance(10.0).done:
         pass
+    return work
+
+
+def trained(job: TrainingJob) -> TrainingWork:
+    """What is left of a pack, to its end."""
+    return finish(job.open())
+
+
+def test_a_pack_says_how_it_was_trained(made: TrainingJob, study: Study) -> None:
+    trained(made)
     rows = Ledger(Store(made.store_uri), study.name).read(made.pack.key)
     assert rows is not None
     assert set(rows.column("program").to_pylist()) == {"eager"}
@@ -60,8 +69,7 @@ def test_a_program_that_differs_is_recorded_and_not_tried_again(
         caplog.clear()
         work = made.open()
         assert work.training.runner.program == Program(compiled=tried)
-        while not work.advance(10.0).done:
-            pass
+        finish(work)
         rows = Ledger(Store(made.store_uri), study.name).read(made.pack.key)
         assert rows is not None
         assert set(rows.column("program").to_pylist()) == {"eager"}
@@ -86,9 +94,7 @@ def test_what_was_seen_to_agree_is_remembered(made: TrainingJob, monkeypatch: py
     monkeypatch.setattr(StepCheck, "__call__", lambda check, *steps: compared.append(1) or whole(check, *steps))
     for expected in (1, 0, 1):
         compared.clear()
-        work = made.open()
-        while not work.advance(10.0).done:
-            pass
+        work = trained(made)
         forget(made)
         assert (len(compared), work.training.runner.program) == (expected, Program(compiled=True))
         assert len(comparisons(store, key).agreed) == 1
@@ -107,21 +113,15 @@ def test_at_the_deadline_it_leaves_a_checkpoint_and_goes_on_from_it(made: Traini
     assert ledger.packs() == []
     work = made.open()
     assert work.training.step == 1, "one step was trained before the deadline was seen"
-    while not work.advance(10.0).done:
-        pass
+    finish(work)
     forget(made)
-    again = made.open()
-    while not again.advance(10.0).done:
-        pass
-    assert work.training.results()[0].test_loss == again.training.results()[0].test_loss
+    assert work.training.results()[0].test_loss == trained(made).training.results()[0].test_loss
     assert ledger.packs() == [made.pack.key]
 
 
 def test_a_pack_that_is_stored_is_not_trained_again(made: TrainingJob, study: Study) -> None:
     """Its worker wrote it down, and was lost before it could say so: it may be handed out once more."""
-    work = made.open()
-    while not work.advance(10.0).done:
-        pass
+    trained(made)
     store = Store(made.store_uri)
     files = store.names(f"ledger/{study.name}", ".parquet")
     again = made.open()
@@ -148,10 +148,7 @@ def test_a_pack_that_is_ended_early_leaves_a_checkpoint(made: TrainingJob, study
     work.advance(0.0)
     work.close()
     assert made.open().training.step == 2
-    finished = made.open()
-    while not finished.advance(10.0).done:
-        pass
-    finished.close()
+    trained(made).close()
     assert ledger.read_checkpoint(made.pack.key) is None, "a finished pack leaves none"
 
 

@@ -38,12 +38,12 @@ def asking(study: Study, *criteria: Criterion, reported: tuple[Observed, ...] = 
     return study.model_copy(update={"judgements": (judgement,)})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def asked(study: Study) -> Study:
     return asking(study, criterion(FIRST), criterion(LARGEST), reported=(TINY,))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def found(asked: Study) -> Computations:
     return computations(asked)
 

@@ -1,4 +1,3 @@
-import logging
 from pathlib import Path
 
 import pyarrow as pa
@@ -71,19 +70,17 @@ def finished(rows: pa.Table, at: str) -> pa.Table:
     return rows.set_column(column, rows.schema.field(column), pa.array([at] * len(rows)))
 
 
-@pytest.mark.parametrize("damage", ["torn", "flipped", "empty"])
 def test_a_damaged_file_is_set_aside_and_its_trials_run_again(
-    ledger: Ledger, study: Study, damage: str, caplog: pytest.LogCaptureFixture
+    ledger: Ledger, study: Study, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """One that is torn or empty: test_reading.py."""
     plan = planned(study)
     stored(study, ledger.store, lambda _: result(2.0))
     (name,) = [name for name in ledger.store.names("ledger/toy", ".parquet") if plan.packs[1].key in name]
     content = bytearray(ledger.store.read(name))
     content[len(content) // 3] ^= 0x10
-    ledger.store.write(name, {"torn": bytes(content[: len(content) // 2]), "flipped": bytes(content), "empty": b""}[damage])
-    with caplog.at_level(logging.WARNING):
-        done = ledger.digests()
-    assert plan.without(done) == (plan.packs[1],)
+    ledger.store.write(name, bytes(content))
+    assert plan.without(ledger.digests()) == (plan.packs[1],)
     assert "set aside" in caplog.text
     assert ledger.store.exists(f"{name}.damaged")
 
@@ -105,17 +102,13 @@ def test_checkpoints(ledger: Ledger, study: Study, caplog: pytest.LogCaptureFixt
     assert state is not None
     assert torch.equal(state["a"], torch.arange(3.0))
     name = f"checkpoints/toy/{pack.key}.checkpoint"
-    whole = ledger.store.read(name)
-    flipped = bytearray(whole)
+    flipped = bytearray(ledger.store.read(name))
     flipped[-3] ^= 1  # in a weight: safetensors itself would not notice
-    for damaged in (b"garbage", whole[:-1], bytes(flipped), b""):
-        ledger.store.write(name, damaged)
-        with caplog.at_level(logging.WARNING):
-            assert ledger.read_checkpoint(pack.key) is None
-        assert "starts over" in caplog.text
-        assert ledger.store.read(f"{name}.damaged") == damaged
-        assert not ledger.store.exists(name)
-        caplog.clear()
+    ledger.store.write(name, bytes(flipped))
+    assert ledger.read_checkpoint(pack.key) is None
+    assert "starts over" in caplog.text
+    assert ledger.store.read(f"{name}.damaged") == flipped
+    assert not ledger.store.exists(name)
     ledger.write_checkpoint(pack.key, {"a": torch.arange(3.0)})
     ledger.write(pack.key, rows(study, pack.trials, lambda _: result(2.0)))
     assert not ledger.store.exists(f"checkpoints/toy/{pack.key}.checkpoint"), "a finished pack needs none"

@@ -16,13 +16,21 @@ from folklore.harness.storing.store import Store
 from folklore.harness.storing.trial_schema import JUDGED, SUMMARY
 from tests.harness.helpers import result, rows
 
+PACKS = 10
+
+
+@pytest.fixture(autouse=True)
+def these_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer packs than these are read one by one."""
+    monkeypatch.setattr(summaries, "FEWEST", PACKS - 2)
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory, study: Study) -> Path:
-    """A pack a trial, 50 of them: more than are read one by one."""
+    """A pack a trial."""
     folder = tmp_path_factory.mktemp("written")
     ledger = Ledger(Store(str(folder)), study.name)
-    for pack in make_plan(study, "laptop", "cpu", "data", lanes=1).packs:
+    for pack in make_plan(study, "laptop", "cpu", "data", lanes=1).packs[:PACKS]:
         ledger.write(pack.key, rows(study, pack.trials, lambda trial: result(2.0 + trial.seed), pack.key))
     return folder
 
@@ -99,8 +107,8 @@ def test_a_damaged_one_is_made_anew(ledger: Ledger, caplog: pytest.LogCaptureFix
     before = ledger.trials()
     (name,) = kept(ledger)
     path = Path(ledger.store.path(name))
-    content = bytearray(path.read_bytes())
-    content[len(content) // 3] ^= 0x10
+    content, digests = bytearray(path.read_bytes()), pq.read_metadata(path).row_group(0).column(0)
+    content[digests.data_page_offset + digests.total_compressed_size // 2] ^= 0x10
     for damage in (bytes(content), b"", content[:100]):
         path.write_bytes(damage)
         caplog.clear()
@@ -123,15 +131,15 @@ def test_who_only_reads_does_without(ledger: Ledger, monkeypatch: pytest.MonkeyP
         raise UnwritableError("read-only")
 
     monkeypatch.setattr(Store, "write", read_only)
-    assert len(ledger.digests()) == 50
+    assert len(ledger.digests()) == PACKS
     assert kept(ledger) == []
 
 
 def test_many_files_are_kept_in_pieces(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summaries, "MOST", 20)
-    assert len(ledger.digests()) == 50
+    monkeypatch.setattr(summaries, "MOST", 4)
+    assert len(ledger.digests()) == PACKS
     assert len(kept(ledger)) == 3
-    assert len(reopened(ledger).digests()) == 50
+    assert len(reopened(ledger).digests()) == PACKS
 
 
 def test_a_trial_is_found_by_its_digest_with_all_of_its_columns(ledger: Ledger) -> None:

@@ -59,9 +59,12 @@ def test_a_launch_and_its_trials(tracker: Tracker, uri: str, trials: pd.DataFram
     assert run.data.tags["folklore.outcome"] == "finished"
     assert run.data.metrics["test_loss"] == 2.5
     assert "/" not in "".join(FINALS.values()), "curves come first on MLflow's page, which are in sections by their prefix"
+    client = MlflowClient(tracking_uri=uri)
+    history = client.get_metric_history(run.info.run_id, "train/loss")
+    assert [(point.step, point.value) for point in history] == [(10, 3.0)], "what is not finite is left out"
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert launch.data.tags["folklore.git_commit"] == "abc"
-    assert MlflowClient(tracking_uri=uri).list_artifacts(parent)[0].path == "study.json"
+    assert client.list_artifacts(parent)[0].path == "study.json"
 
 
 def test_a_page_is_shown_by_its_launch_with_its_styles_and_figures(tracker: Tracker, uri: str, tmp_path: Path) -> None:
@@ -99,12 +102,9 @@ def test_what_people_read_first(tracker: Tracker, uri: str, study: Study) -> Non
     note = client.get_experiment_by_name("toy").tags["mlflow.note.content"]
     assert study.question in note
     assert "warmup.improves_best" in note
-
-
-def test_curves_have_their_steps_and_leave_out_what_is_not_finite(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
-    tracker.record(trials, None)
-    history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/loss")
-    assert [(point.step, point.value) for point in history] == [(10, 3.0)]
+    assert f"viewStateShareKey={VIEW.rpartition('.')[2]}" in note
+    view = json.loads(client.get_experiment_by_name("toy").tags[VIEW])
+    assert {"params.`training.peak_lr`", "metrics.`test_loss`"} <= set(json.loads(view["state"])["selectedColumns"])
 
 
 def test_a_curve_that_nobody_asked_for_is_not_shown(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
@@ -161,14 +161,6 @@ def test_parameters_that_differ_come_first(tracker: Tracker, trials: pd.DataFram
     named = list(_params(trials.iloc[0]))
     assert named[:3] == ["arm", "seed", "training.peak_lr"]
     assert named.index("workload.width") < named.index("training.beta2") < len(named) - 1
-
-
-def test_an_experiment_offers_its_trials_as_a_view(tracker: Tracker, uri: str) -> None:
-    tags = MlflowClient(tracking_uri=uri).get_experiment_by_name("toy").tags
-    view = json.loads(tags[VIEW])
-    state = json.loads(view["state"])
-    assert {"params.`training.peak_lr`", "metrics.`test_loss`"} <= set(state["selectedColumns"])
-    assert f"viewStateShareKey={VIEW.rpartition('.')[2]}" in tags["mlflow.note.content"]
 
 
 def test_a_copied_store_has_its_artifacts(tracker: Tracker, study: Study, tmp_path: Path) -> None:
@@ -289,19 +281,14 @@ def test_tables_of_another_shape_are_left_to_the_client(tracker: Tracker, uri: s
     assert {run.info.status for run in runs(uri)} == {"FINISHED"}
 
 
-def test_recording_twice_changes_nothing(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
+def test_a_trial_that_comes_again_is_there_once(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
+    """In its pack, or in another one of another start."""
     tracker.record(trials.iloc[:2], None)
-    tracker.record(trials, None)
-    tracker.record(trials, None)
-    assert len(runs(uri)) == 3
-    history = MlflowClient(tracking_uri=uri).get_metric_history(runs(uri)[0].info.run_id, "train/lr")
-    assert len(history) == 2
-
-
-def test_a_trial_of_two_packs_is_there_once(tracker: Tracker, uri: str, study: Study, trials: pd.DataFrame) -> None:
     tracker.record(trials.iloc[:2], None)
     Tracker(tracker.uri, study).record(trials.assign(pack="p2"), None)
     assert sorted(run.data.tags["folklore.digest"] for run in runs(uri)) == sorted(trials["digest"])
+    histories = [tracker.client.get_metric_history(run.info.run_id, "train/lr") for run in runs(uri)]
+    assert [len(history) for history in histories] == [2, 2, 2]
 
 
 def test_a_server_that_fails_half_way_gets_each_trial_once(
@@ -350,14 +337,16 @@ def test_another_database_is_another_mlflow(
     assert Tracker(mlflow_in(tmp_path / "other"), study).identity != tracker.identity
 
 
-def test_a_server_that_is_not_there(study: Study) -> None:
-    with pytest.raises(UserError, match=r"no MLflow server at http://127.0.0.1:1"):
-        Tracker("http://127.0.0.1:1", study)
-
-
-def test_a_database_that_cannot_be_opened(study: Study) -> None:
-    with pytest.raises(UserError, match=r"MLflow at sqlite:////proc/nowhere/mlflow.db: cannot be used"):
-        Tracker("sqlite:////proc/nowhere/mlflow.db", study)
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("http://127.0.0.1:1", "no MLflow server at http://127.0.0.1:1"),
+        ("sqlite:////proc/nowhere/mlflow.db", "MLflow at sqlite:////proc/nowhere/mlflow.db: cannot be used"),
+    ],
+)
+def test_an_mlflow_that_is_not_there_is_one_line(uri: str, said: str, study: Study) -> None:
+    with pytest.raises(UserError, match=said):
+        Tracker(uri, study)
 
 
 def test_pages_find_the_experiment_without_mlflow(tracker: Tracker, study: Study, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from typing import Any
 import pandas as pd
 import pytest
 import sqlalchemy
-from mlflow import MlflowClient
-from mlflow.entities import Run
 
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
@@ -126,32 +124,11 @@ def test_only_what_was_tested_is_written(version: str, uri: str, written: bool, 
     assert tables.tested(uri) == written
 
 
-def test_an_untested_version_leaves_the_same_by_the_client(
-    sqlite: tuple[str, str], study: Study, trials: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+def test_an_untested_version_is_left_to_the_client(
+    study: Study, tmp_path: Path, mlflow_in: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As MLflow reads them back."""
-    ours, clients = sqlite
-    monkeypatch.setattr(tables, "VERSION", TESTED[-1])
-    tracker = Tracker(ours, study)
-    assert tracker.tables is not None
-    tracker.record(trials, None)
-    monkeypatch.setattr(tables, "VERSION", "99.0.0")
-    tracker = Tracker(clients, study)
-    assert tracker.tables is None
-    tracker.record(trials, None)
-    assert len(read_back(ours)) == len(trials)
-    assert read_back(ours) == read_back(clients)
-
-
-def read_back(uri: str) -> list[tuple[Any, ...]]:
-    client = MlflowClient(tracking_uri=uri)
-    found = client.search_runs([client.get_experiment_by_name("toy").experiment_id])
-    return sorted((_as_read(client, run) for run in found), key=repr)
-
-
-def _as_read(client: MlflowClient, run: Run) -> tuple[Any, ...]:
-    read = {key: client.get_metric_history(run.info.run_id, key) for key in run.data.metrics}
-    histories = {key: [(each.step, each.value, each.timestamp) for each in history] for key, history in read.items()}
-    info = {**dict(run.info), "run_id": "", "run_uuid": "", "experiment_id": "", "artifact_uri": run.info.artifact_uri[-10:]}
-    inputs = [each.to_dictionary() for each in run.inputs.dataset_inputs]
-    return info, run.data.metrics, run.data.params, run.data.tags, histories, inputs
+    """Which writes the same, as the test of every row shows."""
+    uri = mlflow_in(tmp_path)
+    for version, by_tables in ((TESTED[-1], True), ("99.0.0", False)):
+        monkeypatch.setattr(tables, "VERSION", version)
+        assert (Tracker(uri, study).tables is not None) == by_tables
