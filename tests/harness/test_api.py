@@ -119,14 +119,11 @@ def test_a_field_that_came_later_than_a_trial_has_its_default(study: Study, tmp_
     assert set(found["patience"]) == {4}
 
 
-def test_no_two_columns_share_a_name() -> None:
-    assert columns().index.is_unique
-    assert columns("warmup").index.is_unique
-
-
 def test_every_stored_column_is_documented() -> None:
     assert list(columns().index[: len(trial_schema.SCHEMA)]) == trial_schema.SCHEMA.names
     assert columns()["description"].str.len().min() > 4
+    assert columns().index.is_unique
+    assert columns("warmup").index.is_unique
     assert {"nats, of a squared error none", "s", "bytes"} <= set(columns()["unit"])
     assert {"nats", "s", "bytes"} <= set(columns("warmup")["unit"])
     assert not [unit for unit in columns("edge_of_stability")["unit"] if "nats" in unit], "all its losses are squared errors"

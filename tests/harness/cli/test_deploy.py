@@ -32,12 +32,6 @@ def test_they_are_printed(name: str) -> None:
     assert "folklore run" in found.stdout
 
 
-def test_an_unknown_place() -> None:
-    found = CliRunner().invoke(app, ["deploy", "kubray"])
-    assert found.exit_code == 2
-    assert "did you mean 'kuberay'?" in found.stderr
-
-
 def test_ray_up_by_rays_own_schema() -> None:
     from ray.autoscaler._private.util import prepare_config, validate_config
 

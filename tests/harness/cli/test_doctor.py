@@ -1,7 +1,9 @@
 """The doctor turns whatever breaks into a line, processes beside it included."""
 
 import json
+import runpy
 import sys
+from importlib.metadata import version
 from importlib.util import cache_from_source
 from pathlib import Path
 
@@ -10,7 +12,6 @@ import pytest
 from folklore.harness.cli import doctor
 from folklore.harness.cli.doctor import Check, _attempt, _beside, _bytecode, _device, _said
 from folklore.harness.machine.description import local_device
-from folklore.harness.training.torch_facts import torch_facts
 
 FACTS = {"version": "2.13.0", "device": "2 x a CPU (cpu)", "compiler": "", "memory_gib": 20.0}
 
@@ -38,10 +39,15 @@ def test_what_torch_says_becomes_checks() -> None:
     assert (found["compiler"].ok, found["compiler"].found) == (True, "there is no C++ compiler: packs are not compiled")
 
 
-def test_the_facts_are_those_of_this_machine() -> None:
-    found = torch_facts()
+def test_the_facts_are_those_of_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the processes beside it print them, here in this one, where torch and Ray are imported already."""
+    for code in (doctor.WITH_TORCH, doctor.WITH_RAY):
+        (tmp_path / "beside.py").write_text(code)
+        runpy.run_path(str(tmp_path / "beside.py"))
+    found, ray = map(json.loads, capsys.readouterr().out.splitlines())
     assert found.keys() == FACTS.keys()
     assert local_device().name in found["device"]
+    assert ray == {"version": version("ray")}
 
 
 def test_an_import_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

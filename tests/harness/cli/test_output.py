@@ -109,12 +109,12 @@ def test_verdicts_that_are_piped() -> None:
 
 
 def test_a_reader_that_has_left_is_no_error() -> None:
-    """As `| head` leaves, only that it has left before the first line, so that no chance is in it: of a line, a table, texts,
-    and of JSON that fits into a buffer and that does not."""
+    """As `| head` leaves, only that it has left before the first line, so that no chance is in it: of a line, a text, and of
+    JSON that fits into a buffer and that does not. Tables go the same way."""
     reading, writing = os.pipe()
     os.close(reading)
-    lines = ("--version", "list", "deploy slurm", "schema events", "schema")
-    imports = ("folklore.harness.reading.stored_studies", "folklore.studies.register")
+    lines = ("--version", "deploy slurm", "schema events", "schema")
+    imports = ("folklore.harness.cli", "folklore.harness.metrics")
     try:
         folklore_forked(*lines, imports=imports, code=141, stdout=writing)
     finally:

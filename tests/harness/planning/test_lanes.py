@@ -39,6 +39,12 @@ def found(plan: Plan) -> dict:
     return shapes(plan.trials, {"python-docs": "python-docs"})
 
 
+def measured(packing: Packing, key: str, shape: Shape) -> None:
+    work = lanes_job(packing, key, shape).open()
+    while not work.advance(0.0).done:
+        pass
+
+
 def test_what_shares_a_shape(plan: Plan) -> None:
     """Lengths and what is measured do not matter, per-lane settings neither."""
     ((key, shape),) = found(plan).items()
@@ -87,11 +93,8 @@ def test_a_pack_takes_what_its_shape_was_measured_to_take(plan: Plan, tmp_path: 
 def test_what_was_measured_is_remembered(plan: Plan, tmp_path: Path) -> None:
     """On this kind of device; the job travels, measures for real and writes what it found."""
     wanted = found(plan)
-    chosen = packing(tmp_path)
     ((key, shape),) = wanted.items()
-    work = lanes_job(chosen, key, shape).open()
-    while not work.advance(0.0).done:
-        pass
+    measured(packing(tmp_path), key, shape)
     (choice,) = packing(tmp_path).choices(wanted).values()
     assert choice.source == "measured"
     assert choice.program == EAGER.name
@@ -99,12 +102,6 @@ def test_what_was_measured_is_remembered(plan: Plan, tmp_path: Path) -> None:
     files = [path.relative_to(tmp_path).parts for path in tmp_path.rglob("*.json")]
     assert [parts[:2] for parts in files] == [("widths", "a-machine-x")]
     assert packing(tmp_path, program="compiled").choices(wanted)[key].source == "nominal", "nothing is known of compiled packs"
-
-
-def measured(packing: Packing, key: str, shape: Shape) -> None:
-    work = lanes_job(packing, key, shape).open()
-    while not work.advance(0.0).done:
-        pass
 
 
 @pytest.mark.parametrize("wish", [None, "compiled"])

@@ -4,42 +4,12 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.options import Options
-from folklore.harness.planning.plan import make_plan, points
+from folklore.harness.planning.plan import make_plan
 from folklore.harness.planning.prepare import prepare
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.harness.helpers import changed
-
-
-def test_every_trial_once(study: Study) -> None:
-    plan = make_plan(study, "laptop", "cpu", "data", lanes=8)
-    assert len(plan.trials) == 2 * 5 * 5
-    assert len(plan.digests) == 50
-    assert len(list(points(study, "laptop"))) == 10
-    packed = [trial.digest for pack in plan.packs for trial in pack.trials]
-    assert sorted(packed) == sorted(plan.digests)
-    assert max(len(pack.trials) for pack in plan.packs) <= 8
-
-
-def test_digests_depend_on_what_decides_the_numbers(study: Study) -> None:
-    base = make_plan(study, "laptop", "cpu", "data", lanes=8)
-    assert make_plan(study, "laptop", "cpu", "data", lanes=3).digests == base.digests, "not on packing"
-    reworded = changed(study, question="Else?", title="B", departures=("x",))
-    assert make_plan(reworded, "laptop", "cpu", "data", lanes=8).digests == base.digests, "not on words"
-    newer = changed(study, version=2)
-    for other in (
-        make_plan(study, "laptop", "cuda", "data", lanes=8),
-        make_plan(study, "laptop", "cpu", "other", lanes=8),
-        make_plan(newer, "laptop", "cpu", "data", lanes=8),
-    ):
-        assert not other.digests & base.digests
-
-
-def test_more_seeds_keep_the_trials_there_are(study: Study) -> None:
-    base = make_plan(study, "laptop", "cpu", "data", lanes=8)
-    more = make_plan(changed(study, seeds=7), "laptop", "cpu", "data", lanes=8)
-    assert base.digests < more.digests
 
 
 def test_an_arm_has_further_seeds_of_its_own(study: Study) -> None:
@@ -64,13 +34,6 @@ def test_what_is_done_is_not_planned_again(study: Study) -> None:
     assert part[0].trials == first.trials[1:]
     assert part[0].key != first.key
     assert part[1:] == plan.packs[1:]
-
-
-def test_lanes_of_a_pack_agree_in_shape(study: Study) -> None:
-    plan = make_plan(changed(study, {"arms.half.settings.optimizer": "sgd"}), "laptop", "cpu", "data", lanes=100)
-    assert len(plan.packs) == 2
-    for pack in plan.packs:
-        assert len({trial.configuration.pack_key for trial in pack.trials}) == 1
 
 
 def test_added_seeds_extend_a_plan_to_what_a_new_one_would_be(study: Study) -> None:

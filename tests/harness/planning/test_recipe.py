@@ -13,10 +13,9 @@ from folklore.harness.planning import catalog
 from folklore.harness.planning.plan import points
 from folklore.harness.planning.recipe import SAMPLINGS, number, study_recipe, trial_recipe
 from folklore.harness.spec import Study
-from folklore.harness.spec.configuration import SCHEDULES, SamplingName
+from folklore.harness.spec.configuration import SamplingName
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
-from folklore.harness.training.schedules import schedule_named
 from tests.harness.helpers import changed, planned, result, rows
 
 CLI = CliRunner()
@@ -64,11 +63,6 @@ def test_trials_that_train_differently_have_different_recipes(name: str) -> None
             assert seen.setdefault(recipe, trained) == trained, recipe
 
 
-def test_every_schedule_has_words(study: Study) -> None:
-    texts = {schedule_named(name).words(study.training) for name in SCHEDULES}
-    assert len(texts) == len(SCHEDULES)
-
-
 def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
     both = changed(study, factors={**study.factors, "batch_size": (4, 8)}, judgements=())
     assert study_recipe(both, "laptop")["training"] == (
@@ -82,13 +76,6 @@ def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
 )
 def test_numbers(value: float, text: str) -> None:
     assert number(value) == text
-
-
-def test_an_own_module_is_named_by_its_address(study: Study) -> None:
-    workload = {"model": "own", "dataset": "own:my_module:workload@0123456789abcdef"}
-    found = study_recipe(changed(study, workload=workload), "laptop")
-    assert found["model"] == "own module my_module:workload"
-    assert found["training"] == "10 steps x 4 examples = 40 examples"
 
 
 def test_every_sampling_has_words() -> None:

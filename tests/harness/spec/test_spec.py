@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.metrics import TunedLoss
+from folklore.harness.planning import catalog
 from folklore.harness.spec import (
     Alternative,
     Arm,
@@ -71,15 +72,12 @@ def test_specs_are_frozen_and_closed(study: Study) -> None:
     ("fields", "finding"),
     [
         ({"factors": {"peak_lrs": (0.1, 0.2, 0.4)}}, "no factor named 'peak_lrs': did you mean 'peak_lr'?"),
-        ({"factors": {"peak_lr": (0.1,)}}, "needs at least 3 values; widen the grid"),
         ({"factors": {"peak_lr": (0.1, -0.2, 0.4)}}, "peak_lr"),
         ({"factors": {"peak_lr": (0.1, 0.1, 0.4)}}, "a value stands there twice"),
         (
             {"scales": {"laptop": {"description": "x", "arm_seeds": {"half": 3}}}},
             "arm 'half' has 3 seeds of its own at scale 'laptop', and all arms have 5: lower seeds",
         ),
-        ({"seeds": 3}, "a judged scale needs at least 5 paired seeds"),
-        ({"name": "../evil"}, "name"),
         ({"workload": {"width": 30, "heads": 4}}, "heads = 4: must divide width = 30"),
         ({"training": {"warmup_fraction": 1.5}}, "warmup_fraction"),
         ({"training": {"micro_batches": 3}}, "micro_batches = 3: must divide batch_size = 8"),
@@ -186,13 +184,6 @@ def test_defaults_are_pinned_to_the_engine_version() -> None:
     """
     defaults = Configuration(workload=Workload(), training=Training(), measurement=Measurement()).model_dump(mode="json")
     assert (ENGINE_VERSION, defaults) == (1, PINNED)
-
-
-def test_arms_of_a_json_schema() -> None:
-    schema = Study.model_json_schema()
-    assert schema["properties"]["judgements"]
-    assert "MaxTrainable" in schema["$defs"]
-    assert schema["additionalProperties"] is False
 
 
 def test_an_arm_may_not_set_what_is_no_field(study: Study) -> None:
@@ -322,8 +313,6 @@ def test_sides_and_a_regime_can_be_texts() -> None:
 def test_what_a_measure_promises_is_what_is_judged(
     study: Study, measure: str, clauses: dict[str, str], way: str | None
 ) -> None:
-    from folklore.harness.planning import catalog
-
     claim = Claim(id="mine.one", paraphrase="p", measure=measure)
     assert claim.clauses == clauses
     judgement = study.judgements[0]
@@ -342,8 +331,6 @@ def test_what_a_measure_promises_is_what_is_judged(
 
 
 def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
-    from folklore.harness.planning import catalog
-
     source = {"document": "my-blog", "section": "2"}
     claim = {"id": "mine.one", "kinds": ["empirical"], "paraphrase": "p", "measure": "m", "sources": [source]}
     own = changed(study, claims=[claim])

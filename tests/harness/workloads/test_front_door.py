@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,13 +28,15 @@ TAKEN = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    name = f"front_door_{tmp_path.name.replace('-', '_')}"
-    (tmp_path / f"{name}.py").write_text(textwrap.dedent(PLAIN.replace("data(50)", "data(400)")))
-    return f"{name}:workload"
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """In the current folder."""
+    folder = tmp_path_factory.mktemp("front_door")
+    (folder / "front_door.py").write_text(textwrap.dedent(PLAIN.replace("data(50)", "data(400)")))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", [*sys.path])
+        yield "front_door:workload"
 
 
 def on(name: str, address: str, store: Path) -> Study:
@@ -92,14 +95,13 @@ def test_a_step_that_sees_all_examples_sees_all_of_ones_own(address: str, tmp_pa
     assert {taken.configuration("laptop", arm, points[arm]).training.batch_size for arm in arms} == {400}
 
 
-def test_a_file_is_its_module(address: str, tmp_path: Path) -> None:
-    name = address.partition(":")[0]
-    assert find(f"{name}.py:workload").address == find(f"./{name}.py:workload").address == address
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / f"{name}_b.py").write_text(textwrap.dedent(PLAIN))
-    assert find(f"sub/{name}_b.py:workload").address == f"sub.{name}_b:workload"
+def test_a_file_is_its_module(address: str) -> None:
+    assert find("front_door.py:workload").address == find("./front_door.py:workload").address == address
+    Path("sub").mkdir()
+    Path("sub/front_door_b.py").write_text(textwrap.dedent(PLAIN))
+    assert find("sub/front_door_b.py:workload").address == "sub.front_door_b:workload"
     with pytest.raises(UserError, match="lies above the current folder; start folklore in the folder that holds it"):
-        find(f"../{name}.py:workload")
+        find("../front_door.py:workload")
 
 
 def test_a_range_test_ends_in_a_grid_that_a_study_takes(address: str, tmp_path: Path) -> None:
@@ -144,13 +146,12 @@ def test_an_object_is_taken_from_where_no_worker_can_import_it(tmp_path: Path, r
 
 def test_an_optimizer_of_ones_own_is_one_more_arm(address: str, tmp_path: Path) -> None:
     source = PLAIN.replace("**more)", "optimizer=lambda parameters: torch.optim.Adagrad(parameters, lr=1.0))")
-    name = f"{address.partition(':')[0]}_optimizer"
-    (tmp_path / f"{name}.py").write_text(textwrap.dedent(source))
-    taken = on("warmup", f"{name}:workload", tmp_path)
+    Path("with_optimizer.py").write_text(textwrap.dedent(source))
+    taken = on("warmup", "with_optimizer:workload", tmp_path)
     first, *_, last = taken.arms
     assert last == "own_optimizer"
     assert taken.arms[last].settings == {**taken.arms[first].settings, "optimizer": "own"}
     assert taken.factors_at("laptop", last) == taken.factors_at("laptop", first)
     assert f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer." in taken.departures
-    printed = CLI.invoke(app, ["plan", "warmup", "--workload", f"{name}:workload", "--scale", "smoke", "--store", "s"])
+    printed = CLI.invoke(app, ["plan", "warmup", "--workload", "with_optimizer:workload", "--scale", "smoke", "--store", "s"])
     assert "the workload's own, with its own weight decay" in " ".join(printed.output.split())

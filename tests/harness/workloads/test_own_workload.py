@@ -82,8 +82,8 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
-    def written(more: str = "", text: str = PLAIN) -> None:
-        (tmp_path / "my_module.py").write_text(textwrap.dedent(text).replace("#MORE", textwrap.dedent(more)))
+    def written(more: str = "") -> None:
+        (tmp_path / "my_module.py").write_text(textwrap.dedent(PLAIN).replace("#MORE", textwrap.dedent(more)))
         forget()
 
     def forget() -> None:
@@ -110,15 +110,13 @@ def refused(message: str, *arguments: str, study: str = "warmup") -> None:
         ("my_module:", "write it as MODULE:ATTRIBUTE"),
         ("../x:workload", "write it as MODULE:ATTRIBUTE"),
         ("no_such_module:workload", "there is no module 'no_such_module'"),
-        ("my_module.further:workload", "raises ModuleNotFoundError"),
+        ("my_module.further:workload", "there is no module 'my_module.further'"),
         ("my_module:workloda", "did you mean 'workload'?"),
         ("my_module:Net", "must be a folklore.harness.OwnWorkload"),
     ],
 )
 def test_a_wrong_address(address: str, message: str, write: Callable[..., None]) -> None:
     write()
-    if "further" in address:
-        message = "there is no module 'my_module.further'"
     refused(message, "--workload", address)
 
 
@@ -155,6 +153,10 @@ def test_a_wrong_address(address: str, message: str, write: Callable[..., None])
         ("count = iter(range(99)); module = lambda: nn.Linear(4, next(count) % 2 + 2)", "starts differently for the same seed"),
         ("loss = lambda outputs, targets: 0.0", "the loss is a float: must be one number"),
         ("loss = lambda outputs, targets: outputs.sum() / 0", "the loss at its start is"),
+        ("more['loss_name'] = ''", "loss_name = '': must be a printable text of 1 to 64 characters"),
+        ("more['loss_unit'] = 'a' * 65", "loss_unit = 'aaaa"),
+        ("more['loss_unit'] = 'a' + chr(10)", "must be a printable text of 0 to 64 characters"),
+        ("more['loss_may_be_negative'] = 1", "loss_may_be_negative = 1: must be True or False"),
     ],
 )
 def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -> None:
@@ -175,13 +177,6 @@ def test_a_wrong_workload(more: str, message: str, write: Callable[..., None]) -
 def test_a_wish_it_cannot_fulfil(arguments: tuple[str, ...], study: str, message: str, write: Callable[..., None]) -> None:
     write()
     refused(message, *arguments, "--workload", "my_module:workload", study=study)
-
-
-def test_it_takes_the_place_of_one_study(write: Callable[..., None]) -> None:
-    write()
-    found = CLI.invoke(app, ["run", "--all", "--workload", "my_module:workload"])
-    assert found.exit_code == 2
-    assert "name it" in found.stderr
 
 
 def varied(study: Study) -> Study:
@@ -209,19 +204,18 @@ def test_a_variation_is_a_study_of_its_own(study: Study, write: Callable[..., No
     assert not digests(other) & digests(study)
 
 
-GAUSSIAN = 'extra = dict(loss_name="negative log density", loss_unit="bits", loss_may_be_negative=True)'
-WITH_EXTRA = PLAIN.replace("**more)", "**extra)")
+GAUSSIAN = 'more = dict(loss_name="negative log density", loss_unit="bits", loss_may_be_negative=True)'
 
 
 def test_it_names_its_loss(write: Callable[..., None]) -> None:
     """The words are the pages' and thresholds' alone: trials and their digests are those of the workload."""
-    write("extra = {}", WITH_EXTRA)
+    write()
     plain = varied(catalog.load_study("warmup"))
     assert plain.loss_label("test", "laptop", plain.arms) == "test loss (nats)"
     found = find("my_module:workload")
     worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
     assert identity(found.address, worded) == found.identity
-    write(GAUSSIAN, WITH_EXTRA)
+    write(GAUSSIAN)
     bits = varied(with_first_criterion(catalog.load_study("warmup"), unit="nats"))
     assert bits.loss_label("test", "laptop", bits.arms) == "test negative log density (bits)"
     assert {"nats", "bits"} & {each.unit for judgement in bits.judgements for each in judgement.criteria} == {"bits"}
@@ -231,7 +225,7 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
 
 
 def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..., None]) -> None:
-    write(GAUSSIAN, WITH_EXTRA)
+    write(GAUSSIAN)
     gap = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="warmup_20%"))
     whole = with_first_criterion(catalog.load_study("warmup"), observe=gap, margin=None, expected=None)
     other = varied(whole)
@@ -247,20 +241,6 @@ def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..
                 assert criterion.observe == was.observe
     kinds = {type(each.observe) for judgement in other.judgements for each in judgement.criteria}
     assert {Unmeasured, CureRate} <= kinds
-
-
-@pytest.mark.parametrize(
-    ("extra", "message"),
-    [
-        ("loss_name=''", "loss_name = '': must be a printable text of 1 to 64 characters"),
-        ("loss_unit='a' * 65", "loss_unit = 'aaaa"),
-        ("loss_unit='a\\nb'", "must be a printable text of 0 to 64 characters"),
-        ("loss_may_be_negative=1", "loss_may_be_negative = 1: must be True or False"),
-    ],
-)
-def test_a_wrong_word_for_the_loss(extra: str, message: str, write: Callable[..., None]) -> None:
-    write(f"extra = dict({extra})", WITH_EXTRA)
-    refused(message, "--workload", "my_module:workload")
 
 
 # Arms of decay that are about the size of a model here.
@@ -432,10 +412,14 @@ RAISES_LATER = """
 """
 
 
+def of_seven(study: Study) -> Study:
+    """With batches of seven examples."""
+    return changed(study, {"training.batch_size": 7})
+
+
 def own_job(study: Study, store: Path) -> TrainingJob:
-    """The first pack of a variation whose batches hold seven examples."""
-    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 7})})
-    variation = varied(larger)
+    """The first pack of a variation."""
+    variation = varied(of_seven(study))
     plan = make_plan(variation, "smoke", "cpu", data.describe(variation.workload.dataset).hash)
     choice = Choice(1, "eager", "given")
     return TrainingJob(variation, "smoke", "cpu", variation.workload.dataset, str(store), plan.packs[0], choice)
@@ -468,28 +452,20 @@ def test_what_is_raised_in_training_names_its_line(
 
 def test_what_the_timed_step_of_a_plan_raises_names_its_line(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write(RAISES_IN_TRAINING)
-    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 7})})
-    (tmp_path / "toy.json").write_text(larger.canonical_json())
+    (tmp_path / "toy.json").write_text(of_seven(study).canonical_json())
     refused("raises LookupError (seven of them) in my_module.py, line 23", "--workload", "my_module:workload", study="toy.json")
 
 
 @pytest.mark.slow
 def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
     write(RAISES_LATER)
-    larger = study.model_copy(update={"training": study.training.model_copy(update={"batch_size": 7})})
-    (tmp_path / "toy.json").write_text(larger.canonical_json())
+    (tmp_path / "toy.json").write_text(of_seven(study).canonical_json())
     run = ("run", "toy.json", "--workload", "my_module:workload", "--lanes", "2", "--store", "s")
     done = folklore(*run, folder=tmp_path, code=1)
     lines = [each for each in done.stderr.splitlines() if "seven of them" in each]
-    assert len(lines) == 1, done.stderr
-    assert (
-        lines[0] == "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 26: fix it"
-    )
+    line = "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 26: fix it"
+    assert lines == [line], done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_all_studies_know_of_no_variation() -> None:
-    assert {catalog.load_study(name).variation_of for name in catalog.study_names()} == {None}
 
 
 COUNTING = """
