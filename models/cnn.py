@@ -1,13 +1,12 @@
 """A residual convolutional network on images: pre-activation blocks, group norm, as many channels everywhere."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Convolution, GroupNorm, Linear, Parameter, Tap, View, show, through
+from folklore.models.layers import Convolution, GroupNorm, Linear, Tap, View, show, through
 from folklore.models.parametrization import Parametrization
 
 # An image with a shorter side is not halved.
@@ -29,10 +28,7 @@ class ResidualBlock:
         self.conv1 = Convolution(f"{name}.conv1", width, width, gain * scheme.hidden_std(fan_in), stride)
         self.norm2 = GroupNorm(f"{name}.norm2", width)
         self.conv2 = Convolution(f"{name}.conv2", width, width, gain * scheme.residual_std(fan_in, depth))
-
-    @property
-    def layers(self) -> tuple[GroupNorm | Convolution, ...]:
-        return (self.norm1, self.conv1, self.norm2, self.conv2)
+        self.layers = (self.norm1, self.conv1, self.norm2, self.conv2)
 
     def __call__(self, view: View, x_KBCHW: Tensor) -> Tensor:
         inner = self.conv1(view, torch.relu(self.norm1(view, x_KBCHW)))
@@ -64,12 +60,9 @@ class CNN:
         self.norm = GroupNorm("final.norm", width)
         self.readout = Linear("final.readout", width, classes, scheme.readout_std(width), growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
-        self.parameters = tuple(self._parameters())
+        layers = (self.stem, *(layer for block in self.blocks for layer in block.layers), self.norm, self.readout)
+        self.parameters = tuple(parameter for layer in layers for parameter in layer.parameters)
         self._count(channels, sides, strides, width, classes)
-
-    def _parameters(self) -> Iterator[Parameter]:
-        for layer in (self.stem, *(layer for block in self.blocks for layer in block.layers), self.norm, self.readout):
-            yield from layer.parameters
 
     def _count(self, channels: int, sides: list[int], strides: list[int], width: int, classes: int) -> None:
         """Products' floating-point operations, and floats that the backward pass needs where products need window copies."""

@@ -1,14 +1,14 @@
 """A decoder-only transformer: causal attention, learned positions, separate readout; norms before what adds to the stream, or
 after the sum."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.models.layers import Adapter, Embedding, LayerNorm, Linear, Parameter, Tap, View, causal_attention, show, through
+from folklore.models.layers import Adapter, Embedding, LayerNorm, Linear, Tap, View, causal_attention, show, through
 from folklore.models.parametrization import EMBEDDING_STD, Parametrization
 
 
@@ -43,12 +43,9 @@ class Block:
         self.norm2 = LayerNorm(f"{name}.norm2", width)
         self.up = Linear(f"{name}.mlp.up", width, 4 * width, hidden(width))
         self.down = Linear(f"{name}.mlp.down", 4 * width, width, added(4 * width))
+        self.layers = (self.norm1, self.qkv, self.out, self.norm2, self.up, self.down)
         adapted = (self.qkv, self.out, self.up, self.down) if adapter_rank else ()
         self.adapters: Mapping[Linear, Adapter] = {layer: Adapter(layer, adapter_rank) for layer in adapted}
-
-    @property
-    def layers(self) -> tuple[LayerNorm | Linear, ...]:
-        return (self.norm1, self.qkv, self.out, self.norm2, self.up, self.down)
 
     def __call__(self, view: View, x_KNW: Tensor, positions: int) -> Tensor:
         if self.post_norm:
@@ -103,20 +100,17 @@ class GPT:
         self.norm = None if post_norm else LayerNorm("final.norm", width)
         self.readout = Linear("final.readout", width, vocabulary, scheme.readout_std(width), bias=False, growing=(True, False))
         self.readout_multiplier = scheme.readout_multiplier
-        self.parameters = tuple(self._parameters())
+        adapters = (adapter for block in self.blocks for adapter in block.adapters.values())
+        blocks = (layer for block in self.blocks for layer in block.layers)
+        last = () if self.norm is None else (self.norm,)
+        # Adapters come last, so that the rest starts as it does without them.
+        layers = (self.token, self.position, *blocks, *last, self.readout, *adapters)
+        self.parameters = tuple(parameter for layer in layers for parameter in layer.parameters)
         matmul = sum(p.shape[0] * p.shape[1] for p in self.parameters if p.decays and not p.name.startswith("embedding."))
         # Kaplan et al. 2020, section 2.1: two a weight and token, and attention's two products of the context.
         self.flops_per_example = context * (2.0 * matmul + 4.0 * depth * width * context)
         # Korthikanti et al. 2023, table 2, attention fused; logits, their softmax and their gradient.
         self.activations_per_example = context * (34 * depth * width + 3 * vocabulary)
-
-    def _parameters(self) -> Iterator[Parameter]:
-        """Adapters come last, so that the rest starts as it does without them."""
-        last = () if self.norm is None else (self.norm,)
-        adapters = (adapter for block in self.blocks for adapter in block.adapters.values())
-        layers = (layer for block in self.blocks for layer in block.layers)
-        for layer in (self.token, self.position, *layers, *last, self.readout, *adapters):
-            yield from layer.parameters
 
     def __call__(self, view: View, tokens_KBT: Tensor, tap: Tap | None = None) -> Tensor:
         lanes, batch, positions = tokens_KBT.shape

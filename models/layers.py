@@ -99,10 +99,7 @@ class Linear:
             f"{name}.weight", (inputs, outputs), initial_std, growing_sides=sum(growing), drawn_transposed=True
         )
         self.bias = Parameter(f"{name}.bias", (outputs,), growing_sides=int(growing[1])) if bias else None
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self.weight,) if self.bias is None else (self.weight, self.bias)
+        self.parameters = (self.weight,) if self.bias is None else (self.weight, self.bias)
 
     def __call__(self, view: View, x_KNI: Tensor) -> Tensor:
         weight_KIO = view[self.weight.name]
@@ -122,10 +119,7 @@ class Adapter:
         name = f"adapter.{beside.weight.layer}"
         self.down = Parameter(f"{name}.down", (inputs, rank), 1 / math.sqrt(inputs))
         self.up = Parameter(f"{name}.up", (rank, outputs))
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return self.down, self.up
+        self.parameters = (self.down, self.up)
 
     def __call__(self, view: View, x_KNI: Tensor) -> Tensor:
         return view.product(view.product(x_KNI, view[self.down.name]), view[self.up.name])
@@ -137,10 +131,7 @@ class Embedding:
     def __init__(self, name: str, rows: int, width: int, initial_std: float):
         self.rows = rows
         self.weight = Parameter(f"{name}.weight", (rows, width), initial_std)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self.weight,)
+        self.parameters = (self.weight,)
 
     def __call__(self, view: View, index: Tensor) -> Tensor:
         weight_KRW = view[self.weight.name]
@@ -157,10 +148,7 @@ class LayerNorm:
         self.width = width
         self.gain = Parameter(f"{name}.gain", (width,), initial_mean=1.0)
         self.bias = Parameter(f"{name}.bias", (width,))
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self.gain, self.bias)
+        self.parameters = (self.gain, self.bias)
 
     def __call__(self, view: View, x_KNW: Tensor) -> Tensor:
         gain_KW, bias_KW = view[self.gain.name], view[self.bias.name]
@@ -201,10 +189,7 @@ class Convolution:
         """growing: whether the inputs and the outputs grow with the width."""
         self.stride = stride
         self.weight = Parameter(f"{name}.weight", (outputs, inputs, 3, 3), initial_std, growing_sides=sum(growing))
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self.weight,)
+        self.parameters = (self.weight,)
 
     def __call__(self, view: View, x_KBCHW: Tensor) -> Tensor:
         weight_KOC33 = view[self.weight.name]
@@ -229,10 +214,7 @@ class GroupNorm:
         self.groups = max(groups for groups in range(1, 9) if channels % groups == 0)
         self.gain = Parameter(f"{name}.gain", (channels,), initial_mean=1.0)
         self.bias = Parameter(f"{name}.bias", (channels,))
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self.gain, self.bias)
+        self.parameters = (self.gain, self.bias)
 
     def __call__(self, view: View, x_KBCHW: Tensor) -> Tensor:
         gain_KC, bias_KC = view[self.gain.name], view[self.bias.name]

@@ -18,17 +18,12 @@ from dataclasses import dataclass
 EMBEDDING_STD = 0.02
 
 
-def _adaptive(multiplier: float, growing_sides: int) -> float:
-    return 1.0 / multiplier if growing_sides == 2 else 1.0
-
-
-def _gradient_descent(multiplier: float, growing_sides: int) -> float:
-    return multiplier if growing_sides == 1 else 1.0
-
-
 # Rule -> what muP multiplies the LR by, of width / base_width and the number of a parameter's sides that grow with the width.
 # The table gives Adam and SGD; an optimizer says by which of them it goes.
-LR_RULES: dict[str, Callable[[float, int], float]] = {"adaptive": _adaptive, "gradient_descent": _gradient_descent}
+LR_RULES: dict[str, Callable[[float, int], float]] = {
+    "adaptive": lambda multiplier, growing_sides: 1.0 / multiplier if growing_sides == 2 else 1.0,
+    "gradient_descent": lambda multiplier, growing_sides: multiplier if growing_sides == 1 else 1.0,
+}
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,9 @@ def sharpness(
     keyed on its seed. near_KP: eigenvectors that these were near to a while ago, zero where there are none. preconditioner_KP:
     positive numbers P; the matrix is then P^-1/2 H P^-1/2, which has the eigenvalues of P^-1 H (Cohen et al. 2022). Raises
     UserError for a module of which torch knows no second derivative."""
-    start_KP = torch.stack([_start(seed, network.flat_KP.shape[1]) for seed in seeds]).to(network.flat_KP.device)
+    generators = [torch_generator(seed, "sharpness") for seed in seeds]
+    start_KP = torch.stack([torch.randn(network.flat_KP.shape[1], generator=each) for each in generators])
+    start_KP = start_KP.to(network.flat_KP.device)
     if near_KP is not None:
         start_KP = near_KP + ASIDE * _unit(start_KP)
     try:
@@ -80,10 +82,6 @@ def sharpness(
 def _between(product: Product, scale_KP: Tensor) -> Product:
     """Of the matrix with its rows and columns scaled."""
     return lambda vector_KP: scale_KP * product(scale_KP * vector_KP)
-
-
-def _start(seed: int, parameters: int) -> Tensor:
-    return torch.randn(parameters, generator=torch_generator(seed, "sharpness"))
 
 
 @contextmanager
@@ -149,7 +147,7 @@ def largest_eigenvalue(
             image_KP = product(basis[-1])
         diagonal.append((image_KP.double() * basis[-1].double()).sum(1))
         rest_KP = _orthogonal(image_KP, basis)
-        beside.append(_length(rest_KP))
+        beside.append(rest_KP.double().norm(dim=1))
         if count % LOOK_EVERY == 0 or count == most:
             found_K, left_K, lost_K, spent_K, found_KM = _top(diagonal, beside)
             near_K = (left_K <= tolerance) | spent_K | (count == size)
@@ -177,11 +175,6 @@ def _orthogonal(vector_KP: Tensor, basis: Sequence[Tensor]) -> Tensor:
         for each_KP in basis:
             vector_KP = vector_KP - (vector_KP * each_KP).sum(1, keepdim=True) * each_KP
     return vector_KP
-
-
-def _length(vector_KP: Tensor) -> Tensor:
-    length_K: Tensor = vector_KP.double().norm(dim=1)
-    return length_K
 
 
 def _unit(vector_KP: Tensor) -> Tensor:

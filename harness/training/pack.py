@@ -369,7 +369,7 @@ class Pack:
                 program=self.runner.program.name,
                 program_note=self.runner.note or None,
                 examples_per_second=examples / seconds,
-                pack_seconds=seconds,
+                seconds=seconds / len(self.lanes),
                 peak_memory_bytes=self.usage.peak_memory_bytes(),
                 step_seconds=self.usage.step_seconds,
             )

@@ -164,8 +164,11 @@ class StepRunner:
 
         self._guarded(compare)
         if verdict.difference:
-            self.differs = True
-            self._give_up(f"{self.program.name} differs from the eager step ({verdict.difference})", _way_out(self.program))
+            self.differs, way_out = True, "; --program eager spares the attempt"
+            if self.program.compiled:
+                cache = os.environ.get(compile_cache.VARIABLE, "the compile cache")
+                way_out = f"; to have it compiled again, remove {cache}"
+            self._give_up(f"{self.program.name} differs from the eager step ({verdict.difference})", way_out)
         elif verdict.proven and (self.graph is not None or not self.program.captured):
             self.proven()
         return verdict.settled
@@ -188,12 +191,6 @@ class StepRunner:
     def _note(self, reason: str, way_out: str = "") -> None:
         self.note = reason
         log.warning("packs run eagerly: %s%s", reason, way_out)
-
-
-def _way_out(program: Program) -> str:
-    if program.compiled:
-        return f"; to have it compiled again, remove {os.environ.get(compile_cache.VARIABLE, 'the compile cache')}"
-    return "; --program eager spares the attempt"
 
 
 def _over() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
+from folklore.harness.training.curves import CURVES
 from folklore.harness.training.probes.base import Probe
 from folklore.harness.training.roughness import rises, spikes, squared_changes
-from folklore.harness.training.token_groups import GROUPS
 
 Numbers = NDArray[np.float64]
 
@@ -20,18 +20,6 @@ FINAL_SHARE = 0.05
 ENDS = ("initial_training_sample", "last_training_sample")
 # Records of every step: the loss of its batch and, where it was asked for, the norm of its gradient before clipping.
 LOSSES, NORMS = "train_loss", "train_gradient_norm"
-# Curves of evaluations that not every run has.
-EVALUATED = (
-    "evaluation_accuracy",
-    "evaluation_training_loss",
-    "evaluation_training_accuracy",
-    "evaluation_test_loss",
-    "evaluation_test_accuracy",
-    "evaluation_old_loss",
-    "evaluation_new_loss",
-    "evaluation_old_accuracy",
-    "evaluation_new_accuracy",
-)
 
 
 @dataclass(frozen=True)
@@ -77,17 +65,10 @@ def lane_result(
     curve_points: int,
     probe_steps: Sequence[int],
     evaluation_steps: Sequence[int],
-    layers: tuple[str, ...],
-    taps: tuple[str, ...],
-    lanes: int,
-    program: str,
-    examples_per_second: float,
-    pack_seconds: float,
-    peak_memory_bytes: int,
-    step_seconds: float | None = None,
-    program_note: str | None = None,
+    **of_pack: Any,
 ) -> LaneResult:
-    """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept."""
+    """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept. of_pack: what lanes of a
+    pack have in common, as LaneResult has it."""
     train_loss = records["train_loss"]
     initial, final = float(records["initial_loss"]), float(records["test_loss"])
     start, end = (float(records[name]) for name in ends(records))
@@ -95,6 +76,7 @@ def lane_result(
     diverged = not np.isfinite(train_loss).all() or bool(has_left(np.float64(start), np.float64(end), records))
     norms = [records[NORMS]] if NORMS in records else []
     recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
+    evaluated = [curve for curve in CURVES if curve.steps == EVALUATION_STEP and curve.name in records]
     step, kept_loss, kept_lr, kept_spikes, squares, kept_rises, *kept_norms = binned(
         curve_points, train_loss, lr, spikes(train_loss), squared_changes(train_loss), rises(train_loss), *norms
     )
@@ -105,15 +87,7 @@ def lane_result(
         train_loss=float(tail.mean()),
         validation_loss=float(records["validation_loss"]),
         test_loss=final,
-        lanes=lanes,
-        program=program,
-        program_note=program_note,
-        examples_per_second=examples_per_second,
-        seconds=pack_seconds / lanes,
-        peak_memory_bytes=peak_memory_bytes,
-        step_seconds=step_seconds,
-        layers=layers,
-        taps=taps,
+        **of_pack,
         curves={
             STEP: step,
             "train_loss": kept_loss,
@@ -123,9 +97,7 @@ def lane_result(
             "train_loss_rises": kept_rises,
             **dict(zip([NORMS], kept_norms, strict=False)),
             EVALUATION_STEP: [index + 1.0 for index in evaluation_steps],
-            "evaluation_loss": records["evaluation_loss"].tolist(),
-            **{name: records[name].tolist() for name in EVALUATED if name in records},
-            **{group.name: records[group.name].tolist() for group in GROUPS if group.name in records},
+            **{curve.name: records[curve.name].tolist() for curve in evaluated},
             PROBE_STEP: [index + 1.0 for index in probe_steps],
             **{curve.name: records[curve.name].tolist() for curve in recorded if not curve.across},
             **{name: values for probe in probes for name, values in probe.derived(records).items()},

@@ -6,7 +6,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Training, Workload
 from folklore.harness.spec.configuration import OPTIMIZERS
 from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.workloads import BaseWorkload, workload_of
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.architectures import those_that
 from folklore.harness.workloads.built_in import parametrization_of
 from folklore.models import Model
@@ -40,16 +40,6 @@ def require_suited(training: Training, workload: Workload, model: Model) -> None
     """Raises UserError where a model has not what a training asks of it: blocks to recompute, activations to drop, hidden
     matrices for an optimizer that is of them alone, a softmax for one that samples from it."""
     found, kind = workload_of(workload), optimizer_kind(training.optimizer)
-    _require_blocks(training, workload, model)
-    _require_dropping(training, found)
-    kind.require(training, found)
-    if kind.of_hidden_matrices and not any(p.growing_sides == 2 for p in model.parameters):
-        raise UserError(
-            f"optimizer '{training.optimizer}': {found.without_hidden_matrix}, and without one it is adamw; choose that"
-        )
-
-
-def _require_blocks(training: Training, workload: Workload, model: Model) -> None:
     segments, blocks = training.recompute_segments, len(model.blocks)
     if segments > blocks:
         way_out = f"choose at most {blocks}" if blocks else "leave it at 0"
@@ -57,11 +47,13 @@ def _require_blocks(training: Training, workload: Workload, model: Model) -> Non
             f"recompute_segments = {segments}: model '{workload.model}' has {blocks} blocks whose activations could be computed"
             f" again; {way_out}"
         )
-
-
-def _require_dropping(training: Training, workload: BaseWorkload) -> None:
-    if training.dropout and not workload.drops:
+    if training.dropout and not found.drops:
         raise UserError(
-            f"dropout = {training.dropout:g}: model '{workload.declared.model}' has no place for it, {those_that('drops')}"
-            f" have; {workload.without_dropout}"
+            f"dropout = {training.dropout:g}: model '{workload.model}' has no place for it, {those_that('drops')} have;"
+            f" {found.without_dropout}"
+        )
+    kind.require(training, found)
+    if kind.of_hidden_matrices and not any(p.growing_sides == 2 for p in model.parameters):
+        raise UserError(
+            f"optimizer '{training.optimizer}': {found.without_hidden_matrix}, and without one it is adamw; choose that"
         )

@@ -94,23 +94,6 @@ def test_every_lane_is_the_plain_model(features: tuple[int, ...], product: Calla
             assert torch.allclose(gradient, theirs.get_parameter(in_theirs(name)).grad, atol=1e-5), name
 
 
-def test_a_batch_is_worked_example_by_example() -> None:
-    model, x = CNN((3, 8, 8), CLASSES, WIDTH, DEPTH), examples((3, 8, 8))
-    view = random_view(model)
-    assert torch.allclose(model(view, x)[:, :1], model(view, x[:, :1]), atol=1e-5)
-
-
-@pytest.mark.parametrize("product", [torch.bmm, another_bmm])
-def test_lanes_do_not_touch(product: Callable[[Tensor, Tensor], Tensor]) -> None:
-    model, x = CNN((3, 8, 8), CLASSES, WIDTH, DEPTH), examples((3, 8, 8)).requires_grad_()
-    view = random_view(model)
-    view.product = product
-    model(view, x)[1].square().sum().backward()
-    for name, value in (*view.items(), ("input", x)):
-        assert value.grad[[0, 2]].abs().max() == 0, name
-        assert value.grad[1].abs().max() > 0, name
-
-
 FORMATS, SIDES = [torch.float32, torch.bfloat16, torch.float16], [(8, 8), (3, 9, 9), (3, 16, 16)]
 # Each width with each format and each size of images once.
 TOGETHER = [(SIDES[(i + j) % 3], width, FORMATS[j]) for i, width in enumerate((1, 3, 5, 8, 16)) for j in range(3)]

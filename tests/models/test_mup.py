@@ -65,6 +65,7 @@ OURS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize(("name", "theirs"), [("mlp", PlainMLP), ("cnn", plain_cnn)])
 def test_initial_variances(name: str, theirs: Callable[[int], nn.Module]) -> None:
     """mup.init scales the standard deviation a weight has at the base width; ours must come to the same."""
+    torch.manual_seed(0)
     model = in_mup(theirs)
     base, ours = (OURS[name](width, Parametrization(width / BASE)) for width in (BASE, WIDTH))
     for parameter, at_base in zip(ours.parameters, base.parameters, strict=True):

@@ -16,7 +16,7 @@ from folklore.harness.training.procedures import (
 )
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
-from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
+from folklore.harness.training.procedures.base import Evaluation, Procedure
 from folklore.harness.training.procedures.batch_ramp import BatchRamp
 from folklore.harness.training.procedures.consolidation import Consolidation
 from folklore.harness.training.procedures.continuation import Continuation
@@ -86,4 +86,4 @@ def make_procedure(lanes: Sequence[Configuration], orders: Sequence[Order], data
     return procedure
 
 
-__all__ = ["SAMPLINGS", "Evaluation", "Procedure", "Wrapper", "make_procedure", "require_data"]
+__all__ = ["SAMPLINGS", "Evaluation", "Procedure", "make_procedure", "require_data"]

@@ -3,12 +3,12 @@
 import torch
 from torch import Tensor
 
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 
-class Accumulation(Wrapper):
+class Accumulation(Procedure):
     """The gradient of a batch's mean loss, summed over parts of `size` examples: a step holds the activations of one part.
 
     Each part's loss is weighted by its share of the examples before it is differentiated, so that in narrow formats its

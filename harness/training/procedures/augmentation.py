@@ -10,7 +10,7 @@ from folklore.harness.randomness import Order
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.counted import Counted
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Dataset
 
 
@@ -36,7 +36,7 @@ def require_images(configuration: Configuration, dataset: Dataset) -> None:
         )
 
 
-class Augmentation(Wrapper):
+class Augmentation(Procedure):
     """Moves each image by two whole numbers from -shift_pixels to shift_pixels, each as likely. What comes in from beyond the
     border is the lowest value of the training images: black, as in torchvision's RandomCrop with padding.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -28,8 +27,11 @@ class Evaluation:
     accuracy: str | None = None
 
 
-class Procedure(Protocol):
+class Procedure:
     """Which examples a step sees, what is descended, what follows a step, and what is evaluated; for all lanes of a pack.
+
+    A procedure lies around another one, and does what that does but for what it overrides; the innermost (Plain) does all
+    itself.
 
     `batch` and `gradient` are parts of the step, which may be compiled once, or captured once as a CUDA graph: they compute on
     tensors of the device that stay where they are, and no branch depends on the values of these. All else happens on the host,
@@ -37,19 +39,32 @@ class Procedure(Protocol):
     keyed on a lane's seed and the step or epoch, and what is remembered is in `state`.
     """
 
+    def __init__(self, inner: "Procedure"):
+        self.inner = inner
+
     @property
     def steps_per_draw(self) -> int:
         """How many steps one draw serves."""
+        return self.inner.steps_per_draw
 
     def block_of(self, step: int) -> tuple[int, int]:
         """Which draw serves a step, and the first step that it serves."""
+        return self.inner.block_of(step)
 
     def draw(self, block: int) -> Index:
         """The training examples of the `block`-th run of `steps_per_draw` steps, [steps, K, B]. If rows are fewer than the
         steps, they repeat. B may differ between blocks."""
+        return self.inner.draw(block)
+
+    def examples_of(self, step: int) -> Tensor:
+        """The training examples of a step, from 0, [K, B]; on the host."""
+        block, first = self.block_of(step)
+        drawn = self.draw(block)
+        return torch.from_numpy(drawn[(step - first) % len(drawn)])
 
     def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs and targets of the examples of a step, [K, B, ...]."""
+        return self.inner.batch(index_KB)
 
     def gradient(
         self,
@@ -63,82 +78,33 @@ class Procedure(Protocol):
 
         Also asked of a part of a batch, by probes.
         """
+        return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
 
     def before(self, step: int) -> None:
         """What precedes a step, from 0."""
+        self.inner.before(step)
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each; and
         what is recorded of every step, of the last one."""
-
-    def evaluations(self) -> tuple[Evaluation, ...]:
-        """All losses that are evaluated on the way."""
-
-    def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
-        """The fixed examples of a split that evaluations see, [examples, ...]."""
-
-    def tallies(self) -> dict[str, Tensor]:
-        """What it has counted so far for probes to read, [K, ...] each; of the steps that are done."""
-
-    def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
-        """Fixed, evenly spread training examples as they are trained on, [examples, ...]; all where more are asked for."""
-
-    def state(self) -> dict[str, Tensor]:
-        """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
-
-
-class Wrapper:
-    """A procedure around another one: does what that does but for what it overrides."""
-
-    def __init__(self, inner: Procedure):
-        self.inner = inner
-
-    def examples_of(self, step: int) -> Tensor:
-        """The training examples of a step, from 0, [K, B]; on the host."""
-        block, first = self.block_of(step)
-        drawn = self.draw(block)
-        return torch.from_numpy(drawn[(step - first) % len(drawn)])
-
-    @property
-    def steps_per_draw(self) -> int:
-        return self.inner.steps_per_draw
-
-    def block_of(self, step: int) -> tuple[int, int]:
-        return self.inner.block_of(step)
-
-    def draw(self, block: int) -> Index:
-        return self.inner.draw(block)
-
-    def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
-        return self.inner.batch(index_KB)
-
-    def gradient(
-        self,
-        inputs: Tensor,
-        targets: Tensor,
-        tap: Tap | None = None,
-        scale_K: Tensor | None = None,
-        out_KP: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
-
-    def before(self, step: int) -> None:
-        self.inner.before(step)
-
-    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         self.inner.after(step, losses)
 
     def evaluations(self) -> tuple[Evaluation, ...]:
+        """All losses that are evaluated on the way."""
         return self.inner.evaluations()
 
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
+        """The fixed examples of a split that evaluations see, [examples, ...]."""
         return self.inner.sample(split, examples)
 
     def tallies(self) -> dict[str, Tensor]:
+        """What it has counted so far for probes to read, [K, ...] each; of the steps that are done."""
         return self.inner.tallies()
 
     def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:
+        """Fixed, evenly spread training examples as they are trained on, [examples, ...]; all where more are asked for."""
         return self.inner.training_sample(examples)
 
     def state(self) -> dict[str, Tensor]:
+        """The tensors by which it goes on; a checkpoint is written from them and copied into them."""
         return self.inner.state()

@@ -3,11 +3,11 @@
 import numpy as np
 
 from folklore.harness.spec import Training
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import STEPS_PER_DRAW, Index
 
 
-class BatchRamp(Wrapper):
+class BatchRamp(Procedure):
     """Cuts its batches from the stream of examples that the run without a ramp would see: runs of a seed that differ in their
     ramps alone see the same examples in the same order.
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.training.procedures.tasks import Tasks
 from folklore.models import Tap
 
@@ -21,7 +21,7 @@ def is_asked_for(lanes: Sequence[Configuration]) -> bool:
     return any(lane.training.consolidation for lane in lanes)
 
 
-class Consolidation(Wrapper):
+class Consolidation(Procedure):
     """Adds the penalty's gradient to that of the loss, which is reported as it is. strength_K1: lambda; fisher_KP, held_KP:
     sums over earlier tasks of F, and of F theta*."""
 

@@ -8,7 +8,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.randomness import Order
 from folklore.harness.spec import Training
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Index
 
 
@@ -16,7 +16,7 @@ def is_asked_for(training: Training) -> bool:
     return training.starts_from is not None
 
 
-class Continuation(Wrapper):
+class Continuation(Procedure):
     """Passes over the batches that lie before each lane's first. Its weights are there when the pack is made."""
 
     def __init__(self, inner: Procedure, lanes: Sequence[Training], orders: Sequence[Order], learner: Learner):

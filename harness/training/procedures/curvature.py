@@ -18,7 +18,7 @@ from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.optimizers.sophia import Sophia
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Dataset
 
 
@@ -40,7 +40,7 @@ def require_classes(configuration: Configuration, dataset: Dataset) -> None:
         )
 
 
-class Curvature(Wrapper):
+class Curvature(Procedure):
     """Estimates before the steps 0, `hessian_every`, and so on. Lanes of equal seed draw equal random numbers."""
 
     def __init__(self, inner: Procedure, training: Training, orders: Sequence[Order], learner: Learner):

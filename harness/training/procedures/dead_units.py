@@ -8,7 +8,7 @@ from torch import Tensor
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
 from folklore.harness.training.fixed_examples import Firing
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.network import PackedNetwork
 
@@ -24,7 +24,7 @@ def require_units(configuration: Configuration) -> None:
         )
 
 
-class DeadUnits(Wrapper):
+class DeadUnits(Procedure):
     """halfway: units that were zero on all of the fixed training examples when half of the steps were done, [K, layers, units];
     none before that."""
 

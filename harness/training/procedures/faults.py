@@ -11,7 +11,7 @@ from folklore.harness.randomness import Order, torch_generator
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.training.counted import Counted
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Dataset
 from folklore.models import Tap
 
@@ -28,7 +28,7 @@ def require_labels(configuration: Configuration, dataset: Dataset) -> None:
         )
 
 
-class Faults(Wrapper):
+class Faults(Procedure):
     """Lanes without a fault are as they are alone. What is random depends on a lane's seed and the step."""
 
     def __init__(

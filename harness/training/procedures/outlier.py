@@ -12,7 +12,7 @@ from torch import Tensor
 
 from folklore.harness.spec import Training
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 
 # Time constants of the first moment after which an outlier has moved the weights: 0.5% of the way is left.
 TIME_CONSTANTS = 5
@@ -22,7 +22,7 @@ def is_asked_for(training: Training) -> bool:
     return training.outlier != "none"
 
 
-class Outlier(Wrapper):
+class Outlier(Procedure):
     """Adds to the moments of the lanes that have one. gradient, second: their gradients at that step, and their second moments
     before it, [K, P]."""
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from folklore.harness.spec import Configuration
 from folklore.harness.training.measured_steps import evaluation_steps
-from folklore.harness.training.procedures.base import Evaluation
+from folklore.harness.training.procedures.base import Evaluation, Procedure
 from folklore.harness.training.result import ENDS
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
@@ -16,7 +16,7 @@ from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 
-class Plain:
+class Plain(Procedure):
     """Lanes of equal seed see equal batches."""
 
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):

@@ -1,16 +1,45 @@
-"""The schedule that reads evaluations: a lane's LR drops when its validation loss stops falling."""
+"""The schedule that reads evaluations: a lane's LR drops when its validation loss stops falling, as by
+torch.optim.lr_scheduler.ReduceLROnPlateau."""
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from torch import Tensor
 
 from folklore.harness.spec import Training
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.plateau import PlateauRule
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
+from folklore.harness.training.schedules import schedule_named
+
+# A loss counts as better below (1 - THRESHOLD) times the best so far; torch's default.
+THRESHOLD = 1e-4
 
 
-class PlateauDrops(Wrapper):
+class PlateauRule:
+    """`state` holds each lane's best loss and its evaluations without improvement, [K] each."""
+
+    def __init__(self, lanes: Sequence[Training], device: torch.device):
+        follows = [schedule_named(lane.schedule).waits for lane in lanes]
+        self.follows_K = torch.tensor(follows, device=device)
+        self.patience_K = torch.tensor([float(lane.patience) for lane in lanes], device=device)
+        self.factor_K = torch.tensor([lane.step_factor for lane in lanes], device=device)
+        self.state = {
+            "best": torch.full((len(lanes),), float("inf"), device=device),
+            "waited": torch.zeros(len(lanes), device=device),
+        }
+
+    def drops(self, losses_K: Tensor) -> Tensor:
+        """What the LR of every later step is multiplied by after an evaluation, [K]."""
+        best, waited = self.state["best"], self.state["waited"]
+        better = losses_K < best * (1 - THRESHOLD)
+        best.copy_(torch.where(better, losses_K, best))
+        waited.copy_(torch.where(better, 0.0, waited + 1))
+        fires = self.follows_K & (waited > self.patience_K)
+        waited.copy_(torch.where(fires, 0.0, waited))
+        return torch.where(fires, self.factor_K, 1.0)
+
+
+class PlateauDrops(Procedure):
     """Multiplies the LR of all steps to come, in the lanes that follow the rule."""
 
     def __init__(self, inner: Procedure, lanes: Sequence[Training], learner: Learner):

@@ -12,7 +12,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration, Training
 from folklore.harness.spec.own_address import OWN
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.training.result import LOSSES, NORMS
 
 # A loss is an alarm above this many times the mean of the nine losses before it.
@@ -35,7 +35,7 @@ def require_states(configuration: Configuration) -> None:
         )
 
 
-class Remedies(Wrapper):
+class Remedies(Procedure):
     """losses_KS, norms_KS: of the steps so far, and nan of those to come. before_step: the state that a step began with; older,
     newer: the last two checkpoints."""
 

@@ -2,12 +2,12 @@
 
 from torch import Tensor
 
-from folklore.harness.training.procedures.base import Procedure, Wrapper
+from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.network import PackedNetwork
 from folklore.models import Tap
 
 
-class Summed(Wrapper):
+class Summed(Procedure):
     """The network gives the mean and its gradient, which records and evaluations of batches of any size have in common."""
 
     def __init__(self, inner: Procedure, network: PackedNetwork):

@@ -17,7 +17,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
+from folklore.harness.training.procedures.base import Evaluation, Procedure
 from folklore.harness.training.result import ENDS
 from folklore.harness.workloads.data import Dataset, Index, Split
 from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
@@ -38,7 +38,7 @@ def require_tasks(configuration: Configuration, dataset: Dataset) -> None:
             raise UserError(f"tasks = {tasks}: dataset '{dataset.name}' has no example of task {task + 1}; choose fewer")
 
 
-class Tasks(Wrapper):
+class Tasks(Procedure):
     """Task t is trained from step t * steps / tasks on, rounded. Lanes of equal seed see equal examples of the task, and of
     earlier tasks, each with an equal chance, as many as they replay: of a share that is no whole number of examples one more or
     one less, so that it is their mean."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Configuration
-from folklore.harness.training.procedures.base import Evaluation, Procedure, Wrapper
+from folklore.harness.training.procedures.base import Evaluation, Procedure
 from folklore.harness.training.token_groups import GROUPS, QUARTER
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import Dataset, Index
@@ -33,7 +33,7 @@ def require_rows(configuration: Configuration) -> None:
         raise UserError(f"token_rows: model '{model}' is not known to have an embedding of tokens; choose gpt, or leave it out")
 
 
-class TokenRows(Wrapper):
+class TokenRows(Procedure):
     """Counts. paths: lengths of a row's updates, summed; norms: its lengths before these, summed; counts: occurrences of its
     token in the inputs, all [K, V]; steps: those that are counted, [K]."""
 

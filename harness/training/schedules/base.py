@@ -14,7 +14,7 @@ Curve = NDArray[np.float64]
 @dataclass(frozen=True)
 class Schedule:
     """shape: the LR as a share of the peak, of the progress after warmup, from 0 to just below 1. words: as a recipe tells it.
-    waits: whether the LR also falls as the run goes, by the rule of plateau.py.
+    waits: whether the LR also falls as the run goes, by the rule of procedures/plateau.py.
     """
 
     shape: Callable[[Training, Curve], Curve]

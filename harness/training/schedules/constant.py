@@ -2,16 +2,9 @@
 
 import numpy as np
 
-from folklore.harness.spec import Training
-from folklore.harness.training.schedules.base import Curve, Schedule
+from folklore.harness.training.schedules.base import Schedule
 
-
-def _shape(training: Training, progress: Curve) -> Curve:
-    return np.ones_like(progress)
-
-
-def _words(training: Training) -> str:
-    return "constant"
-
-
-SCHEDULE = Schedule(_shape, _words)
+SCHEDULE = Schedule(
+    shape=lambda training, progress: np.ones_like(progress),
+    words=lambda training: "constant",
+)

@@ -46,9 +46,9 @@ def lane(workload: Workload = MLP, seed: int = 0, measurement: Mapping[str, Any]
 
 @cache
 def _checkpoint(workload: Workload, seed: int, settings: Training) -> LaneState:
-    """Of a trial of a few steps by the same settings, that started from initialization."""
+    """Of a trial by the same settings that started from initialization: of a few steps, or of more than a short draw."""
     first = settings.model_dump(exclude={"starts_from", "start_fraction", "start_state"})
-    return trained(lane(workload, seed, **{**first, "steps": 7})).lane_state(0)
+    return trained(lane(workload, seed, **{**first, "steps": 7 if settings.starts_from == "one" else 20})).lane_state(0)
 
 
 def dataset_of(workload: Workload) -> Dataset:
@@ -98,13 +98,11 @@ def assert_interrupted_is_whole(lanes: Sequence[Lane], stops: Sequence[int], dat
 # ---- packs beside each other, phase by phase
 
 
-def assert_parts_agree(whole: Pack, parts: Parts, first: int = 0) -> None:
-    """At every step of a pack's training, from `first` on, other packs, which hold some of its lanes, do what it does."""
+def assert_parts_agree(whole: Pack, parts: Parts) -> None:
+    """At every step of a pack's training other packs, which hold some of its lanes, do what it does."""
     doubts_K = torch.zeros(len(whole.lanes))
     for part, numbers in parts:
         _assert_close(whole, part, numbers, part.state())  # where they start, and the LRs that they are to have
-    whole.step = first
-    whole.clock.fill_(first)
     _compared(whole, parts, lambda made: made._evaluate())
     while not whole.done:
         _compared(whole, parts, _precede)
@@ -267,18 +265,16 @@ LANES: tuple[Mapping[str, Any], ...] = (
 
 @dataclass(frozen=True)
 class Case:
-    """Lanes that share a pack. own: what each has for itself, beside LANES. stops: where it is interrupted. first: the step
-    from which on packs are compared."""
+    """Lanes that share a pack. own: what each has for itself, beside LANES. stops: where it is interrupted."""
 
     workload: Workload = DEEP
     shared: Mapping[str, Any] = field(default_factory=dict)
     own: Sequence[Mapping[str, Any]] = ({}, {}, {})
     measurement: Mapping[str, Any] = field(default_factory=dict)
-    stops: Sequence[int] = (7,)
-    first: int = 0
+    stops: Sequence[int] = (4,)
 
     def lanes(self, **measurement: Any) -> list[Lane]:
-        settings = [{"steps": 10, **LANES[number % 3], **self.shared, **own} for number, own in enumerate(self.own)]
+        settings = [{"steps": 6, **LANES[number % 3], **self.shared, **own} for number, own in enumerate(self.own)]
         looks = {**self.measurement, **measurement}
         return [lane(self.workload, measurement=looks, **each) for each in settings]
 
@@ -287,7 +283,7 @@ def _workload(base: Workload, **fields: Any) -> Workload:
     return Workload.model_validate({**base.model_dump(), **fields})
 
 
-def _own(name: str) -> Workload:
+def own(name: str) -> Workload:
     return find(f"tests.harness.training.own_workloads:{name}").declared
 
 
@@ -297,13 +293,13 @@ OF_MODELS = {
     "gpt": Case(GPT),
     "mlp": Case(MLP, SGD),
     "cnn": Case(CNN),
-    "linear": Case(Workload(model="linear", dataset="regression:4"), SGD),
+    "linear": Case(Workload(model="linear", dataset="regression:4"), SGD, own=({}, {"fault": "gradient"}, {})),
     "quadratic": Case(Workload(model="quadratic", dataset="quadratic:4"), SGD),
-    "own, packed": Case(_own("perceptron")),
-    "own, summed": Case(_own("summed"), SGD),
-    "own, summed in micro-batches": Case(_own("padded"), {**SGD, "micro_batches": 2}),
-    "own, with buffers": Case(_own("batch_norm"), SGD),
-    "own, with random numbers": Case(_own("dropout"), SGD),
+    "own, packed": Case(own("perceptron")),
+    "own, summed": Case(own("summed"), SGD),
+    "own, summed in micro-batches": Case(own("padded"), {**SGD, "micro_batches": 2}),
+    "own, with buffers": Case(own("batch_norm"), SGD),
+    "own, with random numbers": Case(own("dropout"), SGD),
 }
 OF_WORKLOADS = {
     "norm after": Case(_workload(GPT, norm_placement="post")),
@@ -318,7 +314,7 @@ OF_OPTIMIZERS = {f"optimizer {name}": Case(shared={"optimizer": name, "hessian_e
     ),
     "nesterov": Case(shared={**SGD, "nesterov": True}),
     "an sgd that takes over": Case(
-        shared={"optimizer": "adam"}, own=({"sgd_from": 0.5, "sgd_lr": 4.0}, {}, {"sgd_from": 0.6}), stops=(5, 8)
+        shared={"optimizer": "adam"}, own=({"sgd_from": 0.5, "sgd_lr": 4.0}, {}, {"sgd_from": 0.7}), stops=(2, 5)
     ),
     "outliers": Case(
         GPT,
@@ -348,24 +344,26 @@ OF_PRECISIONS = {f"precision {name}": Case(GPT, {"precision": name}) for name in
     ),
     "dynamic scaling": Case(
         GPT,
-        {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},
+        {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3, "steps": 10},
         own=({"loss_scale": 2.0**8}, {"loss_scale": 2.0**30}, {"loss_scale": 2.0**24}),
     ),
 }
-OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for name in get_args(SamplingName)} | {
-    # Over the ends of a draw, after 256 steps, and of an epoch, after 270.
-    "sampling epochs": Case(shared={"sampling": "epochs", "batch_size": 4, "steps": 280}, stops=(130, 262), first=250),
+OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name, "steps": 20}) for name in get_args(SamplingName)} | {
+    # Over the ends of an epoch, after 12 steps, and of a short draw, after 16.
+    "sampling epochs": Case(shared={"sampling": "epochs", "batch_size": 90, "steps": 20}, stops=(7, 14)),
     "sampling full": Case(shared={**SGD, "sampling": "full", "batch_size": DIGITS}),
     "micro-batches": Case(GPT, {"micro_batches": 3, "clip_norm": 0.5}),
-    "a ramp of the batch": Case(shared={"batch_ramp": (0.4, 0.7), "batch_ramp_factor": 2.0, "warmup_fraction": 0.1}),
+    "a ramp of the batch": Case(
+        shared={"batch_ramp": (0.4, 0.7), "batch_ramp_factor": 2.0, "warmup_fraction": 0.1, "steps": 10}
+    ),
     "a ramp in epochs and micro-batches": Case(
-        shared={"sampling": "epochs", "batch_size": 4, "micro_batches": 2, "batch_ramp": (0.5,), "steps": 280},
-        stops=(200, 270),
-        first=215,  # batches are of 4 up to step 224
+        # 20 batches of 30, over the end of a short draw, and 5 of 120, over that of an epoch.
+        shared={"sampling": "epochs", "batch_size": 30, "micro_batches": 2, "batch_ramp": (0.5,), "steps": 25},
+        stops=(18, 22),
     ),
     "full in micro-batches": Case(shared={**SGD, "sampling": "full", "batch_size": DIGITS, "micro_batches": 13}),
     "epochs of a text": Case(GPT, {"sampling": "epochs"}),
-    "augmentation": Case(CNN, own=({"augmentation": "shift"}, {}, {"augmentation": "flip_and_shift", "shift_pixels": 3})),
+    "augmentation": Case(CNN, own=({}, {"augmentation": "shift"}, {"augmentation": "flip_and_shift", "shift_pixels": 3})),
     **{
         f"dropout of {base.model}": Case(base, {"micro_batches": 2}, own=({"dropout": 0.3}, {}, {"dropout": 0.6}))
         for base in (GPT, MLP, CNN)
@@ -395,7 +393,7 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name}) for 
         own=({"consolidation": 10.0}, {"clip_norm": None}, {"consolidation": 1e4}),
         stops=(4, 9),
     ),
-    "adapters": Case(_workload(DEEP, tasks=2, scenario="task", adapter_rank=2), own=({}, {}, {"later_lr": 2.0}), stops=(6, 8)),
+    "adapters": Case(_workload(DEEP, tasks=2, scenario="task", adapter_rank=2), own=({}, {}, {"later_lr": 2.0}), stops=(2, 5)),
     "tasks of texts": Case(
         _workload(GPT, dataset="python-docs+python-source", tasks=2, adapter_rank=2), own=({"replay": 0.5}, {}, {})
     ),
@@ -407,20 +405,20 @@ OF_STARTS = {
         shared={"dropout": 0.2},
         own=(
             {"starts_from": "one", "start_state": "optimizer"},
-            {"data_order": 2},
+            {"data_order": 2, "sgd_from": 0.6},
             {"starts_from": "another", "start_fraction": 0.5, "data_order": 1},
         ),
     ),
     "starts that are gone back to": Case(
-        shared={"starts_from": "one", "remedy_steps": 4},
+        shared={"starts_from": "one", "remedy_steps": 4, "steps": 10},
         own=({"fault": "weights", "remedy": "roll_back", "fault_fraction": 0.3}, {"start_state": "optimizer"}, {}),
         stops=(2, 6),
     ),
 }
 OF_MEASUREMENTS = {
-    "token rows": Case(GPT, {"steps": 40, "batch_size": 8}, measurement={"token_rows": True, "probes": 6}, stops=(5, 25)),
+    "token rows": Case(GPT, {"steps": 20, "batch_size": 16}, measurement={"token_rows": True, "probes": 6}, stops=(3, 12)),
     "gradient flow and dead units": Case(
-        _workload(DEEP, depth=3), measurement={"gradient_flow": True, "dead_units": True, "flow_examples": 200}, stops=(5, 8)
+        _workload(DEEP, depth=3), measurement={"gradient_flow": True, "dead_units": True, "flow_examples": 200}, stops=(2, 5)
     ),
     "sharpness": Case(
         shared={"optimizer": "adam", "peak_lr": 0.01},

@@ -26,6 +26,8 @@ from tests.harness.training.own_workloads import (
     embedded,
     images,
     layers,
+    linear,
+    made,
     net,
     over_tokens,
     padded_tokens,
@@ -43,15 +45,6 @@ def of(module: Any, loss: Any = cross_entropy, draw: Any = vectors, **more: Any)
     """Named by the table below."""
     drawn = {split: draw(size, seed) for seed, (split, size) in enumerate(SIZES.items())}
     return OwnWorkload("own", module, loss, **drawn, **more)
-
-
-def made(call: Callable[..., Any], **parts: Callable[[], Any]) -> Callable[[], nn.Module]:
-    """A factory of modules of these parts."""
-    return lambda: Made(call, **{name: part() for name, part in parts.items()})
-
-
-def linear(inputs: int, outputs: int = CLASSES) -> Callable[[], nn.Module]:
-    return lambda: nn.Linear(inputs, outputs)
 
 
 # ---- what a module gives
@@ -551,7 +544,8 @@ def frozen_bias() -> nn.Module:
     return made
 
 
-KINDS = {
+# Lanes of these share a program.
+PACKED = {
     # what a module gives, and what it is called with
     "gives a tuple": of(gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
     "gives a dict": of(gives(lambda logits, _: {"logits": logits}), lambda out, y: F.cross_entropy(out["logits"], y)),
@@ -575,9 +569,6 @@ KINDS = {
     "a dataset of tensors": of(net, draw=lambda examples, seed: TensorDataset(*vectors(examples, seed))),
     "a dataset of dicts": of(gives(Output), None, Named),
     "a loader": of(net, draw=lambda examples, seed: DataLoader(Pairs(examples, seed), batch_size=7, shuffle=True)),
-    "a loader that pads": of(
-        embedded, over_tokens, lambda examples, seed: DataLoader(Sequences(examples, seed), collate_fn=padding)
-    ),
     "examples that are drawn again": of(net, draw=noisy_training),
     "a loader's sampler": of(net, draw=halves),
     # losses
@@ -604,13 +595,7 @@ KINDS = {
     "a loss below zero": of(lambda: net(2), density, numbers, loss_may_be_negative=True),
     "squares": of(lambda: net(1), one_number, numbers, loss_unit=""),
     "two classes": of(lambda: net(1), nn.BCEWithLogitsLoss(), two_classes),
-    "a loss that draws": of(net, noisy),
-    "a loss that draws by NumPy": of(net, numpy_noisy),
-    "a loss that draws by Python": of(net, python_noisy),
-    "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
-    "a loss that counts": of(net, WarmedUp()),
     # modules
-    "lazy layers": of(lambda: nn.Sequential(nn.LazyLinear(WIDTH), nn.LazyBatchNorm1d(), nn.Tanh(), nn.LazyLinear(CLASSES))),
     "complex weights": of(
         made(
             lambda m, x: (x.to(torch.complex64) @ m.weight + m.bias).abs(),
@@ -621,24 +606,7 @@ KINDS = {
     "an orthogonal weight": of(
         lambda: nn.Sequential(parametrizations.orthogonal(nn.Linear(8, 8)), nn.Tanh(), nn.Linear(8, CLASSES))
     ),
-    "a spectral norm": of(
-        lambda: nn.Sequential(parametrizations.spectral_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
-    ),
-    "weights normed by hooks": of(
-        lambda: nn.Sequential(older_weight_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
-    ),
-    "an average of weights": of(averaged),
     "parameters in lists and dicts": of(dictionaries),
-    "layers that are dropped": of(
-        made(
-            dropping,
-            first=linear(8, WIDTH),
-            blocks=lambda: nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(3)),
-            last=linear(WIDTH),
-        )
-    ),
-    "a backward pass of its own": of(made(reversing, first=linear(8, WIDTH), second=linear(WIDTH, WIDTH), last=linear(WIDTH))),
-    "recomputed, reentrant": of(lambda: recomputing(True)),
     "a layer that is frozen and one that is not seen": of(
         made(
             lambda m, x: m.readout(torch.tanh(m.frozen(x))),
@@ -647,7 +615,6 @@ KINDS = {
             readout=linear(WIDTH),
         )
     ),
-    "a buffer that counts": of(made(counting, net=net, calls=counter)),
     "attention with a mask": of(attention, each_token, tokens),
     "torch's transformer": of(
         made(
@@ -663,19 +630,54 @@ KINDS = {
     ),
     "a part of a storage": of(sliced),
     "a frozen bias": of(frozen_bias),
-    "a hook of a weight": of(hooked("weight")),
-    "a hook after accumulation": of(hooked("accumulated")),
-    "a hook of a module": of(hooked("module")),
     "convolutions upwards, in place": of(upsampled, draw=images),
     "a start from NumPy": of(initialized_by_numpy),
     "compiled": of(lambda: torch.compile(net(), backend="eager")),
+    "tied weights": of(tied, each_token, tokens),
+    "a backbone kept in eval mode": of(lambda: Kept(backbone(), nn.Linear(WIDTH, CLASSES))),
+    # what is kept beside tensors
+    "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),
+}
+# Of these each lane is a module by itself.
+APART = {
+    # data
+    "a loader that pads": of(
+        embedded, over_tokens, lambda examples, seed: DataLoader(Sequences(examples, seed), collate_fn=padding)
+    ),
+    # losses
+    "a loss that draws": of(net, noisy),
+    "a loss that draws by NumPy": of(net, numpy_noisy),
+    "a loss that draws by Python": of(net, python_noisy),
+    "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
+    "a loss that counts": of(net, WarmedUp()),
+    # modules
+    "lazy layers": of(lambda: nn.Sequential(nn.LazyLinear(WIDTH), nn.LazyBatchNorm1d(), nn.Tanh(), nn.LazyLinear(CLASSES))),
+    "a spectral norm": of(
+        lambda: nn.Sequential(parametrizations.spectral_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+    ),
+    "weights normed by hooks": of(
+        lambda: nn.Sequential(older_weight_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
+    ),
+    "an average of weights": of(averaged),
+    "layers that are dropped": of(
+        made(
+            dropping,
+            first=linear(8, WIDTH),
+            blocks=lambda: nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(3)),
+            last=linear(WIDTH),
+        )
+    ),
+    "a backward pass of its own": of(made(reversing, first=linear(8, WIDTH), second=linear(WIDTH, WIDTH), last=linear(WIDTH))),
+    "recomputed, reentrant": of(lambda: recomputing(True)),
+    "a buffer that counts": of(made(counting, net=net, calls=counter)),
+    "a hook of a weight": of(hooked("weight")),
+    "a hook after accumulation": of(hooked("accumulated")),
+    "a hook of a module": of(hooked("module")),
     "a norm without momentum": of(
         lambda: nn.Sequential(nn.Linear(8, WIDTH, bias=False), nn.BatchNorm1d(WIDTH, momentum=None), nn.Linear(WIDTH, CLASSES))
     ),
     "dropout of channels": of(lambda: layers(nn.AlphaDropout(0.3))),
-    "tied weights": of(tied, each_token, tokens),
     "adapted by ranks": of(Adapted),
-    "a backbone kept in eval mode": of(lambda: Kept(backbone(), nn.Linear(WIDTH, CLASSES))),
     # what is kept beside tensors
     "experts, some idle": of(made(expert, gate=linear(8, 2), experts=lambda: nn.ModuleList([net(), net()]))),
     "counts in an object": of(stepped(Counter, in_object)),
@@ -706,5 +708,5 @@ KINDS = {
         ),
         draw=next_symbol,
     ),
-    "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),
 }
+KINDS = PACKED | APART

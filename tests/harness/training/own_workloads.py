@@ -27,6 +27,15 @@ class Made(nn.Module):
         return self.call(self, *inputs, **named)
 
 
+def made(call: Callable[..., Any], **parts: Callable[[], Any]) -> Callable[[], nn.Module]:
+    """A factory of modules of these parts."""
+    return lambda: Made(call, **{name: part() for name, part in parts.items()})
+
+
+def linear(inputs: int, outputs: int = CLASSES) -> Callable[[], nn.Module]:
+    return lambda: nn.Linear(inputs, outputs)
+
+
 # ---- data
 
 

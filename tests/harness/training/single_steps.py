@@ -18,6 +18,19 @@ from folklore.harness.training.schedules import learning_rates
 Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as torch.nn holds it
 
 
+def weights_of(pack: Pack, lane: int) -> dict[str, Tensor]:
+    """Copies of a lane's weights, to be differentiated by torch alone."""
+    return {name: view[lane].detach().clone().requires_grad_() for name, view in pack.network.views.items()}
+
+
+def relu_mlp(weights: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
+    """Logits [N, C] of an MLP of ReLUs by torch alone."""
+    x = inputs.flatten(1)
+    for index in range(len(weights) // 2 - 1):  # all but the readout's weight and bias
+        x = torch.relu(x @ weights[f"hidden.{index}.weight"] + weights[f"hidden.{index}.bias"])
+    return x @ weights["readout.weight"] + weights["readout.bias"]
+
+
 def assert_losses_agree(ours: Tensor | float, theirs: Tensor | float, precision: str = "fp32") -> None:
     """Losses in nats, [...]."""
     ours, theirs = (torch.as_tensor(each).double() for each in (ours, theirs))

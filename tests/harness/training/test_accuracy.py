@@ -30,6 +30,7 @@ from folklore.harness.workloads.own.finding import find
 from tests.harness import helpers
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, trained
+from tests.harness.training.single_steps import relu_mlp, weights_of
 
 MLP = Workload(model="mlp", dataset="digits", width=16, depth=1)
 MEASUREMENT = {
@@ -41,12 +42,8 @@ NOISE = 0.5
 
 
 def chances(made: Pack, lane: int, features: Tensor) -> np.ndarray:
-    """An MLP of one hidden layer by torch.nn.functional alone, [N, 10]."""
-    weights = {name: view[lane].detach() for name, view in made.network.views.items()}
-    hidden, out = (name.removesuffix(".weight") for name in weights if name.endswith(".weight"))
-    x = torch.relu(features.flatten(1) @ weights[f"{hidden}.weight"] + weights[f"{hidden}.bias"])
-    logits = x @ weights[f"{out}.weight"] + weights.get(f"{out}.bias", torch.zeros(()))
-    return logits.double().softmax(dim=1).numpy()
+    """Of the classes, by torch alone, [N, 10]."""
+    return relu_mlp(weights_of(made, lane), features).detach().double().softmax(dim=1).numpy()
 
 
 def test_against_scikit_learn() -> None:

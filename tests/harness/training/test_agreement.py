@@ -12,11 +12,11 @@ from folklore.harness.number_formats import format_named
 from folklore.harness.training import programs
 from folklore.harness.training.agreement import MOST_CALLS, Step, StepCheck, Verdict
 from folklore.harness.training.pack import Pack
-from folklore.harness.training.procedures import Wrapper
+from folklore.harness.training.procedures import Procedure
 from folklore.harness.training.programs import EAGER, Program
 from folklore.harness.workloads.data.text import Text
 from tests.harness.training import contract
-from tests.harness.training.contract import CAPTURED, OF_OPTIMIZERS
+from tests.harness.training.contract import CAPTURED, OF_MODELS, OF_OPTIMIZERS, OF_PRECISIONS
 from tests.harness.training.plain_steps import VARIANTS, lanes, larger_update, plant, reordered
 
 Fault = Callable[[Pack], None]
@@ -85,7 +85,7 @@ def larger_gradient(pack: Pack) -> None:
     """By 1%, or where a number format rounds more coarsely, by four times that."""
     factor = 1 + max(0.01, 4 * format_named(pack.training.precision).gradient)
 
-    class Larger(Wrapper):
+    class Larger(Procedure):
         def gradient(self, *arguments: Any, **more: Any) -> tuple[torch.Tensor, torch.Tensor]:
             losses_K, gradient_KP = super().gradient(*arguments, **more)
             return losses_K, gradient_KP.mul_(factor)
@@ -137,16 +137,19 @@ NO_FAULTS = {
 @pytest.mark.parametrize("name", CAPTURED)
 def test_the_eager_step_agrees_with_itself_and_a_wrong_one_does_not(name: str) -> None:
     """From equal states, also where an update is skipped, which shows nothing. Of a fault nothing remains; where moments are
-    what a case is about it comes at an early step, too."""
+    what a case is about it comes at an early step, too. Every model, optimizer and number format has all faults, of what else
+    there is each has every third."""
     pack, eager = (contract.pack(*CAPTURED[name].lanes()) for _ in range(2))
     check, steps_of_faults = pack._step_check(), (1, 5) if name in OF_OPTIMIZERS else (5,)
+    whole, place = name in OF_MODELS | OF_OPTIMIZERS | OF_PRECISIONS, list(CAPTURED).index(name)
+    faults = {wrong: each for number, (wrong, each) in enumerate(FAULTS.items()) if whole or number % 3 == place % 3}
     for step in range(6):
         for each in (pack, eager):
             each._draw()
             each.procedure.before(step)
         start = values(pack)
         eager._plain_step()
-        for wrong, fault in FAULTS.items() if step in steps_of_faults else ():
+        for wrong, fault in faults.items() if step in steps_of_faults else ():
             verdict = pack._step_check()(pack._plain_step, lambda fault=fault: fault(pack))  # type: ignore[misc]
             assert (verdict.difference == "") == ((name, wrong) in NO_FAULTS), (step, wrong)
             assert_equal(pack, eager)
@@ -184,7 +187,7 @@ def test_a_held_lane_is_compared_by_its_gradient(optimizer: str, text: Text) -> 
 
 def test_lanes_that_cannot_move_are_waited_for_unless_another_moves(text: Text) -> None:
     """A first LR of zero shows no update. What has shown none is not remembered, and not waited for for ever."""
-    held, moving = (lanes(ramp=ramp, warmup_fraction=0.5)[0] for ramp in ("held", "linear"))
+    held, moving = (lanes(ramp=ramp, warmup_fraction=0.5, steps=8)[0] for ramp in ("held", "linear"))
     for chosen, at_once in (([held, held], False), ([held, moving], True)):
         pack = Pack(chosen, text)
         check, verdicts = pack._step_check(), []
@@ -193,7 +196,7 @@ def test_lanes_that_cannot_move_are_waited_for_unless_another_moves(text: Text) 
             verdicts.append(check(pack._plain_step, pack._plain_step))
             pack.step += 1
         assert [each.settled for each in verdicts] == [each.proven for each in verdicts]
-        assert [each.proven for each in verdicts] == ([True] * 20 if at_once else [False] * 10 + [True] * 10)
+        assert [each.proven for each in verdicts] == ([True] * 8 if at_once else [False] * 4 + [True] * 4)
     check.calls, check.moved_K[:] = MOST_CALLS, False
     pack.lr_SK.zero_()
     pack.clock.zero_()
@@ -240,7 +243,7 @@ def test_a_program_that_rounds_otherwise_agrees(variant: str, steps: int, text: 
 def test_long_sums_in_any_order_agree(variant: str, text: Text) -> None:
     """Gains and biases of 512 positions, which a CPU sums in the narrow format itself: a tenth of the largest, in bf16."""
     pack, check = started(variant, text, 0, batch_size=64)
-    for step in range(20):
+    for step in range(5):
         assert check(pack._plain_step, lambda: reordered(pack)).difference == "", step
         pack.step += 1
 

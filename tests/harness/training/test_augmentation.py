@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.errors import UserError
 from folklore.harness.training.pack import Pack
 from folklore.harness.workloads.data import load
 from folklore.harness.workloads.data.base import DataFacts
 from folklore.harness.workloads.data.examples import Examples
 from tests.harness.training import contract
-from tests.harness.training.contract import CNN, GPT
+from tests.harness.training.contract import CNN
 
 lane = partial(contract.lane, CNN, optimizer="sgd", peak_lr=0.02, batch_size=8)
 
@@ -67,25 +66,9 @@ def test_every_image_is_one_of_the_shifts_and_all_of_these_occur(kind: str, data
     assert {each[2] for each in seen} == set(mirrorings)
 
 
-def test_lanes_have_their_own_and_those_without_see_images_as_they_are() -> None:
-    data = load("digits")
-    chosen = [lane(0, augmentation="shift"), lane(0), lane(1, augmentation="flip_and_shift", shift_pixels=3)]
-    together = Pack(chosen, data)
-    for step in (0, 5):
-        seen = batch(together, step)
-        for index, each in enumerate(chosen):
-            assert torch.equal(seen[index], batch(Pack([each], data), step)[0])
-        assert torch.equal(seen[1], batch(Pack([lane(0)], data), step)[0])
-
-
 def test_samples_are_as_they_are() -> None:
     data = load("digits")
     augmented, plain = (Pack([lane(augmentation=kind)], data).procedure for kind in ("shift", "none"))
     assert torch.equal(augmented.sample("validation", 9)[0], plain.sample("validation", 9)[0])
     assert torch.equal(augmented.sample("test", 9)[0], plain.sample("test", 9)[0])
     assert torch.equal(augmented.training_sample(9)[0], plain.training_sample(9)[0])
-
-
-def test_what_is_no_image_is_refused() -> None:
-    with pytest.raises(UserError, match=r"augmentation = shift: the examples of dataset .* are a text and no images; leave it"):
-        contract.pack(contract.lane(GPT), contract.lane(GPT, augmentation="shift"))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pydantic import ValidationError
 from torch import Tensor
 
 from folklore.harness.planning.cost import lane_bytes, trial_flops
@@ -43,18 +42,19 @@ def batches(made: Pack, number: int) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.usefixtures("short_draws")
 @pytest.mark.parametrize(("workload", "sampling"), [(MLP, "epochs"), (GPT, "replacement")], ids=["mlp", "gpt"])
 def test_the_same_examples_in_the_same_order(workload: Workload, sampling: str, text: Text) -> None:
     """As the run without a ramp, over several draws of each batch size, in every lane."""
     dataset = text if workload.model == "gpt" else load("digits")
-    # 4736 steps see what 8192 of 4 see: 4096 of 4, 512 of 16, 128 of 64.
-    ramped = Pack([lane(workload, seed, steps=4736, sampling=sampling) for seed in (3, 4)], dataset)
-    plain = Pack([lane(workload, seed, steps=8192, batch_ramp=(), sampling=sampling) for seed in (3, 4)], dataset)
+    # 888 steps see what 1536 of 4 see: 768 of 4, 96 of 16, 24 of 64.
+    ramped = Pack([lane(workload, seed, steps=888, sampling=sampling) for seed in (3, 4)], dataset)
+    plain = Pack([lane(workload, seed, steps=1536, batch_ramp=(), sampling=sampling) for seed in (3, 4)], dataset)
     for number in (0, 1):
         ours, theirs = batches(ramped, number), batches(plain, number)
-        assert [len(each) for each in ours] == [4] * 4096 + [16] * 512 + [64] * 128
+        assert [len(each) for each in ours] == [4] * 768 + [16] * 96 + [64] * 24
         assert np.array_equal(np.concatenate(ours), np.concatenate(theirs))
-    assert ramped.training.examples == plain.training.examples == 32768
+    assert ramped.training.examples == plain.training.examples == 6144
     assert not np.array_equal(ours[0], batches(ramped, 0)[0])
 
 
@@ -140,21 +140,3 @@ def test_a_plan_counts_the_examples() -> None:
     parts = lane(MLP, steps=4736, micro_batches=2).configuration
     assert lane_bytes(parts, model) < lane_bytes(plain, model) + 4 * 4 * sum(np.prod(each.shape) for each in model.parameters)
     assert "4736 steps x 4, then 16, then 64 examples = 32,768 examples" in str(trial_recipe(ramped)).replace("4,736", "4736")
-
-
-@pytest.mark.parametrize(
-    ("training", "line"),
-    [
-        ({"batch_ramp": (0.5, 0.5)}, "batch_ramp = (0.5, 0.5): must rise, each inside (0, 1)"),
-        ({"batch_ramp": (1.0,)}, "batch_ramp = (1.0,): must rise, each inside (0, 1)"),
-        ({"batch_ramp_factor": 1.3}, "batch_ramp_factor = 1.3: makes batches of 5.2 of batch_size = 4"),
-        ({"batch_ramp_factor": 0.25}, "batch_ramp_factor = 0.25: makes batches of 1 of batch_size = 4"),
-        ({"steps": 4}, "batch_ramp = (0.5, 0.75): leaves no step between two of its shares; take more steps"),
-        ({"warmup_fraction": 0.6}, "batch_ramp = (0.5, 0.75): begins before the warmup ends, at 0.6; begin later"),
-        ({"sampling": "full"}, "batch_ramp: with sampling = full a step sees all examples; choose replacement or epochs"),
-    ],
-)
-def test_what_is_refused(training: dict[str, Any], line: str) -> None:
-    with pytest.raises(ValidationError) as refused:
-        Training(**{**RAMP, "steps": 37, **training})
-    assert line in str(refused.value)

@@ -1,7 +1,9 @@
 """A memory budget against arithmetic, against a step that was really taken, and against every smaller batch."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +19,7 @@ from folklore.harness.training.optimizers import make_optimizer
 from folklore.harness.training.real_step import real_peak
 from folklore.harness.workloads.data import DataFacts
 from folklore.harness.workloads.own.workload import OwnWorkload
+from tests.harness.training.own_workloads import Made, linear, made
 
 TEXT = DataFacts(hash="", classes=50)
 GPT = Workload(model="gpt", width=32, depth=9, heads=2, context=32)
@@ -44,8 +47,6 @@ def test_seven_billion_parameters_take_four_bytes_each() -> None:
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("recompute", [False, True])
 def test_without_numbers_as_with_them(precision: str, recompute: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    from contextlib import nullcontext
-
     subject = built_in(SHALLOW, TEXT, precision)
     found = count_step(subject, 4, recompute)
     monkeypatch.setattr(counted, "pretended", nullcontext)
@@ -86,8 +87,8 @@ def test_the_state_is_what_an_optimizer_holds(optimizer: str, numbers: int) -> N
 
 @pytest.mark.parametrize("recompute", [False, True])
 def test_the_largest_batch_fits_and_the_next_does_not(recompute: bool) -> None:
-    subject = built_in(GPT.model_copy(update={"depth": 1, "context": 16}), TEXT, "fp32")
-    limit = 2 * 2**20
+    mlp = Workload(model="mlp", dataset="digits", width=64, depth=3)
+    subject, limit = built_in(mlp, DataFacts(hash="", classes=10, features=(8, 8)), "fp32"), 2**20
     found = budget(subject, 2, "adamw", limit, recompute)
     assert found.largest is not None
     totals = {batch: budget(subject, batch, "adamw", None, recompute).total for batch in (found.largest, found.largest + 1)}
@@ -116,21 +117,18 @@ def test_a_peak_of_several_lines() -> None:
 
 
 def test_a_users_module_with_buffers_and_a_tied_weight() -> None:
-    class Tied(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.first, self.norm, self.second = nn.Linear(8, 8, bias=False), nn.BatchNorm1d(8), nn.Linear(8, 8, bias=False)
-            self.second.weight = self.first.weight
+    def tied() -> nn.Module:
+        first, second = nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False)
+        second.weight = first.weight
+        return Made(lambda m, x: m.second(torch.relu(m.norm(m.first(x)))), first=first, norm=nn.BatchNorm1d(8), second=second)
 
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.second(torch.relu(self.norm(self.first(x))))
-
-    found = budget(own(workload(Tied), "fp32"), 6, "adamw")
+    subject = own(workload(tied), "fp32")
+    found = budget(subject, 6, "adamw")
     assert found.step.parameters == 64 + 16
     assert found.step.weights == 4 * (64 + 16 + 16) + 8, "running mean and variance, and a count of 8 bytes"
     assert found.state == 8 * (64 + 16)
-    assert own(workload(Tied), "fp32").recomputed == ""
-    assert budget(own(workload(Tied), "fp32"), 6, "adamw", 2**20).largest is not None, "its norm has no batch of one"
+    assert subject.recomputed == ""
+    assert budget(subject, 6, "adamw", 2**20).largest is not None, "its norm has no batch of one"
 
 
 def test_blocks_of_a_users_module_are_recomputed() -> None:
@@ -148,15 +146,8 @@ def test_blocks_of_a_users_module_are_recomputed() -> None:
 
 
 def test_a_module_that_looks_at_its_numbers_is_counted_on_real_ones() -> None:
-    class Looks(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.map = nn.Linear(8, 8)
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.map(x) if float(x.square().sum()) >= 0 else x
-
-    subject = own(workload(Looks), "fp32")
+    looks = made(lambda m, x: m.map(x) if float(x.square().sum()) >= 0 else x, map=linear(8, 8))
+    subject = own(workload(looks), "fp32")
     step = count_step(subject, 6)
     assert (step.parameters, step.pretended) == (72, False)
     # By a line, for a gigabyte of real numbers would be a gigabyte.
@@ -190,19 +181,20 @@ def test_bf16_halves_what_products_keep() -> None:
 def test_the_list_that_saves_most_is_recomputed() -> None:
     """Not the longest one, and not the one around it."""
 
-    class Trunk(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.trunk = nn.ModuleList([nn.Sequential(nn.Linear(8, 64), nn.GELU(), nn.Linear(64, 8)) for _ in range(4)])
-            self.heads = nn.ModuleList([nn.Linear(8, 8) for _ in range(6)])
+    def call(module: Any, x: torch.Tensor) -> torch.Tensor:
+        for block in module.trunk:
+            x = x + block(x)
+        return torch.stack([head(x) for head in module.heads]).sum(dim=0)
 
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            for block in self.trunk:
-                x = x + block(x)
-            return torch.stack([head(x) for head in self.heads]).sum(dim=0)
-
-    assert own(workload(Trunk), "fp32").recomputed == "module by module of trunk, 4 of them"
-    assert own(workload(lambda: nn.Sequential(Trunk(), nn.ReLU())), "fp32").recomputed.startswith("module by module of 0.trunk")
+    forked = made(
+        call,
+        trunk=lambda: nn.ModuleList([nn.Sequential(nn.Linear(8, 64), nn.GELU(), nn.Linear(64, 8)) for _ in range(4)]),
+        heads=lambda: nn.ModuleList([nn.Linear(8, 8) for _ in range(6)]),
+    )
+    assert own(workload(forked), "fp32").recomputed == "module by module of trunk, 4 of them"
+    assert own(workload(lambda: nn.Sequential(forked(), nn.ReLU())), "fp32").recomputed.startswith(
+        "module by module of 0.trunk"
+    )
 
 
 def test_only_fp32_parameters_are_counted() -> None:
@@ -210,44 +202,36 @@ def test_only_fp32_parameters_are_counted() -> None:
         own(workload(lambda: nn.Linear(8, 8).bfloat16()), "fp32")
 
 
-class Recurrent(nn.Module):
-    def __init__(self, kind: type[nn.RNNBase]):
-        super().__init__()
-        self.layer, self.out = kind(8, 32, num_layers=2, batch_first=True), nn.Linear(32, 8)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.out(self.layer(x.unsqueeze(1).expand(-1, 20, -1))[0][:, -1])  # type: ignore[no-any-return]
-
-
-class Looked(nn.Module):
-    def __init__(self, sparse: bool):
-        super().__init__()
-        self.table, self.out = nn.Embedding(3000, 32, sparse=sparse), nn.Linear(32, 8)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.out(self.table((x * 1000).long().abs() % 3000).mean(1))  # type: ignore[no-any-return]
+def recurrent(kind: type[nn.RNNBase]) -> Callable[[], nn.Module]:
+    return made(
+        lambda m, x: m.out(m.layer(x.unsqueeze(1).expand(-1, 10, -1))[0][:, -1]),
+        layer=lambda: kind(8, 32, num_layers=2, batch_first=True),
+        out=linear(32, 8),
+    )
 
 
-class Sliced(nn.Module):
-    """Keeps a view of a large storage."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.out = nn.Linear(8, 8)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.out(torch.tanh(x.repeat(1, 100)[:, :8]))  # type: ignore[no-any-return]
+def looked_up(sparse: bool) -> Callable[[], nn.Module]:
+    return made(
+        lambda m, x: m.out(m.table((x * 1000).long().abs() % 3000).mean(1)),
+        table=lambda: nn.Embedding(3000, 32, sparse=sparse),
+        out=linear(32, 8),
+    )
 
 
-class Again(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(8, 128), nn.Tanh(), nn.Linear(128, 8)) for _ in range(3))
+# Keeps a view of a large storage.
+sliced = made(lambda m, x: m.out(torch.tanh(x.repeat(1, 100)[:, :8])), out=linear(8, 8))
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for block in self.blocks:
-            x = checkpoint(block, x, use_reentrant=False)
-        return x
+
+def again(module: Any, x: torch.Tensor) -> torch.Tensor:
+    for block in module.blocks:
+        x = checkpoint(block, x, use_reentrant=False)
+    return x
+
+
+recomputed = made(
+    again,
+    blocks=lambda: nn.ModuleList(nn.Sequential(nn.Linear(8, 128), nn.Tanh(), nn.Linear(128, 8)) for _ in range(3)),
+)
 
 
 def in_place() -> nn.Module:
@@ -257,8 +241,8 @@ def in_place() -> nn.Module:
 @pytest.mark.parametrize(
     ("module", "apart"),
     [
-        (lambda: Recurrent(nn.RNN), 0.02), (lambda: Recurrent(nn.GRU), 0.02), (lambda: Recurrent(nn.LSTM), 0.25),
-        (lambda: Looked(True), 0.02), (lambda: Looked(False), 0.02), (Sliced, 0.02), (Again, 0.02), (in_place, 0.02),
+        (recurrent(nn.RNN), 0.02), (recurrent(nn.GRU), 0.02), (recurrent(nn.LSTM), 0.25),
+        (looked_up(True), 0.02), (looked_up(False), 0.02), (sliced, 0.02), (recomputed, 0.02), (in_place, 0.02),
     ],
     ids=["rnn", "gru", "lstm", "sparse", "dense", "sliced", "recomputed", "in place"],
 )  # fmt: skip
@@ -270,7 +254,7 @@ def test_a_real_step_holds_what_is_counted(module: Callable[[], nn.Module], apar
 
 def test_the_largest_batch_holds_what_a_real_step_holds() -> None:
     """Where that is more than is counted, fewer fit."""
-    subject, limit = own(workload(lambda: Recurrent(nn.LSTM)), "fp32"), 2 << 20
+    subject, limit = own(workload(recurrent(nn.LSTM)), "fp32"), 2 << 20
     held, counted = real_peak(subject, 8), count_step(subject, 8)
     most = budget(subject, 8, "sgd", limit, more=held / counted.peak).largest
     assert most
@@ -278,7 +262,7 @@ def test_the_largest_batch_holds_what_a_real_step_holds() -> None:
     assert total(replace(counted, peak=real_peak(subject, 2 * most)), state_bytes(counted, "sgd")) > limit
 
 
-def test_a_list_that_cannot_be_computed_again_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_that_cannot_be_computed_again_is_left() -> None:
     """A ReLU in place changes what the layer before it gave: recomputed alone it finds its own output."""
     assert own(workload(in_place), "fp32").recomputed == ""
-    assert own(workload(Again), "fp32").recomputed == "module by module of blocks, 3 of them"
+    assert own(workload(recomputed), "fp32").recomputed == "module by module of blocks, 3 of them"

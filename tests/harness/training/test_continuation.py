@@ -8,16 +8,14 @@ import torch
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.procedures import plain
 from folklore.harness.training.starting import LaneState
 from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import base, text
-from tests.harness.training.contract import CNN, DEEP, GPT, _own, lane, pack, trained
+from tests.harness.training.contract import CNN, DEEP, GPT, lane, own, pack, trained
 
 STEADY = {"schedule": "constant", "warmup_fraction": 0.0}
 GOES_ON = {"starts_from": "first", "start_state": "optimizer"}
-# So many steps that the next draw of batches begins among those of the second trial.
-PER_DRAW, BEFORE, AFTER = 16, 15, 7
+# So many steps that the next draw of batches, a short one, begins among those of the second trial.
+BEFORE, AFTER = 15, 7
 
 
 def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) -> Lane:
@@ -40,18 +38,15 @@ def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) 
         (GPT, {"optimizer": "adamw", "dropout": 0.2, "data_order": 3}),
         (GPT, {"optimizer": "adamw", "precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**22}),
         (CNN, {"optimizer": "sgd", "augmentation": "flip_and_shift", "micro_batches": 2}),
-        (_own("perceptron"), {"optimizer": "adamw"}),
-        (_own("batch_norm"), {"optimizer": "sgd"}),
-        (_own("dropout"), {"optimizer": "adamw"}),
-        (_own("sparse"), {"optimizer": "adamw"}),
+        (own("perceptron"), {"optimizer": "adamw"}),
+        (own("batch_norm"), {"optimizer": "sgd"}),
+        (own("dropout"), {"optimizer": "adamw"}),
+        (own("sparse"), {"optimizer": "adamw"}),
     ],
 )
-def test_a_trial_that_goes_on_is_the_rest_of_a_longer_one(
-    workload: Workload, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("short_draws")
+def test_a_trial_that_goes_on_is_the_rest_of_a_longer_one(workload: Workload, settings: dict[str, Any]) -> None:
     """To the last bit: the same steps are made in the same order, whatever ended in between."""
-    for module in (base, plain, text):
-        monkeypatch.setattr(module, "STEPS_PER_DRAW", PER_DRAW)
     before, after = (2, 3) if settings.get("sampling") == "full" else (BEFORE, AFTER)
     settings = {**STEADY, **settings}
     whole = trained(lane(workload, 5, **settings, steps=before + after))
@@ -84,12 +79,12 @@ def test_initial_losses_are_those_of_the_untrained_network() -> None:
 
 def test_an_order_of_its_own_has_other_batches_and_the_same_start() -> None:
     parent = trained(lane(DEEP, 5, **STEADY))
-    on, own, same, other = (pack(started(parent, DEEP, data_order=order, **STEADY)) for order in (0, 1, 1, 2))
+    on, begins, same, other = (pack(started(parent, DEEP, data_order=order, **STEADY)) for order in (0, 1, 1, 2))
     begun = pack(lane(DEEP, 5, data_order=1))
-    assert torch.equal(on.network.flat_KP, own.network.flat_KP)
-    assert torch.equal(own._draws, same._draws)
-    assert torch.equal(own._draws, begun._draws), "an order that begins begins at its first batch"
-    drawn = [set(map(tuple, made._draws[:12, 0].tolist())) for made in (parent, on, own, other)]
+    assert torch.equal(on.network.flat_KP, begins.network.flat_KP)
+    assert torch.equal(begins._draws, same._draws)
+    assert torch.equal(begins._draws, begun._draws), "an order that begins begins at its first batch"
+    drawn = [set(map(tuple, made._draws[:12, 0].tolist())) for made in (parent, on, begins, other)]
     assert all(not one & two for number, one in enumerate(drawn) for two in drawn[:number])
 
 
@@ -99,23 +94,6 @@ def test_a_third_trial_goes_on_where_the_second_stood() -> None:
     for _ in range(2):
         made = trained(started(made, DEEP, **STEADY, steps=10))
     assert torch.equal(made.network.flat_KP, whole.network.flat_KP)
-
-
-def test_a_lane_starts_as_it_does_alone_whatever_its_neighbours_start_from() -> None:
-    """Beside others that start from a longer trial, take less along, or start from none, and beside one that SGD takes over."""
-    short, long = (trained(lane(DEEP, 5, **STEADY, steps=steps), lane(DEEP, 6, **STEADY, steps=steps)) for steps in (8, 300))
-    lanes = [
-        started(short, DEEP, **STEADY),
-        started(long, DEEP, 1, **STEADY, data_order=0),
-        started(long, DEEP, **STEADY, start_state="weights", data_order=2),
-        lane(DEEP, 5, **STEADY),
-        lane(DEEP, 7, **STEADY, sgd_from=0.5),
-    ]
-    beside = trained(*lanes)
-    for number, each in enumerate(lanes):
-        alone = trained(each)
-        assert torch.allclose(alone.records["train_loss"][:, 0], beside.records["train_loss"][:, number], atol=2e-4)
-        assert torch.equal(alone._draws[:, 0], beside._draws[:, number])
 
 
 def test_a_checkpoint_on_the_way_is_that_of_a_trial_that_ended_there() -> None:
@@ -138,18 +116,18 @@ def test_what_it_starts_from_must_be_there_and_fit() -> None:
 
 def test_what_no_checkpoint_holds_of_an_own_workload_is_refused() -> None:
     """A module that keeps something in Python, where it is planned if that is known then; an own optimizer, where declared."""
-    remembers = _own("remembers")
+    remembers = own("remembers")
     configuration = Lane(lane(DEEP, **STEADY).configuration, 0).configuration
     wanted = configuration.model_copy(
         update={"workload": remembers, "training": configuration.training.model_copy(update=GOES_ON)}
     )
-    own = workload_of(remembers)
-    if own.model().remembered:
+    workload = workload_of(remembers)
+    if workload.model().remembered:
         with pytest.raises(UserError, match="beside its tensors, which no checkpoint holds"):
-            own.require_trainable(wanted)
-    made = pack(lane(_own("annealed"), **STEADY))
+            workload.require_trainable(wanted)
+    made = pack(lane(own("annealed"), **STEADY))
     made.advance()
     with pytest.raises(UserError, match="leaves no checkpoint to start from"):
         made.lane_state(0)
     with pytest.raises(ValueError, match="not with an own optimizer"):
-        lane(_own("perceptron"), optimizer="own", **GOES_ON)
+        lane(own("perceptron"), optimizer="own", **GOES_ON)

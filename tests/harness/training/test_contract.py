@@ -54,17 +54,19 @@ def pack_of(case: Case) -> Pack:
 
 
 @EVERY
+@pytest.mark.usefixtures("short_draws")
 def test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost(case: Case) -> None:
     lanes = case.lanes()
     lost = len(lanes)
     whole = pack(*lanes, lanes[1])
     whole.network.flat_KP[lost] = torch.nan
     rest = list(range(lost - 1, 0, -1))
-    assert_parts_agree(whole, [(pack(lanes[0]), [0]), (pack(*(lanes[each] for each in rest)), rest)], case.first)
+    assert_parts_agree(whole, [(pack(lanes[0]), [0]), (pack(*(lanes[each] for each in rest)), rest)])
     assert whole.network.flat_KP.isfinite().all(dim=1).tolist() == [True] * lost + [False]
 
 
 @EVERY
+@pytest.mark.usefixtures("short_draws")
 def test_an_interrupted_training_is_the_whole_one(case: Case) -> None:
     assert_interrupted_is_whole(case.lanes(), case.stops)
 
@@ -133,7 +135,8 @@ def test_a_compiled_step_is_the_eager_one(name: str) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("case", CAPTURED.values(), ids=CAPTURED)
 def test_a_captured_step_is_the_eager_one(case: Case) -> None:
-    made, check = compared_at_every_step(case.lanes(), dataset_of(case.workload), Program(captured=True), "cuda")
+    lanes = replace(case, shared={"steps": 12, **case.shared}).lanes()  # some before there is a capture
+    made, check = compared_at_every_step(lanes, dataset_of(case.workload), Program(captured=True), "cuda")
     assert check.differences == []
     assert check.settled > 0
     assert made.runner.program == Program(captured=True)

@@ -13,7 +13,6 @@ from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane
 from tests.harness.training import contract
 from tests.harness.training.contract import pack as packed
-from tests.harness.training.contract import trained
 
 MODELS = {
     "gpt": Workload(width=16, depth=2, heads=2, context=16),
@@ -107,16 +106,6 @@ def test_it_is_of_the_places_that_are_declared_once_each(model: str, places: lis
     pack._draw()
     pack.procedure.gradient(*pack._batch())
     assert asked == places
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_what_is_computed_again_or_in_parts_drops_the_same(model: str) -> None:
-    whole, again = (trained(lane(model, dropout=0.3, recompute_segments=count)) for count in (0, 2))
-    assert torch.equal(whole.network.flat_KP, again.network.flat_KP)
-    parts = trained(lane(model, dropout=0.3, micro_batches=4))
-    torch.testing.assert_close(parts.network.flat_KP, whole.network.flat_KP, rtol=1e-4, atol=1e-5)
-    without = trained(lane(model))
-    assert (without.network.flat_KP - whole.network.flat_KP).abs().max() > 1e-3, "it drops nothing"
 
 
 def test_evaluations_and_curvature_are_of_the_whole_network() -> None:

@@ -6,12 +6,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.procedures.remedies import Remedies
-from folklore.harness.workloads.own.finding import find
 from tests.harness.training import contract
+from tests.harness.training.single_steps import relu_mlp, weights_of
 
 MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
 STEPS, FAULTY = 20, 10
@@ -39,13 +38,12 @@ def at(made: Pack, step: int) -> torch.Tensor:
 
 def test_a_gradient_that_is_too_large_is_learnt_from_as_one_by_torch() -> None:
     made = contract.pack(lane(MLP, 1, fault="gradient", fault_size=50.0, clip_norm=None))
-    batches = [made.procedure.batch(made.procedure.examples_of(step)) for step in range(STEPS)]  # type: ignore[attr-defined]
-    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    batches = [made.procedure.batch(made.procedure.examples_of(step)) for step in range(STEPS)]
+    weights = weights_of(made, 0)
     optimizer = torch.optim.SGD(weights.values(), lr=2.0**-5, momentum=0.9)
     for step, (inputs, targets) in enumerate(batches):
         optimizer.zero_grad()
-        x = torch.relu(inputs[0].flatten(1) @ weights["hidden.0.weight"] + weights["hidden.0.bias"])
-        loss = F.cross_entropy(x @ weights["readout.weight"] + weights["readout.bias"], targets[0])
+        loss = F.cross_entropy(relu_mlp(weights, inputs[0]), targets[0])
         (loss * (50.0 if step == FAULTY else 1.0)).backward()
         optimizer.step()
     made.advance()
@@ -57,28 +55,24 @@ def test_only_the_faulty_steps_have_wrong_labels() -> None:
     made = contract.pack(lane(MLP, 1, fault="labels", fault_steps=3), lane(MLP, 1))
     for step in range(STEPS):
         made.learner.clock.fill_(step)
-        faulty, clean = made.procedure.batch(made.procedure.examples_of(step))[1]  # type: ignore[attr-defined]
+        faulty, clean = made.procedure.batch(made.procedure.examples_of(step))[1]
         assert torch.equal(faulty, clean) == (step not in range(FAULTY, FAULTY + 3))
 
 
-def test_a_skipped_step_is_as_if_it_had_not_been() -> None:
-    """Bit by bit until the fault, then on other weights than without one; and the weights stay where they were for a step."""
-    made, clean = contract.pack(lane(MLP, 1, fault="gradient", remedy="skip")), contract.pack(lane(MLP, 1))
-    assert torch.equal(at(made, FAULTY), at(clean, FAULTY))
-    before = at(made, FAULTY)
-    assert torch.equal(at(made, FAULTY + 1), before)
-    assert not torch.equal(at(made, FAULTY + 2), before)
-
-
-def test_a_skipped_step_leaves_no_trace() -> None:
-    """Neither in the weights nor in what the optimizer keeps, its momentum."""
-    made = contract.pack(lane(MLP, 1, fault="gradient", remedy="skip"))
-    at(made, FAULTY)
-    before = {name: value.clone() for name, value in made.learner.optimizer.state.items()}
+@pytest.mark.parametrize(("workload", "kept"), [(MLP, ()), (contract.own("batch_norm"), ("buffer",))])
+def test_a_skipped_step_leaves_no_trace(workload: Workload, kept: tuple[str, ...]) -> None:
+    """Bit by bit until the fault as without one; the step changes neither weights and buffers nor what the optimizer keeps, its
+    momentum; then training goes on."""
+    made, clean = contract.pack(lane(workload, 1, fault="gradient", remedy="skip")), contract.pack(lane(workload, 1))
+    before_KP = at(made, FAULTY)
+    assert torch.equal(before_KP, at(clean, FAULTY))
+    held = ("weights", "optimizer", *kept)
+    before = {name: value.clone() for name, value in made.learner.state().items() if name.startswith(held)}
+    assert {name.partition(".")[0] for name in before} == set(held)
     at(made, FAULTY + 1)
-    assert before
-    for name, value in made.learner.optimizer.state.items():
-        assert torch.equal(value, before[name]), name
+    for name, value in before.items():
+        assert torch.equal(made.learner.state()[name], value), name
+    assert not torch.equal(at(made, FAULTY + 2), before_KP)
 
 
 def test_skipping_does_not_heal_weights_that_were_hit_and_going_back_does() -> None:
@@ -121,12 +115,6 @@ def test_alarms_are_given_by_the_rule(alarm: str, step: int, size: float, expect
     assert bool(procedure._alarm(step)[0]) == expected
 
 
-def test_an_alarm_by_the_norm_needs_norms() -> None:
-    with pytest.raises(ValueError, match=r"set measurement\.gradient_norms, too"):
-        contract.lane(MLP, remedy="skip", alarm="deviations")
-    assert Training().fault == "none"
-
-
 def test_the_norm_of_every_step_is_that_before_clipping() -> None:
     made = contract.pack(
         lane(MLP, 1, clip_norm=1e-3, measurement={"probes": STEPS, "gradient_norms": True, "curve_points": STEPS})
@@ -136,22 +124,3 @@ def test_the_norm_of_every_step_is_that_before_clipping() -> None:
     norms = result.curves["train_gradient_norm"]
     assert norms == pytest.approx(result.curves["probe_gradient_norm"], rel=1e-4)
     assert min(norms) > 1e-2
-
-
-def test_what_cannot_go_wrong_or_be_mended_is_refused_in_a_line() -> None:
-    numbers = Workload(model="linear", dataset="regression:4")
-    with pytest.raises(UserError, match="fault = labels: dataset 'regression:4' has targets that are no classes"):
-        contract.pack(contract.lane(numbers, optimizer="sgd", fault="labels"))
-    contract.pack(contract.lane(numbers, optimizer="sgd", fault="gradient"))
-
-
-def test_buffers_go_back_with_the_weights() -> None:
-    """Of an own module with batch norm: its running means are those before the step that is skipped."""
-    own = find("tests.harness.training.own_workloads:batch_norm").declared
-    made = contract.pack(contract.lane(own, optimizer="sgd", steps=STEPS, fault="gradient", remedy="skip"))
-    at(made, FAULTY)
-    before = {name: value.clone() for name, value in made.network.buffers.items()}
-    at(made, FAULTY + 1)
-    assert before
-    for name, value in made.network.buffers.items():
-        assert torch.equal(value, before[name]), name

@@ -14,6 +14,7 @@ from folklore.harness.workloads.data import load
 from folklore.harness.workloads.data.text import Text
 from tests.harness.training import contract
 from tests.harness.training.contract import trained
+from tests.harness.training.single_steps import relu_mlp, weights_of
 
 DIGITS = load("digits")
 ALL, DEPTH, WIDTH, STEPS = 1079, 4, 16, 20
@@ -33,12 +34,9 @@ def training_set() -> tuple[Tensor, Tensor]:
 
 def plain_gradients(pack: Pack, which: int) -> dict[str, np.ndarray]:
     """Of one lane's weights now, of ReLUs, over all training digits, in FP64."""
-    weights = {name: view[which].detach().double().requires_grad_() for name, view in pack.network.views.items()}
-    x, targets = training_set()
-    for index in range(DEPTH):
-        x = torch.relu(x @ weights[f"hidden.{index}.weight"] + weights[f"hidden.{index}.bias"])
-    loss = torch.nn.functional.cross_entropy(x @ weights["readout.weight"] + weights["readout.bias"], targets)
-    loss.backward()
+    weights = {name: each.detach().double().requires_grad_() for name, each in weights_of(pack, which).items()}
+    inputs, targets = training_set()
+    torch.nn.functional.cross_entropy(relu_mlp(weights, inputs), targets).backward()
     return {name: weight.grad.numpy() for name, weight in weights.items()}
 
 

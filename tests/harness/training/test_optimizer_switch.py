@@ -9,6 +9,7 @@ from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Lane
 from tests.harness.training import contract
 from tests.harness.training.contract import trained
+from tests.harness.training.single_steps import relu_mlp, weights_of
 
 MLP = Workload(model="mlp", dataset="digits", width=16, depth=1)
 STEPS, AT = 40, 24
@@ -20,7 +21,7 @@ lane = partial(
 def by_torch(chosen: Lane) -> torch.Tensor:
     """Weights after Adam or AdamW, and from its step on SGD, of torch."""
     training, pack = chosen.configuration.training, contract.pack(chosen)
-    weights = {name: each[0].detach().clone().requires_grad_() for name, each in pack.network.views.items()}
+    weights = weights_of(pack, 0)
     groups = [
         {"params": [each for name, each in weights.items() if name.endswith(ending)], "weight_decay": decay}
         for ending, decay in ((".weight", training.weight_decay), (".bias", 0.0))
@@ -28,13 +29,10 @@ def by_torch(chosen: Lane) -> torch.Tensor:
     adam = (torch.optim.Adam if training.optimizer == "adam" else torch.optim.AdamW)(groups, eps=training.epsilon)
     sgd = torch.optim.SGD([dict(each) for each in groups], momentum=training.momentum, lr=1.0)
     for step in range(STEPS):
-        index = torch.from_numpy(pack.procedure.draw(step // pack.procedure.steps_per_draw))
-        inputs, targets = pack.procedure.batch(index[step % pack.procedure.steps_per_draw])
-        hidden = torch.relu(inputs[0].flatten(1) @ weights["hidden.0.weight"] + weights["hidden.0.bias"])
-        logits = hidden @ weights["readout.weight"] + weights["readout.bias"]
+        inputs, targets = pack.procedure.batch(pack.procedure.examples_of(step))
         optimizer, factor = (adam, 1.0) if step < AT else (sgd, training.sgd_lr)
         optimizer.zero_grad()
-        torch.autograd.backward(torch.nn.functional.cross_entropy(logits, targets[0]))
+        torch.autograd.backward(torch.nn.functional.cross_entropy(relu_mlp(weights, inputs[0]), targets[0]))
         for group in optimizer.param_groups:
             group["lr"] = float(pack.lr_SK[step, 0]) * factor
         optimizer.step()

@@ -32,8 +32,7 @@ def by_torch(change: Callable[[int, torch.Tensor, dict], None], **fields: object
     betas = (training.beta1, training.beta2)
     optimizer = torch.optim.AdamW([parameter], betas=betas, eps=training.epsilon, weight_decay=0.0)
     for step in range(STEPS):
-        index = torch.from_numpy(pack.procedure.draw(step // pack.procedure.steps_per_draw))
-        batch = pack.procedure.batch(index[step % pack.procedure.steps_per_draw])
+        batch = pack.procedure.batch(pack.procedure.examples_of(step))
         with torch.no_grad():
             pack.network.flat_KP[0] = parameter
         gradient = pack.procedure.gradient(*batch)[1][0].clone()

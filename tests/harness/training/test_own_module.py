@@ -14,11 +14,12 @@ from folklore.harness.machine.description import Device
 from folklore.harness.metrics import MeanActivationSlope
 from folklore.harness.number_formats import format_named
 from folklore.harness.planning.lanes import Choice, Packing, Shape
-from folklore.harness.spec import Configuration, Workload
+from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.storing.store import Store
 from folklore.harness.training.hessian import sharpness
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.training.result import LaneResult
+from folklore.harness.training.suitability import require_suited
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from folklore.harness.workloads.own.finding import find
@@ -197,6 +198,12 @@ def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str
     own.require_trainable(plain)
     with pytest.raises(UserError, match=message):
         own.require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
+
+
+def test_an_optimizer_that_samples_from_a_softmax_is_refused() -> None:
+    model = own_module(find(address("perceptron")).planned)
+    with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
+        require_suited(Training(optimizer="sophia"), find(address("perceptron")).declared, model)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])

@@ -119,7 +119,7 @@ def test_two_batches_against_single_examples(steps: int, batch: int) -> None:
     singles = torch.cat([network.gradient(features[None, i : i + 1], labels[None, i : i + 1])[1] for i in range(len(labels))])
     generator = np.random.default_rng(steps)
     trace, signal = [], []
-    for _ in range(25_600 // batch):
+    for _ in range(6_400 // batch):
         index = torch.from_numpy(generator.integers(0, len(labels), batch))
         inputs, targets = features[index][None], labels[index][None]
         _, gradient_KP = network.gradient(inputs, targets)

@@ -16,21 +16,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training import pack
 from folklore.harness.training.learner import Learner
 from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.procedures import Evaluation, Procedure, Wrapper, make_procedure
-from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, load
+from folklore.harness.training.procedures import Evaluation, Procedure, make_procedure
+from folklore.harness.workloads.data import STEPS_PER_DRAW, load
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import PackedNetwork
 from folklore.harness.workloads.own import network as own_network
-from folklore.harness.workloads.own.finding import find
-from folklore.models import View
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, MLP, assert_parts_agree
-from tests.harness.training.single_steps import assert_lane_is_torchs
 
 MEASUREMENT = {"probes": 2, "evaluations": 3, "evaluation_examples": 16, "final_examples": 32}
 DIGITS = 1079
@@ -42,11 +38,6 @@ lane = partial(contract.lane, measurement=MEASUREMENT, steps=20)
 def lanes(workload: Workload, count: int = 3, **training: Any) -> list[Lane]:
     """Of several seeds and LRs."""
     return [lane(workload, seed=index // 2, peak_lr=2.0 ** -(5 + index), **training) for index in range(count)]
-
-
-def own(name: str) -> tuple[Workload, Dataset]:
-    declared = find(f"tests.harness.training.own_workloads:{name}").declared
-    return declared, load(declared.dataset)
 
 
 # Computed before there were procedures: losses of the first, third and last step by lane, of all evaluations, and the first
@@ -106,14 +97,6 @@ def test_epochs_see_every_example_once() -> None:
             assert (epoch == other).mean() < 0.01, "an order of its own"
 
 
-def test_more_than_an_epoch_a_batch_is_refused() -> None:
-    """Half of such a batch holds what its other half holds: probes would find a gradient almost without noise."""
-    workload, dataset = own("perceptron")
-    Pack([lane(workload, sampling="epochs", batch_size=300, steps=4)], dataset)
-    with pytest.raises(UserError, match=r"batch_size = 301: with sampling = epochs must be at most 300, the training examples"):
-        Pack([lane(workload, sampling="epochs", batch_size=301, steps=4)], dataset)
-
-
 def test_a_full_batchs_halves_are_random_samples() -> None:
     """Examples that come class by class: the variance that a probe finds is still near that of batches that are drawn."""
     dataset = load("digits")
@@ -141,20 +124,6 @@ def test_a_full_batch_is_all_examples_at_every_step() -> None:
     assert made.records["train_loss"][:, 0].diff().max() < 0, "no noise: a small LR always descends"
 
 
-@pytest.mark.parametrize(
-    ("workload", "batch", "examples"),
-    [(MLP, 8, 1079), (MLP, 1080, 1079), (Workload(model="linear", dataset="regression:4"), 8, 16384)],
-)
-def test_a_full_batch_of_another_size_is_refused(workload: Workload, batch: int, examples: int) -> None:
-    line = (
-        f"batch_size = {batch}: with sampling = full a step sees all {examples} training examples of dataset"
-        f" '{workload.dataset}'; set batch_size = {examples}"
-    )
-    with pytest.raises(UserError) as refused:
-        Pack([lane(workload, sampling="full", batch_size=batch)], load(workload.dataset))
-    assert str(refused.value) == line
-
-
 def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
     windows = (len(text.splits["train"]) - 8) // 8
     made = Pack(lanes(GPT, sampling="epochs", batch_size=1000, steps=30), text)
@@ -175,40 +144,18 @@ def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
     [
         (2, {"optimizer": "sgd"}),
         (3, {"optimizer": "adamw", "clip_norm": 0.5}),
+        (2, {"dropout": 0.3}),
         (2, {"precision": "bf16"}),
         (3, {"precision": "fp16", "loss_scaling": "static", "loss_scale": 2.0**6}),
         (2, {"precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**30}),
     ],
 )
 def test_micro_batches_make_the_whole_batchs_step(micro_batches: int, training: dict[str, Any], text: Text) -> None:
-    """Each of 20 steps from equal states, by the rounding that is stated in agreement.py."""
-    whole, parts = (Pack(lanes(GPT, micro_batches=each, **training), text) for each in (1, micro_batches))
+    """Each of 20 steps from equal states, half of them probed, by the rounding that is stated in agreement.py."""
+    looks = MEASUREMENT | {"probes": 10, "underflow": True}
+    whole, parts = (Pack(lanes(GPT, measurement=looks, micro_batches=each, **training), text) for each in (1, micro_batches))
     assert_parts_agree(whole, [(parts, range(3))])
     assert float(whole.network.flat_KP.diff(dim=0).abs().max()) > 0
-
-
-@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
-def test_micro_batches_are_torchs_backward_twice(optimizer: str, text: Text) -> None:
-    chosen = lane(GPT, seed=3, optimizer=optimizer, steps=30, micro_batches=2, momentum=0.9, weight_decay=0.0)
-    made = Pack([lane(GPT, seed=1, **chosen.configuration.training.model_dump(exclude={"peak_lr"})), chosen], text)
-    model = made.network.model
-    weights = {p.name: torch.nn.Parameter(torch.zeros(1, *p.shape)) for p in model.parameters}
-    fields = {"momentum": 0.9} if optimizer == "sgd" else {"weight_decay": 0.0}
-    kind = torch.optim.SGD if optimizer == "sgd" else torch.optim.AdamW
-    theirs = kind(weights.values(), lr=1.0, **fields)
-    starts, tokens = text.batch_index(3, 0, 6, 8), torch.from_numpy(text.splits["train"])
-
-    def half(step: int, first: int) -> Tensor:
-        windows = torch.stack([tokens[s : s + 9] for s in starts[step][first : first + 3]]).long()
-        logits = model(View(weights), windows[None, :, :-1])
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 2), windows[:, 1:].flatten()) / 2
-
-    def loss_at(step: int) -> Tensor:
-        first = half(step, 0)
-        first.backward()
-        return half(step, 3) + first.detach()
-
-    assert_lane_is_torchs(made, 1, weights, theirs, loss_at, layout=lambda name, value: value.unsqueeze(0))
 
 
 def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,45 +176,12 @@ def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.
     assert seen == probed + probed + plain + probed
 
 
-def test_probes_mean_the_same_with_micro_batches(text: Text) -> None:
-    measurement = MEASUREMENT | {"probes": 10}
-    whole, parts = (
-        Pack(
-            [
-                lane(GPT, seed, measurement=measurement, batch_size=10, micro_batches=each, steps=10, optimizer="sgd")
-                for seed in (0, 1)
-            ],
-            text,
-        )
-        for each in (1, 5)
-    )
-    for made in (whole, parts):
-        made.advance()
-    names = [name for name in whole.records if name.startswith("probe_")]
-    assert len(names) >= 7
-    for name in names:
-        torch.testing.assert_close(parts.records[name], whole.records[name], rtol=1e-3, atol=1e-6, equal_nan=True)
-
-
-def test_underflow_is_that_of_the_whole_batch() -> None:
-    measurement = MEASUREMENT | {"underflow": True}
-    whole, parts = (
-        Pack([lane(MLP, measurement=measurement, precision="fp16", micro_batches=each)], load("digits")) for each in (1, 3)
-    )
-    for made in (whole, parts):
-        made.advance(0.0)
-    name = "probe_layer_underflow_weight"
-    assert torch.equal(whole.records[name][0], parts.records[name][0])
-    assert whole.records[name][0].isfinite().all()
-
-
 def test_micro_batches_of_an_own_module_draw_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal masks in all parts of a batch would be a dropout of fewer examples."""
-    workload, dataset = own("dropout")
     uses: list[str] = []
     genuine = own_network.key
     monkeypatch.setattr(own_network, "key", lambda seed, use: uses.append(use) or genuine(seed, use))
-    made = Pack([lane(workload, micro_batches=3, steps=8)], dataset)
+    made = contract.pack(lane(contract.own("dropout"), micro_batches=3, steps=8))
     made.advance(0.0)
     uses.clear()
     made.network.step = 5
@@ -277,7 +191,7 @@ def test_micro_batches_of_an_own_module_draw_apart(monkeypatch: pytest.MonkeyPat
     assert uses[3:] == ["forward:5"]
 
 
-class Stranger(Wrapper):
+class Stranger(Procedure):
     """Swaps the lanes' batches, shifts their losses, halves the LR every fifth step and remembers how often, and evaluates the
     training split."""
 

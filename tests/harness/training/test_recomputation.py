@@ -22,14 +22,15 @@ MODELS = {
 
 
 def lanes(workload: Workload, **training: object) -> list[Lane]:
-    return [contract.lane(workload, seed, **{"steps": 6, "batch_size": 8, **training}) for seed in (0, 1)]
+    return [contract.lane(workload, seed, **{"steps": 3, "batch_size": 8, **training}) for seed in (0, 1)]
 
 
 @pytest.mark.parametrize(
     ("model", "segments", "fields"),
     [
-        ("gpt", 1, {}), ("gpt", 2, {"precision": "bf16"}), ("gpt", 3, {}), ("gpt", 5, {"micro_batches": 4}),
-        ("mlp", 2, {}), ("mlp", 3, {"precision": "bf16"}), ("cnn", 2, {}), ("cnn", 3, {"precision": "bf16"}),
+        ("gpt", 1, {}), ("gpt", 2, {"precision": "bf16"}), ("gpt", 3, {"dropout": 0.3}), ("gpt", 5, {"micro_batches": 4}),
+        ("mlp", 2, {"dropout": 0.3}), ("mlp", 3, {"precision": "bf16"}),
+        ("cnn", 2, {"dropout": 0.3}), ("cnn", 3, {"precision": "bf16"}),
     ],
 )  # fmt: skip
 def test_it_changes_no_training(model: str, segments: int, fields: dict[str, Any]) -> None:

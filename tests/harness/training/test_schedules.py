@@ -8,8 +8,8 @@ import torch
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LinearLR, LRScheduler, MultiStepLR, SequentialLR
 
 from folklore.harness.spec import Training
-from folklore.harness.training.plateau import PlateauRule
-from folklore.harness.training.schedules import learning_rate_table, learning_rates
+from folklore.harness.training.procedures.plateau import PlateauRule
+from folklore.harness.training.schedules import learning_rates
 from tests.harness.training.contract import GPT, lane, trained
 
 PEAK, STEPS = 0.3, 200
@@ -50,11 +50,6 @@ def test_follows_torch(schedule: str, final_fraction: float, warmup_fraction: fl
     assert np.allclose(learning_rates(training), torch_rates(makers[schedule], warmup), rtol=0, atol=1e-9 * PEAK)
 
 
-def test_warmup_reaches_the_peak_on_its_last_step() -> None:
-    rates = learning_rates(Training(peak_lr=1.0, steps=100, warmup_fraction=0.1, schedule="constant"))
-    assert np.allclose(rates[:11], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0])
-
-
 def test_a_held_ramp_is_zero_and_then_what_the_linear_one_comes_to() -> None:
     settings = {"peak_lr": 0.5, "steps": 100, "warmup_fraction": 0.1, "schedule": "cosine"}
     held, linear = (learning_rates(Training(ramp=ramp, **settings)) for ramp in ("held", "linear"))
@@ -78,13 +73,6 @@ def test_warmup_stable_decay() -> None:
     )
     assert np.allclose(rates[9:81], 1.0)
     assert np.allclose(rates[80:], 1.0 - 0.9 * np.arange(20) / 20)
-
-
-def test_lanes_keep_their_own_schedules() -> None:
-    lanes = [Training(steps=30, schedule="cosine"), Training(steps=30, schedule="linear", peak_lr=0.5)]
-    table = learning_rate_table(lanes)
-    assert table.shape == (30, 2)
-    assert np.array_equal(table[:, 1], learning_rates(lanes[1]))
 
 
 # ---- what follows losses, and the range test's ramp

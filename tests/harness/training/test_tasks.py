@@ -9,14 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Training, Workload
+from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.procedures.consolidation import Consolidation
 from folklore.harness.training.procedures.tasks import Tasks
 from folklore.harness.workloads.data import Split, load
 from tests.harness.training import contract
 from tests.harness.training.contract import trained
+from tests.harness.training.single_steps import relu_mlp, weights_of
 
 SIZE = {"model": "mlp", "dataset": "digits", "width": 8, "depth": 2}
 BY_CLASS = Workload(**SIZE, tasks=5)
@@ -27,20 +27,13 @@ LABELS = load("digits").arrays("train")[1].numpy()
 def tasks_of(made: Pack) -> Tasks:
     found = made.procedure
     while not isinstance(found, Tasks):
-        found = found.inner  # type: ignore[attr-defined]
+        found = found.inner
     return found
 
 
 def drawn(made: Pack, step: int) -> np.ndarray:
     """Tasks of the examples of a step, [K, B]."""
     return LABELS[tasks_of(made).examples_of(step).numpy()] // 2
-
-
-def forward(weights: dict[str, Tensor], inputs: Tensor) -> Tensor:
-    x = inputs.flatten(1)
-    for index in range(2):
-        x = torch.relu(x @ weights[f"hidden.{index}.weight"] + weights[f"hidden.{index}.bias"])
-    return x @ weights["readout.weight"] + weights["readout.bias"]
 
 
 def plain_loss(scenario: str, tasks: int, logits: Tensor, targets: Tensor) -> Tensor:
@@ -64,11 +57,11 @@ def test_a_lane_is_what_plain_torch_makes_of_the_same_examples(scenario: str) ->
     """Layers at their own LRs from the second task on, too."""
     workload = BY_CLASS.model_copy(update={"scenario": scenario})
     made = contract.pack(lane(workload, 3, peak_lr=0.05, replay=0.25, layer_lr_decay=0.5, later_lr=0.5))
-    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    weights = weights_of(made, 0)
     features, labels = load("digits").arrays("train")
     for step in range(20):
         index = tasks_of(made).examples_of(step)[0]
-        loss = plain_loss(scenario, 5, forward(weights, features[index]), labels[index])
+        loss = plain_loss(scenario, 5, relu_mlp(weights, features[index]), labels[index])
         gradients = torch.autograd.grad(loss, list(weights.values()))
         for (name, value), gradient in zip(weights.items(), gradients, strict=True):
             below = {"hidden.0": 2, "hidden.1": 1, "readout": 0}[name.rpartition(".")[0]]
@@ -105,7 +98,7 @@ def test_a_lane_of_two_texts_is_what_plain_torch_makes_of_them(rank: int) -> Non
     workload = Workload(dataset="python-docs+python-source", width=8, depth=1, heads=2, context=8, tasks=2, adapter_rank=rank)
     looks = {**contract.FEW, "evaluations": 5, "final_examples": 40}
     made = contract.pack(lane(workload, 3, looks, peak_lr=0.5, replay=0.25, later_lr=0.5))
-    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    weights = weights_of(made, 0)
     text = load(workload.dataset)
     of_task = text.tasks_of("train", 2, 8)
 
@@ -161,12 +154,12 @@ def test_the_fisher_information_is_that_of_its_definition() -> None:
     made.advance(0.0)
     procedure = made.procedure
     assert isinstance(procedure, Consolidation)
-    weights = {name: view[0].detach().clone().requires_grad_() for name, view in made.network.views.items()}
+    weights = weights_of(made, 0)
     chosen = tasks_of(made).examples[1]
     index = chosen[np.linspace(0, len(chosen) - 1, 5).round().astype(int)]
     expected = torch.zeros(made.network.flat_KP.shape[1])
     for features in load("digits").arrays("train")[0][index]:
-        log_chances = F.log_softmax(forward(weights, features[None])[0], dim=0)
+        log_chances = F.log_softmax(relu_mlp(weights, features[None])[0], dim=0)
         for label in range(10):
             gradients = torch.autograd.grad(log_chances[label], list(weights.values()), retain_graph=True)
             joined = torch.cat([each.flatten() for each in gradients])
@@ -186,8 +179,8 @@ def test_consolidation_adds_the_gradient_of_its_penalty() -> None:
     weights_P = made.network.flat_KP[0].detach()
     for held_P, fisher_P in ends:
         penalty += 3.0 * fisher_P * (weights_P - held_P)
-    batch = made.procedure.batch(made.procedure.examples_of(9))  # type: ignore[attr-defined]
-    found, plain = (each.gradient(*batch)[1] for each in (made.procedure, made.procedure.inner))  # type: ignore[attr-defined]
+    batch = made.procedure.batch(made.procedure.examples_of(9))
+    found, plain = (each.gradient(*batch)[1] for each in (made.procedure, made.procedure.inner))
     assert torch.allclose(found[0] - plain[0], penalty, rtol=1e-3, atol=1e-6)
     assert penalty.norm() > 1e-3
     assert torch.equal(found[1], plain[1])
@@ -216,8 +209,7 @@ def test_old_and_new_accuracy_are_of_the_tasks_that_they_say() -> None:
     made = trained(lane(workload, 1, peak_lr=0.1, measurement={**contract.FEW, "evaluations": 5, "final_examples": 359}))
     (result,) = made.results()
     features, labels = load("digits").arrays("test")
-    weights = {name: view[0].detach() for name, view in made.network.views.items()}
-    right = forward(weights, features)[:, :2].argmax(dim=1) == labels % 2
+    right = relu_mlp(weights_of(made, 0), features)[:, :2].argmax(dim=1) == labels % 2
     old, new = (result.curves[f"evaluation_{name}_accuracy"] for name in ("old", "new"))
     assert old[-1] == pytest.approx(float(right[labels < 8].float().mean()), abs=1e-6)
     assert new[-1] == pytest.approx(float(right[labels >= 8].float().mean()), abs=1e-6)
@@ -229,32 +221,3 @@ def test_what_is_forgotten_is_no_divergence() -> None:
     (result,) = trained(lane(BY_CLASS, peak_lr=0.3, steps=200)).results()
     assert result.test_loss > result.initial_loss
     assert result.outcome == "finished"
-
-
-@pytest.mark.parametrize(("given", "said"), [
-    ({"workload": {"model": "linear", "tasks": 2}}, "tasks = 2: are of an mlp's or cnn's classes or a gpt's texts"),
-    ({"workload": {"model": "gpt", "tasks": 2, "scenario": "task"}}, "scenario = task: is of classes, and model = gpt"),
-    ({"workload": {"model": "gpt", "tasks": 2}, "training": {"consolidation": 1.0}}, "consolidation = 1.0: is of an mlp or a"),
-    ({"workload": {**SIZE, "scenario": "task"}}, "scenario = task: is of several tasks; set tasks, or leave it out"),
-    ({"workload": {**SIZE, "adapter_rank": 4}}, "adapter_rank = 4: is of several tasks; set tasks, or leave it out"),
-    ({"workload": SIZE, "training": {"replay": 0.1}}, "replay = 0.1: is of several tasks; set tasks, or leave it out"),
-    ({"workload": {**SIZE, "tasks": 2}, "training": {"sampling": "epochs"}}, "set sampling = replacement, and leave"),
-])  # fmt: skip
-def test_what_does_not_fit_is_refused_in_a_line(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        lane(Workload(**given["workload"]), **given.get("training", {}))
-
-
-@pytest.mark.parametrize(("tasks", "steps", "said"), [
-    (3, 20, "tasks = 3: must divide the number of classes of dataset 'digits', 10"),
-    (5, 4, "tasks = 5: must be at most steps = 4"),
-])  # fmt: skip
-def test_tasks_that_the_data_do_not_have_are_refused(tasks: int, steps: int, said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        contract.pack(lane(BY_CLASS.model_copy(update={"tasks": tasks}), steps=steps))
-    assert Training().replay == 0
-
-
-def test_tasks_of_texts_are_as_many_as_the_texts() -> None:
-    with pytest.raises(UserError, match=r"tasks = 2: dataset 'markov' is 1 text\(s\), each of which is a task; join"):
-        contract.pack(lane(Workload(width=8, depth=1, heads=2, context=8, tasks=2)))
