@@ -338,7 +338,7 @@ ENGINE = (
         "harness/training/learner.py",
         "changed = [parameters_KP, *self.optimizer.state.values()]",
         "changed = [parameters_KP]",
-        TRAINING + "test_precision.py::test_a_skipped_update_leaves_the_lane_as_it_was",
+        TRAINING + "test_precision.py::test_a_pack_follows_grad_scaler",
     ),
     Fault(
         "a loss scale grows a step late",
@@ -380,7 +380,7 @@ ENGINE = (
         "harness/training/schedules/__init__.py",
         "np.minimum(1.0, (step + 1) / warmup)",
         "np.minimum(1.0, step / warmup)",
-        TRAINING + "test_schedules.py::test_warmup_reaches_the_peak_on_its_last_step",
+        TRAINING + "test_schedules.py::test_follows_torch",
     ),
     Fault(
         "a decay is a share of what follows warmup",
@@ -845,7 +845,7 @@ MODELS = (
         "models/layers.py",
         "torch.arange(lanes, device=index.device) * self.rows",
         "torch.arange(lanes, device=index.device) * 0",
-        "tests/models/test_gpt.py::test_lanes_do_not_touch",
+        "tests/models/test_gpt.py::test_every_lane_and_its_gradients_are_those_of_torch",
     ),
     Fault(
         "blocks add as much as if there were half of them",
