@@ -1,5 +1,6 @@
 """Trials that figures are drawn of."""
 
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import combinations
 
@@ -11,12 +12,15 @@ from matplotlib.transforms import Bbox
 
 from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
 from folklore.harness.planning.catalog import load_study
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
+from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.spec.observed import Observed
+from folklore.harness.spec.trial import Trial
+from folklore.harness.training.result import LaneResult
+from folklore.reports.figures.choosing import Shown, claim_figure, figures_of
 from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
 from folklore.reports.figures.interactive import specification
 from folklore.reports.figures.layout import TEXT
-from tests.harness.helpers import bowl, frame, result
+from tests.harness.helpers import bowl, changed, computations, frame, result
 
 
 @cache
@@ -29,9 +33,29 @@ def judgement_of(records: TrialSet, claim: str) -> Judgement:
     return found
 
 
+def figure_of(study: str, what: str) -> Shown:
+    """Of a claim, or of the first that a figure of this kind shows and that leaves something to draw."""
+    records = published(study)
+    claims = (each.claim for each in records.study.judgements if what in (each.claim, *figures_of(each, records.scale)[:1]))
+    return next(each for each in (_shown(study, claim) for claim in claims) if each is not None and each.drawing)
+
+
+@cache
+def _shown(study: str, claim: str) -> Shown | None:
+    return claim_figure(published(study), judgement_of(published(study), claim))
+
+
 def recorded(study: Study, optimum: float = -7, **curves: list[float]) -> TrialSet:
+    """Trials of all its arms, and what its criteria compute."""
     trials = frame(study, lambda trial: result(bowl(trial, optimum, 2.0), **curves))  # type: ignore[arg-type]
-    (found,) = trial_sets(study, trials, HERE)
+    (found,) = trial_sets(study, trials, HERE, computations=computations(study))
+    return found
+
+
+def planted(study: Study, arms: Mapping[str, Arm], outcome: Callable[[Trial], LaneResult]) -> TrialSet:
+    """Trials of a study that has these arms beside its own, and judges nothing."""
+    made = changed(study, arms={**study.model_dump()["arms"], **arms}, judgements=())
+    (found,) = trial_sets(made, frame(made, outcome), HERE)
     return found
 
 

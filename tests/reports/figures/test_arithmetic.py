@@ -9,18 +9,19 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
-from folklore.harness.metrics import Computed, NoiseScale
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study
+from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.metrics import Computed, NoiseScale, RelativeGap, TunedLoss
+from folklore.harness.spec import Study
 from folklore.harness.spec.observed import Observed
 from folklore.reports import site
 from folklore.reports.figures.arithmetic import CAPTION, drawing
-from folklore.reports.figures.choosing import claim_figure
+from folklore.reports.figures.choosing import Shown, claim_figure
 from folklore.reports.figures.drawing import Panel
-from tests.harness.helpers import bowl, computations, frame, result
+from tests.reports.figures.helpers import drawn, judging, recorded
 from tests.reports.test_site import REGISTER, of
 
-CLAIM = "warmup.improves_best"
+pytestmark = pytest.mark.usefixtures("few_calibrated")
+TRAINED = RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half"))
 COMPUTED = Computed(function="adam.uncorrected", number="first_step")
 
 
@@ -48,22 +49,23 @@ def plot(**fields: object) -> dict[str, Any]:
     return {**made, **fields}
 
 
-def recorded(study: Study, *observables: Observed, optimum: float = -7) -> tuple[TrialSet, Judgement]:
-    criteria = tuple(
-        Criterion(name=str(index), observe=each, claimed=AtLeast(value=0.5), refuted=AtMost(value=0.1))
-        for index, each in enumerate(observables)
-    )
-    judgement = Judgement(claim=CLAIM, criteria=criteria)
-    asked = study.model_copy(update={"judgements": (judgement,)})
-    trials = frame(asked, lambda trial: result(bowl(trial, optimum, 2.0)))
-    (found,) = trial_sets(asked, trials, HERE, computations=computations(asked))
-    return found, judgement
+@pytest.fixture(scope="module")
+def records(study: Study) -> TrialSet:
+    """Of a claim whose first criterion is trained, and whose second is computed."""
+    return recorded(judging(study, TRAINED, COMPUTED))
+
+
+def judged(records: TrialSet, *observables: Observed) -> TrialSet:
+    """The same trials and computations, for a claim of other criteria."""
+    return replace(records, study=judging(records.study, *observables))
+
+
+def figure(records: TrialSet) -> Shown | None:
+    return claim_figure(records, records.study.judgements[0])
 
 
 def panels(*plots: dict[str, Any]) -> list[Panel]:
-    found = drawing(plots)
-    assert found is not None
-    return found.panels
+    return drawn(drawing(plots)).panels
 
 
 def test_a_plot_has_a_line_for_every_curve() -> None:
@@ -94,62 +96,48 @@ def test_levels_lie_across_and_places_stand_and_both_have_names() -> None:
 
 
 def test_several_plots_stand_below_each_other() -> None:
-    found = drawing([plot(), plot(curves=[curve("third")], levels=[], places=[])])
-    assert found is not None
+    found = drawn(drawing([plot(), plot(curves=[curve("third")], levels=[], places=[])]))
     assert [len(row) for row in found.rows] == [1, 1]
     assert found.panels[1].listed == ["third"]
 
 
-def test_a_claim_whose_first_criterion_is_computed_has_its_arithmetic(study: Study) -> None:
-    trained = study.judgements[0].criteria[0].observe
-    found, judgement = recorded(study, COMPUTED, trained)
-    shown = claim_figure(found, judgement)
-    assert shown is not None
-    assert (shown.kind, shown.caption) == ("arithmetic", CAPTION)
-    assert shown.drawing is not None
-    assert len(shown.drawing.panels[0].listed) == 3
+def test_the_first_criterion_says_whether_a_claim_has_its_arithmetic(records: TrialSet) -> None:
+    computed, trained = figure(judged(records, COMPUTED, TRAINED)), figure(records)
+    assert computed is not None
+    assert (computed.kind, computed.caption) == ("arithmetic", CAPTION)
+    assert len(drawn(computed.drawing).panels[0].listed) == 3
+    assert trained is not None
+    assert (trained.kind, trained.drawing is None) == ("forest", False)
 
 
-def test_a_claim_whose_first_criterion_is_trained_has_the_figure_of_that(study: Study) -> None:
-    trained = study.judgements[0].criteria[0].observe
-    found, judgement = recorded(study, trained, COMPUTED)
-    shown = claim_figure(found, judgement)
-    assert shown is not None
-    assert (shown.kind, shown.drawing is None) == ("forest", False)
-
-
-def test_where_nothing_trained_can_be_drawn_the_arithmetic_is(study: Study) -> None:
+def test_where_nothing_trained_can_be_drawn_the_arithmetic_is(study: Study, records: TrialSet) -> None:
     """An optimum on the edge of the grid leaves no tuned run."""
-    found, judgement = recorded(study, NoiseScale(arm="none"), COMPUTED, optimum=-20)
-    assert claim_figure(replace(found, computations={}), judgement) is None
-    shown = claim_figure(found, judgement)
+    untuned = recorded(judging(study, NoiseScale(arm="none")), optimum=-20)
+    assert figure(untuned) is None
+    shown = figure(judged(replace(untuned, computations=records.computations), NoiseScale(arm="none"), COMPUTED))
     assert shown is not None
     assert shown.kind == "arithmetic"
 
 
 def test_computed_numbers_without_a_plot_have_no_figure(study: Study) -> None:
-    for function, number in (("constants.number_formats", "fp16_largest"), ("optimizers.state", "lion_over_adam")):
-        found, judgement = recorded(study, Computed(function=function, number=number))
-        assert claim_figure(found, judgement) is None
+    assert figure(recorded(judging(study, Computed(function="constants.number_formats", number="fp16_largest")))) is None
 
 
-def test_tables_and_the_figure_stand_on_the_card_escaped(study: Study, tmp_path: Path) -> None:
-    """The figure only where the claim's first criterion is computed: here it is trained, and has one."""
+def test_tables_and_figures_of_computed_numbers_stand_on_cards_escaped(records: TrialSet, tmp_path: Path) -> None:
+    """The figure only where the claim's first criterion is computed, and not where it is trained, which has one."""
     table = {"columns": ["what <is>", "said & done"], "rows": [["<b>first</b>", "1 < 2"], ["second", "3"]]}
-    found, _ = recorded(study, study.judgements[0].criteria[0].observe, COMPUTED)
-    told = {digest: replace(each, tables=[table]) for digest, each in found.computations.items()}
-    site.write(tmp_path, [found.study], REGISTER, of([replace(found, computations=told)]))
-    page = " ".join((tmp_path / "toy.html").read_text().split())
+    told = {name: replace(each, tables=[table]) for name, each in records.computations.items()}
+
+    def written(shown: TrialSet) -> str:
+        site.write(tmp_path, [shown.study], REGISTER, of([shown]))
+        return " ".join((tmp_path / "toy.html").read_text().split())
+
+    page = written(replace(records, computations=told))
     assert '<th scope="col">what &lt;is&gt;</th><th scope="col">said &amp; done</th>' in page
     assert '<th scope="row">&lt;b&gt;first&lt;/b&gt;</th><td>1 &lt; 2</td>' in page
     assert page.count('class="arithmetic"') == 1
     assert "<b>first</b>" not in page
     assert CAPTION not in page
-
-
-def test_the_page_of_a_computed_claim_has_its_figure(study: Study, tmp_path: Path) -> None:
-    found, _ = recorded(study, COMPUTED)
-    site.write(tmp_path, [found.study], REGISTER, of([found]))
-    page = (tmp_path / "toy.html").read_text()
-    assert CAPTION in page
-    assert (tmp_path / "figures" / f"toy-laptop-cpu-{CLAIM.replace('.', '-')}.svg").exists()
+    assert CAPTION in written(judged(records, COMPUTED))
+    (claim,) = (each.claim for each in records.study.judgements)
+    assert (tmp_path / "figures" / f"toy-laptop-cpu-{claim.replace('.', '-')}.svg").exists()

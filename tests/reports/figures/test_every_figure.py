@@ -1,5 +1,6 @@
 """Figures of the published evidence draw what is judged, and can be read; what leaves little to draw breaks nothing."""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,30 +14,23 @@ import pandas as pd
 import pytest
 
 from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import (
-    CurveRatio,
-    MaxTrainable,
-    MeanGap,
-    NoiseScale,
-    Optimum,
-    Quotient,
-    Slope,
-    UnderflowShare,
-)
+from folklore.harness.metrics import CurveRatio, MaxTrainable, MeanGap, NoiseScale, Optimum, Quotient, Slope, UnderflowShare
+from folklore.harness.metrics.detectors import RULES as RULES_OF_SPIKES
 from folklore.harness.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
 from folklore.harness.planning.catalog import load_study
 from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
-from folklore.reports.figures import exponents, forest, losses, lr, range_test, survival
-from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, Shown, claim_figure, figures_of, study_figures
+from folklore.reports.figures import detectors, losses, lr, range_test
+from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, claim_figure, figures_of, study_figures
+from folklore.reports.figures.drawing import LINES, POINTS, Panel, grid
+from folklore.reports.figures.interactive import specification
+from folklore.reports.figures.palette import looks, numbered
 from folklore.reports.figures.range_test import draw_range_test
-from folklore.reports.figures.render import as_figure, as_svg
-from tests.reports.figures.helpers import check_figure, drawn, judgement_of, judging, published, recorded
-
-OF_STUDY = [figure.name for figure in OF_STUDIES]
+from folklore.reports.figures.render import as_figure
+from folklore.reports.figures.scales import Scale
+from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +38,10 @@ def warnings_are_errors() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+def panels_of(study: str, claim: str) -> list[Panel]:
+    return drawn(figure_of(study, claim).drawing).panels
 
 
 def holds(frame: pd.DataFrame, **columns: float) -> bool:
@@ -56,9 +54,8 @@ def holds(frame: pd.DataFrame, **columns: float) -> bool:
 
 def test_the_bar_and_what_lies_on_it_are_the_judges() -> None:
     records = published("warmup")
-    judgement = judgement_of(records, "warmup.widens")
-    frame = drawn(lr.of_claim(records, judgement)).panels[0].frame
-    quotient = judgement.criteria[0].observe
+    frame = panels_of("warmup", "warmup.widens")[0].frame
+    quotient = judgement_of(records, "warmup.widens").criteria[0].observe
     assert isinstance(quotient, Quotient)
     for each in (quotient.top, quotient.bottom):
         assert isinstance(each, MaxTrainable)
@@ -77,12 +74,11 @@ def test_tuned_values_are_drawn_with_their_intervals_under_the_curves() -> None:
 
 @pytest.mark.parametrize("claim", ["scaling.sgd_linear", "scaling.adam_sqrt", "mup.sp_shifts", "mup.invariant"])
 def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
-    records = published("mup_transfer" if claim.startswith("mup") else "batch_scaling")
-    judgement = judgement_of(records, claim)
-    (panel,) = drawn(exponents.draw(records, judgement)).panels
+    name = "mup_transfer" if claim.startswith("mup") else "batch_scaling"
+    records, (panel,) = published(name), panels_of(name, claim)
     lines = panel.frame.query("mark == 'line'").groupby("series")
     slopes = [np.polyfit(np.log(line["x"]), np.log(line["y"]), 1)[0] for _, line in lines]
-    for each in (each for each in judgement.criteria_at("laptop") if not each.precondition):
+    for each in (each for each in judgement_of(records, claim).criteria_at("laptop") if not each.precondition):
         assert isinstance(each.observe, Slope)
         assert any(slope == pytest.approx(observe(each.observe, records.table).estimate, rel=1e-6) for slope in slopes)
 
@@ -97,17 +93,14 @@ def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
 )
 def test_fits_that_share_an_arm_are_named_by_what_they_do_not_share(claim: str, names: list[str], along: str) -> None:
     """And what two claims observe is drawn once; what an arm leaves to the study is along the axis all the same."""
-    records = published("mup_transfer")
-    (panel,) = drawn(exponents.draw(records, judgement_of(records, claim))).panels
+    (panel,) = panels_of("mup_transfer", claim)
     assert [label.partition(": slope ")[0] for label in panel.listed] == names
     assert panel.x.label == along
 
 
 def test_a_forest_has_the_intervals_of_its_criteria() -> None:
-    records = published("decay")
-    judgement = judgement_of(records, "decay.cosine_vs_linear")
-    (panel,) = drawn(forest.draw(records, judgement)).panels
-    for each in judgement.criteria:
+    records, (panel,) = published("decay"), panels_of("decay", "decay.cosine_vs_linear")
+    for each in judgement_of(records, "decay.cosine_vs_linear").criteria:
         seen = observe(each.observe, records.table)
         estimates = panel.frame.query("mark == 'estimate'")
         assert holds(estimates, x=100 * seen.estimate, left=100 * seen.low, right=100 * seen.high)
@@ -119,8 +112,7 @@ def test_a_forest_has_the_intervals_of_its_criteria() -> None:
 
 
 def test_survival_has_exact_intervals_and_only_arms_that_diverge() -> None:
-    records = published("warmup")
-    (panel,) = drawn(survival.draw(records, judgement_of(records, "warmup.late_nan"))).panels
+    records, (panel,) = published("warmup"), panels_of("warmup", "warmup.late_nan")
     curves = panel.frame.query("mark == 'curve'")
     longer = {"SGD, 20% warmup", "SGD, 20% warmup, around the edge", "SGD, 60% warmup"}
     assert set(curves["series"]) == {"SGD, no warmup", *longer}
@@ -136,25 +128,74 @@ def test_where_nothing_diverged_a_line_says_so() -> None:
     assert shown.caption.startswith("No run of these arms diverged")
 
 
+def test_detectors_have_dots_at_the_published_limits_and_lines_that_rise() -> None:
+    """Of the loss ratio in the first panel, noise on the weights of the GPT, by a plain count."""
+    panels, rule = panels_of("spikes", "spike.deviations"), RULES_OF_SPIKES["loss_ratio"]
+    table = published("spikes").table.of_arms(("gpt_weights", "gpt_clean"))
+    faulty, clean = (
+        rule.score(np.array(table.values(arm, "peak_lr", "curve_train_loss")[0].tolist()), np.zeros((40, 300)))
+        for arm in ("gpt_weights", "gpt_clean")
+    )
+    (dot,) = panels[0].frame.query("mark == 'estimate' and series == @rule.label").itertuples()
+    assert dot.x == pytest.approx(max(detectors.LEAST, 1000 * (clean[:, 128:] > 2).mean()))
+    assert dot.y == (faulty[:, 150:161].max(axis=1) > 2).mean()
+    assert len(panels) == 6
+    for panel in panels:
+        for _, line in panel.frame.query("mark == 'line'").groupby("series"):
+            assert (np.diff(line["y"]) >= 0).all()
+
+
+def test_an_arm_has_one_look_in_all_figures_of_a_study() -> None:
+    records = published("warmup")
+    by_label = {arm.label: looks(records.study)[name] for name, arm in records.study.arms.items()}
+    panels = [*drawn(lr.of_study(records)).panels, *drawn(losses.draw(records)).panels]
+    panels += [panel for claim in ("late_nan", "widens", "mechanism") for panel in panels_of("warmup", f"warmup.{claim}")]
+    seen = [(name, look) for panel in panels for name, look in panel.looks.items() if name in by_label]
+    assert len(seen) > 20
+    assert [(name, look) for name, look in seen if look != by_label[name]] == []
+
+
+# ---- what a reader can ask
+
+
+def test_every_row_of_the_frame_is_in_a_trace() -> None:
+    drawing = drawn(lr.of_study(published("warmup")))
+    told = specification(drawing)
+    rows = int(drawing.frame["mark"].isin((*LINES, *POINTS)).sum())
+    assert sum(len(trace["x"]) for trace in told["data"] if "fill" not in trace) == rows
+    assert any(trace.get("fill") == "toself" for trace in told["data"])
+    assert told["layout"]["xaxis"]["type"] == "log"
+    listed = [trace["name"] for trace in told["data"] if trace["showlegend"]]
+    assert len(listed) == len(set(listed))
+
+
+def test_regions_and_numbers_can_be_asked_too() -> None:
+    records, told = published("warmup"), specification(drawn(figure_of("warmup", "warmup.improves_best").drawing))
+    assert {shape["type"] for shape in told["layout"]["shapes"]} == {"rect", "line"}
+    seen = observe(judgement_of(records, "warmup.improves_best").criteria_at("laptop")[0].observe, records.table)
+    assert any(f"{abs(seen.estimate):.2%}" in note["text"] for note in told["layout"]["annotations"])
+
+
+def test_names_are_escaped_and_intervals_are_error_bars() -> None:
+    panel = Panel(Scale("a <b>"), Scale("y", 10), "<i>")
+    panel.add("estimate", "<script>", numbered(0), x=1.0, y=10.0, low=5.0, high=30.0)
+    panel.note("1 < 2", 1.0, 100.0)
+    told = specification(drawn(grid([panel])))
+    (trace,) = told["data"]
+    assert trace["name"] == "&lt;script>"
+    assert (trace["error_y"]["array"], trace["error_y"]["arrayminus"]) == ([20], [5])
+    assert "<script>" not in json.dumps(told)
+    (note,) = [each for each in told["layout"]["annotations"] if "1 &lt; 2" in each["text"]]
+    assert note["y"] == pytest.approx(2.0), "the library wants logarithms"
+
+
 # ---- every claim, every study
 
 
-def check_readable(shown: Shown | None) -> None:
-    """On a phone, and it answers."""
-    if shown is not None and shown.drawing is not None:
-        check_figure(shown.drawing, as_figure(shown.drawing))
-
-
-def figure_of(records: TrialSet, what: str) -> Shown:
-    """Of a claim, or of the first that a figure of this kind shows and that leaves something to draw."""
-    claims = (each for each in records.study.judgements if what in (each.claim, *figures_of(each, records.scale)[:1]))
-    return next(each for each in (claim_figure(records, claim) for claim in claims) if each is not None and each.drawing)
-
-
-# Together every figure of claims and of studies; of claims by name runs end short of the goal, and numbers have no unit.
+# Together every figure of claims; of claims by name runs end short of the goal, and numbers have no unit.
 SHOWING = {
     "batch_scaling": ("trajectories",),
-    "critical_batch": ("batch", "noise", "crit.range"),
+    "critical_batch": ("noise", "crit.range"),
     "decay": (),
     "edge_of_stability": ("edge",),
     "forgetting": ("tasks",),
@@ -165,32 +206,32 @@ SHOWING = {
     "mup_transfer": ("exponents", "coordinates"),
     "overfitting": ("turns",),
     "precision": ("underflow",),
-    "spikes": ("detectors",),
+    "spikes": ("spike.deviations",),
     "warmup": ("lr", "survival", "forest", "curves"),
     "weight_decay": ("wd.growth",),
 }
 
 
+# Of studies, together every figure of one.
+OF_WHOLE = {"decay": ("search",), "warmup": ("lr", "losses")}
+
+
 @pytest.mark.parametrize("name", SHOWING)
 def test_a_figure_of_every_kind_is_readable_on_a_phone_and_can_be_asked(name: str) -> None:
-    records = published(name)
     for what in SHOWING[name]:
-        shown = figure_of(records, what)
+        shown = figure_of(name, what)
         assert shown.kind == what or "." in what
-        check_readable(shown)
-    for each in study_figures(records) if name in ("decay", "warmup") else ():
-        check_readable(each)
+        check_figure(drawn(shown.drawing), as_figure(drawn(shown.drawing)))
+    for figure in OF_STUDIES:
+        if figure.name in OF_WHOLE.get(name, ()):
+            drawing = drawn(figure.draw(published(name)))
+            check_figure(drawing, as_figure(drawing))
 
 
 def test_every_kind_is_among_these() -> None:
-    assert {what for shown in SHOWING.values() for what in shown if "." not in what} == set(ORDER)
-    assert {each.kind for name in ("decay", "warmup") for each in study_figures(published(name))} == set(OF_STUDY)
-
-
-@pytest.mark.parametrize("kind", ["exponents", "coordinates"])
-def test_svg_is_byte_stable(kind: str) -> None:
-    first, second = (figure_of(published("mup_transfer"), kind) for _ in range(2))
-    assert as_svg(drawn(first.drawing)) == as_svg(drawn(second.drawing))
+    first = {each.claim: figures_of(each, "laptop")[:1] for name in SHOWING for each in load_study(name).judgements}
+    assert {kind for shown in SHOWING.values() for what in shown for kind in first.get(what, [what])} == set(ORDER)
+    assert {what for shown in OF_WHOLE.values() for what in shown} == {figure.name for figure in OF_STUDIES}
 
 
 def test_metrics_name_figures_that_there_are() -> None:
@@ -229,9 +270,9 @@ def test_what_has_no_number_has_no_figure(study: Study, observable: Observed) ->
 
 
 def test_curves_of_arms_that_are_best_at_an_edge_are_drawn_without_an_optimum(study: Study) -> None:
-    drawing = drawn(lr.of_study(recorded(study, optimum=-20)))
-    assert drawing.frame.query("mark == 'estimate'").empty
-    assert not drawing.frame.query("mark == 'curve'").empty
+    marks = set(drawn(lr.of_study(recorded(study, optimum=-20))).frame["mark"])
+    assert "curve" in marks
+    assert "estimate" not in marks
 
 
 def test_curves_without_a_number_are_left_out(study: Study) -> None:

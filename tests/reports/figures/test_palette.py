@@ -1,12 +1,10 @@
-"""An arm looks the same in all figures of a study, and unlike the others of its panel."""
+"""Arms of a panel look different, and equal labels and numbers alike."""
 
 import numpy as np
 import pytest
 
 from folklore.harness.planning.catalog import load_study, study_names
-from folklore.reports.figures import losses, lr, survival
 from folklore.reports.figures.palette import looks
-from tests.reports.figures.helpers import drawn, judgement_of, published
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -31,14 +29,3 @@ def test_numbers_go_from_dark_to_light() -> None:
     colours = [found[f"mlp_{size}"].colour for size in (4, 8, 16, 32, 64, 128, 256, 512)]
     light = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) @ [0.2126, 0.7152, 0.0722] for colour in colours]
     assert light == sorted(light)
-
-
-def test_an_arm_has_one_look_in_all_figures_of_a_study() -> None:
-    records = published("warmup")
-    by_label = {arm.label: looks(records.study)[name] for name, arm in records.study.arms.items()}
-    drawings = [lr.of_study(records), losses.draw(records), survival.draw(records, judgement_of(records, "warmup.late_nan"))]
-    drawings += [lr.of_claim(records, judgement_of(records, claim)) for claim in ("warmup.widens", "warmup.mechanism")]
-    looked = [pair for each in drawings for panel in drawn(each).panels for pair in panel.looks.items()]
-    seen = [(name, look) for name, look in looked if name in by_label]
-    assert len(seen) > 20
-    assert [(name, look) for name, look in seen if look != by_label[name]] == []
