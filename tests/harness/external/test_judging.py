@@ -9,7 +9,6 @@ import scipy
 
 from folklore.harness.errors import UserError
 from folklore.harness.external.comparing import Assumptions
-from folklore.harness.external.judging import JudgeOptions, judge_sources
 from tests.harness.external.planted import curves, finals, judged, only
 
 
@@ -267,17 +266,6 @@ def test_rows_are_chosen(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=words):
             judged(frame, tmp_path, "loss: b < a", where=[wrong])
-
-
-@pytest.mark.parametrize("name", ["{arm}_seed{seed}.csv", "{arm}-s{seed}.csv", "{arm}.seed={seed}.csv"])
-def test_arms_and_seeds_stand_in_names(name: str, tmp_path: Path) -> None:
-    """As a folder of files, and as files named one by one."""
-    for (arm, seed), part in finals({"adam": 2.0, "muon": 1.8}, 4).groupby(["arm", "seed"]):
-        (tmp_path / "runs").mkdir(exist_ok=True)
-        part[["loss"]].assign(step=1).to_csv(tmp_path / "runs" / name.format(arm=arm, seed=seed), index=False)
-    for sources in ([str(tmp_path / "runs")], sorted(map(str, (tmp_path / "runs").iterdir()))):
-        (found,) = judge_sources(sources, JudgeOptions(("loss: muon < adam by 5%",))).claims
-        assert (found.verdict, found.parts[0].method, found.parts[0].runs) == ("supported", "paired by seed", (4, 4))
 
 
 def test_equal_runs_are_no_proof_of_equal_arms(tmp_path: Path) -> None:

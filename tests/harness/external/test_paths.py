@@ -12,7 +12,10 @@ from folklore.harness.external.roles import ReadingOptions
 from tests.harness.external.planted import curves, finals, judged, only
 
 MEANS = {"adam": 1.9, "sgd": 2.0}
-NAMES = ["{arm}/{seed}.csv", "{arm}/seed_{seed}/log.csv", "{arm}_{seed}.csv", "{arm}-seed{seed}/metrics.csv"]
+NAMES = [
+    *("{arm}/{seed}.csv", "{arm}/seed_{seed}/log.csv", "{arm}_{seed}.csv", "{arm}-seed{seed}/metrics.csv"),
+    *("{arm}_seed{seed}.csv", "{arm}-s{seed}.csv", "{arm}.seed={seed}.csv"),
+]
 
 
 def written(folder: Path, name: str, columns: list[str]) -> Path:
@@ -31,10 +34,12 @@ def judge(*sources: Path, claim: str = "loss: adam < sgd", **options: object) ->
 @pytest.mark.parametrize("columns", [["step", "loss"], ["loss"]])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_a_run(tmp_path: Path, name: str, columns: list[str]) -> None:
-    found = judge(written(tmp_path, name, columns))
-    final = found.runs[0].final()
-    assert dict(final.groupby("arm").size()) == {"adam": 4, "sgd": 4}
-    assert found.claims[0].parts[0].method == "paired by seed"
+    """As a folder of files, and those with steps as files named one by one, too."""
+    folder = written(tmp_path, name, columns)
+    for sources in ([folder], sorted(folder.rglob("*.csv")))[: len(columns)]:
+        found = judge(*sources)
+        assert dict(found.runs[0].final().groupby("arm").size()) == {"adam": 4, "sgd": 4}
+        assert (found.claims[0].verdict, found.claims[0].parts[0].method) == ("supported", "paired by seed")
 
 
 def test_lists_in_files_are_curves(tmp_path: Path) -> None:

@@ -104,16 +104,13 @@ def test_an_experiment_is_found_by_each_of_its_names(tracking: Path, monkeypatch
 
 
 def test_no_run_is_lost_between_pages(tracking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And reading changes no database."""
+    before = tracking.read_bytes()
     whole = read(f"{tracking}#curves")
     monkeypatch.setattr(mlflow_runs, "PAGE", 2)
     paged = read(f"{tracking}#curves")
     assert paged.frame.equals(whole.frame)
     assert paged.problems == whole.problems
-
-
-def test_reading_changes_no_database(tracking: Path) -> None:
-    before = tracking.read_bytes()
-    read(f"{tracking}#curves")
     assert tracking.read_bytes() == before
 
 
