@@ -4,6 +4,7 @@ to what a bench asks for before it writes a ratio."""
 import json
 import queue
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,14 +24,14 @@ ROW = {"work", "device", "lanes", "against", "ratio", "low", "high", "makespan_r
 
 @pytest.mark.parametrize("work", [work for work in WORKS["cpu"] if "430k" not in work.name], ids=lambda work: work.name)
 def test_a_lane_is_the_plain_trial(work: Work) -> None:
-    steps = AGREEMENT_STEPS
+    work = replace(work, steps=AGREEMENT_STEPS)
     pack = Pack([work.lane(trial) for trial in range(3)], work.dataset())
     pack.advance()
     tolerance = work.tolerance_nats if work.workload.model == "cnn" else STATED_NATS
     solo = Solo(work.configuration(0), work.dataset(), "cpu", Way(fused=True))
     for trial in (0, 2):
-        alone = torch.tensor(solo.train(work.configuration(trial), trial))[:steps]
-        assert float((pack.records["train_loss"][:steps, trial] - alone).abs().max()) < tolerance
+        alone = torch.tensor(solo.train(work.configuration(trial), trial))
+        assert float((pack.records["train_loss"][:, trial] - alone).abs().max()) < tolerance
 
 
 def test_published_results_are_as_the_bench_writes_them() -> None:

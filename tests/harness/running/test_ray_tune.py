@@ -128,7 +128,6 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
         (
             job("good"),
             job("flaky", failures=1),
-            job("killed", failures=1, kill=True),
             job("broken", failures=99),
             # Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory.
             job("wide2", failures=99, error=TooLargeError),
@@ -147,7 +146,7 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
     ):
         ray_tune.run(queue, connection, heard, retries=1)
     done = [name for name in heard.done if not name.startswith("later")]
-    assert sorted(done) == ["dead2a", "dead2b", "flaky", "good", "killed", "last", "wide2a", "wide2b"]
+    assert sorted(done) == ["dead2a", "dead2b", "flaky", "good", "last", "wide2a", "wide2b"]
     assert done[-1] == "last"
     assert queue.ended == {**dict.fromkeys(heard.done, False), "broken": True, "one": True}
     assert len(list(tmp_path.glob("later*"))) < 10, "what could not be written is not trained"
@@ -157,7 +156,7 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
         "halved wide2": "memory did not hold a pack (scripted failure of wide2)",
         "one": "scripted failure of one",
     }
-    times = {"good": 1, "flaky": 2, "killed": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1, "full": 1}
+    times = {"good": 1, "flaky": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1, "full": 1}
     opened = {name: (tmp_path / name).read_text().splitlines() for name in times}
     assert {name: len(lines) for name, lines in opened.items()} == times
     assert heard.shares["good"] == [0.5, 1.0]

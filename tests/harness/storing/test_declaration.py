@@ -133,14 +133,6 @@ def test_trials_without_a_declaration_count_as_seen(study: Study, store: Store) 
         declare(store, study, "laptop", trials_before=3, looks=(5, 8))
 
 
-def test_a_damaged_one_is_left_out(study: Study, store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    declare(store, study, "laptop", trials_before=0)
-    (name,) = store.names(f"declared/{study.name}", ".json")
-    store.write(name, b"{half")
-    assert declarations(store, study, "laptop") == []
-    assert "cannot be read" in caplog.text
-
-
 def _named_label(study: Study, weight_decay: float) -> Study:
     """With an arm that is called as a field which explains is."""
     return changed(study, {"arms.label": {"label": "decayed", "settings": {"weight_decay": weight_decay}}})

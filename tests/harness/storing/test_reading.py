@@ -143,6 +143,8 @@ def test_what_is_damaged_is_left_out(
     missing = damage == "a link to nothing"
     quiet = missing or name in ("verdicts", "lease") or (name, damage) == ("comparisons", "other keys")
     assert quiet or path.name in caplog.text
+    if damage in ("a pipe", "a device", "a folder") and not quiet:
+        assert f"is {damage} and no regular file" in caplog.text
     if kind.set_aside and not missing:
         assert not os.path.lexists(path)
         assert os.path.lexists(f"{path}.damaged")

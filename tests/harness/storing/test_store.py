@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -72,22 +71,6 @@ def test_an_address_that_fails_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     for asked in (lambda: store.names("a", ".json"), lambda: store.folders("a"), lambda: store.exists("a")):
         with pytest.raises(UnreadableError, match=rf"store {tmp_path}: cannot be read \(endpoint does not answer\)"):
             asked()
-
-
-def not_regular(path: Path, kind: str) -> None:
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    else:
-        path.mkdir()
-
-
-@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
-def test_only_regular_files_are_read(kind: str, tmp_path: Path) -> None:
-    not_regular(tmp_path / "a.json", kind)
-    with pytest.raises(ValueError, match=f"is a {kind} and no regular file"):
-        Store(str(tmp_path)).read("a.json")
 
 
 def test_a_file_beyond_its_bound_is_not_read(tmp_path: Path) -> None:
