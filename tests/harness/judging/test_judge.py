@@ -6,8 +6,10 @@ import pytest
 from folklore.harness.judging.combining import Combined
 from folklore.harness.judging.explaining import answer, listed
 from folklore.harness.judging.judge import judge, report
+from folklore.harness.judging.observe import observe
 from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED
 from folklore.harness.judging.sentences import Number, Sentence
+from folklore.harness.judging.settling import what_would_settle
 from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdict import Finding, Panel, Verdict
@@ -15,6 +17,7 @@ from folklore.harness.metrics import Computed, RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
 from folklore.harness.spec.trial import Trial
 from folklore.harness.statistics import ALPHA
+from folklore.harness.statistics.seeds import _would_decide, seeds_needed
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, changed, computations, frame, result
 
@@ -38,29 +41,22 @@ def verdict_of(study: Study, outcome, failures: dict[str, str] | None = None) ->
     return found
 
 
-def test_a_planted_truth_is_supported(study: Study) -> None:
-    found = verdict_of(study, with_gap(0.05))
-    assert found.verdict == SUPPORTED
-    assert found.estimate == pytest.approx(0.05, abs=0.005)
-    assert "the whole interval is at least 0%" in found.reason
-
-
-def test_a_planted_falsehood_is_refuted(study: Study) -> None:
-    """The same with the sign turned: a swapped arm or a wrong sign would show here."""
-    found = verdict_of(study, with_gap(-0.05))
-    assert found.verdict == REFUTED
-    assert found.estimate == pytest.approx(-0.05, abs=0.005)
-
-
-def test_noise_larger_than_the_effect_is_inconclusive(study: Study) -> None:
-    found = verdict_of(study, with_gap(0.01, noise=0.05))
-    assert found.verdict == OPEN
-    assert "would settle it" in found.reason
-
-
-def test_bitwise_equal_arms_are_neither_better_nor_worse(study: Study) -> None:
-    found = verdict_of(study, lambda trial: result(bowl(trial, -7, 2.0)))
-    assert (found.estimate, found.verdict) == (0.0, OPEN)
+@pytest.mark.parametrize(
+    ("gap", "noise", "verdict", "within", "reason"),
+    [
+        (0.05, 0.001, SUPPORTED, 0.005, "the whole interval is at least 0%"),
+        (-0.05, 0.001, REFUTED, 0.005, ""),  # a swapped arm or a wrong sign would show here
+        (0.01, 0.05, OPEN, 0.05, "would settle it"),
+        (0.0, 0.0, OPEN, 0.0, ""),
+    ],
+)
+def test_a_planted_gap_has_its_verdict(
+    gap: float, noise: float, verdict: str, within: float, reason: str, study: Study
+) -> None:
+    """A truth, its opposite, noise larger than the effect, and arms that are equal bit by bit."""
+    found = verdict_of(study, with_gap(gap, noise))
+    assert (found.verdict, found.estimate) == (verdict, pytest.approx(gap, abs=within))
+    assert reason in found.reason
 
 
 def test_the_flat_form_has_the_documented_keys(study: Study) -> None:
@@ -99,6 +95,11 @@ def judging(study: Study, *judgements: Sequence[dict[str, object]]) -> Study:
     return changed(study, judgements=claims)
 
 
+def claimed(study: Study, *criteria: dict[str, object], gap: float = 0.05) -> Verdict:
+    """What becomes of one claim if arm none ends 5% above arm half."""
+    return verdict_of(judging(study, criteria), with_gap(gap))
+
+
 def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
     easy, hard, between = criterion(0.0, -0.01), criterion(0.2, 0.1), criterion(0.2, -0.01)
     several = judging(study, [easy, easy], [hard, hard], [easy, hard], [easy, between])
@@ -122,12 +123,6 @@ def test_a_part_that_cannot_be_shown_leaves_the_rest(study: Study) -> None:
 
 def test_seeds_needed_would_be_enough(study: Study) -> None:
     """The advice is kept: with that many seeds of the same spread the interval lies inside."""
-    from folklore.harness.judging.observe import observe
-    from folklore.harness.judging.trial_arrays import TrialArrays
-    from folklore.harness.metrics import RelativeGap, TunedLoss
-    from folklore.harness.spec import AtLeast
-    from folklore.harness.statistics.seeds import _would_decide, seeds_needed
-
     table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
     seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
     rule = AtLeast(value=seen.estimate - 0.005)
@@ -230,8 +225,7 @@ def test_a_study_answers_and_advises(study: Study) -> None:
 def test_panels_disagree(study: Study) -> None:
     """Workloads that disagree decisively make a claim partly true, and are named."""
     left, right = {**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}
-    claims = judging(study, [left, right])
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    found = claimed(study, left, right)
     assert (found.verdict, found.reading) == (PARTLY, "some workloads")
     assert found.row()["panels"] == {"MLP": SUPPORTED, "GPT": REFUTED}
     assert "holds on MLP; fails on GPT" in found.plain_answer
@@ -240,8 +234,7 @@ def test_panels_disagree(study: Study) -> None:
 def test_where_workloads_disagree_both_are_told(study: Study) -> None:
     """What is seen where the claim holds, then where it fails."""
     panels = [{**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}]
-    claims = judging(study, [{**each, "says": f"The {each['panel']} gains {{estimate}}"} for each in panels])
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    found = claimed(study, *({**each, "says": f"The {each['panel']} gains {{estimate}}"} for each in panels))
     told = [str(sentence) for sentence in found.answer]
     assert [sentence.split(" gains ")[0] for sentence in told[:2]] == ["The MLP", "The GPT"]
     assert len(told) == 3
@@ -261,17 +254,14 @@ def test_several_workloads_have_a_range_with_the_sentences_sign(study: Study, fi
     criteria = [
         {"name": n, "observe": each, "panel": n, "says": says, "unit": "relative", **regions} for n, each in observed.items()
     ]
-    claims = judging(study, criteria)
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    found = claimed(study, *criteria)
     assert f"Range over the 2 workloads: {told}." in found.plain_answer
 
 
 def by_parts(study: Study, *parts: tuple[str, str, dict[str, object]]) -> list[str]:
     """What is answered if arm none ends 5% above arm half. parts: workload, name and regions."""
     named = [{**c, "panel": panel, "name": name, "says": f"{name}: {{estimate}}"} for panel, name, c in parts]
-    claims = judging(study, named)
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
-    return [str(sentence) for sentence in found.answer]
+    return [str(sentence) for sentence in claimed(study, *named).answer]
 
 
 HOLDS, FAILS = (0.0, -0.01), (0.2, 0.1)
@@ -297,8 +287,7 @@ def test_a_claim_that_holds_in_part_tells_a_part_that_fails(study: Study) -> Non
 
 def test_what_refutes_is_told(study: Study) -> None:
     several = [criterion(*FAILS, "hard"), criterion(0.3, 0.2, "harder")]
-    claims = judging(study, [{**each, "says": f"{each['name']}: {{estimate}}"} for each in several])
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    found = claimed(study, *({**each, "says": f"{each['name']}: {{estimate}}"} for each in several))
     assert found.verdict == REFUTED
     assert [str(sentence).split(":")[0] for sentence in found.answer] == ["hard", "harder"]
 
@@ -335,8 +324,7 @@ def test_workloads_with_commas_are_told_apart() -> None:
 
 def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
     holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
-    claims = judging(study, [*holding, {**criterion(0.2, 0.1), "panel": "GPT"}])
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    found = claimed(study, *holding, {**criterion(0.2, 0.1), "panel": "GPT"})
     assert "holds on 4 of 5 workloads; fails on GPT" in found.plain_answer
 
 
@@ -371,9 +359,6 @@ def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> No
 
 def test_seeds_settle_a_part_at_the_level_at_which_it_refutes(study: Study) -> None:
     """Of several parts one has to be surer to refute: more seeds are advised, and they are enough."""
-    from folklore.harness.judging.observe import observe
-    from folklore.harness.judging.settling import what_would_settle
-
     table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
     seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
     asked = Criterion.model_validate(criterion(seen.estimate + 1, seen.estimate + 0.005))
@@ -387,8 +372,7 @@ def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     """Noise on one, a gap that surely lies between the regions on the other."""
     noisy = {**criterion(0.05, 0.0499, "noisy"), "panel": "MLP"}
     between = {**criterion(0.5, -0.5, "between"), "panel": "GPT"}
-    claims = judging(study, [noisy, between])
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    found = claimed(study, noisy, between)
     assert found.verdict == OPEN
     assert found.plain_answer.endswith(
         "The claim is open (too noisy) on MLP; is open (between the regions that support and refute it) on GPT."

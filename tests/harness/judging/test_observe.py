@@ -224,24 +224,15 @@ def test_curve_ratio_reads_the_windows(wide: Study) -> None:
     assert seen.estimate == pytest.approx(6.0 / 2.0)
 
 
-def test_a_share_of_nothing_is_out_of_regime(wide: Study) -> None:
-    widening = Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")))
-    same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
-    with pytest.raises(NotEstimableError, match=r"nothing to take a share of") as caught:
-        observe(Share(part=widening, whole=widening, whole_at_least=0.25), same)
-    assert caught.value.verdict == "out of regime"
-    assert observe(Share(part=widening, whole=widening, whole_at_least=0.25), table_of(wide, bowls)).estimate == pytest.approx(
-        1.0
-    )
-
-
-def test_a_share_of_no_effect_is_none_as_a_part_either(wide: Study) -> None:
+def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study) -> None:
     widening = Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")))
     share = Share(part=widening, whole=widening, whole_at_least=0.25)
     same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
-    for whole in (Gap(left=share, right=share), RankCorrelation(points=((1, share), (2, share), (3, share)))):
-        with pytest.raises(NotEstimableError, match="nothing to take a share of"):
+    for whole in (share, Gap(left=share, right=share), RankCorrelation(points=((1, share), (2, share), (3, share)))):
+        with pytest.raises(NotEstimableError, match="nothing to take a share of") as caught:
             observe(whole, same)
+        assert caught.value.verdict == "out of regime"
+    assert observe(share, table_of(wide, bowls)).estimate == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +294,9 @@ def test_two_seeds_are_no_spread(wide: Study) -> None:
         observe(TunedLoss(arm="none"), table)
 
 
+OPTIMA = tuple((width, Optimum(arm=f"w{width}")) for width in (8, 16, 32))
+
+
 def widths(study: Study, slope: float) -> Study:
     """Three arms whose LR grids follow an optimum that moves as width^slope."""
     arms = {
@@ -326,7 +320,7 @@ def test_the_exponent_of_the_optimum(study: Study, slope: float) -> None:
 
     table = table_of(scaled, outcome)
     assert math.log2(observe(Optimum(arm="w8"), table).estimate) == pytest.approx(-6.7)
-    seen = observe(Slope(points=tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))), table)
+    seen = observe(Slope(points=OPTIMA), table)
     assert seen.estimate == pytest.approx(slope, abs=1e-9)
     assert seen.high - seen.low < 1e-6, "seeds move all widths alike: they are paired"
 
@@ -386,14 +380,13 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
 def test_rank_correlation(study: Study, shift: float, expected: float) -> None:
     scaled = widths(study, shift)
     table = table_of(scaled, lambda t: result(bowl(t, -7 + shift * math.log2(t.configuration.workload.width / 8), 2.0)))
-    points = tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))
-    assert observe(RankCorrelation(points=points), table).estimate == pytest.approx(expected)
+    assert observe(RankCorrelation(points=OPTIMA), table).estimate == pytest.approx(expected)
 
 
 def test_no_rank_where_all_is_equal(study: Study) -> None:
     table = table_of(widths(study, 0.0), lambda trial: result(bowl(trial, -7, 2.0)))
     with pytest.raises(NotEstimableError, match="does not exist"):
-        observe(RankCorrelation(points=tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))), table)
+        observe(RankCorrelation(points=OPTIMA), table)
 
 
 def test_an_interval_ends_where_an_observation_must(study: Study) -> None:
@@ -404,6 +397,5 @@ def test_an_interval_ends_where_an_observation_must(study: Study) -> None:
         shift = math.log2(width / 8) + (1.5 if trial.seed == 0 and width == 8 else 0.0)
         return result(bowl(trial, -7 + shift, 2.0))
 
-    points = tuple((w, Optimum(arm=f"w{w}")) for w in (8, 16, 32))
-    seen = observe(RankCorrelation(points=points), table_of(widths(study, 0.0), outcome))
+    seen = observe(RankCorrelation(points=OPTIMA), table_of(widths(study, 0.0), outcome))
     assert seen.high <= 1.0

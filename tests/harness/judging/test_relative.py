@@ -167,6 +167,19 @@ RAMP = np.geomspace(1e-5, 10.0, 200)
 FALLING = -np.tanh(np.log(RAMP / 1e-3))
 
 
+@pytest.fixture(scope="module")
+def ramped(wide: Study) -> Callable[..., TrialArrays]:
+    """Trials with a range test of these losses beside them, and a constant taken from the loss of whole runs."""
+    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
+    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
+
+    def made(losses: np.ndarray, by: float = 0.0) -> TrialArrays:
+        seen = result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(losses))
+        return table_of(study, lambda trial: seen if trial.arm == "ramp" else shifted(by)(trial))
+
+    return made
+
+
 @pytest.mark.parametrize("rule", [*(rule for rule in RULES if rule not in WITHOUT_ZERO), "divergence"])
 def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
     """The loss falls from 1 to -1 and stays there: nothing diverges."""
@@ -185,17 +198,9 @@ def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
     ],
     ids=lambda each: each.kind,
 )
-def test_what_is_read_off_them_is_no_number(wide: Study, observable: Observable) -> None:
-    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
-    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
-
-    def outcome(trial: Trial) -> LaneResult:
-        if trial.arm == "ramp":
-            return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(FALLING))
-        return shifted(0.0)(trial)
-
+def test_what_is_read_off_them_is_no_number(ramped: Callable[..., TrialArrays], observable: Observable) -> None:
     with pytest.raises(NotEstimableError, match="arm 'ramp' falls to -") as caught:
-        observe(observable, table_of(study, outcome))
+        observe(observable, ramped(FALLING))
     assert caught.value.verdict == OUT_OF_REGIME
 
 
@@ -211,36 +216,19 @@ RISING = np.where(RAMP < 0.5, FALLING, 3.0)
     ],
     ids=lambda each: each.kind,
 )
-def test_passing_the_first_value_is_read_off_negative_losses(wide: Study, observable: Observable) -> None:
-    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
-    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
-
-    def outcome(by: float):
-        def of(trial: Trial) -> LaneResult:
-            if trial.arm == "ramp":
-                return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(RISING - by))
-            return shifted(by)(trial)
-
-        return of
-
+def test_passing_the_first_value_is_read_off_negative_losses(
+    ramped: Callable[..., TrialArrays], observable: Observable
+) -> None:
     assert list(relative_to_losses(observable)) == []
-    plain, moved = (
-        observe(observable.model_copy(update={"smoothing": 0.5}), table_of(study, outcome(by))) for by in (-9.0, 4.2)
-    )
+    smoothed = observable.model_copy(update={"smoothing": 0.5})
+    plain, moved = (observe(smoothed, ramped(RISING - by, by)) for by in (-9.0, 4.2))
     assert moved.estimate == pytest.approx(plain.estimate)
 
 
-def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(wide: Study) -> None:
+def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(ramped: Callable[..., TrialArrays]) -> None:
     """Whole runs end below zero, range tests do not."""
-    ramp = Arm(label="ramp", settings={"schedule": "exponential"}, factors={"peak_lr": (10.0,)})
-    study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
-
-    def outcome(trial: Trial) -> LaneResult:
-        if trial.arm == "ramp":
-            return result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(FALLING + 3))
-        return shifted(4.2)(trial)
-
+    table = ramped(FALLING + 3, 4.2)
     regret = FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
-    assert observe(regret, table_of(study, outcome)).estimate > 0
+    assert observe(regret, table).estimate > 0
     with pytest.raises(NotEstimableError, match="relative losses are undefined here"):
-        observe(regret.model_copy(update={"of": None}), table_of(study, outcome))
+        observe(regret.model_copy(update={"of": None}), table)
