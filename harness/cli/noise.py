@@ -192,7 +192,9 @@ def _of_command(
         _run_missing(file, every, metric, wanted)
         known = _known(file)
     done = [known[job] for job in every if job in known]
-    problems = [*_failures(done), *_left_over(len(every) - len(done))]
+    problems = _failures(done)
+    if left := len(every) - len(done):
+        problems.append(f"{left} run{'s' * (left > 1)} not done within the budget: the same command goes on")
     if sum(each.value is not None and not each.again for each in done) < 2:
         raise RunFailedError("; ".join(problems))
     found = noise_of(frame_of(done), metric.name, differences, repeat_of(done), problems)
@@ -234,10 +236,6 @@ def _failures(done: "Sequence[Outcome]") -> list[str]:
     reasons = {each.problem: each.seed for each in reversed(failed)}
     told = "; ".join(f"seed {seed}: {problem}" for problem, seed in [*reversed(reasons.items())][:MOST_FAILURES])
     return [f"{len(failed)} of {len(done)} runs failed (--retry runs them again): {told}"] if failed else []
-
-
-def _left_over(count: int) -> list[str]:
-    return [f"{count} run{'s' * (count > 1)} not done within the budget: the same command goes on"] if count else []
 
 
 def _show(found: "Noise", as_json: bool, more: dict[str, Any]) -> None:

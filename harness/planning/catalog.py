@@ -67,16 +67,19 @@ def load_study(name: str) -> Study:
     """A study by its name (hyphens count as underscores) or from a Python, JSON or YAML file. Raises UserError."""
     if is_file(name):
         path = Path(name)
-        return _of_its_own_name(path, _study_of_module(path) if path.suffix == ".py" else _study_of_data(path))
+        study = _study_of_module(path) if path.suffix == ".py" else _study_of_data(path)
+        if study.name in study_names() or is_variation(study.name):
+            raise _taken(f"study file {path}", study.name)
+        return study
     wanted = name.replace("-", "_")
     for known, module in _modules():
         if known == wanted:
             try:
-                study = importlib.import_module(module).STUDY
+                found = importlib.import_module(module).STUDY
             except ValidationError as error:
                 raise invalid(f"study '{wanted}'", error) from None
-            assert isinstance(study, Study), f"{module}.STUDY is not a Study"
-            return study
+            assert isinstance(found, Study), f"{module}.STUDY is not a Study"
+            return found
     raise unknown("study", name, study_names())
 
 
@@ -173,12 +176,6 @@ def _first_on_path(folder: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(folder))
-
-
-def _of_its_own_name(path: Path, study: Study) -> Study:
-    if study.name in study_names() or is_variation(study.name):
-        raise _taken(f"study file {path}", study.name)
-    return study
 
 
 def _taken(subject: str, name: str) -> UserError:

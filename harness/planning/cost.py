@@ -69,19 +69,12 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
     trained = _passes(training) * (training.examples + 0.5 * measurement.probes * training.examples / training.steps)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
     evaluated += measurement.evaluations * (measurement.training_examples + measurement.test_examples)
-    return (trained + evaluated + _sharpness_passes(measurement) + _flow_passes(measurement)) * model.flops_per_example
-
-
-def _flow_passes(measurement: Measurement) -> float:
-    """Forward passes of an example that the gradients of fixed examples cost, one look for each measurement."""
-    return 3.0 * measurement.flow_examples * measurement.probes * (measurement.gradient_flow + measurement.dead_units)
-
-
-def _sharpness_passes(measurement: Measurement) -> float:
-    """Forward passes of an example that its eigenvalues cost."""
+    # Gradients of fixed examples, one look for each measurement; and eigenvalues.
+    flow = 3.0 * measurement.flow_examples * measurement.probes * (measurement.gradient_flow + measurement.dead_units)
     looks = {"off": 0, "end": 1, "probes": measurement.probes}[measurement.sharpness]
     looks *= 1 + measurement.preconditioned_sharpness
-    return float(looks * HESSIAN_PRODUCTS * HESSIAN_PASSES * measurement.sharpness_examples)
+    sharpness = float(looks * HESSIAN_PRODUCTS * HESSIAN_PASSES * measurement.sharpness_examples)
+    return (trained + evaluated + sharpness + flow) * model.flops_per_example
 
 
 def _passes(training: Training) -> float:

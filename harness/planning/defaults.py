@@ -13,11 +13,13 @@ WITH_A_LAST_LR = ("cosine", "linear", "warmup_stable_decay")
 def left_to_defaults(study: Study) -> dict[str, Any]:
     """Fields of training that shape some run of the study and that it does not state for it, with their defaults."""
     left: dict[str, Any] = {}
-    for scale in study.scales:
+    for scale, chosen in study.scales.items():
+        steps_follow = chosen.examples is not None or study.examples is not None
         for arm in study.arms_at(scale):
             first = {factor: values[0] for factor, values in study.factors_at(scale, arm).items()}
             training = study.configuration(scale, arm, first).training
-            stated = _stated(study, scale, arm) | first.keys()
+            settings = (study.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}), chosen.training)
+            stated = study.training.model_fields_set.union(*settings, first, ["steps"] * steps_follow)
             left |= {name: getattr(training, name) for name in SHAPING if name not in stated and _shapes(name, training)}
     return {name: left[name] for name in SHAPING if name in left}
 
@@ -43,13 +45,6 @@ def same_runs_in_words(study: Study) -> str:
     """One line that names them; '' if all arms differ."""
     groups = "; ".join(f"{' and '.join(map(repr, arms))} train the same runs" for arms in same_runs(study))
     return f"study '{study.name}': arms {groups}: set what tells them apart" if groups else ""
-
-
-def _stated(study: Study, scale: str, arm: str) -> set[str]:
-    chosen = study.scale(scale)
-    steps_follow = chosen.examples is not None or study.examples is not None
-    settings = (study.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}), chosen.training)
-    return study.training.model_fields_set.union(*settings, ["steps"] * steps_follow)
 
 
 def _shapes(name: str, training: Training) -> bool:

@@ -151,12 +151,13 @@ class Packing:
     def remembered(self, key: str) -> list[Timing]:
         """What was measured of a shape on this kind of device, but for programs that this machine refuses; a file that cannot
         be read counts as none."""
-        measured = self._measured(key)
+
+        def timings(content: bytes) -> list[Timing]:
+            return [Timing(**each) for each in json.loads(content)["timings"]]
+
+        measured = read_or_leave(self.store, measured_file(self.device, key), timings, "measured again") or []
         refused = refusals(self.store, key) if measured else {}
         return [each for each in measured if each.program not in refused]
-
-    def _measured(self, key: str) -> list[Timing]:
-        return read_or_leave(self.store, measured_file(self.device, key), _timings, "measured again") or []
 
     def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
         fallback = self.program or self._default
@@ -200,7 +201,3 @@ class Packing:
 def measured_file(device: Device, key: str) -> str:
     """What was measured of a shape on this kind of device."""
     return f"widths/{re.sub(r'[^A-Za-z0-9]+', '-', device.name).strip('-')}/{fingerprint(key)}.json"
-
-
-def _timings(content: bytes) -> list[Timing]:
-    return [Timing(**each) for each in json.loads(content)["timings"]]

@@ -20,19 +20,8 @@ OTHER_MODEL = "it compares models, and there is one"
 # How a model here is built, beside how large it is, and how much data it is given in which order: what arms of one model differ
 # by in these is what a study is about.
 DESIGN = (
-    "parametrization",
-    "zero_readout",
-    "activation",
-    "norm",
-    "residual",
-    "init_gain",
-    "norm_placement",
-    "feature_scale",
-    "loss",
-    "training_set_size",
-    "tasks",
-    "scenario",
-    "adapter_rank",
+    *("parametrization", "zero_readout", "activation", "norm", "residual", "init_gain", "norm_placement", "feature_scale"),
+    *("loss", "training_set_size", "tasks", "scenario", "adapter_rank"),
 )
 COMPUTED = "it is computed, of no workload"
 

@@ -34,7 +34,9 @@ def own(workload: OwnWorkload, precision: str) -> Subject:
         if each.dtype != torch.float32:
             raise UserError(f"workload '{workload.name}': parameter {name} is {each.dtype}: must be float32; call .float()")
     whole = Subject(_own_make(workload, precision, ""), "")
-    numbers = _shows_less_without_numbers(whole)
+    # Of a CPU's recurrent kernels the workspace is seen only where they run.
+    without, with_them = (count_step(replace(whole, numbers=each), FEW) for each in (False, True))
+    numbers = with_them.kept > (1 + SLACK) * without.kept
     # Which list's modules follow each other is not written anywhere: it is the one that saves most.
     lists = _lists(module)
     batch = FEW if numbers or not count_step(whole, FEW).pretended else MANY
@@ -50,12 +52,6 @@ def own(workload: OwnWorkload, precision: str) -> Subject:
     best = best if best and peaks[best] < math.inf else ""
     words = f"module by module of {best}, {lists[best]} of them" if best else ""
     return Subject(_own_make(workload, precision, best), words, numbers)
-
-
-def _shows_less_without_numbers(subject: Subject) -> bool:
-    """Of a CPU's recurrent kernels the workspace is seen only where they run."""
-    without, with_them = (count_step(replace(subject, numbers=numbers), FEW) for numbers in (False, True))
-    return with_them.kept > (1 + SLACK) * without.kept
 
 
 def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:

@@ -39,7 +39,9 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         raise UserError(f"--data {next(iter(options.datasets))}: an own workload brings its data along; leave --data out")
     if options.program not in (None, EAGER.name):
         raise UserError(f"--program {options.program}: own workloads run eagerly; leave it out")
-    for where, varied in _varied_by_all(study):
+    # Factors that every arm is tried at, by where they stand.
+    of_scales = {f"a factor of scale '{name}'": scale.factors for name, scale in study.scales.items()}
+    for where, varied in {"a factor": study.factors, **of_scales}.items():
         for field in varied.keys() & Workload.model_fields.keys():
             raise UserError(
                 f"study '{study.name}' cannot take an own workload: {where} varies {field}, which only the models here have;"
@@ -103,7 +105,9 @@ def _on(study: Study, found: Found, left: Left) -> Study:
                 scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
     if own.optimizer is not None:
         _add_own_optimizer(dump)
-    why = (*_departures(study, found, reduction), *_not_there(left, unjudged))
+    untrained = (f"Not trained: arm '{arm}' ({reason})." for arm, reason in left.lost.items())
+    not_judged = (f"Not judged: {claim} ({reason})." for claim, reason in unjudged.items())
+    why = (*_departures(study, found, reduction), *untrained, *not_judged)
     try:
         return study.changed(Change(why=why, workload=own.name), **dump)
     except ValidationError as error:
@@ -129,26 +133,11 @@ def _add_own_optimizer(dump: dict[str, Any]) -> None:
     dump["departures"] = (*dump["departures"], f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer.")
 
 
-def _not_there(left: Left, unjudged: Mapping[str, str]) -> Iterator[str]:
-    """What of the study is not here, and why."""
-    for arm, reason in left.lost.items():
-        yield f"Not trained: arm '{arm}' ({reason})."
-    for claim, reason in unjudged.items():
-        yield f"Not judged: {claim} ({reason})."
-
-
 def _of_training(settings: Mapping[str, Any], left: Left) -> dict[str, Any]:
     """What settings say beside the workload: the recipe that an arm keeps. What it starts from is called as it is here."""
     found = {name: value for name, value in settings.items() if name not in Workload.model_fields}
     start = found.get("starts_from")
     return {**found, "starts_from": left.names.get(start, start)} if start is not None else found
-
-
-def _varied_by_all(study: Study) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Where factors stand that every arm is tried at."""
-    yield "a factor", study.factors
-    for name, scale in study.scales.items():
-        yield f"a factor of scale '{name}'", scale.factors
 
 
 def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:

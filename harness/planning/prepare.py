@@ -139,7 +139,9 @@ def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], on
     if not only_plan and ready.options.program is None and plan.digests <= done:
         return ready
     _require_trainable(ready, configurations)
-    _require_data([each for each in configurations if not only_plan or _is_given(datasets[each.workload.dataset])], datasets)
+    # A plan can be made without data that are still to be given by the user.
+    given = [each for each in configurations if not only_plan or datasets[each.workload.dataset] not in data.BY_PATH]
+    _require_data(given, datasets)
     plan = plan.with_lanes({key: each.lanes for key, each in ready.choices().items()})
     left, measured = plan.without(done), _measured(ledger, plan)
     timed = _timed(left, datasets, ready.device, measured)
@@ -184,11 +186,6 @@ def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str
         require_data(configuration, data.load(datasets[workload.dataset]).limited(workload.training_set_size))
     for workload in {configuration.workload for configuration in configurations}:
         data.load(datasets[workload.dataset]).training_arrays(workload.label_noise)
-
-
-def _is_given(dataset: str) -> bool:
-    """Whether a dataset is there, and not still to be given by the user; a plan can be made without it."""
-    return dataset not in data.BY_PATH
 
 
 def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> list[Configuration]:

@@ -37,12 +37,9 @@ def study_recipe(study: Study, scale: str) -> dict[str, str]:
     further: dict[int, list[str]] = {}
     for arm, own in study.further_seeds_at(scale).items():
         further.setdefault(own.stop - seeds[0], []).append(arm)
-    more = [f"; {count} for {_few(arms)}" for count, arms in further.items()]
+    called = {count: ", ".join(arms) if len(arms) <= 4 else f"{len(arms)} of the arms" for count, arms in further.items()}
+    more = [f"; {count} for {arms}" for count, arms in called.items()]
     return {**recipe, "seeds": f"{len(seeds)}, numbered {seeds[0]} to {seeds[-1]}, for each arm and value{''.join(more)}"}
-
-
-def _few(arms: list[str]) -> str:
-    return ", ".join(arms) if len(arms) <= 4 else f"{len(arms)} of the arms"
 
 
 def number(value: float) -> str:
@@ -56,19 +53,14 @@ def _by_arm(study: Study, scale: str) -> dict[str, dict[str, str]]:
     """Arm -> its parts. Of a factor beside the LR a part has every text that its values give."""
     found = {}
     for arm in study.arms_at(scale):
-        texts: dict[str, list[str]] = {}
+        texts: dict[str, dict[str, None]] = {}  # of each part its texts, each once, in order
         others = {name: values for name, values in study.factors_at(scale, arm).items() if name != LR}
         for values in itertools.product(*others.values()):
-            _collect(texts, study.configuration(scale, arm, dict(zip(others, values, strict=True))))
+            configuration = study.configuration(scale, arm, dict(zip(others, values, strict=True)))
+            for name, text in _parts(configuration).items():
+                texts.setdefault(name, {})[text] = None
         found[arm] = {name: " / ".join(each) for name, each in texts.items()}
     return found
-
-
-def _collect(texts: dict[str, list[str]], configuration: Configuration) -> None:
-    for name, text in _parts(configuration).items():
-        known = texts.setdefault(name, [])
-        if text not in known:
-            known.append(text)
 
 
 def _by_text(arms: Mapping[str, Sequence[str]]) -> str:

@@ -54,7 +54,8 @@ class Changes:
 
 
 def _value(text: str) -> Value:
-    """A number, also as 2^-8; true, false, none; else the text itself."""
+    """A number, also as 2^-8, and as JSON does not take it and people write it: .5, 1., +2; true, false, none; else the text
+    itself."""
     power = re.fullmatch(r"2\^(-?\d{1,3}(?:\.\d+)?)", text)
     if power:
         return float(2.0 ** float(power[1]))
@@ -63,16 +64,8 @@ def _value(text: str) -> Value:
     try:
         found = json.loads(text.lower())
     except ValueError:
-        return _number(text)
-    return found if isinstance(found, bool | int | float) else text
-
-
-def _number(text: str) -> Value:
-    """What JSON does not take and people write: .5, 1., +2."""
-    try:
         return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text.lower()) else text
-    except ValueError:
-        return text
+    return found if isinstance(found, bool | int | float) else text
 
 
 def is_variation(name: str) -> bool:
@@ -184,7 +177,11 @@ class _Draft:
             self._check(name, value)
         if len(set(values)) < len(values):
             raise UserError(f"--set {name}={_spelled(values)}: a value stands there twice")
-        varied = [arm for arm in self.arms if name in self.study.factors_at(self.scale, arm) or self._searches(arm, name)]
+        varied = [
+            arm
+            for arm in self.arms
+            if name in self.study.factors_at(self.scale, arm) or self.study.proposes(self.scale, arm, name)
+        ]
         if varied:
             self._set_factor(name, values, varied)
         elif len(values) > 1:
@@ -209,15 +206,11 @@ class _Draft:
         except ValidationError as error:
             raise invalid(f"--set {name}={_spelled([value])}", error) from None
 
-    def _searches(self, arm: str, name: str) -> bool:
-        search = self.study.search_of(self.scale, arm)
-        return search is not None and search.factor == name
-
     def _set_factor(self, name: str, values: Values, arms: Sequence[str]) -> None:
         """In every arm that varies it. An arm whose value was searched is trained at these instead."""
         before: dict[str, list[str]] = {}
         for arm in arms:
-            searched = self._searches(arm, name)
+            searched = self.study.proposes(self.scale, arm, name)
             was = "a searched value" if searched else _spelled(self.study.factors_at(self.scale, arm)[name])
             before.setdefault(was, []).append(arm)
             self.at_scale["arm_factors"].setdefault(arm, {})[name] = values
@@ -237,7 +230,8 @@ class _Draft:
             self._set_examples(value)
             return
         part = next(part for part, model in PARTS if name in model.model_fields)
-        own = [arm for arm in self.arms if name in self._own_settings(arm)]
+        overrides = self.study.scale(self.scale).arm_settings or {}
+        own = [arm for arm in self.arms if name in self.study.arms[arm].settings or name in overrides.get(arm, {})]
         others = [arm for arm in self.arms if arm not in own]
         if not others:
             raise UserError(
@@ -256,9 +250,6 @@ class _Draft:
         self.at_scale[EXAMPLES] = value
         if was != value:
             self.lines[f"every arm is trained on {value} examples"] = f", where the study has {was or 'steps instead'}."
-
-    def _own_settings(self, arm: str) -> set[str]:
-        return {*self.study.arms[arm].settings, *(self.study.scale(self.scale).arm_settings or {}).get(arm, {})}
 
 
 def _at(judgement: Judgement, scale: str, arms: Sequence[str]) -> Judgement | None:

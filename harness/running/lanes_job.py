@@ -41,7 +41,7 @@ class LanesJob:
     start: int
     most: int
     program: str | None
-    workload: bytes | None = None  # workloads/own/handing.py
+    workload: bytes | None = None  # what UserWorkload.pickled gives
 
     def open(self) -> "LanesWork":
         return LanesWork(self)

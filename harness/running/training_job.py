@@ -47,7 +47,7 @@ class TrainingJob:
     choice: Choice
     deadline: float | None = None  # seconds since 1970
     checkpoint_seconds: float = CHECKPOINT_SECONDS
-    workload: bytes | None = None  # workloads/own/handing.py
+    workload: bytes | None = None  # what UserWorkload.pickled gives
     kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
     parents: Mapping[str, "TrainingJob"] = field(default_factory=dict)
     recorded: bool = True

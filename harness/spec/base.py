@@ -114,11 +114,8 @@ def declared(value: Any) -> Any:
 @cache
 def _declared_fields(spec: type[Spec]) -> dict[str, str]:
     """Those that decide -> their first names."""
-    return {name: _first_name(spec, name) for name in spec.model_fields if decides(spec, name)}
-
-
-def _first_name(spec: type[Spec], field: str) -> str:
-    return next((mark.name for mark in spec.model_fields[field].metadata if isinstance(mark, DeclaredAs)), field)
+    fields = ((name, field.metadata) for name, field in spec.model_fields.items() if decides(spec, name))
+    return {name: next((mark.name for mark in marks if isinstance(mark, DeclaredAs)), name) for name, marks in fields}
 
 
 def canonical_json(value: Any) -> str:

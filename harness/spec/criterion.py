@@ -267,8 +267,9 @@ def _regions_of_margin(value: dict[str, Any]) -> tuple[Rule, Rule] | None:
     if not isinstance(null, int | float) or not isinstance(margin, int | float) or margin <= 0:
         return None
     if not isinstance(observe, Observed):
+        assert ANY_KIND.loaded, "observables are read once folklore.harness.metrics is imported"
         with suppress(ValidationError):
-            observe = cast(Observed, _observable().validate_python(observe))
+            observe = cast(Observed, TypeAdapter[Any](Observable).validate_python(observe))
     if not isinstance(observe, Observed):
         return None
     try:
@@ -282,11 +283,6 @@ def _regions_of_margin(value: dict[str, Any]) -> tuple[Rule, Rule] | None:
     if value.get("better") == "higher":
         return AtLeast(value=low), AtMost(value=low)
     return AtMost(value=high), AtLeast(value=high)
-
-
-def _observable() -> TypeAdapter[Any]:
-    assert ANY_KIND.loaded, "observables are read once folklore.harness.metrics is imported"
-    return TypeAdapter(Observable)
 
 
 class Reported(Spec):

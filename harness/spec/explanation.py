@@ -54,7 +54,10 @@ def explanation_of(name: str) -> str:
 @cache
 def explained(spec: type[Spec]) -> str:
     """One class: what it is, its unit, its fields, and an example as YAML has it."""
-    lines = [f"## {_name(spec)}", *_sentences(spec)]
+    # The docstring, and those of the classes that its fields come from.
+    bases = [each for each in reversed(spec.__mro__[1:]) if issubclass(each, Spec) and each.model_fields]
+    told = [" ".join(inspect.cleandoc(text).split()) for each in (spec, *bases) if (text := each.__doc__)]
+    lines = [f"## {_name(spec)}", *told]
     if (unit := getattr(spec, "UNIT", None)) is not None:
         lines.append(f"Unit: {unit}.")
     lines += ["", *_fields(spec)]
@@ -76,12 +79,6 @@ def _name(spec: type[Spec]) -> str:
 
 def _kind(spec: type[Spec]) -> str:
     return str(spec.model_fields["kind"].default) if "kind" in spec.model_fields else ""
-
-
-def _sentences(spec: type[Spec]) -> list[str]:
-    """The docstring, and those of the classes that its fields come from."""
-    bases = [each for each in reversed(spec.__mro__[1:]) if issubclass(each, Spec) and each.model_fields]
-    return [" ".join(inspect.cleandoc(text).split()) for each in (spec, *bases) if (text := each.__doc__)]
 
 
 def _fields(spec: type[Spec]) -> Iterator[str]:
@@ -114,8 +111,11 @@ def _type(field: Mapping[str, Any]) -> str:
         return "one of " + ", ".join(map(str, field["enum"]))
     if "const" in field:
         return str(field["const"])
+    if "prefixItems" in field:
+        return "pair of " + " and ".join(_type(each) for each in field["prefixItems"])
     if field.get("type") == "array":
-        return _list(field)
+        least = f", at least {field['minItems']}" if field.get("minItems") else ""
+        return f"list of {_type(field.get('items', {}))}{least}"
     if field.get("type") == "object":
         named = field.get("patternProperties", {"": field.get("additionalProperties", {})})
         return "by name " + " or ".join(_type(each) for each in named.values())
@@ -129,10 +129,3 @@ def _either(several: list[Mapping[str, Any]]) -> str:
     if set(names) >= SCALARS:
         names = ["value", *(name for name in names if name not in SCALARS)]
     return " or ".join(names)
-
-
-def _list(field: Mapping[str, Any]) -> str:
-    if "prefixItems" in field:
-        return "pair of " + " and ".join(_type(each) for each in field["prefixItems"])
-    least = f", at least {field['minItems']}" if field.get("minItems") else ""
-    return f"list of {_type(field.get('items', {}))}{least}"

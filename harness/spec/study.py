@@ -309,7 +309,9 @@ class Study(Spec):
         spoken = [[each.id, each.quantifier, declared(each.regime)] for each in speaking]
         content |= {"claims": spoken} if spoken else {}
         for part in ("workload", "training", "measurement"):
-            unused = _unused(getattr(self, part))
+            own: Spec = getattr(self, part)
+            # Fields that came after the first published evidence and stand at their defaults.
+            unused = marked(type(own), Mark.SINCE_PUBLICATION) - own.model_dump(exclude_defaults=True).keys()
             content[part] = {name: value for name, value in content[part].items() if name not in unused}
         return fingerprint(content)
 
@@ -385,6 +387,11 @@ class Study(Spec):
         """The search at a scale, over the factor and range of an arm; None if the arm is not searched."""
         search, own = self.search_at(scale) if self.arms[arm].searched else None, self.arms[arm].search
         return search if search is None or own is None else search.model_copy(update=vars(own))
+
+    def proposes(self, scale: str, arm: str, factor: str) -> bool:
+        """Whether an arm's values of a factor are searched."""
+        search = self.search_of(scale, arm)
+        return search is not None and search.factor == factor
 
     def searches_at(self, scale: str) -> dict[str, Search]:
         """Searched arm -> its search, of the arms of a scale."""
@@ -557,12 +564,12 @@ class Study(Spec):
             for criterion in judgement.criteria_at(scale)
             for leaf in leaves(criterion.observe)
             for arm in arms_of(leaf, ARM)
-            if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self._proposes(scale, arm, over)
+            if (over := searched_factor(leaf)) and arm in self.arms_at(scale) and not self.proposes(scale, arm, over)
         }
         for arm, over, one_will_do, searches in sorted(searched):
             values = self.factors_at(scale, arm).get(over, ())
             for value in values:
-                if not _is_number(value):
+                if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
                     raise ValueError(
                         f"{over} of arm '{arm}' at scale '{scale}' holds {value!r}: must be a number (YAML reads 1e-3 as text:"
                         " write 1.0e-3)"
@@ -578,10 +585,6 @@ class Study(Spec):
                     f"arm '{arm}' at scale '{scale}' varies {others[0]} beside {over}: an observable reads one; make an arm"
                     f" of each {others[0]}"
                 )
-
-    def _proposes(self, scale: str, arm: str, factor: str) -> bool:
-        search = self.search_of(scale, arm)
-        return search is not None and search.factor == factor
 
     @model_validator(mode="after")
     def _all_trials_resolve(self) -> Self:
@@ -610,11 +613,6 @@ class Study(Spec):
     def _starts_are_there(self) -> Self:
         require_starts(self)
         return self
-
-
-def _unused(part: Spec) -> set[str]:
-    """Fields that came after the first published evidence and stand at their defaults."""
-    return set(marked(type(part), Mark.SINCE_PUBLICATION) - part.model_dump(exclude_defaults=True).keys())
 
 
 def _overlay(base: AnySpec, *layers: Mapping[str, Any]) -> AnySpec:
@@ -646,7 +644,3 @@ def _require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> Non
     for name in names:
         if name not in set(known):
             raise unknown(kind, name, known)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

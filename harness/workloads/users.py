@@ -112,16 +112,25 @@ class UserWorkload(BaseWorkload):
             )
 
     def raising(self) -> AbstractContextManager[None]:
-        from folklore.harness.workloads.own.raising import raised_by_user
+        from folklore.harness.workloads.own.place import raised_by_user
 
         return raised_by_user(self.address)
 
     def pickled(self) -> bytes | None:
-        from folklore.harness.workloads.own.handing import pickled
+        """Of one that was handed over as an object: what is written in a notebook stands in no module that a worker could
+        import, and travels by value."""
+        import cloudpickle
 
-        return pickled(self.address)
+        from folklore.harness.workloads.own.finding import HANDED
+
+        found = HANDED.get(self.address.place)
+        return None if found is None else bytes(cloudpickle.dumps(found))
 
     def receive(self, content: bytes | None) -> None:
-        from folklore.harness.workloads.own.handing import receive
+        import cloudpickle
 
-        receive(self.address, content)
+        from folklore.harness.workloads.own.finding import ASKED, hand_over
+
+        if content is not None:
+            hand_over(cloudpickle.loads(content))
+        ASKED.add(self.address.place)

@@ -150,7 +150,7 @@ def test_each_big_package_has_one_owner() -> None:
 
 # Where something is pickled and read again in one run, and never a file or a store: a user's module that is copied, and a
 # workload on its way to a worker.
-PICKLING = {"models/module_itself.py", "harness/workloads/own/handing.py"}
+PICKLING = {"models/module_itself.py", "harness/workloads/users.py"}
 
 
 def test_no_eval_and_no_pickle() -> None:

@@ -1,14 +1,18 @@
-"""Where in a user's code an error comes from."""
+"""Where in a user's code an error comes from, and what that code raises while it is trained, told from all else that can go
+wrong there."""
 
 import os
 import sysconfig
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
 
 from folklore import models
-from folklore.harness.errors import one_line
+from folklore.harness.errors import TooLargeError, UserCodeError, UserError, one_line
+from folklore.harness.spec.own_address import OwnAddress
 
 # Code that is not the user's: ours, torch's and Python's own. What else is installed may well be.
 HARNESS = Path(__file__).parents[2]
@@ -16,6 +20,10 @@ NOT_THEIRS = tuple(str(folder) + os.sep for folder in (HARNESS, HARNESS.parent /
 PYTHON = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 LONGEST_MESSAGE = 300
+# What may go away by itself: memory, a disk, a network, or a device that fails.
+PASSING = (TooLargeError, MemoryError, OSError, torch.OutOfMemoryError, torch.AcceleratorError)
+# Where models.Objective calls the user's code, which may be torch's own: a loss of torch.nn.functional, say.
+CALLS = ("objective.py", {"forward", "called"})
 
 
 def place(error: BaseException) -> str:
@@ -31,6 +39,25 @@ def with_place(error: BaseException) -> str:
     said = error.msg if isinstance(error, SyntaxError) else one_line(error)
     where = place(error)
     return f"{type(error).__name__} ({said[:LONGEST_MESSAGE]}){where and f' in {where}'}"
+
+
+@contextmanager
+def raised_by_user(address: OwnAddress) -> Iterator[None]:
+    """Raises UserCodeError in place of what the code of an own workload raises.
+
+    Trials depend on their seeds alone: what that code raises it raises every time.
+    """
+    try:
+        yield
+    except (UserError, *PASSING):
+        raise
+    except Exception as error:  # whatever a user's code raises
+        file, names = CALLS
+        frames = traceback.extract_tb(error.__traceback__)
+        called = any(Path(frame.filename).name == file and frame.name in names for frame in frames)
+        if not (place(error) or called):
+            raise
+        raise UserCodeError(f"workload '{address.place}' raises {with_place(error)}: fix it") from error
 
 
 def _is_theirs(file: str) -> bool:

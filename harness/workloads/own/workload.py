@@ -122,17 +122,23 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         yield f"own workload: name = {name!r:.80}: must be a printable text of 1 to {LONGEST_NAME} characters"
     if isinstance(workload.module, nn.Module) or not callable(workload.module):
-        given = type(workload.module).__name__
-        yield f"workload '{name}': module is a {given}: give a function that makes the module, so that each seed starts again"
-    if workload.loss is not None and not callable(workload.loss):
-        yield f"workload '{name}': loss is a {type(workload.loss).__name__}: give a function of outputs and targets, or None"
+        kind = type(workload.module).__name__
+        yield f"workload '{name}': module is a {kind}: give a function that makes the module, so that each seed starts again"
+    functions = {
+        "loss": "outputs and targets, or None",
+        "counts": "inputs and targets",
+        "metric": "outputs and targets",
+        "optimizer": "a list of parameters that makes one",
+    }
+    for field, of in functions.items():
+        given = getattr(workload, field)
+        if given is not None and not callable(given):
+            yield f"workload '{name}': {field} is a {type(given).__name__}: give a function of {of}"
     if (held := _held_modules(workload.loss)) is not None:
         yield (
             f"workload '{name}': loss holds a {type(held).__name__} with parameters, which no optimizer would see: give the"
             " module itself as the loss, and they are trained; or requires_grad_(False) on it"
         )
-    if workload.counts is not None and not callable(workload.counts):
-        yield f"workload '{name}': counts is a {type(workload.counts).__name__}: give a function of inputs and targets"
     for field, shortest in (("loss_name", 1), ("loss_unit", 0)):
         text = getattr(workload, field)
         if not isinstance(text, str) or not shortest <= len(text) <= LONGEST_NAME or not text.isprintable():
@@ -140,11 +146,6 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
                 f"workload '{name}': {field} = {text!r:.80}: must be a printable text of {shortest} to {LONGEST_NAME}"
                 " characters"
             )
-    if workload.metric is not None and not callable(workload.metric):
-        yield f"workload '{name}': metric is a {type(workload.metric).__name__}: give a function of outputs and targets"
-    if workload.optimizer is not None and not callable(workload.optimizer):
-        given = type(workload.optimizer).__name__
-        yield f"workload '{name}': optimizer is a {given}: give a function of a list of parameters that makes one"
     for field in ("loss_may_be_negative", "one_start", "packed"):
         if not isinstance(getattr(workload, field), bool):
             yield f"workload '{name}': {field} = {getattr(workload, field)!r:.80}: must be True or False"
