@@ -302,8 +302,7 @@ OF_MODELS = {
     "own, with random numbers": Case(own("dropout"), SGD),
 }
 OF_WORKLOADS = {
-    "norm after": Case(_workload(GPT, norm_placement="post")),
-    "mup": Case(_workload(GPT, parametrization="mup", base_width=4, zero_readout=True)),
+    "mup, norm after": Case(_workload(GPT, norm_placement="post", parametrization="mup", base_width=4, zero_readout=True)),
     "norm and residual": Case(_workload(DEEP, norm="layer", residual=True, activation="gelu"), SGD),
     "squared error": Case(_workload(CNN, loss="squared_error", label_noise=0.3, training_set_size=40), SGD),
 }
@@ -312,7 +311,6 @@ OF_OPTIMIZERS = {f"optimizer {name}": Case(shared={"optimizer": name, "hessian_e
         shared={"optimizer": "adam"},
         own=({"bias_correction": False}, {"ramp": "held"}, {"scaled_parameter": "hidden.*", "scaled_lr": 3.0}),
     ),
-    "nesterov": Case(shared={**SGD, "nesterov": True}),
     "an sgd that takes over": Case(
         shared={"optimizer": "adam"}, own=({"sgd_from": 0.5, "sgd_lr": 4.0}, {}, {"sgd_from": 0.7}), stops=(2, 5)
     ),
@@ -328,7 +326,7 @@ OF_OPTIMIZERS = {f"optimizer {name}": Case(shared={"optimizer": name, "hessian_e
 }
 OF_SCHEDULES = {
     "schedules": Case(
-        shared={**SGD, "steps": 20, "peak_lr": 0.5},
+        shared={**SGD, "nesterov": True, "steps": 20, "peak_lr": 0.5},
         own=[
             {"schedule": name, "warmup_fraction": 0.1 * (number % 2), "final_fraction": 0.05 * number, "patience": number // 6,
              "decay_fraction": 0.1 + 0.05 * number, "step_drops": (0.3, 0.5 + 0.05 * number), "ramp_start": 0.1 / (1 + number),
@@ -339,7 +337,7 @@ OF_SCHEDULES = {
     ),
 }  # fmt: skip
 OF_PRECISIONS = {f"precision {name}": Case(GPT, {"precision": name}) for name in PRECISIONS} | {
-    "static scaling": Case(
+    "precision fp16": Case(
         GPT, {"precision": "fp16", "loss_scaling": "static"}, own=[{"loss_scale": 2.0**power} for power in (4, 6, 8)]
     ),
     "dynamic scaling": Case(
@@ -352,7 +350,7 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name, "step
     # Over the ends of an epoch, after 12 steps, and of a short draw, after 16.
     "sampling epochs": Case(shared={"sampling": "epochs", "batch_size": 90, "steps": 20}, stops=(7, 14)),
     "sampling full": Case(shared={**SGD, "sampling": "full", "batch_size": DIGITS}),
-    "micro-batches": Case(GPT, {"micro_batches": 3, "clip_norm": 0.5}),
+    "micro-batches of a text's epochs": Case(GPT, {"sampling": "epochs", "micro_batches": 3, "clip_norm": 0.5}),
     "a ramp of the batch": Case(
         shared={"batch_ramp": (0.4, 0.7), "batch_ramp_factor": 2.0, "warmup_fraction": 0.1, "steps": 10}
     ),
@@ -362,7 +360,6 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name, "step
         stops=(18, 22),
     ),
     "full in micro-batches": Case(shared={**SGD, "sampling": "full", "batch_size": DIGITS, "micro_batches": 13}),
-    "epochs of a text": Case(GPT, {"sampling": "epochs"}),
     "augmentation": Case(CNN, own=({}, {"augmentation": "shift"}, {"augmentation": "flip_and_shift", "shift_pixels": 3})),
     **{
         f"dropout of {base.model}": Case(base, {"micro_batches": 2}, own=({"dropout": 0.3}, {}, {"dropout": 0.6}))
@@ -382,15 +379,14 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name, "step
     "tasks": Case(
         _workload(DEEP, tasks=5, scenario="domain"),
         {"steps": 15},
-        own=({"replay": 0.3}, {}, {"layer_lr_decay": 0.5, "later_lr": 0.5}),
+        own=({"task_order": "joint"}, {}, {"layer_lr_decay": 0.5, "later_lr": 0.5}),
         stops=(4, 9),
     ),
-    "tasks at once": Case(_workload(MLP, tasks=2), own=({"task_order": "joint"}, {}, {})),
     "consolidation": Case(
         _workload(DEEP, tasks=5),
         {"steps": 15, "fisher_examples": 3, "micro_batches": 2},
         # With clipping the compiler for CPUs raises a KeyError (pytorch/pytorch#188228): eager steps.
-        own=({"consolidation": 10.0}, {"clip_norm": None}, {"consolidation": 1e4}),
+        own=({"consolidation": 10.0, "replay": 0.3}, {"clip_norm": None}, {"consolidation": 1e4}),
         stops=(4, 9),
     ),
     "adapters": Case(_workload(DEEP, tasks=2, scenario="task", adapter_rank=2), own=({}, {}, {"later_lr": 2.0}), stops=(2, 5)),
@@ -425,8 +421,9 @@ OF_MEASUREMENTS = {
         measurement={"sharpness": "probes", "preconditioned_sharpness": True, "sharpness_examples": 64},
     ),
     "sharpness at the end": Case(GPT, SGD, measurement={"sharpness": "end", "sharpness_examples": 16}),
-    "underflow": Case(GPT, measurement={"underflow": True}),
-    "training and test examples": Case(measurement={"training_examples": 40, "test_examples": 30}),
+    "underflow, training and test examples": Case(
+        GPT, measurement={"underflow": True, "training_examples": 40, "test_examples": 30}
+    ),
 }
 CASES: dict[str, Case] = (
     OF_MODELS | OF_WORKLOADS | OF_OPTIMIZERS | OF_SCHEDULES | OF_PRECISIONS | OF_PROCEDURES | OF_STARTS | OF_MEASUREMENTS
