@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from folklore.harness.randomness import Order
 from folklore.harness.spec import Configuration
 from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures import (
-    augmentation,
-    consolidation,
-    continuation,
-    curvature,
-    faults,
-    outlier,
-    remedies,
-)
+from folklore.harness.training.optimizers import optimizer_kind
 from folklore.harness.training.procedures.accumulation import Accumulation
 from folklore.harness.training.procedures.augmentation import Augmentation, require_images
 from folklore.harness.training.procedures.base import Evaluation, Procedure
@@ -52,33 +44,33 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
 
 def make_procedure(lanes: Sequence[Configuration], orders: Sequence[Order], dataset: Dataset, learner: Learner) -> Procedure:
     """What a pack of these lanes does."""
-    training, network = lanes[0].training, learner.network
-    seeds = [order.seed for order in orders]
+    trainings, seeds = [lane.training for lane in lanes], [order.seed for order in orders]
+    training, network = trainings[0], learner.network
     procedure: Procedure = SAMPLINGS[training.sampling](lanes[0], seeds, dataset, network)
-    if any(continuation.is_asked_for(lane.training) for lane in lanes):
-        procedure = Continuation(procedure, [lane.training for lane in lanes], orders, learner)
+    if any(each.starts_from is not None for each in trainings):
+        procedure = Continuation(procedure, trainings, orders, learner)
     tasks = Tasks(procedure, lanes, seeds, dataset, learner) if lanes[0].workload.tasks > 1 else None
     procedure = tasks or procedure
     if training.batch_ramp:
         procedure = BatchRamp(procedure, training)
-    if any(augmentation.is_asked_for(lane.training) for lane in lanes):
-        procedure = Augmentation(procedure, [lane.training for lane in lanes], orders, dataset, learner)
+    if any(each.augmentation != "none" for each in trainings):
+        procedure = Augmentation(procedure, trainings, orders, dataset, learner)
     if training.micro_batches > 1:
         procedure = Accumulation(procedure, network, training.micro_batch_size)
     if network.sums:
         procedure = Summed(procedure, network)
-    if tasks is not None and consolidation.is_asked_for(lanes):
+    if tasks is not None and any(each.consolidation for each in trainings):
         procedure = Consolidation(procedure, tasks, lanes, learner)
-    if curvature.is_asked_for(training):
+    if optimizer_kind(training.optimizer).estimates_curvature:
         procedure = Curvature(procedure, training, orders, learner)
-    if any(schedule_named(lane.training.schedule).waits for lane in lanes):
-        procedure = PlateauDrops(procedure, [lane.training for lane in lanes], learner)
-    if any(outlier.is_asked_for(lane.training) for lane in lanes):
-        procedure = Outlier(procedure, [lane.training for lane in lanes], learner)
-    if any(faults.is_asked_for(lane.training) for lane in lanes):
-        procedure = Faults(procedure, [lane.training for lane in lanes], orders, dataset, learner)
-    if any(remedies.is_asked_for(lane.training) for lane in lanes):
-        procedure = Remedies(procedure, [lane.training for lane in lanes], learner)
+    if any(schedule_named(each.schedule).waits for each in trainings):
+        procedure = PlateauDrops(procedure, trainings, learner)
+    if any(each.outlier != "none" for each in trainings):
+        procedure = Outlier(procedure, trainings, learner)
+    if any(each.fault != "none" for each in trainings):
+        procedure = Faults(procedure, trainings, orders, dataset, learner)
+    if any(each.remedy != "none" for each in trainings):
+        procedure = Remedies(procedure, trainings, learner)
     if lanes[0].measurement.token_rows:
         procedure = TokenRows(procedure, lanes[0], dataset, network)
     if lanes[0].measurement.dead_units:

@@ -14,14 +14,10 @@ from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Dataset
 
 
-def is_asked_for(training: Training) -> bool:
-    return training.augmentation != "none"
-
-
 def require_images(configuration: Configuration, dataset: Dataset) -> None:
     """Raises UserError for examples that are no images, and for shifts that leave nothing of one."""
     training, features = configuration.training, dataset.facts.features
-    if not is_asked_for(training):
+    if training.augmentation == "none":
         return
     if len(features) not in (2, 3):
         what = f"of shape {features}" if features else "a text"
@@ -50,7 +46,7 @@ class Augmentation(Procedure):
         super().__init__(inner)
         self.drawn, self.sides = Counted(orders, "augmentation", learner.clock), dataset.facts.features[-2:]
         self.black = float(dataset.arrays("train")[0].min())
-        asked = [lane.shift_pixels * is_asked_for(lane) for lane in lanes]
+        asked = [lane.shift_pixels * (lane.augmentation != "none") for lane in lanes]
         self.most, device = max(asked), learner.clock.device
         self.shift_K1 = torch.tensor(asked, device=device).unsqueeze(1)
         self.flips_K1 = torch.tensor([lane.augmentation == "flip_and_shift" for lane in lanes], device=device).unsqueeze(1)

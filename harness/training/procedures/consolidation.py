@@ -17,10 +17,6 @@ from folklore.harness.training.procedures.tasks import Tasks
 from folklore.models import Tap
 
 
-def is_asked_for(lanes: Sequence[Configuration]) -> bool:
-    return any(lane.training.consolidation for lane in lanes)
-
-
 class Consolidation(Procedure):
     """Adds the penalty's gradient to that of the loss, which is reported as it is. strength_K1: lambda; fisher_KP, held_KP:
     sums over earlier tasks of F, and of F theta*."""

@@ -12,10 +12,6 @@ from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Index
 
 
-def is_asked_for(training: Training) -> bool:
-    return training.starts_from is not None
-
-
 class Continuation(Procedure):
     """Passes over the batches that lie before each lane's first. Its weights are there when the pack is made."""
 
@@ -23,7 +19,8 @@ class Continuation(Procedure):
         super().__init__(inner)
         self.passed, self.goes_on = [order.passed for order in orders], any(learner.goes_on)
         started = zip(lanes, learner.started, strict=True)
-        self.missing = next((lane.starts_from for lane, is_there in started if is_asked_for(lane) and not is_there), None)
+        absent = (lane.starts_from for lane, is_there in started if not is_there)
+        self.missing = next((name for name in absent if name is not None), None)
 
     def draw(self, block: int) -> Index:
         drawn: dict[int, Index] = {}

@@ -22,22 +22,16 @@ from folklore.harness.training.procedures.base import Procedure
 from folklore.harness.workloads.data import Dataset
 
 
-def is_asked_for(training: Training) -> bool:
-    return optimizer_kind(training.optimizer).estimates_curvature
-
-
 def require_classes(configuration: Configuration, dataset: Dataset) -> None:
     """Raises UserError for targets that no softmax gives, and for a loss without one."""
-    if is_asked_for(configuration.training) and configuration.workload.loss != "cross_entropy":
-        raise UserError(
-            f"optimizer '{configuration.training.optimizer}' samples classes from the model's softmax, and loss ="
-            f" {configuration.workload.loss} has none; choose another optimizer, such as adamw"
-        )
-    if is_asked_for(configuration.training) and not dataset.facts.classes:
-        raise UserError(
-            f"optimizer '{configuration.training.optimizer}' samples classes from the model's softmax, and the targets of"
-            f" dataset '{dataset.name}' are numbers; choose another optimizer, such as adamw"
-        )
+    optimizer, loss = configuration.training.optimizer, configuration.workload.loss
+    if not optimizer_kind(optimizer).estimates_curvature or (loss == "cross_entropy" and dataset.facts.classes):
+        return
+    has_none = f"loss = {loss} has none" if loss != "cross_entropy" else f"the targets of dataset '{dataset.name}' are numbers"
+    raise UserError(
+        f"optimizer '{optimizer}' samples classes from the model's softmax, and {has_none}; choose another optimizer, such as"
+        " adamw"
+    )
 
 
 class Curvature(Procedure):

@@ -16,10 +16,6 @@ from folklore.harness.workloads.data import Dataset
 from folklore.models import Tap
 
 
-def is_asked_for(training: Training) -> bool:
-    return training.fault != "none"
-
-
 def require_labels(configuration: Configuration, dataset: Dataset) -> None:
     """Raises UserError for labels that are to be wrong where there are none."""
     if configuration.training.fault == "labels" and not dataset.facts.classes:

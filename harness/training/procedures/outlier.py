@@ -18,10 +18,6 @@ from folklore.harness.training.procedures.base import Procedure
 TIME_CONSTANTS = 5
 
 
-def is_asked_for(training: Training) -> bool:
-    return training.outlier != "none"
-
-
 class Outlier(Procedure):
     """Adds to the moments of the lanes that have one. gradient, second: their gradients at that step, and their second moments
     before it, [K, P]."""
@@ -33,7 +29,7 @@ class Outlier(Procedure):
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         super().after(step, losses)
-        coming = [index for index, lane in enumerate(self.lanes) if is_asked_for(lane) and step == lane.outlier_step]
+        coming = [index for index, lane in enumerate(self.lanes) if lane.outlier != "none" and step == lane.outlier_step]
         if coming:
             with self.network.buffers_kept():  # the step itself comes yet
                 index_KB = self.examples_of(step).to(self.gradient_KP.device)

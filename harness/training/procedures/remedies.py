@@ -21,10 +21,6 @@ RATIO, RATIO_WINDOW = 2.0, 9
 DEVIATIONS, WINDOW = 6.0, 128
 
 
-def is_asked_for(training: Training) -> bool:
-    return training.remedy != "none"
-
-
 def require_states(configuration: Configuration) -> None:
     """Raises UserError for an earlier state that cannot be gone back to: what an own optimizer keeps is its own."""
     training = configuration.training
@@ -50,7 +46,7 @@ class Remedies(Procedure):
             for name in ("skip", "roll_back", "lower_lr", "halve_lr")
         }
         self.alarms = {
-            name: torch.tensor([is_asked_for(lane) and lane.alarm == name for lane in lanes], device=device)
+            name: torch.tensor([lane.remedy != "none" and lane.alarm == name for lane in lanes], device=device)
             for name in ("oracle", "loss_ratio", "deviations")
         }
         self.skips, self.rolls_back = (any(lane.remedy == name for lane in lanes) for name in ("skip", "roll_back"))
