@@ -47,9 +47,13 @@ def bowls(trial: Trial) -> LaneResult:
     return result(min(loss, 4.9))
 
 
-def test_tuned_loss(wide: Study) -> None:
-    table = table_of(wide, bowls)
-    seen = observe(TunedLoss(arm="none"), table)
+@pytest.fixture(scope="module")
+def of_bowls(wide: Study) -> TrialArrays:
+    return table_of(wide, bowls)
+
+
+def test_tuned_loss(of_bowls: TrialArrays) -> None:
+    seen = observe(TunedLoss(arm="none"), of_bowls)
     assert seen.estimate == pytest.approx(2.0)
     losses = 2.0 + 0.1 * (np.arange(5) - 2)
     expected = stats.t.interval(0.95, 4, loc=losses.mean(), scale=stats.sem(losses))
@@ -68,9 +72,9 @@ def test_what_reads_one_arm_alone_has_all_of_its_seeds(wide: Study) -> None:
     assert observe(TunedLoss(arm="none"), without_one).estimate == pytest.approx(2.0)
 
 
-def test_seeds_are_paired(wide: Study) -> None:
+def test_seeds_are_paired(of_bowls: TrialArrays) -> None:
     """Seeds move both arms by up to 0.2 nats; their difference has no spread at all."""
-    gap = observe(Gap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table_of(wide, bowls))
+    gap = observe(Gap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), of_bowls)
     assert gap.estimate == pytest.approx(0.05)
     assert gap.high - gap.low < 1e-9
 
@@ -96,15 +100,14 @@ def test_max_trainable_is_interpolated(wide: Study) -> None:
     assert math.log2(seen.estimate) == pytest.approx(-7 + 1 + step)
 
 
-def test_max_trainable_against_the_best_of_several_arms(wide: Study) -> None:
-    table = table_of(wide, bowls)
-    alone = observe(MaxTrainable(arm="none"), table)
-    shared = observe(MaxTrainable(arm="none", best_of=("none", "half")), table)
+def test_max_trainable_against_the_best_of_several_arms(of_bowls: TrialArrays) -> None:
+    alone = observe(MaxTrainable(arm="none"), of_bowls)
+    shared = observe(MaxTrainable(arm="none", best_of=("none", "half")), of_bowls)
     assert shared.estimate < alone.estimate
-    ratio = observe(Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")), table)
+    ratio = observe(Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")), of_bowls)
     assert ratio.estimate == pytest.approx(4.0, rel=0.02)
     assert observe(
-        Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none"))), table
+        Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none"))), of_bowls
     ).estimate == pytest.approx(math.log2(ratio.estimate))
 
 
@@ -181,7 +184,7 @@ def test_failures_that_are_not_finite(wide: Study) -> None:
     assert 0 < even < seeds
 
 
-def test_cure_rates(wide: Study) -> None:
+def test_cure_rates(wide: Study, of_bowls: TrialArrays) -> None:
     table = table_of(wide, diverging)
     assert observe(CureRate(arm="none", by_arm="half"), table).estimate == 1.0
     assert observe(CureRate(arm="none", octaves_down=1.0), table).estimate == 1.0
@@ -197,7 +200,7 @@ def test_cure_rates(wide: Study) -> None:
     with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of"):
         observe(CureRate(arm="none", octaves_down=0.3), table)
     with pytest.raises(NotEstimableError, match=r"diverges in most seeds at no peak LR") as caught:
-        observe(CureRate(arm="none", octaves_down=1.0), table_of(wide, bowls))
+        observe(CureRate(arm="none", octaves_down=1.0), of_bowls)
     assert caught.value.verdict == "out of regime"
 
 
@@ -224,7 +227,7 @@ def test_curve_ratio_reads_the_windows(wide: Study) -> None:
     assert seen.estimate == pytest.approx(6.0 / 2.0)
 
 
-def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study) -> None:
+def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study, of_bowls: TrialArrays) -> None:
     widening = Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")))
     share = Share(part=widening, whole=widening, whole_at_least=0.25)
     same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
@@ -232,16 +235,16 @@ def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study) -> None:
         with pytest.raises(NotEstimableError, match="nothing to take a share of") as caught:
             observe(whole, same)
         assert caught.value.verdict == "out of regime"
-    assert observe(share, table_of(wide, bowls)).estimate == pytest.approx(1.0)
+    assert observe(share, of_bowls).estimate == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     ("part", "why"),
     [(FailureRate(arm="none", tuned_for="half"), "a share of runs has"), (Unmeasured(reason="too large"), "too large")],
 )
-def test_what_has_no_estimate_is_none_as_a_part_either(wide: Study, part: Observed, why: str) -> None:
+def test_what_has_no_estimate_is_none_as_a_part_either(of_bowls: TrialArrays, part: Observed, why: str) -> None:
     with pytest.raises(NotEstimableError, match=why) as caught:
-        observe(Gap(left=part, right=part), table_of(wide, bowls))
+        observe(Gap(left=part, right=part), of_bowls)
     assert caught.value.verdict == "out of regime"
 
 
@@ -257,8 +260,8 @@ def test_a_missing_trial_is_never_a_number(wide: Study) -> None:
     assert caught.value.verdict == "invalid"
 
 
-def test_relative_gap_sign(wide: Study) -> None:
-    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table_of(wide, bowls))
+def test_relative_gap_sign(of_bowls: TrialArrays) -> None:
+    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), of_bowls)
     assert seen.estimate == pytest.approx(0.05 / 1.95)
 
 
@@ -331,14 +334,13 @@ def test_a_parabola_through_an_uneven_grid(study: Study) -> None:
     assert math.log2(seen.estimate) == pytest.approx(-7.1)
 
 
-def test_transfer_regret_by_hand(wide: Study) -> None:
+def test_transfer_regret_by_hand(of_bowls: TrialArrays) -> None:
     """none is tuned at 2^-7, half at 2^-5: two octaves off cost half 0.05 * 4; at four times none's LR nothing."""
-    table = table_of(wide, bowls)
-    seen = observe(TransferRegret(arm="half", tuned_for="none"), table)
+    seen = observe(TransferRegret(arm="half", tuned_for="none"), of_bowls)
     assert seen.estimate == pytest.approx(0.2 / 1.95)
-    assert observe(TransferRegret(arm="half", tuned_for="none", times=4.0), table).estimate == pytest.approx(0.0)
+    assert observe(TransferRegret(arm="half", tuned_for="none", times=4.0), of_bowls).estimate == pytest.approx(0.0)
     with pytest.raises(NotEstimableError, match="was not trained at the peak LR of"):
-        observe(TransferRegret(arm="half", tuned_for="none", times=3.0), table)
+        observe(TransferRegret(arm="half", tuned_for="none", times=3.0), of_bowls)
 
 
 def activations_of(trial: Trial) -> LaneResult:

@@ -14,7 +14,7 @@ from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec import Arm, Study, canonical_json
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import changed, frame
+from tests.harness.helpers import changed, frame, result
 
 Change = Callable[[str, Column], Column]  # column's name, values [G, S]
 
@@ -60,6 +60,18 @@ def with_arms(study: Study, settings: Mapping[str, Mapping[str, Any]], lr: float
     factors: Any = {} if lr is None else {"factors": {"peak_lr": (lr,)}}
     arms = {name: Arm(label=name, settings=each, **factors) for name, each in settings.items()}
     return changed(study, judgements=(), arms={**study.arms, **arms}, **fields)
+
+
+def table_of_steps(study: Study, arms: Mapping[str, Mapping[str, Any]], curves: Callable[[Trial], Any]) -> TrialArrays:
+    """Runs of these arms at one LR. curves: losses and gradient norms of a run, of every step."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        if trial.arm not in arms:
+            return result(2.0)
+        losses, norms = (np.asarray(each).tolist() for each in curves(trial))
+        return result(1.0, train_loss=losses, train_gradient_norm=norms)
+
+    return table_of(with_arms(study, arms, 0.01), outcome)
 
 
 def table_of(study: Study, outcome: Callable[[Trial], LaneResult]) -> TrialArrays:

@@ -18,7 +18,7 @@ from tests.harness.metrics.planted import table_of
 FLOOR, CURVATURE = 2.0, 0.3
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
     """Bowls on 2^-9 to 2^-5 with their lowest point at 2^-7."""
     return table_of(study, lambda trial: result(bowl(trial, -7, FLOOR, CURVATURE)))
@@ -95,7 +95,7 @@ LENGTHS = {0.7: "short", 1.0: "same", 1.4: "long"}
 RATIO = LengthRatio(anchor="anchor", points=tuple(LENGTHS.items()))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def lengths(study: Study) -> Study:
     dump = {**study.model_dump(), "judgements": (), "seeds": 8}
     steps = {"anchor": 300, **{name: round(300 * length) for length, name in LENGTHS.items()}}

@@ -30,7 +30,7 @@ TARGET = (INITIAL_LOSS + 1.0) / 2
 SWEEP = {"points": tuple((size, f"b_{size}") for size in SIZES), "anchor": "b_8", "share": 0.5}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def sweep(study: Study) -> Study:
     return with_arms(study, {f"b_{size}": {"batch_size": size} for size in SIZES})
 
@@ -64,7 +64,7 @@ def outcome(trial: Trial, last: float = EVALUATIONS[-1], factor: float = 1.0) ->
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(sweep: Study) -> TrialArrays:
     return table_of(sweep, outcome)
 

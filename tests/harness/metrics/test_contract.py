@@ -1,5 +1,7 @@
 """What every observable is held to, in the worlds that calibration plants effects in."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
@@ -42,6 +44,12 @@ def values(case: Case, table: PlantedTable, weights: Numbers = WEIGHTS) -> list[
     return [value(observable, table, weights) for observable in case.observables]
 
 
+@cache
+def plain(case: Case) -> PlantedTable:
+    """As it is drawn."""
+    return world(case, SEEDS)
+
+
 def is_weighted(case: Case) -> bool:
     return case.name not in HALVES | ON_OTHERS and not isinstance(case.observables[0], ShareOfRuns)
 
@@ -54,13 +62,13 @@ def assert_same(ours: list[Numbers], theirs: list[Numbers]) -> None:
 @pytest.mark.parametrize("case", [case for case in CASES if case.name not in HALVES], ids=lambda case: case.name)
 def test_the_order_of_seeds_does_not_matter(case: Case) -> None:
     turned = world(case, SEEDS, lambda name, column: column[:, ORDER])
-    assert_same(values(case, turned, WEIGHTS[:, ORDER]), values(case, world(case, SEEDS)))
+    assert_same(values(case, turned, WEIGHTS[:, ORDER]), values(case, plain(case)))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if is_weighted(case)], ids=lambda case: case.name)
 def test_a_weight_is_how_often_a_seed_is_there(case: Case) -> None:
     """In all arms, so that seeds stay paired, and for all that is selected."""
-    whole = values(case, world(case, SEEDS))
+    whole = values(case, plain(case))
     for row, weights in enumerate(WEIGHTS):
         places = np.repeat(np.arange(SEEDS), weights.astype(int))
         repeated = world(case, SEEDS, lambda name, column, places=places: column[:, places])
@@ -70,11 +78,9 @@ def test_a_weight_is_how_often_a_seed_is_there(case: Case) -> None:
 @EVERY
 def test_losses_mean_what_is_declared_of_them(case: Case) -> None:
     """Twice as large, and a nat higher: a loss follows both, a share of losses neither feels the one nor a gap the other."""
-    plain, doubled, raised = (
-        world(case, SEEDS, on_losses(change)) for change in (lambda x: x, lambda x: 2 * x, lambda x: x + 1)
-    )
+    doubled, raised = (world(case, SEEDS, on_losses(change)) for change in (lambda x: 2 * x, lambda x: x + 1))
     for observable in case.observables:
-        was, means = value(observable, plain), observable.of_losses
+        was, means = value(observable, plain(case)), observable.of_losses
         # A level that is declared in nats is raised with the losses.
         level = {"level": observable.level + 1} if hasattr(observable, "level") else {}
         if means == "is one":
@@ -87,7 +93,7 @@ def test_losses_mean_what_is_declared_of_them(case: Case) -> None:
 
 @EVERY
 def test_a_trial_that_is_missing_makes_it_invalid(case: Case) -> None:
-    planted = world(case, SEEDS)
+    planted = plain(case)
     rows = stored(planted)
     for observable in case.observables:
         whole = value(observable, TrialArrays(planted.study, SCALE, rows))

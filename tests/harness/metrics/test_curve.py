@@ -50,7 +50,7 @@ def outcome(trial: Trial) -> LaneResult:
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
     return table_of(study, outcome)
 
@@ -199,7 +199,7 @@ def deep_outcome(trial: Trial) -> LaneResult:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def deep_table(study: Study) -> TrialArrays:
     deep = with_arms(study, {f"d{depth}": {"warmup_fraction": 0.01 * depth} for depth in DEPTHS}, 0.01)
     return table_of(deep, deep_outcome)

@@ -25,7 +25,7 @@ from tests.harness.helpers import bowl, changed, result
 from tests.harness.metrics.planted import table_of
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def wide(study: Study) -> Study:
     return changed(
         study,
@@ -58,7 +58,7 @@ def outcome(trial: Trial) -> LaneResult:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(wide: Study) -> TrialArrays:
     return table_of(wide, outcome)
 

@@ -13,9 +13,7 @@ from folklore.harness.metrics.detectors import RULES, Detector
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import result
-from tests.harness.metrics.planted import table_of, with_arms
+from tests.harness.metrics.planted import table_of_steps
 
 STEPS, FAULTY, EXPLODES = 300, 150, 260
 ARMS: dict[str, dict[str, Any]] = {
@@ -54,16 +52,9 @@ def norms(arm: str, seed: int) -> np.ndarray:
     return found
 
 
-def outcome(trial: Trial) -> LaneResult:
-    if trial.arm not in ARMS:
-        return result(2.0)
-    curves = {"train_loss": losses(trial.arm, trial.seed), "train_gradient_norm": norms(trial.arm, trial.seed)}
-    return result(1.0, **{name: each.tolist() for name, each in curves.items()})
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
-    return table_of(with_arms(study, ARMS, 0.01), outcome)
+    return table_of_steps(study, ARMS, lambda trial: (losses(trial.arm, trial.seed), norms(trial.arm, trial.seed)))
 
 
 def detected(rule: str, where: str = "at_fault", **fields: object) -> DetectedShare:
@@ -165,21 +156,19 @@ def test_lead_is_from_the_first_alarm_to_the_explosion(table: TrialArrays) -> No
         observe(metric.model_copy(update={"rule": "loss_ratio"}), table)
 
 
-def test_limits_are_set_by_other_seeds(table: TrialArrays) -> None:
+def test_limits_are_set_by_other_seeds(study: Study, table: TrialArrays) -> None:
     """A sound run with a step that stands out is judged by the limit of the others."""
-    seeds = table.seed_numbers
-    planted = table_of(with_arms(table.study, ARMS, 0.01), lambda trial: _with_one_jump(trial, seeds[0]))
+
+    def with_one_jump(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+        loss = losses(trial.arm, trial.seed)
+        if trial.arm == "sound" and trial.seed == table.seed_numbers[0]:
+            loss[290] = 5.0
+        return loss, norms(trial.arm, trial.seed)
+
+    planted = table_of_steps(study, ARMS, with_one_jump)
     metric = AlarmPrecision(arm="sound", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
     assert metric.alarms("loss_ratio", planted)[0, 290]
     assert observe(AlarmLimit(sound="sound", rule="loss_ratio", per_thousand=0.01), planted).estimate > 4
-
-
-def _with_one_jump(trial: Trial, seed: int) -> LaneResult:
-    if trial.arm != "sound":
-        return outcome(trial)
-    loss = losses("sound", trial.seed)
-    loss[290] = 5.0 if trial.seed == seed else loss[290]
-    return result(1.0, train_loss=loss.tolist(), train_gradient_norm=norms("sound", trial.seed).tolist())
 
 
 def test_runs_have_to_be_longer_than_the_longest_window(table: TrialArrays) -> None:

@@ -51,13 +51,13 @@ def outcome(trial: Trial) -> LaneResult:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def planned(study: Study) -> Study:
     arms = {arm: {"steps": STEPS, "warmup_fraction": 0.01 * (place + 1)} for place, arm in enumerate(("edge", "below"))}
     return with_arms(study, arms, LR)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(planned: Study) -> TrialArrays:
     return table_of(planned, outcome)
 

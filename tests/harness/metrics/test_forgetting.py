@@ -46,7 +46,7 @@ def outcome(trial: Trial) -> LaneResult:
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
     made = with_arms(study, {"fast": DIGITS, "slow": {**DIGITS, "beta1": 0.5}}, 0.01)
     held = with_arms(study, {"held": {**DIGITS, "fisher_examples": 1}}).arms["held"]

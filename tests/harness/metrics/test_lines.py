@@ -38,13 +38,13 @@ def outcome(trial: Trial) -> LaneResult:
     return replace(found, step_seconds=(0.02 + 0.001 * BATCHES[trial.arm]) * (1 + 0.01 * trial.seed))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def lined(study: Study) -> Study:
     arms = {arm: {"warmup_fraction": 0.01 * (1 + ARMS.index(arm)), "batch_size": BATCHES[arm]} for arm in ARMS}
     return with_arms(study, arms, 0.01)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(lined: Study) -> TrialArrays:
     return table_of(lined, outcome)
 

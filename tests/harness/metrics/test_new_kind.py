@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -216,16 +215,14 @@ print(repr(catalog.load_study(sys.argv[1]).judgements[0].criteria[0].observe))
 
 def test_a_file_in_the_folder_is_all_it_takes_and_no_study_is_read_before(study: Study, tmp_path: Path) -> None:
     """In a copy of the harness. Studies are not read by whatever is known so far, and whoever reads them knows all kinds."""
-    harness = tmp_path / "folklore" / "harness"
-    harness.mkdir(parents=True)
-    for path in (ROOT / "harness").iterdir():
-        if path.name == "metrics":
-            shutil.copytree(path, harness / path.name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif path.name != "__pycache__":
-            (harness / path.name).symlink_to(path, target_is_directory=path.is_dir())
-    for name in ("models", "reports", "studies"):
-        (harness.parent / name).symlink_to(ROOT / name, target_is_directory=True)
-    (harness / "metrics" / "drift.py").write_text(NEW_FILE)
+    folders = ("harness", "harness/metrics")
+    for folder in folders:
+        (tmp_path / "folklore" / folder).mkdir(parents=True)
+    for path in (path for folder in (".", *folders) for path in (ROOT / folder).iterdir()):
+        name = str(path.relative_to(ROOT))
+        if name not in folders and name.startswith(("harness/", "models", "reports", "studies")):
+            (tmp_path / "folklore" / name).symlink_to(path)
+    (tmp_path / "folklore" / "harness" / "metrics" / "drift.py").write_text(NEW_FILE)
     file = written(study, {"kind": "drift", "arm": "none"}, tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", IMPORTS, str(file)]

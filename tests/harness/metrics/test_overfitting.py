@@ -48,7 +48,7 @@ def outcome(trial: Trial) -> LaneResult:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
     return table_of(with_arms(study, {arm: {"batch_size": 2 + index} for index, arm in enumerate(ARMS)}, 0.01), outcome)
 

@@ -21,7 +21,7 @@ RAMP = np.geomspace(1e-5, 10.0, 200)
 OPTIMUM = -6.0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def finder(study: Study) -> Study:
     return changed(
         study,
@@ -50,7 +50,7 @@ def outcome(trial: Trial) -> LaneResult:
     return result(2.0, lr=list(RAMP), train_loss=diverging_at(RAMP[150 + trial.seed - 2]))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(finder: Study) -> TrialArrays:
     return table_of(finder, outcome)
 

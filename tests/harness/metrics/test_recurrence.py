@@ -9,9 +9,7 @@ from folklore.harness.metrics import SpikeRecurrence
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import result
-from tests.harness.metrics.planted import table_of, with_arms
+from tests.harness.metrics.planted import table_of_steps
 
 STEPS, HALF = 300, 150
 GOES_ON = {"steps": HALF, "warmup_fraction": 0.0, "starts_from": "before", "start_fraction": 0.5}
@@ -40,15 +38,9 @@ def losses(trial: Trial) -> list[float]:
     return spiking(trial.seed, STEPS if trial.arm == "sound" else HALF + 1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
-    def outcome(trial: Trial) -> LaneResult:
-        if trial.arm not in ARMS:
-            return result(2.0)
-        kept = losses(trial)
-        return result(1.0, train_loss=kept, train_gradient_norm=[1.0] * len(kept))
-
-    return table_of(with_arms(study, ARMS, 0.01), outcome)
+    return table_of_steps(study, ARMS, lambda trial: (losses(trial), np.ones(len(losses(trial)))))
 
 
 @pytest.mark.parametrize(("within_steps", "met"), [(5, (3, 2)), (4, (2, 1))])

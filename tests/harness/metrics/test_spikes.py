@@ -9,11 +9,8 @@ from folklore.harness.metrics import AlarmRate
 from folklore.harness.metrics.detectors import RULES, Detector
 from folklore.harness.metrics.spikes import explosion
 from folklore.harness.spec import Study
-from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.training.result import LaneResult
-from tests.harness.helpers import result
-from tests.harness.metrics.planted import table_of, with_arms
+from tests.harness.metrics.planted import table_of_steps
 
 STEPS, FAULTY = 300, 150
 ARMS = {
@@ -40,16 +37,9 @@ def norms(arm: str, seed: int) -> np.ndarray:
     return found
 
 
-def outcome(trial: Trial) -> LaneResult:
-    if trial.arm not in ARMS:
-        return result(2.0)
-    curves = {"train_loss": losses(trial.arm, trial.seed), "train_gradient_norm": norms(trial.arm, trial.seed)}
-    return result(1.0, **{name: each.tolist() for name, each in curves.items()})
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
-    return table_of(with_arms(study, ARMS, 0.01), outcome)
+    return table_of_steps(study, ARMS, lambda trial: (losses(trial.arm, trial.seed), norms(trial.arm, trial.seed)))
 
 
 @pytest.mark.parametrize(("arm", "rule", "where", "share"), [
@@ -104,6 +94,6 @@ def test_an_explosion_is_where_a_loss_that_had_learnt_comes_back() -> None:
 
 
 def test_it_needs_every_step(study: Study) -> None:
-    few = table_of(with_arms(study, ARMS, 0.01), lambda trial: result(1.0, train_loss=[1.0], train_gradient_norm=[1.0]))
+    few = table_of_steps(study, ARMS, lambda trial: ([1.0], [1.0]))
     with pytest.raises(NotEstimableError, match=r"set measurement\.curve_points to its steps"):
         observe(AlarmRate(arm="sound", rule="spike", where="elsewhere"), few)

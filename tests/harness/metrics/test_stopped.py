@@ -67,12 +67,12 @@ def altered(arms: tuple[str, ...], **curves: list[float]) -> Callable[[Trial], L
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stopping(study: Study) -> Study:
     return with_arms(study, {arm: {"batch_size": 2 + ARMS.index(arm)} for arm in ARMS}, 0.01)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def table(stopping: Study) -> TrialArrays:
     return table_of(stopping, outcome)
 
