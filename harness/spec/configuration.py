@@ -140,14 +140,9 @@ class Workload(Spec):
         return self.loss == "squared_error" or self.dataset.partition(":")[0] in OF_NUMBERS
 
     @model_validator(mode="after")
-    def _activation_can_be_chosen(self) -> Self:
-        if self.activation != "relu" and self.model != "mlp":
-            raise ValueError(f"activation = {self.activation}: is of an mlp, and model = {self.model}; leave it out")
-        return self
-
-    @model_validator(mode="after")
     def _has_what_is_chosen(self) -> Self:
-        for model, of, names in (("mlp", "an mlp", ("norm", "residual", "init_gain")), ("gpt", "a gpt", ("norm_placement",))):
+        of_an_mlp = ("activation", "norm", "residual", "init_gain")
+        for model, of, names in (("mlp", "an mlp", of_an_mlp), ("gpt", "a gpt", ("norm_placement",))):
             for name in names:
                 value = getattr(self, name)
                 if self.model != model and value != Workload.model_fields[name].default:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,9 +121,20 @@ class ByExample(Dataset):
         labels: Index = self.arrays(split)[1].numpy()
         return labels // (classes // tasks)
 
-    def require_size(self, training_set_size: int) -> None:
-        """Raises UserError for more training examples than there are."""
+    def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
+        if label_noise and not self.facts.classes:
+            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
+        return self.arrays("train")
+
+    def limited(self, training_set_size: int | None) -> Self:
+        if training_set_size is None:
+            return self
         if training_set_size > (count := self.count("train")):
             raise UserError(
                 f"training_set_size = {training_set_size}: dataset '{self.name}' has {count}; choose at most this many"
             )
+        return self.first_trained(training_set_size)
+
+    @abstractmethod
+    def first_trained(self, count: int) -> Self:
+        """The same with the first this many training examples."""

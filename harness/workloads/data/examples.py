@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +40,7 @@ class Examples(ByExample):
 
     def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
         """The same labels are replaced for every seed, each by one of all classes with equal chances."""
-        features, labels = self.arrays("train")
-        if label_noise and not self.facts.classes:
-            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
+        features, labels = super().training_arrays(label_noise)
         if not label_noise:
             return features, labels
         import torch
@@ -52,13 +50,9 @@ class Examples(ByExample):
         drawn = generator.integers(0, self.facts.classes, size=len(labels))
         return features, torch.where(torch.from_numpy(replaced), torch.from_numpy(drawn), labels)
 
-    def limited(self, training_set_size: int | None) -> "Examples":
-        if training_set_size is None:
-            return self
-        self.require_size(training_set_size)
+    def first_trained(self, count: int) -> Self:
         features, labels = self.splits["train"]
-        first = features[:training_set_size], labels[:training_set_size]
-        return replace(self, splits={**self.splits, "train": first})
+        return replace(self, splits={**self.splits, "train": (features[:count], labels[:count])})
 
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         features, labels = arrays

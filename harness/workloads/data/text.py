@@ -136,7 +136,8 @@ def tokenize(name: str, *texts: bytes, contents: str = "") -> Text:
     text = texts[0] if len(texts) == 1 else b"".join(each[:shortest] for each in texts)
     symbols = _symbols(text)
     # A byte a token at every step, where numpy's own functions would take eight.
-    tokens = np.frombuffer(text.translate(_numbering(symbols)), dtype=np.uint8)
+    numbers = bytes.maketrans(bytes(symbols), bytes(range(len(symbols))))
+    tokens = np.frombuffer(text.translate(numbers), dtype=np.uint8)
     blocks = np.arange(-(-shortest // BLOCK_BYTES)) % BLOCK_PERIOD
     position = np.repeat(blocks.astype(np.uint8), BLOCK_BYTES)[:shortest]
     position = np.tile(position, len(texts)) if len(texts) > 1 else position
@@ -255,11 +256,3 @@ def _symbols(text: bytes) -> list[int]:
     for start in range(0, len(text), CHUNK):
         occurs |= np.bincount(np.frombuffer(text, np.uint8, min(CHUNK, len(text) - start), start), minlength=256) > 0
     return np.flatnonzero(occurs).tolist()
-
-
-def _numbering(symbols: list[int]) -> bytes:
-    """A table for bytes.translate: each symbol becomes its number."""
-    table = bytearray(256)
-    for number, symbol in enumerate(symbols):
-        table[symbol] = number
-    return bytes(table)

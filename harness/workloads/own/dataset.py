@@ -4,11 +4,10 @@ So every step, part of a batch and evaluation is made of numbers alone, whatever
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import torch
 
-from folklore.harness.errors import UserError
 from folklore.harness.spec.own_address import OwnAddress
 from folklore.harness.workloads.data.base import ByExample, DataFacts, Split
 from folklore.harness.workloads.own.examples import copies
@@ -37,16 +36,8 @@ class OwnExamples(ByExample):
     def arrays(self, split: Split) -> "tuple[Tensor, ...]":
         return (torch.arange(self.first[split], self.first[split] + self.counts[split]),)
 
-    def training_arrays(self, label_noise: float) -> "tuple[Tensor, ...]":
-        if label_noise:
-            raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
-        return self.arrays("train")
-
-    def limited(self, training_set_size: int | None) -> "OwnExamples":
-        if training_set_size is None:
-            return self
-        self.require_size(training_set_size)
-        return replace(self, counts={**self.counts, "train": training_set_size})
+    def first_trained(self, count: int) -> Self:
+        return replace(self, counts={**self.counts, "train": count})
 
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
         """The numbers, twice: examples and targets go by the same."""

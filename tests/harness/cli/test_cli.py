@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -333,7 +334,10 @@ def test_completion_can_be_installed() -> None:
     assert "_FOLKLORE_COMPLETE=complete_bash" in shown.stdout, shown.stderr
 
 
-def test_the_doctor_finds_a_broken_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_finds_a_broken_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mlflow_in: Callable[[Path], str]
+) -> None:
+    mlflow_in(tmp_path / "s")
     # What the processes beside it say of libraries is the same for every store: test_doctor.py.
     monkeypatch.setattr(doctor, "WITH_TORCH", f"print({json.dumps(FACTS)!r})")
     monkeypatch.setattr(doctor, "WITH_RAY", """print('{"version": "2.54"}')""")

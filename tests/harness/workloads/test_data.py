@@ -14,6 +14,11 @@ from folklore.harness.workloads import data
 from folklore.harness.workloads.data.text import BLOCK_BYTES, Text, python_source
 
 
+def refused(name: str, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        data.load(name)
+
+
 def test_python_documentation_is_there() -> None:
     text = data.load("python-docs")
     assert len(text.splits["train"]) > 300_000
@@ -131,8 +136,7 @@ def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
     ],
 )
 def test_a_dataset_that_is_not_there(name: str, finding: str) -> None:
-    with pytest.raises(UserError, match=finding):
-        data.load(name)
+    refused(name, finding)
 
 
 @pytest.mark.parametrize(
@@ -145,13 +149,11 @@ def test_a_dataset_that_is_not_there(name: str, finding: str) -> None:
 )
 def test_a_text_that_cannot_be_used(tmp_path: Path, file: str, content: bytes, finding: str) -> None:
     (tmp_path / file).write_bytes(content)
-    with pytest.raises(UserError, match=finding):
-        data.load(f"text:{tmp_path / file}")
+    refused(f"text:{tmp_path / file}", finding)
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"holds no \.txt or \.gz file"):
-        data.load(f"text:{tmp_path}")
+    refused(f"text:{tmp_path}", r"holds no \.txt or \.gz file")
 
 
 def no_regular_file(path: Path, kind: str) -> Path:
@@ -169,8 +171,7 @@ def test_a_text_that_is_no_regular_file(name: str, kind: str, tmp_path: Path) ->
     (tmp_path / "folder").mkdir()
     path = no_regular_file(tmp_path / name, kind)
     given = path.parent if path.parent != tmp_path else path
-    with pytest.raises(UserError, match=f"text:{path}: is a {kind} and no regular file; copy what it holds into one"):
-        data.load(f"text:{given}")
+    refused(f"text:{given}", f"text:{path}: is a {kind} and no regular file; copy what it holds into one")
 
 
 def test_a_text_that_unpacks_to_more_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,8 +183,7 @@ def test_a_text_that_unpacks_to_more_than_is_read(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("folklore.harness.workloads.data.text.LARGEST_DATASET", 5_000_000)
     monkeypatch.setattr("folklore.harness.input_files.CHUNK", 1 << 16)
     tracemalloc.start()
-    with pytest.raises(UserError, match=r"bomb\.gz: with it the text has more than 5 MB, the most that is read; give a part"):
-        data.load(f"text:{bomb}")
+    refused(f"text:{bomb}", r"bomb\.gz: with it the text has more than 5 MB, the most that is read; give a part")
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2_000_000
@@ -195,15 +195,13 @@ def test_all_files_of_a_text_together_are_bounded(tmp_path: Path, monkeypatch: p
     assert len(data.load(f"text:{tmp_path}").splits["train"]) > 80_000
     data.load.cache_clear()
     monkeypatch.setattr("folklore.harness.workloads.data.text.LARGEST_DATASET", 100_000)
-    with pytest.raises(UserError, match=r"b\.txt: with it the text has more than 100 kB"):
-        data.load(f"text:{tmp_path}")
+    refused(f"text:{tmp_path}", r"b\.txt: with it the text has more than 100 kB")
 
 
 def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
     with (tmp_path / "a.txt").open("wb") as file:
         file.truncate(10**12)
-    with pytest.raises(UserError, match="more than 2 GB"):
-        data.load(f"text:{tmp_path / 'a.txt'}")
+    refused(f"text:{tmp_path / 'a.txt'}", "more than 2 GB")
 
 
 def test_a_text_takes_five_times_its_size() -> None:
@@ -223,13 +221,11 @@ def test_the_first_byte_that_is_not_utf8_is_named(place: int, tmp_path: Path) ->
     whole = len(content[:place].decode(errors="ignore").encode())
     content[whole : whole + 1] = b"\xff"
     (tmp_path / "a.txt").write_bytes(content)
-    with pytest.raises(UserError, match=f"not UTF-8 at byte {whole}; convert it first"):
-        data.load(f"text:{tmp_path / 'a.txt'}")
+    refused(f"text:{tmp_path / 'a.txt'}", f"not UTF-8 at byte {whole}; convert it first")
 
 
 def test_a_name_that_cannot_be_shown() -> None:
-    with pytest.raises(UserError, match=r"holds U\+001B, which cannot be shown as it is; rename the file or folder"):
-        data.load("text:/tmp/\x1b[31m.txt")
+    refused("text:/tmp/\x1b[31m.txt", r"holds U\+001B, which cannot be shown as it is; rename the file or folder")
 
 
 @pytest.mark.parametrize("name", ["quadratic:2", "regression:2", "markov:2", "digits", "mnist-5k", "python-docs"])
