@@ -49,7 +49,7 @@ def address(name: str) -> str:
 
 
 def configuration(name: str, **training: object) -> Configuration:
-    settings = {"steps": 40, "batch_size": 8, "peak_lr": 2.0**-5, **training}
+    settings = {"steps": 24, "batch_size": 8, "peak_lr": 2.0**-5, **training}
     workload = find(address(name)).declared
     return contract.lane(workload, measurement=MEASUREMENT, **settings).configuration
 

@@ -270,7 +270,7 @@ def test_what_was_seen_to_agree_is_told(verdict: Verdict) -> None:
     step, proven = Counted(), []
     runner = StepRunner(step, Program(compiled=True), CPU)
     runner.compare_by(Checked(step, verdict), None, lambda: proven.append(1))
-    called(runner, step, 3)
+    assert called(runner, step, 3) == [False, True, True], "compiled and compared by the first call"
     assert len(proven) == (verdict == Verdict(proven=True))
 
 
@@ -298,16 +298,8 @@ def test_a_check_that_fails_costs_no_step(caplog: pytest.LogCaptureFixture) -> N
     runner = StepRunner(step, Program(compiled=True), CPU, fails)
     called(runner, step, 3)
     assert (runner.program, runner.settled, runner.differs) == (EAGER, True, False)
+    assert StepRunner(step, EAGER, CPU).settled, "nothing is prepared"
     assert [record.message for record in caplog.records] == ["packs run eagerly: compiled failed (no room for copies)"]
-
-
-def test_a_compiled_program_is_settled_after_its_first_call() -> None:
-    runner = StepRunner(Counted(), EAGER, CPU)
-    assert runner.settled
-    runner.program = Program(compiled=True)
-    assert not runner.settled
-    runner.calls = 1
-    assert runner.settled
 
 
 def test_a_pack_is_gone_once_it_is_closed(text: Text) -> None:

@@ -142,7 +142,8 @@ def test_examples_are_of_the_task_and_a_share_of_earlier_ones() -> None:
 def test_a_share_that_is_no_whole_number_of_examples_is_replayed_on_average() -> None:
     """Of 8 examples 20% are one or two. Whole numbers are what they are at every step."""
     made = contract.pack(lane(BY_CLASS, replay=0.2, steps=500), lane(BY_CLASS, replay=0.25, steps=500))
-    replayed = np.array([[(row < step // 100).sum() for row in drawn(made, step)] for step in range(100, 500)])
+    tasks_SKB = LABELS[np.concatenate([tasks_of(made).draw(block) for block in range(2)])[100:500]] // 2
+    replayed = (tasks_SKB < np.arange(100, 500)[:, None, None] // 100).sum(axis=2)
     assert set(replayed[:, 0]) == {1, 2}
     assert replayed[:, 0].mean() == pytest.approx(1.6, abs=0.1)
     assert set(replayed[:, 1]) == {2}
