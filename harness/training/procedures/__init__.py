@@ -1,4 +1,4 @@
-"""Procedures: what a trial does beyond the plain loop, each a class behind one protocol. The pack loop names none of them."""
+"""Procedures: what a trial does beyond the plain loop, each a class around another one. The pack loop names none of them."""
 
 from collections.abc import Sequence
 
