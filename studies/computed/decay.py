@@ -1,5 +1,6 @@
 """Weight decay beside L2: the engine's own optimizers on equal gradients, with decay and without."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,20 @@ def shrinkage(seed: int, decay: float = DECAY) -> Worked:
     )
 
 
-def _shares_taken(seed: int, decay: float) -> dict[str, tuple[Numbers, Numbers]]:
-    """Optimizer -> roots of second moments, and the shares."""
+@lru_cache(maxsize=1)
+def _trained(seed: int) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor]]:
+    """Weights of the GPT, the gradient of its next batch, [1, P], which weights decay, [P], and the state of its optimizer."""
     pack = engine(seed, batch_size=16, steps=TRAINED, optimizer="adamw", beta2=0.99)[0]
     pack.advance()
     inputs, targets = pack.procedure.batch(torch.from_numpy(pack.procedure.draw(1))[0])
     gradient = pack.procedure.gradient(inputs, targets)[1].double()
-    start, decays = pack.network.flat_KP.detach().double(), pack.network.decays_P.double()
     moments = {name: each.double() for name, each in pack.optimizer.state.items()}
+    return pack.network.flat_KP.detach().double(), gradient, pack.network.decays_P.double(), moments
+
+
+def _shares_taken(seed: int, decay: float) -> dict[str, tuple[Numbers, Numbers]]:
+    """Optimizer -> roots of second moments, and the shares."""
+    start, gradient, decays, moments = _trained(seed)
 
     def stepped(optimizer: str, coefficient: float) -> Tensor:
         settings: dict[str, Any] = {"optimizer": optimizer, "weight_decay": coefficient, "beta2": 0.99}

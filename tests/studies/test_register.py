@@ -7,62 +7,15 @@ from folklore.harness.planning.catalog import register, study_names
 from folklore.harness.spec.configuration import MODELS, OPTIMIZERS
 
 CLAIMS = register().claims
-SECTION_SIZES = {
-    "lr_finder": 5,
-    "batch_scaling": 5,
-    "critical_batch": 8,
-    "warmup": 7,
-    "warmup_duration": 1,
-    "transformer_warmup": 3,
-    "precision": 13,
-    "decay": 10,
-    "mup_transfer": 5,
-    "lr_regimes": 10,
-    "edge_of_stability": 4,
-    "gradient_noise": 4,
-    "generalization": 3,
-    "optimizer_generalization": 4,
-    "spikes": 8,
-    "weight_decay": 3,
-    "adam_internals": 6,
-    "optimizers": 5,
-    "memory": 9,
-    "gradient_flow": 4,
-    "overfitting": 5,
-    "forgetting": 6,
-    "batch_ramp": 1,
-    "embedding_lr": 1,
-}
-# 105 of the first reading of the documents, 19 that a second one found, one that was two: checkpointing's compute and time; and
-# of ours one on detectors of spikes, and three on the warmup of post-norm and pre-norm.
-COUNT = 105 + 19 + 2 + 1 + 3
-# What no document claims.
-OWN = {
-    "finder.head_to_head",
-    "finder.ramp",
-    "warmup.improves_best",
-    "warmup.post_norm",
-    "warmup.pre_norm",
-    "warmup.clip_post_norm",
-    "decay.beats_constant",
-    "decay.floor_and_length",
-    "decay.trapezoid",
-    "mup.coord_check",
-    "spike.deviations",
-}
 # Of many examples, and yet an identity, a rule or a definition.
 EXACT_BY_WORDING = {"noise.variance", "spike.detector", "wd.adamw_vs_l2", "flow.dead_relu"}
 
 
 def test_the_register_is_whole() -> None:
-    assert len(CLAIMS) == len({claim.id for claim in CLAIMS}) == COUNT
-    assert Counter(claim.study for claim in CLAIMS) == SECTION_SIZES
-    assert set(study_names()) == SECTION_SIZES.keys(), "every claim has a study"
-
-
-def test_claims_of_a_section_stand_together() -> None:
-    sections = [claim.study for claim in CLAIMS]
-    assert [name for name, _ in groupby(sections)] == list(SECTION_SIZES)
+    """Every study has claims, and they stand together."""
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    sections = [name for name, _ in groupby(CLAIMS, lambda claim: claim.study)]
+    assert sorted(sections) == sorted(study_names())
 
 
 def test_a_claim_stands_in_known_documents() -> None:
@@ -116,25 +69,16 @@ def test_what_is_exact_is_an_identity_or_a_constant() -> None:
             assert {"exact", "speed"} & {*claim.kinds} or claim.id in EXACT_BY_WORDING, claim.id
 
 
-def test_our_own_questions_are_known_as_such() -> None:
-    assert {claim.id for claim in CLAIMS if claim.own} == OWN
+def test_our_own_questions_have_no_numbers_of_documents() -> None:
     for claim in CLAIMS:
         assert not (claim.own and (claim.size or claim.lost)), f"{claim.id}: a number of documents that do not claim it"
 
 
 def test_a_regime_names_what_there_is() -> None:
-    regimes = {claim.id: claim.regime for claim in CLAIMS if claim.regime is not None}
-    for claim, regime in regimes.items():
-        assert {*regime.models} <= {*MODELS}, claim
-        assert {*regime.optimizers} <= {*OPTIMIZERS}, claim
-    sizes = {claim: (regime.least_parameters, regime.least_batch) for claim, regime in regimes.items()}
-    large = ("warmup.transformer_diverges", "warmup.clip_first", "decay.cosine_vs_step", "gen.adam_transformer")
-    language = ("opt.lion", "opt.sophia", "opt.lion_sensitive")
-    assert {claim: least for claim, least in sizes.items() if any(least)} == {
-        **dict.fromkeys((*large, "gen.lm_large_batch"), (100_000_000, None)),
-        **dict.fromkeys(language, (100_000, 2_000)),
-        "crit.range": (100_000, None),
-    }
+    for claim in CLAIMS:
+        if claim.regime is not None:
+            assert {*claim.regime.models} <= {*MODELS}, claim.id
+            assert {*claim.regime.optimizers} <= {*OPTIMIZERS}, claim.id
 
 
 def test_every_side_of_a_document_is_found_by_its_key() -> None:
