@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.segments import MOST_LEVELS
+from folklore.harness.external.runs import MOST_LEVELS, Runs
 from folklore.harness.external.sharing import shared
 from folklore.harness.external.table import PREFIX, Problem
 

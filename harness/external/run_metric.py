@@ -181,12 +181,9 @@ def _rows(file: Path, name: str) -> list[dict[str, Any]]:
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"wrote {file}, which is no JSON: {error}") from None
     if isinstance(whole, dict) and name not in whole:  # a history inside of it, as trainers of Hugging Face write
-        whole = next((each for each in whole.values() if isinstance(each, list) and _has(each, name)), whole)
+        lists = (each for each in whole.values() if isinstance(each, list))
+        whole = next((rows for rows in lists if any(isinstance(row, dict) and name in row for row in rows)), whole)
     return [row for row in (whole if isinstance(whole, list) else [whole]) if isinstance(row, dict)]
-
-
-def _has(rows: Sequence[Any], name: str) -> bool:
-    return any(isinstance(row, dict) and name in row for row in rows)
 
 
 @dataclass(frozen=True)

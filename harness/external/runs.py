@@ -1,12 +1,12 @@
 """Runs of one metric in one form, whatever they were read from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_float_dtype, is_numeric_dtype
 
 from folklore.harness.errors import UserError
 from folklore.harness.external import cells
@@ -14,13 +14,14 @@ from folklore.harness.external import roles as finding
 from folklore.harness.external.paths import SEED, placed
 from folklore.harness.external.readers import read
 from folklore.harness.external.roles import ReadingOptions
-from folklore.harness.external.segments import restarts, telling
 from folklore.harness.external.table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 
 # A column made of the order of rows.
 ORDER = "order of the rows"
 # This number of rows of one seed in a file are a curve.
 LEAST_CURVE = 10
+# A column of more values tells runs apart, not kinds of runs.
+MOST_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -186,11 +187,32 @@ def _identities(frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, s
     if "step" not in chosen:
         return pd.Series(np.arange(len(frame)), index=frame.index)
     keys = ["arm", "task", "seed", "name"]
-    parts = restarts(tidy, keys)
+    parts = _restarts(tidy, keys)
     others = frame[[each for each in frame if each not in chosen.values() and each not in tidy]]
     if parts.any() and not telling(tidy.join(others), [*keys, "step"], others):
         keys, tidy = [*keys, "part"], tidy.assign(part=parts)
     return tidy.groupby(keys, sort=False, dropna=False).ngroup()
+
+
+def _restarts(frame: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
+    """Which of several runs that were written one after the other a row belongs to [n]: each begins where the first began."""
+    by = [frame[each] for each in keys]
+    groups = frame["step"].groupby(by, sort=False, dropna=False)
+    first = groups.transform("first")
+    again = (groups.diff() < 0) & (frame["step"] <= first) & (first == groups.transform("min"))
+    return again.astype(int).groupby(by, sort=False, dropna=False).cumsum()
+
+
+def telling(frame: pd.DataFrame, keys: Sequence[str], columns: Iterable[object]) -> str:
+    """Of columns with few values the one that tells most of the rows apart that agree in the keys; empty if there is none."""
+    again = int(frame.duplicated(list(keys)).sum())
+    left = {
+        str(each): int(frame.duplicated([*keys, each]).sum())
+        for each in columns
+        if not is_float_dtype(frame[each]) and 1 < frame[each].nunique() <= MOST_LEVELS
+    }
+    best = min(left, key=lambda each: left[each], default="")
+    return best if best and 2 * left[best] <= again else ""
 
 
 def _run_names(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:

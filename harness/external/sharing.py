@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.segments import telling
+from folklore.harness.external.runs import Runs, telling
 from folklore.harness.external.table import PREFIX, Problem
 
 EXAMPLES = 3

@@ -19,13 +19,9 @@ def of_mean(judged: Judged, effects: Effects) -> bool | None:
     return judged.low <= float(np.mean(effects)) <= judged.high
 
 
-def of_share(judged: Judged, effects: Effects) -> bool | None:
-    """The same of a share of a base of 100."""
-    return of_mean(judged, tuple(each / 100 for each in effects))
-
-
-def of_share_of_five(judged: Judged, effects: Effects) -> bool | None:
-    return of_mean(judged, tuple(each / 5 for each in effects))
+def of_share(base: float = 100.0) -> Covered:
+    """The same of a share of a base."""
+    return lambda judged, effects: of_mean(judged, tuple(each / base for each in effects))
 
 
 def of_law(judged: Judged, effects: Effects) -> bool | None:
@@ -93,10 +89,10 @@ def _sized() -> list[Case]:
     relative, percent, found = "share of a's mean (Fieller)", "loss: b < a by 3%", []
     for name, draw in (("3 runs", Arms((3, 3))), ("5 runs", Arms()), ("5 runs, skewed", Arms(shape="skewed"))):
         found.append(Case("difference of a size", name, "loss: b < a by 3", draw, *SIZED))
-        found.append(Case(relative, name, percent, draw, *SIZED, of_share))
-    found.append(Case(relative, "5 pairs, correlation 0.5", percent, Arms(shared=0.5), *SIZED, of_share))
+        found.append(Case(relative, name, percent, draw, *SIZED, of_share()))
+    found.append(Case(relative, "5 pairs, correlation 0.5", percent, Arms(shared=0.5), *SIZED, of_share()))
     wide = Arms((10, 10), base=5.0)
-    return [*found, Case(relative, "10 runs, deviation 20% of the mean", "loss: b < a by 50%", wide, *HALVES, of_share_of_five)]
+    return [*found, Case(relative, "10 runs, deviation 20% of the mean", "loss: b < a by 50%", wide, *HALVES, of_share(5.0))]
 
 
 def _margins() -> list[Case]:
@@ -104,7 +100,7 @@ def _margins() -> list[Case]:
     for name, draw in (("3 runs", Arms((3, 3))), ("5 runs", Arms()), ("5 runs, heavy tails", Arms(shape="heavy tails"))):
         found.append(Case("no worse", name, "loss: b <= a within 2", draw, *MARGIN))
         found.append(Case("equal", name, "loss: b = a within 2", draw, *MARGIN))
-    found.append(Case("no worse", "5 runs, as a share", "loss: b <= a within 2%", Arms(), *MARGIN, of_share))
+    found.append(Case("no worse", "5 runs, as a share", "loss: b <= a within 2%", Arms(), *MARGIN, of_share()))
     tight = "loss: b = a within 0.01"
     return [*found, Case("equal", "5 runs, a margin far below the noise", tight, Arms(), (0.01,), (0.0,), (0.0,))]
 

@@ -27,17 +27,15 @@ LOG_MEAN, LOG_DEVIATION = math.exp(0.5), math.sqrt(math.e * (math.e - 1))
 OUTLIERS, OUTLYING = 0.1, 8.0
 
 
-def _outliers(generator: Generator, runs: int) -> Numbers:
-    """One run in ten lies far off to the bad side; centred."""
-    return generator.standard_normal(runs) + OUTLYING * ((generator.random(runs) < OUTLIERS) - OUTLIERS)
-
-
-# Noise of mean 0 and (but for outliers) deviation 1: Student's t with 3 degrees of freedom, lognormal.
+# Noise of mean 0 and (but for outliers) deviation 1: Student's t with 3 degrees of freedom; lognormal; one run in ten far
+# off to the bad side.
 SHAPES: Mapping[str, Callable[[Generator, int], Numbers]] = {
     "normal": lambda generator, runs: generator.standard_normal(runs),
     "heavy tails": lambda generator, runs: generator.standard_t(3, runs) / math.sqrt(3),
     "skewed": lambda generator, runs: (generator.lognormal(0, 1, runs) - LOG_MEAN) / LOG_DEVIATION,
-    "outliers": _outliers,
+    "outliers": lambda generator, runs: (
+        generator.standard_normal(runs) + OUTLYING * ((generator.random(runs) < OUTLIERS) - OUTLIERS)
+    ),
 }
 
 

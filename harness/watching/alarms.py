@@ -27,7 +27,7 @@ SERIES: dict[Detector, tuple[str, ...]] = {
 SIZES: dict[str, Callable[[Numbers, float], float]] = {
     "loss_ratio": lambda before, value: _over(value, before.mean()),
     "deviations": lambda before, value: _over(value - before.mean(), before.std(ddof=1)),
-    "spike": lambda before, value: _over(value - np.median(before), _robust_deviation(before)),
+    "spike": lambda before, value: _over(value - np.median(before), 1.4826 * np.median(np.abs(before - np.median(before)))),
     "norm_ratio": lambda before, value: _over(value, np.median(before)),
 }
 
@@ -164,7 +164,3 @@ class Alarms:
 def _over(value: float, size: float) -> float:
     """Past values may all be the same, or zero."""
     return float(value) / float(size) if size else float("inf")
-
-
-def _robust_deviation(values: Numbers) -> float:
-    return 1.4826 * float(np.median(np.abs(values - np.median(values))))
