@@ -22,15 +22,18 @@ Row = Mapping[str, Any]
 
 def rows() -> list[dict[str, Any]]:
     """As they were counted; none where that was never done."""
-    path = evidence.FOLDER / "calibration.json"
+    return _counted("calibration.json")
+
+
+def _counted(file: str) -> list[dict[str, Any]]:
+    path = evidence.FOLDER / file
     return list(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else []
 
 
 def runs_elsewhere() -> list[dict[str, Any]]:
     """Of `folklore judge`, a row for each test and condition; none where that was never done. off: what misses its goal beyond
     the chance of counting this many worlds."""
-    path = evidence.FOLDER / "judged_runs_calibration.json"
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    found = _counted("judged_runs_calibration.json")
     return [{**row, "off": [name for name in OF_RUNS if _misses(row, name)]} for row in found]
 
 
@@ -45,12 +48,13 @@ def _misses(row: Row, name: str) -> bool:
 
 def methods() -> list[dict[str, Any]]:
     """Kind of observation -> lowest and mean coverage of each method over its worlds, and its width over the bootstrap t's."""
-    path = evidence.FOLDER / "calibration-methods.json"
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    ordered = sorted(
-        (row for row in found if "methods" in row and row["coverage"] is not None), key=lambda row: row["observable"]
-    )
-    return [_compared(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
+    found = [row for row in _counted("calibration-methods.json") if "methods" in row and row["coverage"] is not None]
+    return [_compared(name, group) for name, group in _by_observable(found)]
+
+
+def _by_observable(found: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    ordered = sorted(found, key=lambda row: row["observable"])
+    return [(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
 
 
 def _compared(name: str, group: Sequence[Row]) -> dict[str, Any]:
@@ -68,13 +72,11 @@ def _compared(name: str, group: Sequence[Row]) -> dict[str, Any]:
 
 def content(found: Sequence[Row], compared: Sequence[Row] = (), elsewhere: Sequence[Row] = ()) -> dict[str, Any]:
     """What the page's template is given."""
-    ordered = sorted(found, key=lambda row: row["observable"])
-    kinds = [_kind(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
     covered = [row["coverage"] for row in found if row["coverage"] is not None]
     wrongs = [name for name in WRONGS if any(row.get(name) is not None for row in found)]
     wrong = [row[name] for row in found for name in wrongs if row.get(name) is not None]
     return {
-        "kinds": kinds,
+        "kinds": [_kind(name, group) for name, group in _by_observable(found)],
         "compared": compared,
         "elsewhere": elsewhere,
         "wrongs": wrongs,

@@ -83,15 +83,8 @@ def _steps(register: Register, history: Sequence[Change]) -> Mapping[str, list[S
 
 
 def _step(change: Change) -> Step:
-    return Step(
-        change.date,
-        f"{change.scale} {change.device}",
-        _said(change.old),
-        _said(change.new),
-        _note(change),
-        change.why,
-        change.of_words_alone,
-    )
+    place, old, new = f"{change.scale} {change.device}", _said(change.old), _said(change.new)
+    return Step(change.date, place, old, new, _note(change), change.why, change.of_words_alone)
 
 
 def _note(change: Change) -> str:

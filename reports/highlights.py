@@ -93,12 +93,9 @@ def _surprised(items: Sequence[Item]) -> Highlights:
     if far:
         far.sort(key=lambda each: (-(each.outcome.verdict.surprise or 0.0), each.words))
         return Highlights("What surprised", "furthest from what was expected", tuple(far[:MOST]))
-    between = [each for each in items if each.outcome.decides and _documents_disagree(each.claim)]
+    decided = [each for each in items if each.outcome.decides]
+    between = [each for each in decided if len(each.claim.sides) > 1 or "disagreement" in each.claim.kinds]
     return Highlights("Where the documents disagree", "surest first", tuple(sorted(between, key=_surest_first)[:MOST]))
-
-
-def _documents_disagree(claim: Claim) -> bool:
-    return len(claim.sides) > 1 or "disagreement" in claim.kinds
 
 
 def _picked(items: Iterable[Item], verdict: str) -> tuple[Item, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from folklore.harness.judging.explaining import enumerated
 from folklore.harness.judging.outcomes import WITHDRAWN
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Claim, Study
@@ -33,6 +34,7 @@ def content(
     rows = [row(claim, claim.study, table, places) for claim in claims]
     asked = [each for each in rows if not each["claim"].own]
     cards, columns = highlights(claims, table, figures)
+    machines = list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))
     return {
         "columns": table.columns,
         "fields": shared.fields(table.columns),
@@ -43,7 +45,7 @@ def content(
         "titles": titles,
         "places": places,
         "unwritten": sorted({name for each in (table, *own.values()) for name in shared.unwritten(each, places)}),
-        "machines": _enumerated(list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))),
+        "machines": enumerated(machines) if machines else "",
         "claims": len(asked),
         "own": len(rows) - len(asked),
         "judged": sum(each["judged"] and each["verdict"] != WITHDRAWN for each in rows),
@@ -123,7 +125,3 @@ def _studies(studies: Sequence[Study], rows: Sequence[Mapping[str, Any]], places
         }
         for study in studies
     ]
-
-
-def _enumerated(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""

@@ -16,17 +16,14 @@ from folklore.reports.figures.render import as_svg
 def content(found: JudgedRuns | Gate) -> Mapping[str, Any]:
     """What the template shows."""
     judged = found.judged if isinstance(found, Gate) else found
+    verdicts = [each.verdict for each in judged.claims]
     return {
         "judged": judged,
         "gate": found if isinstance(found, Gate) else None,
         "meanings": MEANINGS,
         "claims": [(each, *_figure(each)) for each in judged.claims],
-        "counts": {word: sum(each.verdict == word for each in judged.claims) for word in _verdicts(judged)},
+        "counts": {word: verdicts.count(word) for word in dict.fromkeys(verdicts)},
     }
-
-
-def _verdicts(judged: JudgedRuns) -> list[str]:
-    return list(dict.fromkeys(each.verdict for each in judged.claims))
 
 
 def _figure(judged: Judged) -> tuple[Markup | None, str]:

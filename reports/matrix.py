@@ -45,7 +45,7 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
         rows = [row for row in found["rows"] if row["study"] == group and row["judged"]]
         if rows:
             lines += ["", f"## {group}" + (f": {found['titles'][group]}" if group in found["titles"] else ""), ""]
-            lines += _table(heads, ((_claim(row), _where(row), *_cells(row, table)) for row in rows))
+            lines += _table(heads, ((_claim(row), _where(row), *map(_cell, table.of(row["claim"].id))) for row in rows))
     waiting = [row for row in found["rows"] if not row["judged"]]
     if waiting:
         lines += ["", "## To come", ""]
@@ -91,10 +91,6 @@ def _claim(row: dict[str, Any]) -> str:
 def _where(row: dict[str, Any]) -> str:
     own = ["our own question"] if row["claim"].own else []
     return ", ".join([*own, *(f"{source.document} {source.section}" for source in row["claim"].sources)])
-
-
-def _cells(row: dict[str, Any], table: OutcomeTable) -> list[str]:
-    return [_cell(each) for each in table.of(row["claim"].id)]
 
 
 def _cell(outcome: Outcome | None) -> str:

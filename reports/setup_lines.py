@@ -33,7 +33,8 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
         data = enumerated(list(dict.fromkeys(workload_of(each.workload).data_name for each in several)))
         on = "" if model == "quadratic" else f", on {data}"
         lines += [("model", f"{_model(model, several)}{on}"), ("trained", _seen(several))]
-    lines.append(("optimizer", f"{_optimizers(trained)}; {_schedules(trained)}"))
+    optimizers = dict.fromkeys(NAMES.get(each.training.optimizer, each.training.optimizer) for each in trained)
+    lines.append(("optimizer", f"{enumerated(list(optimizers))}; {_schedules(trained)}"))
     diverged = int((records.trials["outcome"] == "diverged").sum())
     runs = f"{study.seeds_at(scale)} seeds, {counted(len(records.trials), 'run')}"
     lines.append(("runs", f"{runs}, {diverged:,} diverged" if diverged else f"{runs}, none diverged"))
@@ -100,10 +101,6 @@ def _ratio(value: float) -> str:
 def _range(values: Sequence[Any], spell: Any = "{:,}".format) -> str:
     low, high = spell(min(values)), spell(max(values))
     return low if low == high else f"{low}–{high}"
-
-
-def _optimizers(settings: Sequence[Configuration]) -> str:
-    return enumerated(list(dict.fromkeys(NAMES.get(each.training.optimizer, each.training.optimizer) for each in settings)))
 
 
 def _schedules(settings: Sequence[Configuration]) -> str:

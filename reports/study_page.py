@@ -170,11 +170,15 @@ def _section(
     cards = _cards(study, register, section, robust, rates, calibrated) if judged.meant_to_be else []
     claims = {judgement.claim for judgement in study.judgements}
     warned = caveats(study, section)
+
+    def stands(verdict: Verdict) -> str:
+        return standing(verdict, robust.get(verdict.claim), rates(verdict))
+
     stand = [each for each in judged.verdicts if each.verdict != WITHDRAWN]
     return {
         "all": section,
         "description": study.scales[section.scale].description,
-        "answer": answer(stand, study.answer, partial(_stands, robust, rates)) if judged.meant_to_be else None,
+        "answer": answer(stand, study.answer, stands) if judged.meant_to_be else None,
         "lead": section.lead,
         "cards_by_claim": {each.claim.id: each for each in cards},
         "loss_is_asked": _asks_for_losses(study, section.scale),
@@ -200,10 +204,6 @@ def _of_documents(claims: Sequence[Claim], register: Register) -> bool | None:
     registered = {claim.id for claim in register.claims}
     found = {each.id in registered and not each.own for each in claims}
     return found.pop() if len(found) == 1 else None
-
-
-def _stands(robust: Mapping[str, Robustness], rates: Rates, verdict: Verdict) -> str:
-    return standing(verdict, robust.get(verdict.claim), rates(verdict))
 
 
 def _cards(

@@ -26,7 +26,7 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     panel = Panel(Scale("loss scale", 2, 0.8, float(LOSS_SCALES[-1]) * 1.25), Scale(), height=2.8)
     first, metric, _ = found[0]
     if first.observe is metric:
-        panel.regions(first, "y", times=_percent)
+        panel.regions(first, "y", times=lambda value: 100 * value)
     most, there = 0.0, set()
     for _, metric, seen in found:
         if (metric.arm, metric.of) not in there:
@@ -41,10 +41,6 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
             panel.note(text, at * 1.4, 100 * seen.estimate, "_ink", mark="finding")
     panel.y = Scale("flushed to zero in FP16", low=0.0, high=1.25 * most + 0.5, percent=True)
     return grid([panel])
-
-
-def _percent(value: float) -> float:
-    return 100 * value
 
 
 def _shares(metric: UnderflowShare, table: TrialArrays) -> Columns:

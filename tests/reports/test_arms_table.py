@@ -89,16 +89,13 @@ def test_the_arm_that_is_declared_is_the_reference(study: Study) -> None:
 
 
 def test_an_optimum_at_the_edge_is_no_number(study: Study) -> None:
-    wide = with_arms(study, edge=Arm(label="at the edge", settings={"warmup_fraction": 0.25}))
-    (panel,) = arms_table(recorded(wide, {})).panels
+    with_edge = with_arms(study, edge=Arm(label="at the edge", settings={"warmup_fraction": 0.25}))
+    (panel,) = arms_table(recorded(with_edge, {})).panels
     row = panel.rows[-1]
     assert (row.loss, row.gap, row.note) == ("", "", "at the edge of its grid: no optimum")
     assert "−9" in row.best
-
-
-def test_a_reference_without_a_number_leaves_none_to_compare_with(study: Study) -> None:
-    wide = with_arms(study, edge=Arm(label="at the edge", settings={"warmup_fraction": 0.25}, reference=True))
-    (panel,) = arms_table(recorded(wide, {})).panels
+    # And if it is the reference, there is nothing to compare others with.
+    (panel,) = arms_table(recorded(changed(with_edge, {"arms.edge.reference": True}), {})).panels
     assert [row.note for row in panel.rows[:2]] == ["the reference has no number"] * 2
     assert all(row.loss for row in panel.rows[:2])
     assert not panel.forest_head
@@ -114,9 +111,7 @@ def test_losses_near_zero_are_compared_by_the_fall(study: Study) -> None:
 
 
 def test_arms_of_one_point_have_their_final_loss(study: Study) -> None:
-    one = with_arms(
-        study, once=Arm(label="once", settings={"warmup_fraction": 0.1}, factors={"peak_lr": (BEST,)})
-    )  # fmt: skip
+    one = with_arms(study, once=Arm(label="once", settings={"warmup_fraction": 0.1}, factors={"peak_lr": (BEST,)}))
     records = recorded(one, {"once": 1.9})
     (panel,) = arms_table(records).panels
     assert panel.rows[-1].seen == pytest.approx(student(losses(records, "once")), abs=0.002)
@@ -124,24 +119,16 @@ def test_arms_of_one_point_have_their_final_loss(study: Study) -> None:
 
 
 def test_what_varies_two_factors_says_so(study: Study) -> None:
-    two = with_arms(
-        study,
-        two=Arm(label="two", panel="other", factors={"warmup_fraction": (0.1, 0.2)}),
-        three=Arm(label="three", panel="other"),
-    )
-    table = arms_table(recorded(two, {}))
+    two = Arm(label="two", panel="other", factors={"warmup_fraction": (0.1, 0.2)})
+    table = arms_table(recorded(with_arms(study, two=two, three=Arm(label="three", panel="other")), {}))
     notes = [row.note for row in table.panels[1].rows]
     assert notes[0].startswith("it varies ")
     assert notes[1] == "the reference has no number"
 
 
 def test_range_tests_are_left_out(study: Study) -> None:
-    ramp = Arm(
-        label="ramp",
-        panel="range tests",
-        settings={"schedule": "exponential", "warmup_fraction": 0.0},
-        factors={"peak_lr": (1.0,)},
-    )
+    settings = {"schedule": "exponential", "warmup_fraction": 0.0}
+    ramp = Arm(label="ramp", panel="range tests", settings=settings, factors={"peak_lr": (1.0,)})
     table = arms_table(recorded(with_arms(study, ramp=ramp), {}))
     assert table.range_tests == ("range tests: ramp",)
     assert [row.label for panel in table.panels for row in panel.rows] == ["no <warmup>", "half warmup"]

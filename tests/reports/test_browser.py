@@ -6,54 +6,28 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from folklore.harness.judging.verdict_memory import Judged
 from folklore.harness.spec import Study
-from folklore.reports import site, study_page
+from folklore.reports import site
+from tests.reports.browsing import MARKS, started, visited
 from tests.reports.test_site import REGISTER, of, of_two_parts, records
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
-]
+pytestmark = [*MARKS, pytest.mark.usefixtures("few_calibrated")]
 DOCUMENTS = ("document-TB.html", "calibration.html", "glossary.html")
 PAGES = ("index.html", "toy.html", "toy-trials.html", "toy-beside.html", *DOCUMENTS)
 # Of its checks those of WCAG 2.1, levels A and AA, and good practice; preloading needs a server.
 AXE = {"preload": False}
-# A machine that is busy with other tests answers late.
-expect.set_options(timeout=60_000)
+# With an equals sign it is what the index is asked for, and no place.
+LOST = """all => all.map(link => decodeURIComponent(link.hash.slice(1)))
+             .filter(place => !place.includes("=") && !document.getElementById(place))"""
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-class Visit:
-    """A page, what it complained of, and what it asked for."""
-
-    def __init__(self, browser: Browser, folder: Path, theme: str = "light", width: int = 1200):
-        self.folder = folder
-        self.page: Page = browser.new_page(color_scheme=theme, viewport={"width": width, "height": 900})
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda told: self.complaints.append(told.text) if told.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-
-    def open(self, name: str) -> Page:
-        self.page.goto(f"file://{self.folder}/{name}")
-        return self.page
-
-    def close(self) -> None:
-        self.page.close()
-        assert self.complaints == []
-        assert [url for url in self.requests if not url.startswith(f"file://{self.folder}/")] == []
+    with started() as running:
+        yield running
 
 
 def written(folder: Path, study: Study) -> Path:
@@ -70,22 +44,13 @@ def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
 def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, width: int) -> None:
-    """axe finds nothing, nothing is wider than the screen, and every link resolves."""
+    """axe finds nothing, nothing is wider than the screen, and every link within a page leads somewhere."""
     for name in PAGES:
-        visit = Visit(browser, folder, theme, width)
-        page = visit.open(name)
-        found = Axe().run(page, options=AXE).response["violations"]
-        assert [(each["id"], [node["html"][:100] for node in each["nodes"]]) for each in found] == [], name
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than a screen of {width}"
-        for target in page.eval_on_selector_all("a[href]", "all => all.map(a => a.getAttribute('href'))"):
-            file, _, anchor = target.partition("#")
-            # With an equals sign it is what the index is asked for, and no place.
-            if target == study_page.MLFLOW or "=" in anchor:
-                continue
-            assert (folder / (file or name)).exists(), f"{name}: {target}"
-            if not file:
-                assert page.locator(f'[id="{anchor}"]').count() == 1, f"{name}: {target}"
-        visit.close()
+        with visited(browser, folder / name, theme, width) as page:
+            found = Axe().run(page, options=AXE).response["violations"]
+            assert [(each["id"], [node["html"][:100] for node in each["nodes"]]) for each in found] == [], name
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than a screen of {width}"
+            assert page.eval_on_selector_all("a[href^='#']", LOST) == [], name
 
 
 @pytest.fixture(scope="module")
@@ -96,114 +61,118 @@ def of_two(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("width", [1400, 400])
 def test_axes_have_the_width_of_their_claim(browser: Browser, of_two: Path, width: int) -> None:
     """But for the verdicts at their left, however many criteria a claim has."""
-    visit = Visit(browser, of_two, width=width)
     for name in ("toy.html", "toy-beside.html"):
-        page = visit.open(name)
-        shares = page.eval_on_selector_all(
-            "article.claim table.axes", "all => all.map(a => a.offsetWidth / a.closest('article').offsetWidth)"
-        )
+        with visited(browser, of_two / name, width=width) as page:
+            shares = page.eval_on_selector_all(
+                "article.claim table.axes", "all => all.map(a => a.offsetWidth / a.closest('article').offsetWidth)"
+            )
         assert shares, name
         assert min(shares) > 0.75, name
-    visit.close()
+
+
+@pytest.mark.parametrize("width", [1400, 360])
+def test_axes_fit_the_screen_and_their_letters_keep_their_size(browser: Browser, folder: Path, width: int) -> None:
+    with visited(browser, folder / "toy.html", width=width) as page:
+        sizes = page.eval_on_selector_all(
+            "table.axes svg text, table.arms svg text",
+            "all => all.filter(t => t.getBoundingClientRect().width).map(t => t.getBoundingClientRect().height)",
+        )
+        assert sizes
+        assert min(sizes) >= 9
+        for drawing in page.locator("svg.plot, td.forest svg").all():
+            box = drawing.bounding_box()
+            assert box is not None
+            assert 0 <= box["x"] < box["x"] + box["width"] <= width
+            assert box["width"] > 150, "wide enough to read"
 
 
 def test_the_index_filters(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    rows = page.locator("#register tbody tr:visible")
-    expect(rows).to_have_count(2)
-    page.locator("[name=verdict]").select_option("supported")
-    expect(rows).to_have_count(1)
-    expect(page.locator("#count")).to_have_text("1 of 2 claims")
-    page.get_by_role("button", name="Show all").click()
-    expect(rows).to_have_count(2)
-    page.locator("[name=text]").fill("wd.growth")
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("not yet tested")
-    page.locator("[name=text]").fill("nothing like it")
-    expect(rows).to_have_count(0)
-    visit.close()
+    with visited(browser, folder / "index.html") as page:
+        rows = page.locator("#register tbody tr:visible")
+        expect(rows).to_have_count(2)
+        page.locator("[name=verdict]").select_option("supported")
+        expect(rows).to_have_count(1)
+        expect(page.locator("#count")).to_have_text("1 of 2 claims")
+        page.get_by_role("button", name="Show all").click()
+        expect(rows).to_have_count(2)
+        page.locator("[name=text]").fill("wd.growth")
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text("not yet tested")
+        page.locator("[name=text]").fill("nothing like it")
+        expect(rows).to_have_count(0)
 
 
 def test_themes_take_turns_and_are_remembered(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    background = "getComputedStyle(document.body).backgroundColor"
-    light, button = page.evaluate(background), page.locator("#theme")
-    for theme in ("light", "dark"):
-        button.click()
-        expect(button).to_have_text(f"Theme: {theme}")
-    assert page.evaluate(background) != light
-    visit.open("toy.html")
-    expect(button).to_have_text("Theme: dark")
-    visit.close()
+    with visited(browser, folder / "index.html") as page:
+        background = "getComputedStyle(document.body).backgroundColor"
+        light, button = page.evaluate(background), page.locator("#theme")
+        for theme in ("light", "dark"):
+            button.click()
+            expect(button).to_have_text(f"Theme: {theme}")
+        assert page.evaluate(background) != light
+        page.goto(f"file://{folder}/toy.html")
+        expect(button).to_have_text("Theme: dark")
 
 
 def test_a_figure_can_be_explored(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("toy.html")
-    page.locator("summary", has_text="more figure").click()
-    figure = page.locator("figure[data-chart$='lr.js']")
-    explore = figure.locator("button.explore")
-    assert not any(url.endswith("plotly.min.js") for url in visit.requests), "loaded before anybody asked"
-    explore.focus()
-    page.keyboard.press("Enter")
-    expect(figure.locator(".chart .legend")).to_contain_text("half warmup")
-    expect(figure.locator("img")).to_be_hidden()
-    assert (figure.locator(".chart .legend").text_content() or "").count("no <warmup>") == 1, "names are shown as they are"
-    before = figure.locator(".chart .scatterlayer .trace").count()
-    figure.locator(".chart .legendtoggle").first.click()
-    page.wait_for_function(f"document.querySelectorAll('.chart .scatterlayer .trace').length < {before}")
-    explore.click()
-    expect(figure.locator("img")).to_be_visible()
-    expect(figure.locator(".chart")).to_be_hidden()
-    visit.close()
+    with visited(browser, folder / "toy.html") as page:
+        page.locator("summary", has_text="more figure").click()
+        figure = page.locator("figure[data-chart$='lr.js']")
+        explore, library = figure.locator("button.explore"), page.locator("script[src*='plotly.min.js']")
+        expect(library).to_have_count(0)  # it is loaded when somebody asks
+        explore.focus()
+        page.keyboard.press("Enter")
+        expect(figure.locator(".chart .legend")).to_contain_text("half warmup")
+        expect(figure.locator("img")).to_be_hidden()
+        expect(library).to_have_count(1)
+        assert (figure.locator(".chart .legend").text_content() or "").count("no <warmup>") == 1, "names are shown as they are"
+        before = figure.locator(".chart .scatterlayer .trace").count()
+        figure.locator(".chart .legendtoggle").first.click()
+        page.wait_for_function(f"document.querySelectorAll('.chart .scatterlayer .trace').length < {before}")
+        explore.click()
+        expect(figure.locator("img")).to_be_visible()
+        expect(figure.locator(".chart")).to_be_hidden()
 
 
 def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("toy.html")
-    page.get_by_role("link", name="All 50 trials").click()
-    table = page.locator("table.trials")
-    losses = table.locator("tbody tr td:nth-child(7)")
+    with visited(browser, folder / "toy.html") as page:
+        page.get_by_role("link", name="All 50 trials").click()
+        table = page.locator("table.trials")
+        losses = table.locator("tbody tr td:nth-child(7)")
 
-    def shown() -> list[float]:
-        return [float(text) for text in losses.all_inner_texts() if text.strip() != "–"]
+        def shown() -> list[float]:
+            return [float(text) for text in losses.all_inner_texts() if text.strip() != "–"]
 
-    head = table.get_by_role("button", name="Test loss")
-    head.click()
-    assert len(shown()) > 10
-    assert shown() == sorted(shown())
-    head.click()
-    assert shown() == sorted(shown(), reverse=True)
-    expect(table.locator("th[aria-sort=descending]")).to_contain_text("Test loss")
-    for row in (0, 20):
-        table.locator("tbody input").nth(row).check()
-    expect(page.locator(".chosen .chart .scatterlayer .trace")).to_have_count(2)
-    page.locator(".chosen select").select_option("gradient norm")
-    expect(page.locator(".chosen .chart")).to_contain_text("gradient norm")
-    page.get_by_role("button", name="Clear").click()
-    expect(page.locator(".chosen")).to_be_hidden()
-    expect(table.locator("tbody input:checked")).to_have_count(0)
-    visit.close()
+        head = table.get_by_role("button", name="Test loss")
+        head.click()
+        assert len(shown()) > 10
+        assert shown() == sorted(shown())
+        head.click()
+        assert shown() == sorted(shown(), reverse=True)
+        expect(table.locator("th[aria-sort=descending]")).to_contain_text("Test loss")
+        for row in (0, 20):
+            table.locator("tbody input").nth(row).check()
+        expect(page.locator(".chosen .chart .scatterlayer .trace")).to_have_count(2)
+        page.locator(".chosen select").select_option("gradient norm")
+        expect(page.locator(".chosen .chart")).to_contain_text("gradient norm")
+        page.get_by_role("button", name="Clear").click()
+        expect(page.locator(".chosen")).to_be_hidden()
+        expect(table.locator("tbody input:checked")).to_have_count(0)
 
 
 def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(folder, tmp_path / "alone")
     for name in ("figures/toy-laptop-cpu-lr.js", "curves/toy-laptop-cpu-0.js", "curves/toy-laptop-cpu-1.js"):
         (folder / name).unlink()
-    visit = Visit(browser, folder)
-    page = visit.open("toy.html")
-    page.locator("summary", has_text="more figure").click()
-    explore = page.locator("figure[data-chart$='lr.js'] button.explore")
-    explore.click()
-    expect(explore).to_contain_text("does not lie beside this page")
-    expect(page.locator("figure[data-chart$='lr.js'] img")).to_be_visible()
-    page.get_by_role("link", name="All 50 trials").click()
-    page.locator("table.trials tbody input").first.click()
-    expect(page.locator("table.trials tbody td").first).to_contain_text("not beside this page")
-    visit.complaints = [told for told in visit.complaints if "ERR_FILE_NOT_FOUND" not in told]
-    visit.close()
+    with visited(browser, folder / "toy.html", but="ERR_FILE_NOT_FOUND") as page:
+        page.locator("summary", has_text="more figure").click()
+        explore = page.locator("figure[data-chart$='lr.js'] button.explore")
+        explore.click()
+        expect(explore).to_contain_text("does not lie beside this page")
+        expect(page.locator("figure[data-chart$='lr.js'] img")).to_be_visible()
+        page.get_by_role("link", name="All 50 trials").click()
+        page.locator("table.trials tbody input").first.click()
+        expect(page.locator("table.trials tbody td").first).to_contain_text("not beside this page")
 
 
 def test_they_read_without_scripts(browser: Browser, folder: Path) -> None:
@@ -216,55 +185,27 @@ def test_they_read_without_scripts(browser: Browser, folder: Path) -> None:
     page.context.close()
 
 
-def test_printed_they_have_no_buttons(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("toy.html")
-    page.emulate_media(media="print")
-    for hidden in ("header", "button.explore >> nth=0"):
-        expect(page.locator(hidden)).to_be_hidden()
-    expect(page.locator("article.claim").first).to_be_visible()
-    visit.close()
+def test_printed_they_have_no_buttons_and_folds_are_open(browser: Browser, folder: Path) -> None:
+    """And closed again afterwards."""
+    with visited(browser, folder / "toy.html") as page:
+        page.emulate_media(media="print")
+        for hidden in ("header", "button.explore >> nth=0"):
+            expect(page.locator(hidden)).to_be_hidden()
+        expect(page.locator("article.claim").first).to_be_visible()
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        expect(page.locator("details.decided").first.get_by_text("supported if")).to_be_visible()
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("details[open]").count() == 0
 
 
 def test_a_link_into_a_fold_opens_it(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("toy.html")
-    fold = page.locator("[id='laptop-cpu-run']")
-    expect(fold.locator("pre")).to_be_hidden()
-    page.get_by_role("navigation", name="On this page").get_by_role("link", name="Reproduce").focus()
-    page.keyboard.press("Enter")
-    expect(fold.locator("pre")).to_be_visible()
-    decided = page.locator("details.decided summary").first
-    decided.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator("details.decided").first).to_contain_text("supported if")
-    visit.close()
-
-
-@pytest.mark.parametrize("width", [1400, 360])
-def test_axes_fit_the_screen_and_their_letters_keep_their_size(browser: Browser, folder: Path, width: int) -> None:
-    visit = Visit(browser, folder, width=width)
-    page = visit.open("toy.html")
-    sizes = page.eval_on_selector_all(
-        "table.axes svg text, table.arms svg text",
-        "all => all.filter(t => t.getBoundingClientRect().width).map(t => t.getBoundingClientRect().height)",
-    )
-    assert sizes
-    assert min(sizes) >= 9
-    for drawing in page.locator("svg.plot, td.forest svg").all():
-        box = drawing.bounding_box()
-        assert box is not None
-        assert 0 <= box["x"] < box["x"] + box["width"] <= width
-        assert box["width"] > 150, "wide enough to read"
-    visit.close()
-
-
-def test_printed_its_folds_are_open_and_closed_again(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("toy.html")
-    page.emulate_media(media="print")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator("details.decided").first.get_by_text("supported if")).to_be_visible()
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    assert page.locator("details[open]").count() == 0
-    visit.close()
+    with visited(browser, folder / "toy.html") as page:
+        fold = page.locator("[id='laptop-cpu-run']")
+        expect(fold.locator("pre")).to_be_hidden()
+        page.get_by_role("navigation", name="On this page").get_by_role("link", name="Reproduce").focus()
+        page.keyboard.press("Enter")
+        expect(fold.locator("pre")).to_be_visible()
+        decided = page.locator("details.decided summary").first
+        decided.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("details.decided").first).to_contain_text("supported if")

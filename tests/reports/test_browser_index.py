@@ -1,26 +1,21 @@
 """The index in a real browser: search by words, filters in the address, tables as CSV, a phone, a printer."""
 
 import csv
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from folklore.harness.planning.catalog import Register
 from folklore.harness.spec import Document, Study
 from folklore.reports import site
-from tests.reports.test_browser import Visit
+from tests.reports.browsing import MARKS, started, visited
 from tests.reports.test_highlights import BASE, claim
 from tests.reports.test_index import judged
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
-]
+pytestmark = MARKS
 TOLD = {
     "mup.invariant": "under muP η* does not move with width",
     "warmup.widens": "warmup lets a larger peak LR train",
@@ -31,12 +26,25 @@ TOLD = {
 TB = Document(key="TB", title="A document", file="x")
 
 
+SEARCHES = {
+    "muP": ["mup.invariant"],
+    "mu-parametrization": ["mup.invariant"],
+    "μP": ["mup.invariant"],
+    "learning rate": ["mup.invariant", "warmup.widens"],
+    "LR": ["mup.invariant", "warmup.widens"],
+    "scheduler": ["decay.cosine"],
+    "warm-up": ["warmup.widens"],
+    "bfloat16": ["prec.bf16"],
+    "wid": ["mup.invariant", "warmup.widens"],
+    "armup": [],
+    "width larger": [],
+}
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with started() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +63,8 @@ def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     pages = tmp_path_factory.mktemp("pages")
     larger = [replace(each, scale="gpu", device="cuda", verdict="supported") for each in found]
-    site.write(
-        pages,
-        [study],
-        register,
-        lambda _: [],
-        only=[],
-        known=lambda _: [judged(*found), judged(*larger)],
-        published=lambda _: None,
-    )
+    known = [judged(*found), judged(*larger)]
+    site.write(pages, [study], register, lambda _: [], only=[], known=lambda _: known, published=lambda _: None)
     return pages
 
 
@@ -72,131 +73,92 @@ def shown(page: Page) -> list[str]:
     return [str(rows.nth(i).get_attribute("id")) for i in range(rows.count())]
 
 
-@pytest.mark.parametrize(
-    ("asked", "finds"),
-    [
-        ("muP", ["mup.invariant"]),
-        ("mu-parametrization", ["mup.invariant"]),
-        ("μP", ["mup.invariant"]),
-        ("learning rate", ["mup.invariant", "warmup.widens"]),
-        ("LR", ["mup.invariant", "warmup.widens"]),
-        ("scheduler", ["decay.cosine"]),
-        ("warm-up", ["warmup.widens"]),
-        ("bfloat16", ["prec.bf16"]),
-        ("wid", ["mup.invariant", "warmup.widens"]),
-        ("armup", []),
-        ("width larger", []),
-    ],
-)
-def test_search_knows_words(browser: Browser, folder: Path, asked: str, finds: list[str]) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    page.keyboard.press("/")
-    expect(page.locator("[name=text]")).to_be_focused()
-    page.keyboard.type(asked)
-    assert shown(page) == finds
-    expect(page.locator("#count")).to_have_text(f"{len(finds)} of 5 claims")
-    visit.close()
+def test_search_knows_words(browser: Browser, folder: Path) -> None:
+    with visited(browser, folder / "index.html") as page:
+        page.keyboard.press("/")
+        expect(page.locator("[name=text]")).to_be_focused()
+        for asked, finds in SEARCHES.items():
+            page.locator("[name=text]").fill(asked)
+            assert shown(page) == finds, asked
+            expect(page.locator("#count")).to_have_text(f"{len(finds)} of 5 claims")
 
 
 def test_what_is_asked_stands_in_the_address(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    page.locator("[name=verdict]").select_option("refuted")
-    assert page.url.endswith("#verdict=refuted")
-    page.locator("[name=text]").fill("muP")
-    page.locator("[name=order]").select_option("study")
-    assert page.url.endswith("#text=muP&verdict=refuted&order=study")
-    assert shown(page) == []
-    address = page.url
-    page.go_back()
-    page.go_back()
-    assert shown(page) == ["warmup.widens"]
-    expect(page.locator("[name=text]")).to_have_value("")
-    page.go_forward()
-    expect(page.locator("[name=text]")).to_have_value("muP")
-    page.get_by_role("button", name="Show all").click()
-    expect(page.locator("#count")).to_have_text("5 of 5 claims")
-    page.goto("about:blank")
-    page.goto(address)
-    expect(page.locator("#count")).to_have_text("0 of 5 claims")
-    expect(page.locator("[name=order]")).to_have_value("study")
-    page.goto(address.partition("#")[0] + "#wd.growth")
-    expect(page.locator("tr[id='wd.growth']")).to_be_visible()
-    expect(page.locator("#count")).to_have_text("5 of 5 claims")
-    visit.close()
+    with visited(browser, folder / "index.html") as page:
+        page.locator("[name=verdict]").select_option("refuted")
+        assert page.url.endswith("#verdict=refuted")
+        page.locator("[name=text]").fill("muP")
+        page.locator("[name=order]").select_option("study")
+        assert page.url.endswith("#text=muP&verdict=refuted&order=study")
+        assert shown(page) == []
+        address = page.url
+        page.go_back()
+        page.go_back()
+        assert shown(page) == ["warmup.widens"]
+        expect(page.locator("[name=text]")).to_have_value("")
+        page.go_forward()
+        expect(page.locator("[name=text]")).to_have_value("muP")
+        page.get_by_role("button", name="Show all").click()
+        expect(page.locator("#count")).to_have_text("5 of 5 claims")
+        page.goto("about:blank")
+        page.goto(address)
+        expect(page.locator("#count")).to_have_text("0 of 5 claims")
+        expect(page.locator("[name=order]")).to_have_value("study")
+        page.goto(address.partition("#")[0] + "#wd.growth")
+        expect(page.locator("tr[id='wd.growth']")).to_be_visible()
+        expect(page.locator("#count")).to_have_text("5 of 5 claims")
 
 
 def test_counts_lead_to_their_claims_and_orders_sort(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    page.get_by_role("link", name="1 fails").click()
-    assert shown(page) == ["warmup.widens"]
-    expect(page.locator("[name=verdict]")).to_have_value("refuted")
-    page.get_by_role("button", name="Show all").click()
-    page.locator("[name=order]").select_option("surprise")
-    assert shown(page)[:3] == ["warmup.widens", "prec.bf16", "mup.invariant"]
-    page.locator("[name=order]").select_option("verdict")
-    assert shown(page)[-1] == "wd.growth"
-    page.locator("[name=order]").select_option("")
-    assert shown(page) == list(TOLD)
-    visit.close()
+    with visited(browser, folder / "index.html") as page:
+        page.get_by_role("link", name="1 fails").click()
+        assert shown(page) == ["warmup.widens"]
+        expect(page.locator("[name=verdict]")).to_have_value("refuted")
+        page.get_by_role("button", name="Show all").click()
+        page.locator("[name=order]").select_option("surprise")
+        assert shown(page)[:3] == ["warmup.widens", "prec.bf16", "mup.invariant"]
+        page.locator("[name=order]").select_option("verdict")
+        assert shown(page)[-1] == "wd.growth"
+        page.locator("[name=order]").select_option("")
+        assert shown(page) == list(TOLD)
 
 
 def test_a_table_is_downloaded_with_its_full_numbers(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    page.locator("[name=text]").fill("bf16")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="folklore-claims.csv").click()
-    assert waiting.value.suggested_filename == "folklore-claims.csv"
-    waiting.value.save_as(tmp_path / "claims.csv")
+    with visited(browser, folder / "index.html", but="") as page:
+        page.locator("[name=text]").fill("bf16")
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="folklore-claims.csv").click()
+        assert waiting.value.suggested_filename == "folklore-claims.csv"
+        waiting.value.save_as(tmp_path / "claims.csv")
+        page.goto(f"file://{folder}/document-TB.html")
+        assert page.evaluate("folklore.csv(document.querySelector('table[data-csv]'))").count("\r\n") == 1 + len(TOLD)
+        # A formula stays text.
+        row = "<tr><td>=1+1</td><td data-value='-0.5'>–</td></tr>"
+        table = f"<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>{row}</tbody></table>"
+        page.evaluate("told => document.body.insertAdjacentHTML('beforeend', told)", table)
+        assert page.evaluate("folklore.csv(document.body.lastElementChild)") == "a,b\r\n'=1+1,-0.5\r\n"
     heads, *lines = csv.reader((tmp_path / "claims.csv").read_text().splitlines())
-    assert heads[:6] == [
-        "id",
-        "claim",
-        "laptop cpu verdict",
-        "laptop cpu reading",
-        "laptop cpu standing",
-        "laptop cpu estimate",
-    ]
+    assert heads[:2] == ["id", "claim"]
+    assert heads[2:6] == [f"laptop cpu {name}" for name in ("verdict", "reading", "standing", "estimate")]
     (line,) = lines
     assert len(line) == len(heads)
     told = dict(zip(heads, line, strict=True))
     assert (told["claim"], told["documents"]) == (TOLD["prec.bf16"], "TB 2")
     assert (told["laptop cpu estimate"], told["gpu cuda high"]) == ("1.8123456", "2.0")
-    visit.open("document-TB.html")
-    assert page.evaluate("folklore.csv(document.querySelector('table[data-csv]'))").count("\r\n") == 1 + len(TOLD)
-    visit.complaints = []
-    visit.close()
 
 
-def test_a_formula_stays_text(browser: Browser, folder: Path) -> None:
-    page = browser.new_page()
-    page.goto(f"file://{folder}/index.html")
-    row = "<tr><td>=1+1</td><td data-value='-0.5'>–</td></tr>"
-    table = f"<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody>{row}</tbody></table>"
-    page.evaluate("told => document.body.insertAdjacentHTML('beforeend', told)", table)
-    assert page.evaluate("folklore.csv(document.body.lastElementChild)") == "a,b\r\n'=1+1,-0.5\r\n"
-    page.close()
-
-
-@pytest.mark.parametrize("name", ["index.html", "document-TB.html", "glossary.html", "calibration.html"])
-def test_a_phone_shows_a_card_a_claim(browser: Browser, folder: Path, name: str) -> None:
-    visit = Visit(browser, folder, width=400)
-    page = visit.open(name)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    if name == "index.html":
-        assert page.locator("#register tbody tr").first.evaluate("row => getComputedStyle(row).display") == "block"
-        assert page.locator(".wide").first.evaluate("wide => wide.scrollWidth <= wide.clientWidth")
-    visit.close()
+def test_a_phone_shows_a_card_a_claim(browser: Browser, folder: Path) -> None:
+    for name in ("document-TB.html", "glossary.html", "calibration.html", "index.html"):
+        with visited(browser, folder / name, width=400) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400, name
+            if name == "index.html":
+                assert page.locator("#register tbody tr").first.evaluate("row => getComputedStyle(row).display") == "block"
+                assert page.locator(".wide").first.evaluate("wide => wide.scrollWidth <= wide.clientWidth")
 
 
 def test_printed_the_index_has_rows_and_no_filters(browser: Browser, folder: Path) -> None:
-    visit = Visit(browser, folder)
-    page = visit.open("index.html")
-    page.emulate_media(media="print")
-    for hidden in ("header", "#filters", ".table-tools >> nth=0"):
-        expect(page.locator(hidden)).to_be_hidden()
-    assert shown(page) == list(TOLD)
-    visit.close()
+    with visited(browser, folder / "index.html") as page:
+        page.emulate_media(media="print")
+        for hidden in ("header", "#filters", ".table-tools >> nth=0"):
+            expect(page.locator(hidden)).to_be_hidden()
+        assert shown(page) == list(TOLD)

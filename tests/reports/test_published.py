@@ -2,8 +2,10 @@
 
 import html
 import re
+import shutil
 import traceback
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +18,7 @@ from folklore.harness.judging.verdict import Finding
 from folklore.harness.judging.verdict_memory import Memory, published_verdicts
 from folklore.harness.planning import catalog
 from folklore.harness.reading.pages import published_sets, write_pages
+from folklore.harness.spec import Study
 from folklore.harness.storing import trial_schema
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
@@ -34,14 +37,14 @@ MOST_BYTES = 1_000_000
 # Written in every run of the tests: of numbers that are computed, of squared errors, of few trials and of many arms. The slow
 # tests write all.
 FEW = ("adam_internals", "edge_of_stability", "embedding_lr", "warmup")
-UNREADABLE = "unreadable"
+
 EITHER = pytest.mark.parametrize("site", ["first_run", pytest.param("folder", marks=pytest.mark.slow)])
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All pages. Every figure is looked at as it is drawn, in whatever process: what is wrong with some stands in a file."""
-    place = tmp_path_factory.mktemp("published")
+def unreadable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Every figure is looked at as it is drawn, in whatever process: what is wrong with some stands in this file."""
+    file = tmp_path_factory.mktemp("looked_at") / "unreadable"
 
     def looked_at(drawing: Drawing) -> Figure:
         try:
@@ -52,22 +55,49 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     check_figure(drawing, figure)
                 return figure
         except (AssertionError, Warning):
-            with (place / UNREADABLE).open("a") as file:
-                file.write(traceback.format_exc())
+            with file.open("a") as told:
+                told.write(traceback.format_exc())
             return as_figure(drawing)
 
     as_figure = render.as_figure
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(render, "as_figure", looked_at)
-        pages, _ = write_pages(Store(str(place)), [catalog.load_study(name) for name in catalog.study_names()])
+        yield file
+
+
+@pytest.fixture(scope="module")
+def first_run(unreadable: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages of somebody whose first commands were `make study-warmup`, which come to what is published, and three others."""
+    store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
+    trials = pd.concat([records.trials for records in published_sets(warmup)])
+    rows = pa.Table.from_pandas(
+        trials.reindex(columns=trial_schema.SCHEMA.names), schema=trial_schema.SCHEMA, preserve_index=False
+    )
+    Ledger(store, "warmup").write("pack", rows)
+    judged = published_verdicts(warmup)
+    assert judged is not None
+    Memory(store).remember(warmup, judged)
+    pages, _ = write_pages(store, every_study(), only=FEW)
     return pages
 
 
-@pytest.mark.slow
-def test_every_figure_is_readable_on_a_phone_and_can_be_asked(folder: Path) -> None:
-    found = folder.parent / UNREADABLE
-    assert not found.exists(), found.read_text()
-    assert len(list((folder / "figures").glob("*.svg"))) > len(catalog.study_names())
+@pytest.fixture(scope="module")
+def folder(first_run: Path, unreadable: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All pages: the same store, for which the others have been written, too."""
+    store = shutil.copytree(first_run.parent, tmp_path_factory.mktemp("published") / "store")
+    pages, _ = write_pages(Store(str(store)), every_study(), only=[n for n in catalog.study_names() if n not in FEW])
+    return pages
+
+
+def every_study() -> list[Study]:
+    return [catalog.load_study(name) for name in catalog.study_names()]
+
+
+@EITHER
+def test_every_figure_is_readable_on_a_phone(site: str, unreadable: Path, request: pytest.FixtureRequest) -> None:
+    folder = request.getfixturevalue(site)
+    assert not unreadable.exists(), unreadable.read_text()
+    assert len(list((folder / "figures").glob("*.svg"))) > len(FEW if site == "first_run" else catalog.study_names())
 
 
 @EITHER
@@ -94,22 +124,6 @@ def test_every_link_leads_somewhere(folder: Path) -> None:
     for study in catalog.study_names():
         assert any(target.startswith(f"{study}.html#") for target in index), f"no verdict on the index leads to {study}"
     assert "folklore report" not in (folder / "index.html").read_text(), "nothing is left to write"
-
-
-@pytest.fixture(scope="module")
-def first_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of somebody whose first commands were `make study-warmup`, which come to what is published, and three others."""
-    store, warmup = Store(str(tmp_path_factory.mktemp("first"))), catalog.load_study("warmup")
-    trials = pd.concat([records.trials for records in published_sets(warmup)])
-    rows = pa.Table.from_pandas(
-        trials.reindex(columns=trial_schema.SCHEMA.names), schema=trial_schema.SCHEMA, preserve_index=False
-    )
-    Ledger(store, "warmup").write("pack", rows)
-    judged = published_verdicts(warmup)
-    assert judged is not None
-    Memory(store).remember(warmup, judged)
-    pages, _ = write_pages(store, [catalog.load_study(name) for name in catalog.study_names()], only=FEW)
-    return pages
 
 
 def test_the_first_run_of_a_newcomer_leaves_no_dead_link(first_run: Path) -> None:

@@ -45,7 +45,9 @@ def test_a_study_of_the_catalogue_is_made(study: Study, tmp_path: Path) -> None:
 
 def test_a_page_without_trials_says_what_trains_them(study: Study, tmp_path: Path) -> None:
     site.write(tmp_path, [study], REGISTER, of([]), published=lambda _: None)
-    assert "<code>folklore run toy</code> runs the study" in (tmp_path / "toy.html").read_text()
+    page = (tmp_path / "toy.html").read_text()
+    assert "No trials are stored or published yet" in page
+    assert "<code>folklore run toy</code> runs the study" in page
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
@@ -20,25 +21,17 @@ from folklore.reports import matrix, site, study_page
 from tests.harness.helpers import bowl, changed, frame, result
 from tests.reports.links import dead_links, pages_of
 
+
+def in_document(name: str, study: str, section: str, paraphrase: str = "x", measure: str = "y") -> Claim:
+    source = Source(document="TB", section=section)
+    return Claim(id=name, study=study, kinds=("empirical",), paraphrase=paraphrase, sources=(source,), measure=measure)
+
+
 REGISTER = Register(
     documents=(Document(key="TB", title="A <title>", file="a.txt"),),
     claims=(
-        Claim(
-            id="warmup.improves_best",
-            study="warmup",
-            kinds=("empirical",),
-            paraphrase="it <script>alert(1)</script> helps",
-            sources=(Source(document="TB", section="2"),),
-            measure="a gap",
-        ),
-        Claim(
-            id="wd.growth",
-            study="weight_decay",
-            kinds=("empirical",),
-            paraphrase="x",
-            sources=(Source(document="TB", section="5"),),
-            measure="y",
-        ),
+        in_document("warmup.improves_best", "warmup", "2", "it <script>alert(1)</script> helps", "a gap"),
+        in_document("wd.growth", "weight_decay", "5"),
     ),
 )
 
@@ -57,6 +50,12 @@ def records(study: Study, floor: float = 2.1) -> TrialSet:
     return found
 
 
+def page_of(folder: Path, shown: TrialSet) -> str:
+    """The page of a study that has these trials alone, with single spaces."""
+    site.write(folder, [shown.study], REGISTER, of([shown]))
+    return " ".join((folder / f"{shown.study.name}.html").read_text().split())
+
+
 pytestmark = pytest.mark.usefixtures("few_calibrated")
 GOLDEN = Path(__file__).parent / "golden"
 TEMPLATES = Path(site.__file__).parent / "templates"
@@ -68,14 +67,6 @@ def written(study: Study, few_calibrated: None, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("written")
     site.write(folder, [study], REGISTER, of([records(study)]))
     return folder
-
-
-def test_the_verdict_is_on_both_pages(written: Path) -> None:
-    assert "supported" in (written / "index.html").read_text()
-    page = (written / "toy.html").read_text()
-    assert "supported" in page
-    assert "+5." in page
-    assert "not yet tested" in (written / "index.html").read_text()
 
 
 def test_a_study_that_cannot_be_drawn_costs_the_others_nothing(
@@ -145,20 +136,11 @@ def test_links_resolve_and_nothing_is_fetched_from_outside(written: Path) -> Non
 
 
 def test_a_missing_trial_shows_as_invalid_without_a_number(study: Study, tmp_path: Path) -> None:
-    whole = records(study)
-    broken = TrialSet(study, "laptop", "cpu", HERE, whole.trials.iloc[1:], {"d": "RuntimeError: <boom>"})
-    site.write(tmp_path, [study], REGISTER, of([broken]))
-    page = (tmp_path / "toy.html").read_text()
+    broken = TrialSet(study, "laptop", "cpu", HERE, records(study).trials.iloc[1:], {"d": "RuntimeError: <boom>"})
+    page = page_of(tmp_path, broken)
     assert "invalid" in page
     assert "&lt;boom&gt;" in page
     assert "+5." not in page
-
-
-def test_a_changed_declaration_is_shown(study: Study, tmp_path: Path) -> None:
-    whole = records(study)
-    later = changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})
-    site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials)]))
-    assert "declaration of this study changed" in (tmp_path / "toy.html").read_text()
 
 
 def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_path: Path) -> None:
@@ -166,14 +148,12 @@ def test_what_changed_since_the_first_declaration_is_listed(study: Study, tmp_pa
     declare(store, study, "laptop", trials_before=0)
     later = changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})
     fixed = tuple(declarations(store, later, "laptop"))
-    site.write(tmp_path, [later], REGISTER, of([TrialSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed)]))
-    page = (tmp_path / "toy.html").read_text()
+    page = page_of(tmp_path, TrialSet(later, "laptop", "cpu", HERE, whole.trials, declarations=fixed))
+    assert "declaration of this study changed" in page
     assert "before its first trial" in page
     assert "claimed.value: 0.0 before, 0.01 now" in page
     assert "Changed since its first declaration: 1 field" in page, "on the first screen"
-    unchanged = TrialSet(study, "laptop", "cpu", HERE, whole.trials, declarations=fixed)
-    site.write(tmp_path, [study], REGISTER, of([unchanged]))
-    assert "Nothing that decides has changed since" in (tmp_path / "toy.html").read_text()
+    assert "Nothing that decides has changed since" in page_of(tmp_path, replace(whole, declarations=fixed))
 
 
 def test_the_page_says_which_sources_published_trials_come_from(study: Study, tmp_path: Path) -> None:
@@ -182,27 +162,21 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
     old = replace(whole, trials=whole.trials.assign(environment=environments[0]))
     two = replace(whole, trials=whole.trials.assign(environment=[environments[seed % 2] for seed in whole.trials["seed"]]))
     found = SourceCheck(("commit 0123456789ab is no ancestor of HEAD",), "rebased <since>.")
-
-    def page(shown: TrialSet) -> str:
-        site.write(tmp_path, [study], REGISTER, of([shown]))
-        return (tmp_path / "toy.html").read_text()
-
     known = "its trials name commit 0123456789ab, with uncommitted changes."
-    assert f"Published before sources were checked: {known}" in page(old)
-    clean = page(replace(two, source_check=SourceCheck()))
+    assert f"Published before sources were checked: {known}" in page_of(tmp_path, old)
+    clean = page_of(tmp_path, replace(two, source_check=SourceCheck()))
     assert "Trained from commits 0123456789ab and ba9876543210, each of which declares what is judged here, without" in clean
-    as_is = page(replace(old, source_check=found))
+    as_is = page_of(tmp_path, replace(old, source_check=found))
     assert "for this reason: rebased &lt;since&gt;. What was found of its sources: commit 0123456789ab is no anc" in as_is
     assert "<li>Published without proof of its sources: rebased &lt;since&gt;.</li>" in as_is, "on the first screen"
-    assert "before sources were checked" not in page(replace(old, source=HERE)), "what is stored is not published"
+    assert "before sources were checked" not in page_of(tmp_path, replace(old, source=HERE)), "what is stored is not published"
 
 
 def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     """Question, answer, advice, set-up, what was varied; caveats of the scale beside it."""
     told = changed(study, {"judgements.0.advice": {"supported": "Do <it>."}, "scales.laptop.departures": ("a <toy>",)})
-    site.write(tmp_path, [told], REGISTER, of([records(told)]))
-    page = (tmp_path / "toy.html").read_text()
-    first = " ".join(page.partition("</section>")[0].split())
+    page = page_of(tmp_path, records(told))
+    first = page.partition("</section>")[0]
     assert "<h1>Does &lt;b&gt;it&lt;/b&gt; work?</h1>" in first
     assert "Tuned loss, none over half: <b>4.97% (95% CI 4.91–5.02%)</b>." in first
     assert "<li>Do &lt;it&gt;.</li>" in first
@@ -241,17 +215,6 @@ def test_pages_of_studies_lead_to_their_neighbours(study: Study, tmp_path: Path)
     assert '<a href="toy.html" rel="prev">← A toy</a>' in (tmp_path / "last.html").read_text()
 
 
-def test_robustness_stands_beside_the_verdict(written: Path) -> None:
-    page = " ".join((written / "toy.html").read_text().split())
-    assert "unchanged without any one of 5 seeds" in page
-    assert "alternative choices" in page
-
-
-def test_a_study_without_trials_has_a_page(study: Study, tmp_path: Path) -> None:
-    site.write(tmp_path, [study], REGISTER, of([]))
-    assert "No trials are stored or published yet" in (tmp_path / "toy.html").read_text()
-
-
 def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Judged by looks in the store, and by the same looks where it is published."""
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
@@ -284,8 +247,6 @@ def test_sets_are_never_mixed(study: Study) -> None:
     trials = records(study).trials
     old = trials.assign(version=99)
     other_data = trials.assign(data_hash="other", finished_at="1999-01-01T00:00:00+00:00", test_loss=9.0)
-    import pandas as pd
-
     (found,) = trial_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
     assert len(found.trials) == len(trials)
     assert set(found.trials["data_hash"]) == {"data"}
@@ -406,17 +367,7 @@ def test_a_claim_has_its_verdicts_on_the_left_and_all_else_beside_them(study: St
 
 def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> None:
     sections = ("Warmup", "11", "2", "Q3", "advanced Q1", "Decay")
-    claims = tuple(
-        Claim(
-            id=f"wd.c{i}",
-            study="weight_decay",
-            kinds=("exact",),
-            paraphrase="p",
-            sources=(Source(document="TB", section=section),),
-            measure="m",
-        )
-        for i, section in enumerate(sections)
-    )
+    claims = tuple(in_document(f"wd.c{i}", "weight_decay", section) for i, section in enumerate(sections))
     site.write(tmp_path, [study], replace(REGISTER, claims=(*REGISTER.claims, *claims)), of([records(study)]))
     heads = re.findall(r'<th scope="rowgroup"[^>]*>(.*?)</th>', (tmp_path / "document-TB.html").read_text())
     assert heads == [

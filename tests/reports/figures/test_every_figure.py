@@ -24,7 +24,7 @@ from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
 from folklore.reports.figures import detectors, losses, lr, range_test
 from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, claim_figure, figures_of, study_figures
-from folklore.reports.figures.drawing import LINES, POINTS, Panel, grid
+from folklore.reports.figures.drawing import LINES, POINTS, Drawing, Panel, grid
 from folklore.reports.figures.interactive import specification
 from folklore.reports.figures.palette import looks, numbered
 from folklore.reports.figures.range_test import draw_range_test
@@ -221,11 +221,15 @@ def test_a_figure_of_every_kind_is_readable_on_a_phone_and_can_be_asked(name: st
     for what in SHOWING[name]:
         shown = figure_of(name, what)
         assert shown.kind == what or "." in what
-        check_figure(drawn(shown.drawing), as_figure(drawn(shown.drawing)))
+        check(drawn(shown.drawing))
     for figure in OF_STUDIES:
         if figure.name in OF_WHOLE.get(name, ()):
-            drawing = drawn(figure.draw(published(name)))
-            check_figure(drawing, as_figure(drawing))
+            check(drawn(figure.draw(published(name))))
+
+
+def check(drawing: Drawing) -> None:
+    check_figure(drawing, as_figure(drawing))
+    assert specification(drawing)["data"]
 
 
 def test_every_kind_is_among_these() -> None:
