@@ -92,7 +92,7 @@ def test_a_study_from_a_file_through_an_mlflow_server(study: Study, ray_address:
     store, server = ("--store", str(tmp_path / "store")), MlflowServer(tmp_path)
     tracked = (*store, "--tracking", server.uri)
     try:
-        server.start()
+        server.start(HANG_SECONDS)
         done = folklore_here("run", path, *tracked, "--lanes", "25", "--address", ray_address, "--workers", 2)
         assert "50 of 50 trials" in done.stderr
         assert (tmp_path / "store/pages/toy.html").exists()

@@ -22,7 +22,7 @@ from folklore.harness.storing.comparisons import Comparisons, comparisons, compa
 from folklore.harness.storing.declaration import declarations, declare
 from folklore.harness.storing.ledger import Ledger, _checksum
 from folklore.harness.storing.store import Store
-from tests.harness.helpers import computations, planned, result, rows
+from tests.harness.helpers import planned, result, rows
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,6 @@ def _ledger(store: Store, study: Study) -> Ledger:
 def _write_pack(store: Store, study: Study) -> None:
     pack = planned(study).packs[0]
     _ledger(store, study).write("pack", rows(study, pack.trials, lambda _: result(2.0)))
-
-
-def _write_computed(store: Store, study: Study) -> None:
-    for each in computations(study).values():
-        _ledger(store, study).write_computation(each)
 
 
 def _remember(store: Store, study: Study) -> None:
