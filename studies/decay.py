@@ -170,8 +170,7 @@ class Plateau(NamedTuple):
 
     def gap(self, switch: str, other: str = "stay") -> LossGap:
         """How much higher the run ends than after another switch."""
-        left, right = FinalLoss(arm=f"{self.run}_{switch}"), FinalLoss(arm=f"{self.run}_{other}")
-        return LossGap(left=left, right=right, best_of=(self.best,))
+        return loss_gap(f"{self.run}_{switch}", f"{self.run}_{other}", FinalLoss, best_of=(self.best,))
 
     def last_fall(self) -> LossGap:
         """The fall of the loss over the last tenth of the steps before the switch."""

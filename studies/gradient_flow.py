@@ -17,7 +17,7 @@ from folklore.harness.spec import (
     Workload,
 )
 from folklore.studies import scales
-from folklore.studies.shorthand import below, judgement, predicted
+from folklore.studies.shorthand import below, judgement, loss_gap, predicted
 
 Settings = dict[str, Any]
 
@@ -158,12 +158,12 @@ def moved(arm: str) -> Curve:
 
 def lost(arm: str, healthy: str) -> LossGap:
     """As a share of a healthy network's loss reduction."""
-    return LossGap(left=FinalLoss(arm=arm), right=FinalLoss(arm=healthy), best_of=(healthy,))
+    return loss_gap(arm, healthy, FinalLoss, best_of=(healthy,))
 
 
 def gained(arm: str, *best_of: str) -> LossGap:
     """What training the first half of the layers gains."""
-    return LossGap(left=FinalLoss(arm=f"{arm}_frozen"), right=FinalLoss(arm=arm), best_of=best_of)
+    return loss_gap(f"{arm}_frozen", arm, FinalLoss, best_of=best_of)
 
 
 def similar(clause: str, arm: str, when: str, which: str = "between hidden layers") -> Criterion:

@@ -17,7 +17,7 @@ from folklore.harness.metrics import (
 )
 from folklore.harness.spec import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import above, below, judgement, no_worse
+from folklore.studies.shorthand import above, below, judgement, loss_gap, no_worse
 
 STEPS = 300
 # Panel -> what its arms have in common; LRs about a pilot's best.
@@ -128,10 +128,17 @@ def of_natural(panel: str) -> dict[str, Arm]:
     }
 
 
+def arm_of(panel: str, run: str) -> str:
+    return f"{WORKLOADS[panel][0]}_{run}"
+
+
+def final_gap(panel: str, run: str, reference: str) -> LossGap:
+    return loss_gap(arm_of(panel, run), arm_of(panel, reference), FinalLoss)
+
+
 def damage(panel: str, fault: str, remedy: str = "") -> LossGap:
     """What a fault costs at the end, as a share of the loss reduction; clipped runs are compared with clipped ones."""
-    name, clean = WORKLOADS[panel][0], "clean_clip" if remedy == "_clip" else "clean"
-    return LossGap(left=FinalLoss(arm=f"{name}_{fault}{remedy}"), right=FinalLoss(arm=f"{name}_{clean}"))
+    return final_gap(panel, fault + remedy, "clean_clip" if remedy == "_clip" else "clean")
 
 
 def left(panel: str, fault: str, remedy: str) -> Share:
@@ -144,7 +151,7 @@ def undone(panel: str, fault: str, remedy: str) -> Share:
 
 
 def alarms(panel: str, arm: str, rule: str, where: str) -> AlarmRate:
-    return AlarmRate.model_validate({"arm": f"{WORKLOADS[panel][0]}_{arm}", "rule": rule, "where": where})
+    return AlarmRate.model_validate({"arm": arm_of(panel, arm), "rule": rule, "where": where})
 
 
 CLIP = judgement(
@@ -167,12 +174,7 @@ CLIP = judgement(
         for fault in ("gradient", "labels")
     }
     | {
-        f"what clipping costs without a fault, {panel}": (
-            LossGap(
-                left=FinalLoss(arm=f"{WORKLOADS[panel][0]}_clean_clip"), right=FinalLoss(arm=f"{WORKLOADS[panel][0]}_clean")
-            ),
-            "relative",
-        )
+        f"what clipping costs without a fault, {panel}": (final_gap(panel, "clean_clip", "clean"), "relative")
         for panel in WORKLOADS
     },
     note=(
@@ -293,8 +295,7 @@ SOUGHT = {
 
 def sought(panel: str, arm: str, rule: str, **fields: Any) -> dict[str, Any]:
     """What is looked for in an arm by a detector whose limit gives one alarm in 1,000 steps of sound runs."""
-    name = WORKLOADS[panel][0]
-    return {"arm": f"{name}_{arm}", "sound": f"{name}_clean", "rule": rule, "where": SOUGHT[arm][1], **fields}
+    return {"arm": arm_of(panel, arm), "sound": arm_of(panel, "clean"), "rule": rule, "where": SOUGHT[arm][1], **fields}
 
 
 DEVIATIONS = judgement(
@@ -338,7 +339,7 @@ DEVIATIONS = judgement(
         },
         **{
             f"limit that gives one alarm in 1,000 sound steps, {words}, {panel}": (
-                AlarmLimit(sound=f"{WORKLOADS[panel][0]}_clean", rule=rule),
+                AlarmLimit(sound=arm_of(panel, "clean"), rule=rule),
                 "",
             )
             for panel in WORKLOADS
@@ -360,8 +361,7 @@ DEVIATIONS = judgement(
 
 def steps_to_loss(panel: str, arm: str) -> StepsToTarget:
     """To a loss that is reached with the LR halved."""
-    name = WORKLOADS[panel][0]
-    return StepsToTarget(arm=f"{name}_{arm}", anchor=f"{name}_early_halve", share=0.95)
+    return StepsToTarget(arm=arm_of(panel, arm), anchor=arm_of(panel, "early_halve"), share=0.95)
 
 
 ONCE = judgement(
@@ -369,9 +369,7 @@ ONCE = judgement(
     *(
         no_worse(
             f"final loss after a spike, LR left as it is minus LR halved, {panel}",
-            LossGap(
-                left=FinalLoss(arm=f"{WORKLOADS[panel][0]}_labels"), right=FinalLoss(arm=f"{WORKLOADS[panel][0]}_labels_halve")
-            ),
+            final_gap(panel, "labels", "labels_halve"),
             f"{panel}: after a spike that passes, leaving the LR {{costs}} of the loss reduction compared with halving it",
             panel=panel,
         )

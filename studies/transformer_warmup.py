@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import FinalLoss, Gap, LossAt, LossGap, Share, TunedLoss
+from folklore.harness.metrics import FinalLoss, Gap, LossAt, LossGap, Share
 from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import above, below, exceeds, judgement, no_worse, peak_lrs, predicted
+from folklore.studies.shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted
 
 # A pilot's best LR with pre-norm and warmup, where post-norm with warmup ends as low; where it fails without follows from it.
 LR = 2.0**-8
@@ -91,7 +91,7 @@ PRE_NORM = judgement(
     "warmup.pre_norm",
     no_worse(
         "tuned loss, no warmup over 10%, pre-norm",
-        LossGap(left=TunedLoss(arm="pre_none"), right=TunedLoss(arm="pre_10%"), best_of=BEST),
+        loss_gap("pre_none", "pre_10%", best_of=BEST),
         "Tuned, pre-norm without warmup {costs} of the loss reduction compared with 10% warmup",
         margin=0.01,
         expected=predicted(0.0, "Xiong et al. 2020: comparable results without warmup", spread=0.007),

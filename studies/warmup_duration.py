@@ -1,24 +1,18 @@
 """How long a warmup is long enough?"""
 
-from folklore.harness.metrics import LossGap, TunedLoss
 from folklore.harness.spec import Arm, Criterion, Measurement, Study, Training, Workload
 from folklore.studies import scales
-from folklore.studies.shorthand import judgement, lr_grid, no_worse
+from folklore.studies.shorthand import judgement, loss_gap, lr_grid, no_worse
 
 # Shares of the steps, by name; the longest is what the shorter ones are compared with.
 LENGTHS = {"none": 0.0, "0.5%": 0.005, "5%": 0.05, "20%": 0.2}
 REFERENCE = "20%"
 
 
-def gap(length: str, over: str = REFERENCE) -> LossGap:
-    """How much higher runs end with one length of warmup than with another, as a share of the loss reduction."""
-    return LossGap(left=TunedLoss(arm=length), right=TunedLoss(arm=over))
-
-
 def suffices(clause: str, length: str) -> Criterion:
     return no_worse(
         f"tuned loss, {length} over {REFERENCE} warmup",
-        gap(length),
+        loss_gap(length, REFERENCE),
         f"{length} warmup {{costs}} of the loss reduction compared with {REFERENCE}",
         clause=clause,
     )
@@ -29,9 +23,9 @@ DURATION = judgement(
     suffices("a", "5%"),
     suffices("b", "0.5%"),
     reported={
-        "tuned loss, no warmup over 20%": (gap("none"), "relative"),
-        "tuned loss, no warmup over 5%": (gap("none", "5%"), "relative"),
-        "tuned loss, 0.5% over 5% warmup": (gap("0.5%", "5%"), "relative"),
+        "tuned loss, no warmup over 20%": (loss_gap("none", REFERENCE), "relative"),
+        "tuned loss, no warmup over 5%": (loss_gap("none", "5%"), "relative"),
+        "tuned loss, 0.5% over 5% warmup": (loss_gap("0.5%", "5%"), "relative"),
     },
     note=(
         "The documents call a range usual: the question is whether its upper and its lower end are enough, or a warmup four"

@@ -12,7 +12,6 @@ from folklore.harness.spec import Configuration, Training, Workload
 from folklore.harness.spec.computed import Curve, Plot, Table, Worked
 from folklore.harness.spec.trials import Numbers
 from folklore.harness.training.optimizers import make_optimizer
-from folklore.harness.training.optimizers.base import Part
 from folklore.harness.training.pack import Lane, Pack
 from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import DataFacts, load
@@ -131,13 +130,9 @@ def _compared(pack: Pack, before: Tensor, gradient: Tensor) -> tuple[Numbers, Nu
         return share, np.full_like(share, np.nan), np.full_like(share, np.nan)
     update = _adams_update(pack, before)
     updates = network.matrix_norms(update)[0].numpy()
-    sized = zip(_matrices(pack), weight * lr, strict=True)
+    sized = zip((part for part in pack.optimizer.parts if part.is_matrix), weight * lr, strict=True)
     off = [_distance(change[0, part.slice], update[0, part.slice], size) for part, size in sized]
     return share, np.array(off), updates / gradients
-
-
-def _matrices(pack: Pack) -> list[Part]:
-    return [part for part in pack.optimizer.parts if part.is_matrix]
 
 
 def _distance(change: Tensor, update: Tensor, size: float) -> float:
