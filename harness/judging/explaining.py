@@ -241,14 +241,9 @@ def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found:
         return
     least, most = (end(numbers, key=lambda each: each.estimate) for end in (min, max))
     if least.value != most.value:
-        low = _without_its_unit(least.value, most.value)
+        number, _, unit = least.value.partition(" ")
+        low = number if unit and most.value.endswith(f" {unit}") else least.value  # 3 to 5 nats
         yield Sentence((f"Range over the {len(numbers)} workloads: ", low, " to ", most.value, "."))
-
-
-def _without_its_unit(value: str, other: str) -> str:
-    """3 of 3 nats, if the other is in nats, too."""
-    number, _, unit = value.partition(" ")
-    return number if unit and other.endswith(f" {unit}") else value
 
 
 def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> Iterator[Finding]:

@@ -106,9 +106,7 @@ class NormDiagnosis(Observed):
 
     def _is_flat(self, cause: str, arm: str, place: int, fall_S: Numbers, trials: Trials) -> Numbers:
         """Whether the loss is flat, and of runs at too large an LR whether it swings as their cause has it, [S]."""
-        start, end = (
-            np.asarray(trials.values(arm, self.over, name), dtype=np.float64)[place] for name in ("initial_loss", "test_loss")
-        )
+        start, end = _start_and_end(arm, self.over, place, trials)
         if self.swing is None:
             return np.asarray(np.isfinite(end) & (start - end < FLAT * fall_S))
         late = _late(stacked(trials.values(arm, self.over, "curve_evaluation_loss"))[place])
@@ -119,11 +117,14 @@ class NormDiagnosis(Observed):
     def _healthy(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """The first gradient norm and the fall of the loss of each seed's healthy run, [S]."""
         place = position(trials, self.healthy, self.over, self.healthy_value)
-        start, end = (
-            np.asarray(trials.values(self.healthy, self.over, name), dtype=np.float64)[place]
-            for name in ("initial_loss", "test_loss")
-        )
+        start, end = _start_and_end(self.healthy, self.over, place, trials)
         return np.sqrt(np.maximum(_squares(self.healthy, self.over, trials)[place, :, 0], 0.0)), start - end
+
+
+def _start_and_end(arm: str, over: str, place: int, trials: Trials) -> Numbers:
+    """The loss at initialization and the test loss of each seed, [2, S]."""
+    columns = (trials.values(arm, over, name)[place] for name in ("initial_loss", "test_loss"))
+    return np.array([*columns], dtype=np.float64)
 
 
 def _late(curves: Numbers) -> Numbers:

@@ -71,12 +71,8 @@ def _effect(value: float, error: float, freedom: float, effects: Sequence[Effect
     def p_inside(low: float, high: float) -> float:
         if error == 0:
             return 0.0 if low < value < high else 1.0
-        return float(
-            min(
-                1.0,
-                2 * max(scipy.stats.t.sf((value - low) / error, freedom), scipy.stats.t.sf((high - value) / error, freedom)),
-            )
-        )
+        tails = scipy.stats.t.sf([(value - low) / error, (high - value) / error], freedom)
+        return min(1.0, 2 * float(max(tails)))
 
     seeds = min(each.seeds for each in effects)
     return Effect(value, value - half, value + half, seeds, p_inside, error * math.sqrt(seeds), freedom=freedom)

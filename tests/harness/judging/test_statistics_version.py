@@ -64,6 +64,7 @@ def hashed(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
+@pytest.fixture(scope="module")
 def judged(study: Study) -> dict[str, Any]:
     """World -> what is judged of it, as JSON has it."""
     trials = {name: frame(study, world) for name, world in WORLDS.items()}
@@ -84,8 +85,8 @@ def changed(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return worlds + studies
 
 
-def test_judging_that_changes_has_another_version(study: Study) -> None:
-    now = {"version": STATISTICS_VERSION, "planted": judged(study), "published": published()}
+def test_judging_that_changes_has_another_version(judged: dict[str, Any]) -> None:
+    now = {"version": STATISTICS_VERSION, "planted": judged, "published": published()}
     recorded = json.loads(RECORD.read_text(encoding="utf-8"))
     if recorded["version"] == STATISTICS_VERSION:
         assert changed(recorded, now) == [], (
@@ -106,8 +107,8 @@ def without_of(record: Mapping[str, Any]) -> dict[str, Any]:
     return {**record, "published": {study: each["came_to"] for study, each in record.get("published", {}).items()}}
 
 
-def test_the_record_has_worlds_of_all_kinds(study: Study) -> None:
-    verdicts = {each["verdict"] for sets in judged(study).values() for found in sets for each in found["verdicts"]}
+def test_the_record_has_worlds_of_all_kinds(judged: dict[str, Any]) -> None:
+    verdicts = {each["verdict"] for sets in judged.values() for found in sets for each in found["verdicts"]}
     assert verdicts >= {"supported", "refuted", "open", "invalid"}
 
 
