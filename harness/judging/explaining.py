@@ -241,8 +241,8 @@ def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found:
         return
     least, most = (end(numbers, key=lambda each: each.estimate) for end in (min, max))
     if least.value != most.value:
-        number, _, unit = least.value.partition(" ")
-        low = number if unit and most.value.endswith(f" {unit}") else least.value  # 3 to 5 nats
+        digits, _, unit = least.value.partition(" ")
+        low = digits if unit and most.value.endswith(f" {unit}") else least.value  # 3 to 5 nats
         yield Sentence((f"Range over the {len(numbers)} workloads: ", low, " to ", most.value, "."))
 
 
