@@ -218,6 +218,7 @@ def test_standard_output_is_the_protocol_and_nothing_else(folder: Path) -> None:
         ("list_studies", {}),
         ("plan", {"study": "warmupp"}),
         ("no_tool", {}),
+        ("verdicts", {"study": "evil.py"}),
     ]
     started = [
         {"id": 0, "method": "initialize", "params": hello},
@@ -234,7 +235,7 @@ def test_standard_output_is_the_protocol_and_nothing_else(folder: Path) -> None:
     server.stdin.write(spoken(*started) + b"this is no message\n")
     server.stdin.flush()
     answers: dict[int, Any] = {}
-    while len(answers) < 4:
+    while len(answers) <= len(calls):
         message = json.loads(server.stdout.readline())
         assert message["jsonrpc"] == "2.0"
         answers[message["id"]] = message
@@ -244,6 +245,7 @@ def test_standard_output_is_the_protocol_and_nothing_else(folder: Path) -> None:
     assert "warmup" in [each["study"] for each in answers[1]["result"]["structuredContent"]["studies"]]
     assert answers[2]["result"]["isError"]
     assert "no study named 'warmupp': did you mean 'warmup'?" in answers[2]["result"]["content"][0]["text"]
+    assert "this server runs none" in answers[4]["result"]["content"][0]["text"]
     assert not (folder / "ran").exists()
 
 
