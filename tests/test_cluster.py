@@ -19,7 +19,7 @@ from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from tests.chaos.faults import can_mount
 from tests.chaos.servers import Nodes
-from tests.command_line import FOLKLORE, HANG_SECONDS, folklore_here
+from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here
 
 pytestmark = pytest.mark.slow
 
@@ -85,7 +85,7 @@ def test_a_study_runs_on_all_nodes(
     path.write_text(study.canonical_json())
     if can_mount():
         monkeypatch.setenv("TMPDIR", str(tmp_path_factory.getbasetemp() / TEMPORARY))
-    done = folklore_here("run", path, "--lanes", "5", "--store", tmp_path / "store", "--address", nodes.address)
+    done = folklore("run", path, "--lanes", "5", "--store", tmp_path / "store", "--address", nodes.address)
     assert "on 4 x" in done.stdout
     assert "on 4 workers" in done.stdout
     trials = Ledger(Store(str(tmp_path / "store")), study.name).trials()
