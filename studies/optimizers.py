@@ -215,7 +215,7 @@ def same_share(clause: str, name: str, number: str, optimizer: str) -> Criterion
 LION = judgement(
     "opt.lion",
     *(criterion for batch in BATCHES for criterion in lion_replaces_adamw(batch)),
-    note="The document says 'sometimes': it suffices that all three parts hold at one of the two batch sizes.",
+    note="'Sometimes': it suffices that all three parts hold at one of the two batch sizes. Here Lion ends higher at both.",
     if_supported="Try Lion if the optimizer state does not fit; start at a fifth of AdamW's LR.",
     if_partly="Tune Lion's LR separately, starting at a fifth of AdamW's, and compare before you switch.",
     if_refuted="Keep AdamW unless its state does not fit.",

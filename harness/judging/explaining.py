@@ -83,9 +83,10 @@ def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
 
 
 def _middle(parts: Sequence[Finding], found: Combined) -> Finding | None:
-    """Of the first part of every workload with the claim's verdict (if none has it, of all) that says the same, or of the first
-    parts, the one with the median estimate (the lower of two)."""
-    alike = {panel.name for panel in found.panels if panel.verdict == found.verdict} or {panel.name for panel in found.panels}
+    """Of the first part of every workload with the claim's verdict (if none has it, of all that can be tested) that says the
+    same, or of the first parts, the one with the median estimate (the lower of two)."""
+    tested = [panel for panel in found.panels if panel.verdict != OUT_OF_REGIME] or found.panels
+    alike = {panel.name for panel in tested if panel.verdict == found.verdict} or {panel.name for panel in tested}
     seen = [each for each in parts if each.panel in alike and each.estimate is not None]
     own = [each for each in seen if each.verdict == found.verdict] or seen
     first = {each.panel: each for each in reversed(own)}
@@ -174,7 +175,7 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
         return said, Sentence(("This precondition of the claim is not shown to hold, so nothing is decided.",))
     if found.verdict == OUT_OF_REGIME:
         why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
-        return why, Sentence(("Not decisive here: ", *said.parts))
+        return why, Sentence(("Seen here, and not decisive: ", *said.parts))
     if found.reading == SOME_WORKLOADS:
         return *_different(_contrasted(parts, found)), *_on_which(found)
     if len(found.panels) > 1:

@@ -25,7 +25,9 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
         return f"the claim is about {regime.words}; this is {optimizer}"
     count = workload.hidden_parameters
     if regime.least_parameters is not None and count is not None and count < regime.least_parameters:
-        return f"the claim is about {regime.words}; this model has {in_thousands(count)} parameters"
+        least, here = in_thousands(regime.least_parameters), in_thousands(count)
+        counted = "parameters without embeddings" if workload.model_name == "gpt" else "parameters"
+        return f"the claim is about {regime.words}, from {least} {counted} up; this model has {here}"
     batch, unit = workload.batch(setting.training.batch_size)
     if regime.least_batch is not None and batch < regime.least_batch:
         return f"the claim is about {regime.words}; a step here sees {batch:,} {unit}"

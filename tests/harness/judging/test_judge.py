@@ -393,5 +393,5 @@ def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
         claims = claims.model_copy(update={"judgements": judgements})
         (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(gap)))
         assert (found.verdict, found.reading) == (OUT_OF_REGIME, "regime")
-        assert "this model has 888 parameters" in found.plain_answer
+        assert "this model has 888" in found.plain_answer
         assert found.p == 1.0
