@@ -1,7 +1,7 @@
 """What a plan will cost in time and memory, before anything is trained.
 
 Time comes from stored trials of the same shape where there are any; of own modules from one step, which is timed; else from the
-nominal rates below: then it is good to a factor of about two on a CPU and is a guess on a GPU, and says so.
+nominal rates below: then it is good to a factor of 1.5 on most CPUs and is a guess on a GPU, and says so.
 """
 
 import math
@@ -27,19 +27,21 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Rate:
-    """What one worker of a kind of device takes besides the useful operations of its number format: time lost a pack step, or
-    micro-batch, and to start."""
+    """What one worker of a kind of device takes besides the useful operations of its number format: a pack's step, or
+    micro-batch, by itself; a step's activations and parameters, each of which is read and written several times; a start."""
 
     step_overhead_seconds: float
+    activation_seconds: float
+    parameter_seconds: float
     start_seconds: float
 
 
 # Operations a second stand with the number formats.
-# cpu: one core, one thread, 33k-parameter GPT in packs of 16 (AMD EPYC, 1.8 ms a trial-step).
+# cpu: one core, one thread: fitted to the steps of all packs of all studies (reports/log, 28 November 2026).
 # cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
 RATES = {
-    "cpu": Rate(step_overhead_seconds=1e-3, start_seconds=8.0),
-    "cuda": Rate(step_overhead_seconds=6e-3, start_seconds=20.0),
+    "cpu": Rate(step_overhead_seconds=3e-4, activation_seconds=1.5e-9, parameter_seconds=3e-9, start_seconds=8.0),
+    "cuda": Rate(step_overhead_seconds=6e-3, activation_seconds=0.0, parameter_seconds=0.0, start_seconds=20.0),
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
@@ -63,8 +65,8 @@ class Estimate:
 NOTHING_LEFT = Estimate(0.0, 0, 1, "nothing is left")
 
 
-def trial_flops(configuration: Configuration, model: "Model") -> float:
-    """Floating-point operations of a whole trial: a backward pass costs two forward passes, and what is recomputed another."""
+def trial_passes(configuration: Configuration) -> float:
+    """Forward passes of an example that a whole trial is worth: a backward pass costs two, and what is recomputed another."""
     training, measurement = configuration.training, configuration.measurement
     trained = _passes(training) * (training.examples + 0.5 * measurement.probes * training.examples / training.steps)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
@@ -74,7 +76,7 @@ def trial_flops(configuration: Configuration, model: "Model") -> float:
     looks = {"off": 0, "end": 1, "probes": measurement.probes}[measurement.sharpness]
     looks *= 1 + measurement.preconditioned_sharpness
     sharpness = float(looks * HESSIAN_PRODUCTS * HESSIAN_PASSES * measurement.sharpness_examples)
-    return (trained + evaluated + sharpness + flow) * model.flops_per_example
+    return trained + evaluated + sharpness + flow
 
 
 def _passes(training: Training) -> float:
@@ -144,14 +146,15 @@ def estimate(
             seconds += per_trial * len(pack.trials)
             sources["measured on this store"] += len(pack.trials)
         elif step is not None:
-            of_a_step = _passes(configuration.training) * configuration.training.batch_size * model.flops_per_example
-            seconds += step * trial_flops(configuration, model) / of_a_step * len(pack.trials)
+            of_a_step = _passes(configuration.training) * configuration.training.batch_size
+            seconds += step * trial_passes(configuration) / of_a_step * len(pack.trials)
             sources["one step timed"] += len(pack.trials)
         else:
             sources["nominal rates"] += len(pack.trials)
-            per_second = _flops_per_second(configuration.training.precision, device.kind)
-            seconds += trial_flops(configuration, model) * len(pack.trials) / per_second
-            seconds += configuration.training.steps * configuration.training.micro_batches * rate.step_overhead_seconds
+            steps = configuration.training.steps
+            passes = trial_passes(configuration) * _pass_seconds(configuration, model, device.kind)
+            seconds += len(pack.trials) * (passes + steps * _update_seconds(model, device.kind))
+            seconds += steps * configuration.training.micro_batches * rate.step_overhead_seconds
     workers = min(device.count, len(packs))
     return Estimate(seconds / workers + rate.start_seconds, largest, workers, _named(sources))
 
@@ -163,10 +166,17 @@ def _named(sources: Counter[str]) -> str:
     return "; ".join(several) if len(several) > 1 else next(iter(sources))
 
 
-def _flops_per_second(precision: str, device: str) -> float:
-    """By the format's own rate, or FP32's on a device that does not have the format."""
-    rates = format_named(precision).flops_per_second
-    return rates.get(device, format_named("fp32").flops_per_second[device])
+def _pass_seconds(configuration: Configuration, model: "Model", device: str) -> float:
+    """Nominal time of an example's forward pass, a third of a step's: by the format's own rate, or FP32's on a device that does
+    not have the format."""
+    rates = format_named(configuration.training.precision).flops_per_second
+    per_second = rates.get(device, format_named("fp32").flops_per_second[device])
+    return model.flops_per_example / per_second + RATES[device].activation_seconds * model.activations_per_example / 3
+
+
+def _update_seconds(model: "Model", device: str) -> float:
+    """Nominal time of what a step does with a lane's parameters."""
+    return RATES[device].parameter_seconds * sum(math.prod(p.shape) for p in model.parameters)
 
 
 def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int) -> int:
@@ -176,7 +186,7 @@ def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int
 
 def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
     """Nominal time of a trial's step in packs of this many lanes."""
-    rate, training = RATES[device], configuration.training
-    flops = _passes(training) * training.examples / training.steps * model.flops_per_example
-    overhead_seconds = training.micro_batches * rate.step_overhead_seconds
-    return flops / _flops_per_second(training.precision, device) + overhead_seconds / lanes
+    training = configuration.training
+    passes = _passes(training) * training.examples / training.steps
+    overhead_seconds = training.micro_batches * RATES[device].step_overhead_seconds
+    return passes * _pass_seconds(configuration, model, device) + _update_seconds(model, device) + overhead_seconds / lanes
