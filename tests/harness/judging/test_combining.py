@@ -10,6 +10,7 @@ import pytest
 import scipy
 
 from folklore.harness.judging.combining import Combined, combined, least_that_hold
+from folklore.harness.judging.explaining import deciding
 from folklore.harness.judging.verdict import Finding
 from folklore.harness.spec.claims import Quantifier
 from folklore.harness.statistics.combining import partial_conjunction
@@ -214,3 +215,12 @@ def test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes() -> None
         assert partial_conjunction(p_values, 3) == pytest.approx(0.2)
         assert partial_conjunction(p_values, 2) == pytest.approx(0.028)
         assert partial_conjunction(p_values, 1) == pytest.approx(0.021)
+
+
+def test_the_headline_passes_over_workloads_that_cannot_be_tested() -> None:
+    """Where none has the claim's verdict: the middle one of those that can be."""
+    verdicts = {"a": ("supported", 5.0), "b": ("out of regime", 3.0), "c": ("refuted", -1.0), "d": ("out of regime", 4.0)}
+    parts = [replace(finding(verdict, panel), estimate=estimate) for panel, (verdict, estimate) in verdicts.items()]
+    found = combined(parts, "all")
+    assert found.verdict == "partly"
+    assert deciding(parts, found).panel == "c"
