@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
+from folklore.harness.planning import catalog
 from tests.reports.recomputed.tables import best, gap, published, runs, trials
 
 STUDY = "generalization"
@@ -38,6 +39,22 @@ def test_small_batch() -> None:
         assert published("gen.small_batch", STUDY, 2 * index) == pytest.approx(gap(table, large, "mnist_small"), abs=1e-6)
         more = error(large) - error("mnist_small")
         assert published("gen.small_batch", STUDY, 2 * index + 1) == pytest.approx(more, abs=1e-6)
+
+
+def test_small_batch_tuned_by_error() -> None:
+    """What the note of gen.small_batch tells of the same runs, with LRs by validation error."""
+    table = trials(STUDY, seeds=32)
+    errors = 1 - table[["validation_accuracy", "test_accuracy"]]
+    means = errors.groupby([table["arm"], table["lr"]]).mean()
+
+    def tuned(arm: str) -> float:
+        of_arm = means.loc[arm]
+        return float(of_arm.loc[of_arm["validation_accuracy"].idxmin(), "test_accuracy"])
+
+    points = [100 * (tuned(large) - tuned("mnist_small")) for large in ("mnist_large_epochs", "mnist_large_updates")]
+    told = f"{points[0]:+.1f} points at equal epochs and {points[1]:+.1f} at equal updates".replace("-", "−")
+    (judged,) = (each for each in catalog.load_study(STUDY).judgements if each.claim == "gen.small_batch")
+    assert told in judged.note
 
 
 def test_sharper(table: pd.DataFrame) -> None:
