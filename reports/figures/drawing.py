@@ -4,7 +4,7 @@ the pages: a name, a caption, and a function that makes its drawing of trials.""
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,25 @@ LINES = ("curve", "line", "faint")  # with a 95% band from low to high where the
 POINTS = ("estimate", "beside", "run", "ring", "cross")  # with an interval: from left to right, or from low to high
 RULE, REGION = "rule", "region"  # a straight line at x or at y; what lies from left to right and from low to high
 NOTES = ("note", "finding")  # words; a finding stands out
-COLUMNS = ("mark", "series", "x", "y", "left", "right", "low", "high", "text", "align", "place")
+
+
+class Row(NamedTuple):
+    """One thing to see; a number that is not given is NaN, and a text is empty."""
+
+    mark: str
+    series: str
+    x: float
+    y: float
+    left: float
+    right: float
+    low: float
+    high: float
+    text: str
+    align: str
+    place: str
+
+
+COLUMNS = Row._fields
 NUMBERS = COLUMNS[2:8]
 # Inches of what is inside a panel, and of a figure: 6 inches are 576 pixels, and 11 points of them 9 pixels on a phone's 360.
 HEIGHT, WIDTH = 3.0, 6.0
@@ -83,11 +101,16 @@ class Panel:
             self._frame = pd.DataFrame({name: pd.Series(values, dtype=values.dtype) for name, values in whole.items()})
         return self._frame
 
-    def rows(self, *marks: str) -> Iterator[Any]:
-        """Of these marks, one by one, with their columns as attributes."""
-        yield from self.frame[self.frame["mark"].isin(marks)].itertuples()
+    def rows(self, *marks: str) -> Iterator[Row]:
+        """Of these marks, one by one."""
+        for columns in self._of(*marks):
+            yield from (Row(*values) for values in zip(*(columns[name].tolist() for name in COLUMNS), strict=True))
 
-    def shapes(self) -> Iterator[tuple[Any, tuple[float, float, float, float]]]:
+    def _of(self, *marks: str) -> list[dict[str, NDArray[Any]]]:
+        """What was added of these marks. Not by the frame: figures ask thousands of times, and pandas is slow for few rows."""
+        return [columns for columns in self.added if len(columns["mark"]) and columns["mark"][0] in marks]
+
+    def shapes(self) -> Iterator[tuple[Row, tuple[float, float, float, float]]]:
         """Rules and regions, each with its left, right, lower and upper end within the panel."""
         x_limits, y_limits = self.limits("x"), self.limits("y")
         for row in self.rows(RULE, REGION):
@@ -107,9 +130,9 @@ class Panel:
 
     def limits(self, axis: str) -> tuple[float, float]:
         """The ends of an axis: as its scale says, or around all points, lines and intervals."""
-        columns = {"x": ["x", "left", "right"], "y": ["y", "low", "high"]}[axis]
-        frame, scale = self.frame, self.x if axis == "x" else self.y
-        return scale.around(frame.loc[frame["mark"].isin((*LINES, *POINTS)), columns].to_numpy())
+        names, scale = (("x", "left", "right"), self.x) if axis == "x" else (("y", "low", "high"), self.y)
+        seen = [columns[name] for columns in self._of(*LINES, *POINTS) for name in names]
+        return scale.around(np.concatenate(seen) if seen else [])
 
 
 def _column(name: str, value: Any, length: int) -> NDArray[Any]:

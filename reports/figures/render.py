@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from folklore.reports.figures.drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel
+from folklore.reports.figures.drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel, Row
 from folklore.reports.figures.layout import (
     LEGEND_MARK,
     TEXT,
@@ -122,6 +122,8 @@ def _draw(axes: Axes, placed: Placed) -> None:
     axes.set_title(placed.title)
     axes.tick_params(labelbottom=placed.lowest)
     _plain(axes, panel.y)
+    # Seaborn names an axis without a name after a column, and makes all labels of its ticks once more to see whether to.
+    axes.set(xlabel=panel.x.label or " ", ylabel=placed.y_label or " ")
     for mark, rows in panel.frame.groupby("mark", sort=False):
         if mark in LINES:
             _lines(axes, panel, str(mark), rows)
@@ -132,7 +134,6 @@ def _draw(axes: Axes, placed: Placed) -> None:
     for row in panel.rows(*NOTES):
         _note(axes, panel.look(row.series), row)
     _name_lines(axes, placed)
-    # Again, for seaborn writes names of columns where there are no words.
     axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=placed.y_label)
 
 
@@ -181,7 +182,7 @@ def _points(axes: Axes, panel: Panel, mark: str, rows: pd.DataFrame) -> None:
     sns.scatterplot(rows, x="x", y="y", hue="series", palette=colours, legend=False, ax=axes, **shapes, **MARKS[mark])
 
 
-def _shape(axes: Axes, look: Look, row: Any, left: float, right: float, low: float, high: float) -> None:
+def _shape(axes: Axes, look: Look, row: Row, left: float, right: float, low: float, high: float) -> None:
     if row.mark == RULE:
         style: Any = {"linestyle": look.line, "scalex": False, "scaley": False}
         axes.plot((left, right), (low, high), color=look.colour, linewidth=1.1, zorder=1, **style)
@@ -190,7 +191,7 @@ def _shape(axes: Axes, look: Look, row: Any, left: float, right: float, low: flo
         axes.add_patch(Rectangle((left, low), right - left, high - low, color=look.colour, alpha=alpha, linewidth=0, zorder=0))
 
 
-def _note(axes: Axes, look: Look, row: Any) -> None:
+def _note(axes: Axes, look: Look, row: Row) -> None:
     coordinates = tuple("axes fraction" if math.isinf(value) else "data" for value in (row.x, row.y))
     place = tuple(float(value > 0) if math.isinf(value) else value for value in (row.x, row.y))
     outside = row.align == "left" and row.x == math.inf
