@@ -55,7 +55,8 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
     workers = max(_workers(each) for each in prepared)
     require_reachable(options.address)
     # Ray starts beside all that is imported, and ends beside what the pages need.
-    with RayProcess(Resources(first.device.kind, workers, options.address)) as ray:
+    at_most = options.workers if options.address else None
+    with RayProcess(Resources(first.device.kind, workers, options.address, at_most)) as ray:
         projector = Projector()
         parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
         try:

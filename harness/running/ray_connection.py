@@ -47,11 +47,13 @@ NODE = "folklore-node-"
 
 @dataclass(frozen=True)
 class Resources:
-    """What one pack takes, and where Ray runs. address None: a cluster of its own on this machine."""
+    """What one pack takes, and where Ray runs. address None: a cluster of its own on this machine. at_most: packs side by side
+    on a cluster, which may have room for more; None: as many as it has room for, or comes to have."""
 
     device: str
     workers: int
     address: str | None = None
+    at_most: int | None = None
     folder: str | None = None  # where it writes, on this machine
 
     @property

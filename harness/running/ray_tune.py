@@ -193,7 +193,9 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
     with switched(SWITCHES | waiting), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
         tuner = Tuner(
             tune.with_resources(PackTrainable, resources.per_pack),
-            tune_config=TuneConfig(search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True),
+            tune_config=TuneConfig(
+                search_alg=PackSearcher(queue), num_samples=-1, reuse_actors=True, max_concurrent_trials=resources.at_most
+            ),
             run_config=RunConfig(
                 name="packs",
                 storage_path=scratch,

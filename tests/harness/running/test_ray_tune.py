@@ -4,6 +4,7 @@ import inspect
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ class ScriptedJob:
     failures: int = 0
     kill: bool = False
     error: type[Exception] = RuntimeError
+    seconds: float = 0.0
 
     def open(self) -> "ScriptedWork":
         path = Path(self.folder) / self.name
@@ -38,19 +40,23 @@ class ScriptedJob:
             if self.kill:
                 os._exit(1)
             raise self.error(f"scripted failure of {self.name}")
-        return ScriptedWork()
+        return ScriptedWork(Path(self.folder) / "at work", self.seconds)
 
 
 class ScriptedWork:
-    def __init__(self) -> None:
-        self.steps = 0
+    """Fails where another is at work."""
+
+    def __init__(self, alone: Path, seconds: float) -> None:
+        self.steps, self.alone, self.seconds = 0, alone, seconds
+        alone.mkdir()
 
     def advance(self, seconds: float) -> Progress:
         self.steps += 1
+        time.sleep(self.seconds)
         return Progress(done=self.steps == 2, share=self.steps / 2, lanes=3, best_loss=1.0, best_arm="a")
 
     def close(self) -> None:
-        pass
+        self.alone.rmdir()
 
 
 class Recorder:
@@ -119,14 +125,14 @@ class Rounds(Jobs):
 def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
     """A failure is tried again, a pack that fails again is given up, what memory does not hold is halved, what waits for others
     is asked for again, and the rest goes on, until the store takes nothing any more: that ends the run. All in one run, for a
-    worker takes seconds to start."""
+    worker takes seconds to start; and one by one, as is asked of a cluster that has room for more."""
 
     def job(name: str, failures: int = 0, **how: Any) -> tuple[str, ScriptedJob]:
         return name, ScriptedJob(str(tmp_path), name, failures, **how)
 
     jobs = dict(
         (
-            job("good"),
+            job("good", seconds=2.0),  # another worker is there by then, if it may
             job("flaky", failures=1),
             job("broken", failures=99),
             # Told by the worker it is halved at once; a worker that dies without a word may have been ended for want of memory.
@@ -141,7 +147,7 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
     heard, queue = Recorder(), Rounds(jobs)
     queue.folder = str(tmp_path)
     with (
-        Connection(Resources("cpu", 2, ray_address)) as connection,
+        Connection(Resources("cpu", 2, ray_address, at_most=1)) as connection,
         pytest.raises(UnwritableError, match="scripted failure of full"),
     ):
         ray_tune.run(queue, connection, heard, retries=1)
