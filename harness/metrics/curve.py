@@ -8,7 +8,15 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from folklore.harness.errors import unknown
-from folklore.harness.metrics.estimating.weighted import position, seed_mean, stacked, training_of, transferred
+from folklore.harness.metrics.estimating.weighted import (
+    kept,
+    position,
+    seed_mean,
+    settings_of,
+    stacked,
+    training_of,
+    transferred,
+)
 from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, FormerKind, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 from folklore.harness.training.curves import CURVES
@@ -28,7 +36,7 @@ CurveName = Annotated[str, AfterValidator(_known), Field(json_schema_extra={"enu
 
 
 def _is_loss(curve: str) -> bool:
-    return curve in ("train_loss", "evaluation_loss", "evaluation_training_loss") or curve.startswith("token_loss")
+    return curve.endswith("_loss") or curve.startswith("token_loss")
 
 
 def _renamed(statistic: Statistic = "mean", **names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -101,8 +109,12 @@ class Curve(Observed):
             raise ValueError(f"by = {self.by:g} is of rises, and statistic = {self.statistic}: leave it out")
         return self
 
-    def first_declared(self) -> dict[str, Any]:
-        """Hashes of studies go on with the kinds that these were published as."""
+    def first_declared(self) -> dict[str, Any] | None:
+        """Hashes of studies go on with the kinds that these were published as; what those could not say has its fields."""
+        if self.statistic == "median" and not self.of.startswith("probe_"):
+            return None
+        if self.statistic == "rises" and self.of not in ("train_loss", "evaluation_loss"):
+            return None
         at = {name: getattr(self, name) for name in ("arm", "tuned_for", "times", "value", "first", "last", "over")}
         if self.statistic == "median":
             named = {"kind": "curve_median", "curve": self.of.removeprefix("probe_"), "after": self.first}
@@ -150,14 +162,15 @@ class Curve(Observed):
             return "no zero"
         return "divides" if self.divided_by is not None else "is one"
 
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(self.of, *([self.divided_by] if self.divided_by else []))
+
     def windowed(self, curve: str, trials: Trials) -> tuple[Numbers, Numbers]:
         """Share of the run, and the curve, [G, S, points] each; nan outside the window. Raises NotEstimableError if the trials
         have no such curve, or nothing of it in the window."""
-        columns = [trials.values(self.arm, self.over, f"curve_{name}") for name in (STEPS_OF[curve], curve)]
+        steps, values = (stacked(kept(self.arm, self.over, each, trials)) for each in (STEPS_OF[curve], curve))
         name = trials.arm_name(self.arm)
-        if any(each is None for each in columns[1].ravel()):
-            raise NotEstimableError("invalid", f"{name} was trained before its {in_words(curve)} was kept", "train it again")
-        steps, values = (stacked(each) for each in columns)
         began = "initial_loss" if _is_loss(curve) else "initial_accuracy" if curve.endswith("_accuracy") else None
         if began is not None:  # a run that is lost counts, as everywhere, with the loss it began with
             initial = np.asarray(trials.values(self.arm, self.over, began), dtype=np.float64)

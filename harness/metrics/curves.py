@@ -8,10 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from folklore.harness.metrics.estimating.weighted import (
+    kept,
     position,
     present,
-    require_measured,
     seed_mean,
+    settings_of,
     stacked,
     training_of,
     tuned,
@@ -166,13 +167,16 @@ class UnderflowShare(Observed):
     UNIT: ClassVar[str] = "share of the entries, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "fp16", "of": "activation", "scale_exponent": 8}
 
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(f"probe_layer_underflow_{self.of}")
+
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """Weighted mean over seeds of the mean over probes of the share flushed to zero, in [0, 1], [R]. Invalid where
         unmeasured."""
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights)
-        column = trials.values(arm, over, f"curve_probe_layer_underflow_{self.of}")
-        require_measured(column, "underflow", arm, trials, "measurement.underflow")
+        column = kept(arm, over, f"probe_layer_underflow_{self.of}", trials)
         shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
         return seed_mean(shares[best], weights)
 

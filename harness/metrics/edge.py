@@ -13,9 +13,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import seed_mean, stacked
+from folklore.harness.metrics.estimating.weighted import kept, seed_mean, settings_of, stacked
 from folklore.harness.spec.observed import ARM, Example, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 # Of the limit: from where on sharpness counts. Of the loss below the limit there is nothing to see.
 NEAR = 0.9
@@ -47,6 +47,10 @@ class _AtTheEdge(Observed):
     @property
     def curve(self) -> str:
         return "probe_preconditioned_sharpness" if self.preconditioned else "probe_sharpness"
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(self.curve)
 
     def measured(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """Steps [P] and sharpness [S, P], nan where it did not converge."""
@@ -174,7 +178,4 @@ class EdgeLoss(_AtTheEdge):
 
 def _curve(arm: str, name: str, trials: Trials) -> Numbers:
     """[S, points]. Raises NotEstimableError if the trials have no such curve."""
-    values = trials.values(arm, trials.only_factor(arm), f"curve_{name}")[:1]
-    if any(curve is None or not len(curve) for curve in values.ravel()):
-        raise NotEstimableError("invalid", f"{trials.arm_name(arm)} was trained without {in_words(name)}", "train it again")
-    return np.asarray(stacked(values)[0])
+    return np.asarray(stacked(kept(arm, trials.only_factor(arm), name, trials)[:1])[0])

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import mean, position, require_measured, seed_mean, stacked
+from folklore.harness.metrics.estimating.weighted import kept, mean, position, seed_mean, settings_of, stacked
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
@@ -27,6 +27,10 @@ class _OfLastTask(Observed):
     @property
     def searches(self) -> bool:
         return self.at is None
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(f"evaluation_old_{self.MEASURE}")
 
     def _at_level(self, wanted: str, level: float | None, place: int, trials: Trials) -> Numbers:
         """Of each seed at one value, [S]; nan where the last task does not come to the level."""
@@ -132,9 +136,7 @@ def last_task(arm: str, over: str, place: int, trials: Trials, measure: str = "a
     each. Raises NotEstimableError where there is one task alone."""
     found = []
     for tasks in ("old", "new"):
-        values = trials.values(arm, over, f"curve_evaluation_{tasks}_{measure}")[place]
-        require_measured(values, "what is left of earlier tasks", arm, trials, "workload.tasks")
-        found.append(stacked(values[None])[0])
+        found.append(stacked(kept(arm, over, f"evaluation_{tasks}_{measure}", trials)[place][None])[0])
     steps = stacked(trials.values(arm, over, "curve_evaluation_step")[place][None])[0]
     # As declared: of a whole number a grid makes another kind of number.
     point = {over: trials.study.factors_at(trials.scale, arm).get(over, trials.grid(arm, over))[place]}

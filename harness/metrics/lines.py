@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import require_measured, seed_mean
+from folklore.harness.metrics.estimating.weighted import kept, seed_mean, settings_of
 from folklore.harness.spec.observed import ARM, Example, Observed, OfLosses
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
 
@@ -34,6 +34,10 @@ class BetweenLines(Observed):
         "of": "test_loss",
         "spread_at_least": 0.01,
     }
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of("probe_sharpness") if self.of == "sharpness" else ()
 
     @model_validator(mode="after")
     def _are_groups(self) -> Self:
@@ -66,7 +70,6 @@ class BetweenLines(Observed):
         factor = trials.only_factor(arm)
         if self.of == "test_loss":
             return seed_mean(trials.losses(arm, factor, "test_loss")[0], weights)
-        curves = trials.values(arm, factor, "curve_probe_sharpness")[0]
-        require_measured(curves, "sharpness", arm, trials, "measurement.sharpness")
+        curves = kept(arm, factor, "probe_sharpness", trials)[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             return seed_mean(np.log([float(curve[-1]) for curve in curves]), weights)

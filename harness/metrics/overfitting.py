@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import require_measured, seed_mean, stacked
+from folklore.harness.metrics.estimating.weighted import kept, seed_mean, settings_of, stacked
 from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 
 VALIDATION, TEST, TRAINING = "evaluation_loss", "evaluation_test_loss", "evaluation_training_loss"
 TEST_ACCURACY = "evaluation_test_accuracy"
-FIELD_OF = {TEST: "test_examples", TEST_ACCURACY: "test_examples", TRAINING: "training_examples"}
 # Evaluations at the end whose mean says where a run ends.
 LAST_EVALUATIONS = 5
 
@@ -22,10 +21,7 @@ def curves_of(arm: str, over: str, curve: str, trials: Trials) -> Numbers:
     initialization. Raises NotEstimableError where it was not evaluated, or the arm has several points."""
     if len(grid := trials.grid(arm, over)) > 1:
         raise NotEstimableError("open", f"{trials.arm_name(arm)} is trained at {len(grid)} values, and one is read")
-    (found,) = trials.values(arm, over, f"curve_{curve}")
-    what = f"the {curve.removeprefix('evaluation_').replace('_', ' ')} along the run"
-    require_measured(found, what, arm, trials, f"measurement.{FIELD_OF.get(curve, 'evaluations')}")
-    (values,) = stacked(found[None])
+    (values,) = stacked(kept(arm, over, curve, trials))
     (initial,) = np.asarray(trials.values(arm, over, "initial_loss"), dtype=np.float64)
     return np.asarray(np.where(np.isfinite(values), values, initial[:, None]))
 
@@ -57,6 +53,10 @@ class StoppedLoss(Observed):
     FIGURE: ClassVar[str] = "turns"
     UNIT: ClassVar[str] = "nats, of a squared error none; an error is a share of examples (0.01 is one point)"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(TEST)
 
     @property
     def of_losses(self) -> OfLosses:
@@ -115,6 +115,10 @@ class TurnRate(ShareOfRuns):
     FIGURE: ClassVar[str] = "turns"
     UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(TRAINING)
 
     def counts(self, trials: Trials) -> tuple[int, int]:
         """Both losses end with the mean of the last five evaluations."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from folklore.harness.metrics.detectors import RULES, WORDS, Detector
-from folklore.harness.metrics.estimating.weighted import stacked, training_of
+from folklore.harness.metrics.estimating.weighted import settings_of, stacked, training_of
 from folklore.harness.spec import Training
 from folklore.harness.spec.observed import Example, FactorName, ObservedArm, OfLosses, ShareOfRuns
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
@@ -42,6 +42,10 @@ class AlarmRate(ShareOfRuns):
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once", "rule": "loss_ratio", "where": "elsewhere"}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(NORMS.removeprefix("curve_"))
 
     def counts(self, trials: Trials) -> tuple[int, int]:
         """A run that does not explode has no step before that, and counts as one without an alarm there."""

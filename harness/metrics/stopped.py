@@ -8,13 +8,13 @@ import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import position, require_measured, seed_mean, tuned
+from folklore.harness.metrics.estimating.weighted import kept, position, seed_mean, settings_of, tuned
 from folklore.harness.spec.observed import ARM, Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
 from folklore.harness.training.curves import CURVES
 
 STOP, SHARPNESS = "evaluation_training_loss", "probe_sharpness"
-STEPS_OF = {curve.name: curve.steps for curve in CURVES}
+STEPS_OF = {curve.name: curve.steps for curve in CURVES if curve.steps}
 HeldOut = Literal["evaluation_loss", "evaluation_accuracy"]
 # Settings a seed has to have, so that ranks of them mean anything.
 LEAST_SETTINGS = 5
@@ -33,7 +33,7 @@ def stops(arm: str, over: str, level: float | None, trials: Trials, ends: tuple[
     """The step at which each run first comes to the level, linear between evaluations, [G, S]; nan if it never does, before the
     first evaluation, or if its loss does not end in the range; infinite where runs are read at their end. Raises
     NotEstimableError where the training loss was not evaluated."""
-    steps, losses = _curve(arm, over, STOP, "training_examples", trials)
+    steps, losses = (kept(arm, over, curve, trials) for curve in (STEPS_OF[STOP], STOP))
     found = np.full(losses.shape, np.nan)
     for place in np.ndindex(losses.shape):
         step, loss = (np.asarray(each[place], dtype=np.float64) for each in (steps, losses))
@@ -53,7 +53,7 @@ def stops(arm: str, over: str, level: float | None, trials: Trials, ends: tuple[
 def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) -> Numbers:
     """A curve at a step of each run, linear between its points, [G, S]; of sharpness its logarithm. nan beyond them; at an
     infinite step its last point."""
-    steps, values = _curve(arm, over, curve, "sharpness" if curve == SHARPNESS else "evaluations", trials)
+    steps, values = (kept(arm, over, each, trials) for each in (STEPS_OF[curve], curve))
     found = np.full(values.shape, np.nan)
     for place in np.ndindex(values.shape):
         step, value = (np.asarray(each[place], dtype=np.float64) for each in (steps, values))
@@ -65,12 +65,6 @@ def read_at(steps_GS: Numbers, arm: str, over: str, curve: str, trials: Trials) 
         elif known.any():
             found[place] = np.interp(steps_GS[place], step[known], value[known], left=np.nan, right=np.nan)
     return found
-
-
-def _curve(arm: str, over: str, curve: str, field: str, trials: Trials) -> tuple[Numbers, Numbers]:
-    values = trials.values(arm, over, f"curve_{curve}")
-    require_measured(values, in_words(curve), arm, trials, f"measurement.{field}")
-    return trials.values(arm, over, f"curve_{STEPS_OF[curve]}"), values
 
 
 def _require_reached(found: Numbers, least: float, level: float | None, whose: str) -> None:
@@ -103,6 +97,10 @@ class SharpnessAtLoss(Observed):
     FIGURE: ClassVar[str] = "forest"
     UNIT: ClassVar[str] = "of the loss (nats, of a squared error none), over squared weights"
     EXAMPLE: ClassVar[Example] = {"arm": "none", "level": 0.5}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(STOP, SHARPNESS)
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """exp of the weighted mean over seeds of ln sharpness at the stop, [R]; both are interpolated linearly in the step.
@@ -139,6 +137,10 @@ class SharpnessCorrelation(Observed):
     FIGURE: ClassVar[str] = "sharpness"
     UNIT: ClassVar[str] = "none (-1 to 1)"
     EXAMPLE: ClassVar[Example] = {"arms": ["batch_8", "batch_64"], "level": 0.5}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(STOP, SHARPNESS)
 
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:

@@ -724,6 +724,11 @@ class Configuration(Spec):
             if (value := getattr(self.training, name)) != Training.model_fields[name].default:
                 raise ValueError(f"{name} = {value}: is {why}")
 
+    def sets(self, setting: str) -> bool:
+        """Whether a field, as in "measurement.test_examples", differs from its default."""
+        part, _, field = setting.partition(".")
+        return bool(getattr(getattr(self, part), field) != type(getattr(self, part)).model_fields[field].default)
+
     @cached_property
     def pack_key(self) -> str:
         """Trials with equal keys can share a pack: all but the per-lane hyperparameters is equal."""

@@ -168,6 +168,11 @@ class Observed(Spec):
         return True
 
     @property
+    def settings(self) -> tuple[str, ...]:
+        """Fields of a configuration, as in "measurement.test_examples", without which no run keeps what it reads."""
+        return ()
+
+    @property
     def log_axis(self) -> bool:
         return self.LOG_AXIS
 
@@ -236,8 +241,8 @@ def _register(cls: type[Observed]) -> None:
     missing += [] if estimates else ["counts" if issubclass(cls, ShareOfRuns) else "estimate"]
     if missing:
         raise TypeError(f"observable '{kind}' ({cls.__qualname__}) does not say its {', '.join(missing)}")
-    if kind in KINDS:
-        raise TypeError(f"observables {KINDS[kind].__qualname__} and {cls.__qualname__} are both of kind '{kind}'; rename one")
+    if (other := KINDS.get(kind) or KINDS.get(FORMER[kind][0] if kind in FORMER else "")) is not None:
+        raise TypeError(f"observables {other.__qualname__} and {cls.__qualname__} are both of kind '{kind}'; rename one")
     KINDS[kind] = cls
     FORMER.update({former: (kind, read) for former, read in cls.FORMER.items()})
 

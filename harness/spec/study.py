@@ -610,6 +610,22 @@ class Study(Spec):
         return self
 
     @model_validator(mode="after")
+    def _runs_keep_what_is_read(self) -> Self:
+        """Else it would be missed only when all has been trained."""
+        for scale in (name for name, each in self.scales.items() if each.judged):
+            reads = ((c, leaf) for each in self.judgements for c in each.criteria_at(scale) for leaf in leaves(c.observe))
+            for criterion, leaf in reads:
+                for arm in sorted(arms_of(leaf, ARM) & set(self.arms_at(scale))) if leaf.settings else ():
+                    first = {name: values[0] for name, values in self.factors_at(scale, arm).items()}
+                    configuration = self.configuration(scale, arm, first)
+                    if missing := [setting for setting in leaf.settings if not configuration.sets(setting)]:
+                        raise ValueError(
+                            f"criterion '{criterion.name}' at scale '{scale}' reads what runs of arm '{arm}' do not keep: set"
+                            f" {missing[0]}"
+                        )
+        return self
+
+    @model_validator(mode="after")
     def _starts_are_there(self) -> Self:
         require_starts(self)
         return self

@@ -14,7 +14,8 @@ class Curve:
     """steps: the curve that says to which steps its values belong; None: it is one of those. across: what else has a value of
     its own at each step. tracked: its name in MLflow; None: it is not shown there. heavy: it is neither read to judge nor
     published. place: of its column among the first that were published, of lanes or across others; None: it came later, and
-    follows by name. derived: made of other records once a run has ended.
+    follows by name. derived: made of other records once a run has ended. setting: what a study has to set so that runs keep it;
+    none: all do.
     """
 
     name: str
@@ -26,3 +27,4 @@ class Curve:
     heavy: bool = False
     place: int | None = None
     derived: bool = False
+    setting: str = ""

@@ -32,30 +32,34 @@ OF_EVERY_RUN = (
     Curve(
         "evaluation_training_loss",
         "nats",
-        "loss on fixed training examples, in eval mode; where they are asked for",
+        "loss on fixed training examples, in eval mode",
         EVALUATION_STEP,
         tracked="train/evaluation_loss",
+        setting="measurement.training_examples",
     ),
     Curve(
         "evaluation_training_accuracy",
         "",
-        "share of the targets of fixed training examples that have the largest logit; where they are asked for",
+        "share of the targets of fixed training examples that have the largest logit",
         EVALUATION_STEP,
         tracked="train/evaluation_accuracy",
+        setting="measurement.training_examples",
     ),
     Curve(
         "evaluation_test_loss",
         "nats",
-        "loss on fixed test examples; where they are asked for",
+        "loss on fixed test examples",
         EVALUATION_STEP,
         tracked="test/loss",
+        setting="measurement.test_examples",
     ),
     Curve(
         "evaluation_test_accuracy",
         "",
-        "share of the targets of fixed test examples that have the largest logit; where they are asked for",
+        "share of the targets of fixed test examples that have the largest logit",
         EVALUATION_STEP,
         tracked="test/accuracy",
+        setting="measurement.test_examples",
     ),
     Curve(
         "evaluation_old_accuracy",
@@ -63,6 +67,7 @@ OF_EVERY_RUN = (
         "share of the test examples of all tasks before the one being trained that have the largest logit",
         EVALUATION_STEP,
         tracked="test/old_tasks_accuracy",
+        setting="workload.tasks",
     ),
     Curve(
         "evaluation_new_accuracy",
@@ -70,6 +75,7 @@ OF_EVERY_RUN = (
         "share of the test examples of the task being trained that have the largest logit",
         EVALUATION_STEP,
         tracked="test/new_task_accuracy",
+        setting="workload.tasks",
     ),
     Curve(
         "evaluation_old_loss",
@@ -77,6 +83,7 @@ OF_EVERY_RUN = (
         "loss on the test examples of all tasks before the one being trained",
         EVALUATION_STEP,
         tracked="test/old_tasks_loss",
+        setting="workload.tasks",
     ),
     Curve(
         "evaluation_new_loss",
@@ -84,13 +91,15 @@ OF_EVERY_RUN = (
         "loss on the test examples of the task being trained",
         EVALUATION_STEP,
         tracked="test/new_task_loss",
+        setting="workload.tasks",
     ),
     Curve(
         "train_gradient_norm",
         "",
-        "norm of the gradient before clipping, mean over each bin; where it is asked for",
+        "norm of the gradient before clipping, mean over each bin",
         STEP,
         tracked="train/gradient_norm",
+        setting="measurement.gradient_norms",
     ),
     Curve("train_loss_spikes", "", "share of each bin's steps whose training loss is a spike", STEP, derived=True),
     Curve("train_loss_rises", "", "share of each bin's steps whose training loss is above the last step's", STEP, derived=True),
@@ -105,3 +114,7 @@ def _in_order(curves: list[Curve]) -> tuple[Curve, ...]:
 
 # In the order of the columns: of lanes, then across layers and the like; each as first published, later ones by name.
 CURVES = _in_order([*OF_EVERY_RUN, *(group.curve for group in GROUPS), *(curve for probe in PROBES for curve in probe.curves)])
+# Curve -> the field of a configuration without which no run keeps it; '': all do.
+SETTING_OF = {curve.name: curve.setting for curve in CURVES} | {
+    curve.name: f"measurement.{probe.setting}" for probe in PROBES if probe.setting for curve in probe.curves
+}

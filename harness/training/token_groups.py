@@ -18,7 +18,8 @@ class Group:
 
     @property
     def curve(self) -> Curve:
-        return Curve(self.name, "nats", f"loss on the test sample, {self.description}", EVALUATION_STEP)
+        about = f"loss on the test sample, {self.description}"
+        return Curve(self.name, "nats", about, EVALUATION_STEP, setting="measurement.token_rows")
 
 
 RARE = "the rarest tokens that are together at most a quarter of the training text"

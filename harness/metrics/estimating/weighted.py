@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.spec import Training
+from folklore.harness.spec import Configuration, Training
 from folklore.harness.spec.observed import Observed
 from folklore.harness.spec.parts import arms_of
 from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from folklore.harness.training.curves import SETTING_OF
 
 # Octaves within which two values of a factor are the same.
 SAME_VALUE = 1e-6
@@ -111,17 +112,31 @@ def seed_mean(values_RS: Numbers, weights_RS: Numbers) -> Numbers:
         return np.asarray((np.where(present, values_RS, 0.0) * weight).sum(axis=1) / weight.sum(axis=1))
 
 
-def require_measured(values: NDArray[Any], what: str, arm: str, trials: Trials, setting: str) -> None:
-    """Raises NotEstimableError where a curve of an arm's column [G, S] was not kept. setting: the field that keeps it."""
-    if any(curve is None or not len(curve) for curve in values.ravel()):
-        raise NotEstimableError(
-            "invalid", f"{what} was not measured in {trials.arm_name(arm)}", f"the study has to set {setting}"
-        )
+def kept(arm: str, over: str, curve: str, trials: Trials) -> NDArray[Any]:
+    """A curve of each run of an arm, [G, S]. Raises NotEstimableError where one has none: the study did not ask for it, or its
+    trials are older than the curve."""
+    found = trials.values(arm, over, f"curve_{curve}")
+    if any(each is None or not len(each) for each in found.ravel()):
+        what, name = in_words(curve.removeprefix("probe_").removeprefix("layer_")), trials.arm_name(arm)
+        setting = next((each for each in settings_of(curve) if not _configuration(arm, over, trials).sets(each)), None)
+        if setting is not None:
+            raise NotEstimableError("invalid", f"{what} was not measured in {name}", f"the study has to set {setting}")
+        raise NotEstimableError("invalid", f"{name} was trained before its {what} was kept", "train it again")
+    return found
+
+
+def settings_of(*curves: str) -> tuple[str, ...]:
+    """What a study has to set so that its runs keep these curves."""
+    return tuple(dict.fromkeys(setting for curve in curves if (setting := SETTING_OF[curve])))
 
 
 def training_of(arm: str, over: str, trials: Trials) -> Training:
     """What an arm trains: steps and batch size do not depend on the value of the factor."""
-    return trials.study.configuration(trials.scale, arm, {over: float(trials.grid(arm, over)[0])}).training
+    return _configuration(arm, over, trials).training
+
+
+def _configuration(arm: str, over: str, trials: Trials) -> Configuration:
+    return trials.study.configuration(trials.scale, arm, {over: float(trials.grid(arm, over)[0])})
 
 
 def stacked(values: NDArray[Any]) -> Numbers:

@@ -54,13 +54,15 @@ class ProbedStep:
 
 
 class Probe:
-    """One pass of looking, and the curves that come of it. Values of a curve are [K], or [K, layers], [K, taps] and so on."""
+    """One pass of looking, and the curves that come of it. Values of a curve are [K], or [K, layers], [K, taps] and so on.
+    setting: the field of Measurement that asks for it; none: it is always there."""
 
     curves: ClassVar[tuple[Curve, ...]]
+    setting: ClassVar[str] = ""
 
     def serves(self, measurement: Measurement) -> bool:
         """Whether it is asked for."""
-        return True
+        return not self.setting or getattr(measurement, self.setting) not in (False, "off")
 
     def memory(self, measurement: Measurement, parameters_KP: Tensor) -> dict[str, Tensor]:
         """Name -> a tensor that it is to find at the next probed step as it leaves it at one; a checkpoint keeps it."""

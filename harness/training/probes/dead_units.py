@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Measurement
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.probes.base import Probe, ProbedStep
 
@@ -33,9 +32,7 @@ AWAKE = Curve("probe_awake_units", "share", "share of the dead units that some h
 
 class DeadUnitShares(Probe):
     curves = (DEAD, DEAD_FIRST, DEAD_GRADIENT, LIVING_GRADIENT, REVIVED, REVIVED_FIRST, REVIVED_DEEPER, AWAKE)
-
-    def serves(self, measurement: Measurement) -> bool:
-        return measurement.dead_units
+    setting = "dead_units"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         from folklore.harness.training.fixed_examples import Firing, gradient_of

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Measurement
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.probes.base import Probe, ProbedStep
 
@@ -45,9 +44,7 @@ class GradientFlow(Probe):
         *(NORM, LEAST, MOST, HIDDEN_LEAST, HIDDEN_MOST, RMS_LEAST, RMS_MOST, FIRST, LAST),
         *(FIRST_UPDATE, LAST_UPDATE, FIRST_MOVED, LAST_MOVED),
     )
-
-    def serves(self, measurement: Measurement) -> bool:
-        return measurement.gradient_flow
+    setting = "gradient_flow"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         from folklore.harness.training.fixed_examples import gradient_of

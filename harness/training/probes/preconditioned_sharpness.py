@@ -26,9 +26,10 @@ RESIDUAL = Curve("probe_preconditioned_sharpness_residual", "", "|Mv - value v| 
 
 class PreconditionedEigenvalue(LargestEigenvalue):
     curves = (VALUE, RESIDUAL)
+    setting = "preconditioned_sharpness"
 
     def serves(self, measurement: Measurement) -> bool:
-        return measurement.preconditioned_sharpness and measurement.sharpness != "off"
+        return super().serves(measurement) and measurement.sharpness != "off"
 
     def after_update(self, step: ProbedStep, before_KP: Tensor) -> dict[str, Tensor]:
         assert step.preconditioner is not None

@@ -21,9 +21,7 @@ RESIDUAL = Curve("probe_sharpness_residual", "", "|Hv - value v| over the value,
 
 class LargestEigenvalue(Probe):
     curves = (VALUE, RESIDUAL)
-
-    def serves(self, measurement: Measurement) -> bool:
-        return measurement.sharpness != "off"
+    setting = "sharpness"
 
     def memory(self, measurement: Measurement, parameters_KP: Tensor) -> dict[str, Tensor]:
         name = self.curves[0].name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Measurement
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.probes.base import Probe, ProbedStep
 
@@ -34,9 +33,7 @@ COMMON = Curve("probe_token_update_common", "", "the same of the commonest quart
 
 class TokenRowMotion(Probe):
     curves = (SLOPE, LENGTH_SLOPE, STEP_SLOPE, RARE, COMMON)
-
-    def serves(self, measurement: Measurement) -> bool:
-        return measurement.token_rows
+    setting = "token_rows"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         found = step.tallies

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Measurement
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.curve import Curve
 from folklore.harness.training.probes.base import Probe, ProbedStep
@@ -34,9 +33,7 @@ class Underflow(Probe):
         _shares("logits", "the logits'", place=4),
         _shares("weight", "the weights'", place=5),
     )
-
-    def serves(self, measurement: Measurement) -> bool:
-        return measurement.underflow
+    setting = "underflow"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         shares = underflow_shares(step.network, step.inputs, step.targets, step.scale)

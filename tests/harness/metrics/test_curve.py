@@ -1,7 +1,9 @@
 """Observables of one run's curves: windows, slopes and quotients of curves that are known, and factors by exponentials."""
 
+import itertools
 import math
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from folklore.harness.calibration import CASES
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Curve, FinalLoss, GrowthFactor
+from folklore.harness.metrics.curve import STEPS_OF, Statistic
 from folklore.harness.spec import Study
 from folklore.harness.spec.base import declared
 from folklore.harness.spec.observed import Observable
@@ -160,6 +163,13 @@ def test_a_kind_of_an_earlier_declaration_is_read_and_hashed_as_it_was(former: d
     hashed = declared(today)
     assert hashed.items() >= {**former, "arm": "a", "over": "peak_lr"}.items()
     assert TypeAdapter(Observable).validate_python(hashed) == today
+
+
+def test_the_hash_tells_all_curves_and_statistics_apart() -> None:
+    """A kind that could be published once knew fewer of them."""
+    for of, statistic in itertools.product(STEPS_OF, get_args(Statistic)):
+        curve = Curve(arm="a", of=of, statistic=statistic)
+        assert TypeAdapter(Observable).validate_python(declared(curve)) == curve
 
 
 def test_what_is_of_another_statistic_is_refused() -> None:

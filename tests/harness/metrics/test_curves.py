@@ -86,7 +86,7 @@ def test_underflow_that_was_not_measured(wide: Study) -> None:
         curves = {name: value for name, value in found.layer_curves.items() if "underflow" not in name}
         return replace(found, layer_curves=curves)
 
-    with pytest.raises(NotEstimableError, match="underflow was not measured in"):
+    with pytest.raises(NotEstimableError, match="underflow activation was not measured in"):
         observe(UnderflowShare(arm="none", of="activation"), table_of(wide, without))
 
 

@@ -144,7 +144,9 @@ def test_what_has_no_number(planned: Study, table: TrialArrays) -> None:
         observe(EdgeLoss(arm="edge", limit=LIMIT, of="falling_windows", window=50), table)
     old = frame(planned, outcome)
     old["curve_probe_sharpness"] = None
-    with pytest.raises(NotEstimableError, match=r"'edge' was trained without probe.sharpness; train it again"):
+    with pytest.raises(
+        NotEstimableError, match=r"sharpness was not measured in 'edge'; the study has to set measurement\.sharpness"
+    ):
         observe(EdgeSharpness(arm="edge", limit=LIMIT), TrialArrays(planned, "laptop", old))
 
 

@@ -143,6 +143,17 @@ def _of_a_kind_that_is_taken() -> None:
             return np.ones(len(weights))
 
 
+def _of_a_kind_that_was_once() -> None:
+    class Former(Observed):
+        kind: Literal["rising_share"] = "rising_share"
+        OF_LOSSES: ClassVar[OfLosses] = "no zero"
+        UNIT: ClassVar[str] = ""
+        EXAMPLE: ClassVar[Example] = {}
+
+        def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+            return np.ones(len(weights))
+
+
 def _of_few_words() -> None:
     class Silent(Observed):
         kind: Literal["silent"] = "silent"
@@ -161,6 +172,7 @@ def _without_counts() -> None:
     ("make", "word"),
     [
         (_of_a_kind_that_is_taken, "TunedLoss and .*Again are both of kind 'tuned_loss'"),
+        (_of_a_kind_that_was_once, "Curve and .*Former are both of kind 'rising_share'"),
         (_of_few_words, "'silent' .* does not say its OF_LOSSES, EXAMPLE, estimate"),
         (_without_counts, "'countless' .* does not say its counts"),
     ],

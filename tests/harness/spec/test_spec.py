@@ -208,13 +208,17 @@ FAILURES = {"kind": "failure_rate", "arm": "none", "tuned_for": "half"}
 SUGGESTIONS = {"kind": "suggestion_rate", "arm": "none", "rule": "valley"}
 
 
-def share_of_seeds(observe: dict[str, str], seeds: int, low: float, high: float) -> dict[str, object]:
-    criterion = {
+def share(observe: dict[str, str], low: float = 0.2, high: float = 0.8) -> dict[str, object]:
+    return {
         "name": "share",
         "observe": observe,
         "supported": {"kind": "at_least", "value": high},
         "refuted": {"kind": "at_most", "value": low},
     }
+
+
+def share_of_seeds(observe: dict[str, str], seeds: int, low: float, high: float) -> dict[str, object]:
+    criterion = share(observe, low, high)
     return {"seeds": seeds, "judgements": [{"claim": "warmup.improves_best", "criteria": [criterion]}]}
 
 
@@ -225,6 +229,24 @@ def test_seeds_that_no_outcome_could_decide_with(study: Study, observe: dict[str
         changed(study, **share_of_seeds(observe, 5, 0.2, 0.8))
     changed(study, **share_of_seeds(observe, 5, 0.2, 0.4))
     changed(study, **share_of_seeds(observe, 17, 0.2, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("observe", "setting", "value"),
+    [
+        ({"kind": "curve", "arm": "none", "of": "evaluation_test_loss"}, "measurement.test_examples", 4),
+        ({"kind": "curve", "arm": "none", "of": "lr", "divided_by": "token_loss_rare"}, "measurement.token_rows", True),
+        ({"kind": "sharpness_at_loss", "arm": "none"}, "measurement.training_examples", 4),
+    ],
+)
+def test_runs_that_would_not_keep_what_is_read_are_refused(
+    study: Study, observe: dict[str, str], setting: str, value: object
+) -> None:
+    observed = {"judgements": [{"claim": "warmup.improves_best", "criteria": [share(observe)]}], "measurement.sharpness": "end"}
+    refused = f"criterion 'share' at scale 'laptop' reads what runs of arm 'none' do not keep: set {setting}"
+    with pytest.raises(ValueError, match=refused):
+        changed(study, observed)
+    changed(study, {**observed, setting: value})
 
 
 def test_a_criterion_of_a_scale_leaves_none_without(study: Study) -> None:
