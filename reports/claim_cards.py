@@ -6,10 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from folklore.harness.judging.combining import least_that_hold
 from folklore.harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
-from folklore.harness.judging.explaining import WHERE, enumerated, listed
-from folklore.harness.judging.outcomes import OUT_OF_REGIME
+from folklore.harness.judging.explaining import asked_of_workloads, enumerated
 from folklore.harness.judging.power import Resolution
 from folklore.harness.judging.robustness import Robustness
 from folklore.harness.judging.settling import turns_open_at
@@ -24,7 +22,6 @@ from folklore.reports.figures.strip import Seen, Strip, strips
 from folklore.reports.phrases import with_bold_numbers
 from folklore.reports.words import READINGS
 
-SPOKEN_OF = {"all": "all", "most": "most", "some": "some", "exact": "all"}
 TESTS = {
     "no_worse": "No worse by more than the margin, tested at 5% on one side: being better never refutes.",
     "equivalence": "The same within the margin, by two tests at 5% each.",
@@ -119,7 +116,7 @@ def card(
         standing=stands,
         fragile=tuple(why_fragile(verdict, robust, rates)) if robust is not None and stands == FRAGILE else (),
         sentence=with_bold_numbers(judged.answer),
-        workloads=workloads(verdict, judgement, claim),
+        workloads=asked_of_workloads(verdict, judgement.quantifier or claim.quantifier),
         strips=strips(_seen(criteria, verdict, own), verdict.scale),
         places=_places(claim, documents),
         rules=tuple(_rule(criterion, finding, claim) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
@@ -178,28 +175,6 @@ def _row_name(criterion: Criterion, finding: Finding, parts: Mapping[str, int]) 
     if not finding.panel:
         return criterion.name
     return finding.panel if parts[finding.panel] == 1 else f"{finding.panel}: {criterion.name}"
-
-
-def workloads(verdict: Verdict, judgement: Judgement, claim: Claim) -> str:
-    """Claimed for most workloads: holds on 3 of 4. Fails on GPT. Empty where a claim has one workload."""
-    if len(verdict.panels) < 2:
-        return ""
-    quantifier = judgement.quantifier or claim.quantifier
-    counted = [panel for panel in verdict.panels if panel.verdict != OUT_OF_REGIME]
-    holding = sum(panel.verdict == "supported" for panel in counted)
-    told = [
-        f"{verb} {listed(names)}"
-        for name, verb in WHERE.items()
-        if name != "supported" and (names := [panel.name for panel in verdict.panels if panel.verdict == name])
-    ]
-    rest = f" It {enumerated(told)}." if told else ""
-    if not counted:
-        return f"Claimed for {SPOKEN_OF[quantifier]} workloads.{rest}"
-    needed = least_that_hold(quantifier, len(counted))
-    return (
-        f"Claimed for {SPOKEN_OF[quantifier]} workloads ({needed} of {len(counted)} must hold):"
-        f" holds on {holding} of {len(counted)}.{rest}"
-    )
 
 
 def _places(claim: Claim, documents: Mapping[str, Document]) -> tuple[Place, ...]:

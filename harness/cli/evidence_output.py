@@ -9,6 +9,7 @@ from rich.text import Text
 
 from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
 from folklore.harness.judging.error_rates import error_rates, why_fragile
+from folklore.harness.judging.explaining import asked_of_workloads
 from folklore.harness.judging.outcomes import DECIDED
 from folklore.harness.judging.spelling import region, spell, spell_interval
 from folklore.harness.judging.withdrawing import Withdrawn, as_judged
@@ -44,6 +45,8 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
     if isinstance(verdict, Withdrawn):
         _line(f"  {escape(was(verdict))}")
     _line(f"  by the rule: {escape(as_judged(verdict).reason)}")
+    if told := asked_of_workloads(verdict, each.judgement.quantifier or each.claim.quantifier):
+        _line(f"  {escape(told[0].lower() + told[1:])}")
     if verdict.advice:
         _line(f"  what to do: {escape(verdict.advice)}")
     for line in ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions:

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined, undecided_over_all
+from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined, least_that_hold, undecided_over_all
 from folklore.harness.judging.outcomes import (
     BETWEEN,
     MULTIPLICITY,
@@ -42,6 +42,7 @@ def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, 
     return f"{numbers}, {inside} {region(criterion.refuted, criterion)}"
 
 
+SPOKEN_OF = {"all": "all", "most": "most", "some": "some", "exact": "all"}
 WHERE = {
     SUPPORTED: "holds on",
     PARTLY: "holds partly on",
@@ -156,6 +157,27 @@ def _over_panels(found: Combined) -> str:
     )
 
 
+def asked_of_workloads(verdict: Verdict, quantifier: Quantifier) -> str:
+    """Claimed for most workloads: holds on 3 of 4. Fails on GPT. Empty where a claim has one workload."""
+    if len(verdict.panels) < 2:
+        return ""
+    counted = [panel for panel in verdict.panels if panel.verdict != OUT_OF_REGIME]
+    holding = sum(panel.verdict == SUPPORTED for panel in counted)
+    told = [
+        f"{verb} {listed(names)}"
+        for name, verb in WHERE.items()
+        if name != SUPPORTED and (names := [panel.name for panel in verdict.panels if panel.verdict == name])
+    ]
+    rest = f" It {enumerated(told)}." if told else ""
+    if not counted:
+        return f"Claimed for {SPOKEN_OF[quantifier]} workloads.{rest}"
+    needed = least_that_hold(quantifier, len(counted))
+    return (
+        f"Claimed for {SPOKEN_OF[quantifier]} workloads ({needed} of {len(counted)} must hold):"
+        f" holds on {holding} of {len(counted)}.{rest}"
+    )
+
+
 def listed(workloads: Sequence[str]) -> str:
     """Workloads as a list, in which MLP, clean labels is MLP (clean labels), so that it does not look like two."""
     return enumerated([f"{name.replace(', ', ' (', 1)})" if ", " in name and "(" not in name else name for name in workloads])
@@ -227,7 +249,8 @@ def _contrasted(parts: Sequence[Finding], found: Combined) -> list[Finding]:
 
 
 def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found: Combined) -> Iterator[Sentence]:
-    """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each that can be tested, with the sentence's sign."""
+    """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each that can be tested, with the sentence's sign; where
+    some have no number, or one of another unit, over 3 of the 4."""
     if deciding.precondition:
         return
     untested = {panel.name for panel in found.panels if panel.verdict == OUT_OF_REGIME}
@@ -244,7 +267,8 @@ def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found:
     if least.value != most.value:
         digits, _, unit = least.value.partition(" ")
         low = digits if unit and most.value.endswith(f" {unit}") else least.value  # 3 to 5 nats
-        yield Sentence((f"Range over the {len(numbers)} workloads: ", low, " to ", most.value, "."))
+        over = f"the {len(numbers)}" if len(numbers) == len(by_panel) else f"{len(numbers)} of the {len(by_panel)}"
+        yield Sentence((f"Range over {over} workloads: ", low, " to ", most.value, "."))
 
 
 def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> Iterator[Finding]:

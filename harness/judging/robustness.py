@@ -115,6 +115,7 @@ def robustness(
         return []
     claims = [each.claim for each in numbers]
     seeds = study.seed_numbers_at(scale)
+    whole_verdicts = {each.claim: each for each in verdicts}
     without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
     whole = _table(study, scale, trials, computations)
     for seed in seeds:
@@ -127,9 +128,15 @@ def robustness(
     for choice, other, touched, table in _universes(study, scale, trials, computations, earlier):
         for found in judge(other, scale, device, trials, table=table):
             gone = found.verdict == INVALID and choice in earlier  # what an earlier version computed is no longer stored
+            # Another margin or window is a reading only of what can be read with it.
+            gone |= choice in MARGINS | WINDOWS and _numbers(found) < _numbers(whole_verdicts[found.claim])
             if found.claim in alternatives and found.claim in touched and not gone:
                 alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
+
+
+def _numbers(verdict: Verdict) -> int:
+    return sum(each.estimate is not None for each in verdict.findings)
 
 
 def _table(study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None) -> TrialArrays:

@@ -31,7 +31,7 @@ from folklore.harness.storing.store import Store
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
 # by planning: stores then forget what they were judged by before. tests/harness/judging/test_statistics_version.py fails if it
 # is not raised.
-STATISTICS_VERSION = 7
+STATISTICS_VERSION = 8
 # What else decides a number.
 LIBRARIES = ("numpy", "pandas", "scipy")
 

@@ -166,7 +166,7 @@ class LossAfter(Observed):
 
     kind: Literal["loss_after"] = "loss_after"
     arm: ObservedArm
-    share: Annotated[float, WINDOW] = Field(gt=0, le=1, description="share of the steps after which the loss is read")
+    share: float = Field(gt=0, le=1, description="share of the steps after which the loss is read")
     over: FactorName = "peak_lr"
 
     AT_ONE_POINT: ClassVar[bool] = True

@@ -87,6 +87,9 @@ def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
     # Criteria that do not tell the sides apart grade the side that the claim states.
     assert [grade(disputed, verdict(0.01, "refuted"), document) for document in ("TD", "TB")] == ["refuted", None]
     assert [grade(disputed, verdict(0.3, "open", right=right), document) for document in ("TD", "TB")] == ["open", None]
+    # How large it is may be what they disagree on: what is smaller than claimed shows neither to be right.
+    smaller = verdict(0.01, "partly", reading="smaller", direction="claimed", right={"supported": "large"})
+    assert [grade(disputed, smaller, document) for document in ("TD", "TB")] == ["partly", None]
 
 
 def test_a_document_that_contradicts_itself_is_right_in_part() -> None:

@@ -313,6 +313,9 @@ def test_a_range_is_of_one_part_and_of_what_can_be_tested() -> None:
     panels = (Panel("MLP", SUPPORTED, ""), Panel("GPT", SUPPORTED, ""), Panel("CNN", OUT_OF_REGIME, "regime"))
     answered = answer(findings, Combined(SUPPORTED, "", 0.01, panels), first)
     assert str(answered[1]) == "Range over the 2 workloads: 10% to 30%."
+    in_nats = replace(seen("RNN", "batch", 9.0), unit="nats")
+    answered = answer([*findings, in_nats], Combined(SUPPORTED, "", 0.01, (*panels, Panel("RNN", SUPPORTED, ""))), first)
+    assert str(answered[1]) == "Range over 2 of the 3 workloads: 10% to 30%."
 
 
 def test_workloads_with_commas_are_told_apart() -> None:

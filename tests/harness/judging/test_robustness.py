@@ -133,6 +133,26 @@ def test_a_declared_reading_is_tried(wide: Study) -> None:
     assert standing(verdicts[0], found, error_rates(verdicts)) == FRAGILE
 
 
+def test_a_window_in_which_nothing_lies_is_no_reading(wide: Study) -> None:
+    """Rises from 60% of the run on: half of that leaves more points, twice of it a single one, which cannot rise."""
+    rises = Criterion(
+        name="rises",
+        observe=Curve(arm="none", of="train_loss", statistic="rises", first=0.6),
+        claimed=AtMost(value=0.2),
+        refuted=AtLeast(value=0.5),
+    )
+    study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(rises,)),)})
+    points = [float(step) for step in range(1, 11)]
+
+    def outcome(trial: Trial) -> LaneResult:
+        return result(bowl(trial, -7, 2.0), step=points, train_loss=points[::-1])
+
+    (found,) = _judged(study, outcome)
+    choices = {each.choice for each in found.alternatives}
+    assert "half the window" in choices
+    assert "twice the window" not in choices
+
+
 def _asking(study: Study, left: str, claimed: Rule) -> Study:
     gap = RelativeGap(left=TunedLoss(arm=left), right=TunedLoss(arm="half"))
     criterion = Criterion(name="gap", observe=gap, claimed=claimed, refuted=AtMost(value=-1.0))
