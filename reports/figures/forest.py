@@ -14,7 +14,7 @@ from folklore.harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, Tuned
 from folklore.harness.metrics.estimating.weighted import tuned_index
 from folklore.harness.spec import POINTS, Criterion, Judgement, arms_of
 from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import with_other_arms
+from folklore.harness.spec.parts import parts, with_other_arms
 from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
 from folklore.harness.statistics.intervals import Observation
 from folklore.reports.figures.drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
@@ -66,10 +66,10 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A row for each criterion whose metric can be shown so, and thinner ones for the other arms of its panel against the same
     reference, or for what is reported beside it; a panel for each unit. None where there is no number."""
     table = records.table
-    criteria = [each for each in judgement.criteria_at(records.scale) if each.observe.figure == FIGURE.name]
+    criteria = [each for each in judgement.criteria_at(records.scale) if is_row(each.observe)]
     own = [row for each in criteria if (row := _row(each.observe, each.written_in, table, each)) is not None]
     beside = _beside(criteria, table) if len(own) <= MOST_OWN else []
-    reported = [each for each in judgement.reported if each.observe.figure == FIGURE.name]
+    reported = [each for each in judgement.reported if is_row(each.observe)]
     if len(reported) <= MOST_REPORTED:
         beside += [row for each in reported if (row := _row(each.observe, each.written_in, table, label=each.name)) is not None]
     known = {row.label for row in own}
@@ -80,6 +80,11 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     for (unit, _), rows in panels.items():
         rows += [row for row in beside if row.unit == unit and row.label not in known][:MOST_BESIDE]
     return grid([_panel(rows, unit, log, table) for (unit, log), rows in panels.items()], columns=1)
+
+
+def is_row(metric: Observed) -> bool:
+    """Whether a row shows it: it names this figure, or names none and has a part that does."""
+    return metric.figure == FIGURE.name or (not metric.figure and any(is_row(part) for part in parts(metric)))
 
 
 def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
@@ -105,9 +110,9 @@ def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
         middle = at + 0.16
         if row.criterion is not None:
             panel.regions(row.criterion, "x", lambda value: value * factor, (middle - 0.11, middle + 0.11))
-        if row.seeds is not None:
+        if row.seeds is not None:  # below the interval, which would cover them
             inside = row.seeds[np.isfinite(row.seeds) & (row.seeds >= least) & (row.seeds <= most)]
-            panel.add("run", series, row.look, x=inside * factor, y=[middle] * len(inside))
+            panel.add("run", series, row.look, x=inside * factor, y=[middle - 0.07] * len(inside))
         numbers = [float(np.clip(each, least, most)) for each in (row.seen.estimate, row.seen.low, row.seen.high)]
         look = replace(row.look, marker="s") if decides else row.look
         columns = {**across(*(factor * each for each in numbers)), "y": middle}
