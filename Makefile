@@ -58,7 +58,7 @@ studies: $(READY) ## run all studies, e.g. make studies SCALE=gpu ARGS='--budget
 chaos: $(READY_DEV) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
-calibrate: $(READY) ## draw worlds whose truth is known and count how often the judge is right (about an hour on 2 cores)
+calibrate: $(READY) ## draw worlds whose truth is known and count how often the judge is right (an hour on 2 cores: half of it for `folklore judge`)
 	@$(BIN)/folklore calibrate --output reports/evidence/calibration.json $(ARGS)
 	@$(BIN)/folklore calibrate --runs --output reports/evidence/judged_runs_calibration.json
 

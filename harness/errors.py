@@ -105,15 +105,21 @@ def _no_kind(context: Mapping[str, str]) -> str:
 
 def invalid(subject: str, error: ValidationError) -> UserError:
     """pydantic's findings on one line: field, value, rule."""
-    findings = []
-    for item in error.errors():
+    findings, items = [], error.errors()
+    for item in items:
+        # A list whose only entry is wrong is not too short.
+        if item["type"] == "too_short" and any(len(each["loc"]) > len(item["loc"]) for each in items):
+            continue
         field = ".".join(str(part) for part in item["loc"])
         message = item["msg"].removeprefix("Value error, ")
         value = "" if item["type"] == "value_error" else f" = {item['input']!r:.80}"
         if item["type"] == "union_tag_invalid":
             field, value, message = f"{field}.kind", "", _no_kind(item["ctx"])
-        if item["type"] == "extra_forbidden" and (meant := USUAL.get(str(item["loc"][-1]))):
-            message += f"; did you mean '{meant}'?"
+        if item["type"] == "extra_forbidden":
+            value = "" if isinstance(item["input"], list | tuple | dict) else value
+            message = "there is no such field"
+            if meant := USUAL.get(str(item["loc"][-1])):
+                message += f"; did you mean '{meant}'?"
         findings.append(f"{field}{value}: {message}" if field else message)
     more = [f"and {len(findings) - MOST_FINDINGS} more"] if len(findings) > MOST_FINDINGS else []
     return UserError(f"{subject}: {'; '.join([*findings[:MOST_FINDINGS], *more])}")

@@ -88,4 +88,5 @@ def shortened(verdict: Verdict) -> tuple[Sentence, ...]:
 def _undecided(verdicts: Sequence[Verdict]) -> Markup:
     if any(each.verdict == INVALID for each in verdicts):
         return Markup("Trials are missing, so that nothing is decided.")
-    return Markup("None of the {} claims is decided here.").format(len(verdicts)) if verdicts else Markup("")
+    none = "Its claim is not decided here." if len(verdicts) == 1 else f"None of the {len(verdicts)} claims is decided here."
+    return Markup(none) if verdicts else Markup("")

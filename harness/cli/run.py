@@ -50,7 +50,8 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
         claims = {claim.id for claim in catalog.register().claims}
         studies = [catalog.load_study(name) for name in catalog.study_names()]
         judged = {judgement.claim for study in studies for judgement in study.judgements}
-        out.print(f"\n{len(claims)} claims registered; no study judges {len(claims - judged)} of them yet", highlight=False)
+        rest = f"; no study judges {len(claims - judged)} of them yet" if claims - judged else ", each judged by a study"
+        out.print(f"\n{len(claims)} claims registered{rest}", highlight=False)
 
 
 Settings = Annotated[

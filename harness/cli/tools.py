@@ -1,8 +1,10 @@
 """Commands that train without a study: worlds for the judge, and the LR range test."""
 
 import itertools
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 @command(
     "calibrate",
     "folklore calibrate --worlds 50 --only gap   # one kind, quickly",
+    "folklore calibrate --only gap --output reports/evidence/calibration.json   # the other kinds stay in the file",
     "folklore calibrate --output reports/evidence/calibration.json   # all of it: half an hour on 2 cores",
     "folklore calibrate --runs --worlds 2000 --output reports/evidence/judged_runs_calibration.json   # of `folklore judge`",
 )
@@ -35,7 +38,9 @@ def calibrate(
     seed: Annotated[int, typer.Option("--seed", help="of the worlds")] = 0,
     methods: Annotated[bool, typer.Option("--methods", help="compare other methods for intervals, too; slow")] = False,
     runs: Annotated[bool, typer.Option("--runs", help="the tests of `folklore judge` instead, on simulated runs")] = False,
-    output: Annotated[str | None, typer.Option("--output", help="a .json file for the results")] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", help="a .json file for the results; with --only, other kinds' stay in it")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
@@ -59,11 +64,20 @@ def calibrate(
         else:
             rows = draw(count, seed, only or (), compare=methods, progress=progress)
     if output is not None:
-        Path(output).write_text(json_lines(rows), encoding="utf-8")
+        whole = _among_others(rows, Path(output), "test" if runs else "observable", kinds) if only else rows
+        Path(output).write_text(json_lines(whole), encoding="utf-8")
     if as_json:
         print_json(rows)
     else:
         (print_calibration_of_runs if runs else print_calibration)(rows)
+
+
+def _among_others(rows: list[dict[str, Any]], file: Path, named: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
+    """These in place of the rows of the same kinds in a file, in the order of all kinds."""
+    new = {row[named] for row in rows}
+    kept = [row for row in json.loads(file.read_text("utf-8")) if row[named] not in new] if file.exists() else []
+    order = {kind: place for place, kind in enumerate(kinds)}
+    return sorted([*kept, *rows], key=lambda row: order.get(row[named], len(order)))
 
 
 @command(

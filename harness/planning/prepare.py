@@ -95,9 +95,13 @@ class Prepared:
 
 
 def default_scale(study: Study, device: Device | None = None) -> str:
-    """The scale that fits a device, or this machine: gpu where there is one, laptop elsewhere."""
+    """The scale that fits a device, or this machine: gpu where there is one, laptop elsewhere. Without it, the first judged one
+    of another name, else the first."""
     wanted = "gpu" if (device or local_device()).kind == "cuda" else "laptop"
-    return wanted if wanted in study.scales else next(iter(study.scales))
+    own = (
+        name for name, scale in study.scales.items() if scale.judged and name not in ("laptop", "workstation", "gpu", "cluster")
+    )
+    return wanted if wanted in study.scales else next(own, next(iter(study.scales)))
 
 
 def prepare(

@@ -3,6 +3,7 @@
 import json
 import math
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,19 @@ from folklore.harness.metrics import Computed, Unmeasured
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec.observed import KINDS
 from folklore.harness.statistics.intervals import Sampled, bootstrap_error
+from tests.command_line import folklore_here
 from tests.harness.metrics.planted import stored
+
+
+def test_one_kind_is_counted_again_among_the_others(tmp_path: Path) -> None:
+    file, kinds = tmp_path / "rows.json", list(BY_NAME)
+    others = [{"observable": kinds[-1], "coverage": 0.5}, {"observable": "tuned_loss", "coverage": 0.1}]
+    file.write_text(json.dumps(others))
+    folklore_here("calibrate", "--worlds", 2, "--only", "tuned_loss", "--output", file)
+    found = json.loads(file.read_text())
+    assert others[0] == found[-1]
+    assert others[1] not in found
+    assert {row["observable"] for row in found} == {"tuned_loss", kinds[-1]}
 
 
 def test_every_kind_of_observation_is_calibrated() -> None:

@@ -9,26 +9,28 @@ from folklore.harness.errors import UserError
 from folklore.harness.machine.description import Device
 from folklore.harness.options import Options
 from folklore.harness.planning import cost
-from folklore.harness.planning.prepare import prepare
+from folklore.harness.planning.prepare import default_scale, prepare
 from folklore.harness.spec import Configuration, Measurement, Study, Training, Workload
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 from folklore.harness.workloads import data, workload_of
+from tests.harness.helpers import changed
 
 
 def prepared(study: Study, folder: Path, workload: dict[str, Any], only_plan: bool, **training: Any) -> None:
     dump = study.model_dump()
-    changed = Study.model_validate(dump | {"workload": workload, "training": dump["training"] | training})
+    other = Study.model_validate(dump | {"workload": workload, "training": dump["training"] | training})
     prepare(
-        changed,
+        other,
         "laptop",
         Options(str(folder)),
         Ledger(Store(str(folder)), study.name),
         only_plan,
-        Device("cpu", "c", 2, 8 << 30),
+        CPU,
     )
 
 
+CPU = Device("cpu", "c", 2, 8 << 30)
 MLP = {"model": "mlp", "dataset": "digits", "width": 8, "depth": 1}
 
 
@@ -85,3 +87,10 @@ def test_eigenvalues_are_counted() -> None:
         held = cost.lane_bytes(looked_at, model) - cost.lane_bytes(plain, model)
         vectors = {"off": 0, "end": 83, "probes": 84}[kind]
         assert held == (0 if kind == "off" else vectors * weights + 3 * 4 * 500 * model.activations_per_example)
+
+
+def test_a_scale_of_another_name_is_taken_before_one_that_is_never_judged(study: Study) -> None:
+    scales = {"smoke": study.scales["smoke"], "quick": study.scales["laptop"]}
+    assert default_scale(changed(study, scales=scales), CPU) == "quick"
+    assert default_scale(changed(study, scales=dict(study.scales)), CPU) == "laptop"
+    assert default_scale(changed(study, scales={"smoke": study.scales["smoke"], "gpu": study.scales["laptop"]}), CPU) == "smoke"

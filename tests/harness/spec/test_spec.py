@@ -373,13 +373,18 @@ def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
         ({"factors": {"peak_lr": [math.nan, 0.1, 0.2]}}, "study: factors.peak_lr.0 = nan: must be a finite number, a text"),
         ({"factors": {"peak_lr": [0.1, {}, 0.2]}}, "study: factors.peak_lr.1 = {}: must be a finite number, a text, true"),
         ({"training": {"peak_lr": math.nan}}, "study: training.peak_lr = nan: Input should be a finite number"),
+        ({"judgements.0.criteria.0.observe.arm": 3}, "study: judgements.0.criteria.0.observe."),
     ],
 )
 def test_a_wrong_value_is_one_finding(study: Study, fields: dict[str, object], said: str) -> None:
-    """Whatever types it was tried as."""
-    message = message_of(study, **fields)
+    """Whatever types it was tried as, and whatever it stands in."""
+    message = message_of(study, fields)
     assert message.startswith(said)
     assert message.count(" = ") == 1
+
+
+def test_a_field_that_is_none_is_named_without_its_content(study: Study) -> None:
+    assert message_of(study, {"judgement": [{"claim": "x" * 100}]}) == "study: judgement: there is no such field"
 
 
 @pytest.mark.parametrize(("setting", "shown"), [(math.inf, "inf"), ([0.5, math.nan], "[0.5, nan]"), ({"a": 1}, "{'a': 1}")])
