@@ -83,6 +83,10 @@ def test_what_the_first_half_makes() -> None:
     table = trials(STUDY, OF_MOST)
     more = of_first_half(table, "cosine") - of_first_half(table, "constant")
     assert more == pytest.approx(published("decay.first_half", STUDY, 3), rel=1e-9)
+    cosine, constant = curve(table, "cosine"), curve(table, "constant")
+    from_one_loss = (cosine[1] - constant[10]) / (cosine[1] - constant[20])
+    # The note: most of it is gone.
+    assert of_first_half(table, "cosine") - from_one_loss == pytest.approx(-0.0114, abs=5e-5)
 
 
 def test_half_of_a_cosine() -> None:
