@@ -350,9 +350,10 @@ def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> No
     p = 3 * found.findings[-1].p_refuted
     assert (found.verdict, found.reading) == (OPEN, "multiplicity")
     assert found.plain_answer.endswith(
-        f"The last result alone would refute the claim, but p = {p:.2g} over its 3 parts is not significant."
+        f"This alone would refute the claim, but p = {p:.2g} over its 3 parts is not significant."
     )
     assert found.findings[-1].says in found.answer
+    assert found.estimate == found.findings[-1].estimate, "the number that is shown is what the reading speaks of"
     assert found.reason.startswith("hard: +4.97% [")
     assert f"but over 3 parts p = {p:.2g} exceeds 0.05; about " in found.reason
     assert "noisy" not in found.plain_answer + found.reason
