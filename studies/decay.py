@@ -605,8 +605,8 @@ FIRST_HALF = judgement(
     note=(
         "From the end of warmup, at 5% of the run, to its end. Any curve that flattens falls more in its first half, also at a"
         " constant LR. The second clause asks whether cosine decay makes more of it there; version 2 had 80% with cosine decay"
-        " and 86% at a constant LR. Each has its own best LR. The constant one is lower and leaves warmup at a higher loss: part"
-        " of what its first half makes is that easy fall. Counted from one loss, most of the difference at 20 tokens is gone."
+        " and 86% at a constant LR. Each has its own best LR. The constant one is lower and leaves warmup at a higher loss, and"
+        " part of what its first half makes is that easy fall: from one loss, most of the difference at 20 tokens is gone."
     ),
     if_supported="Expect most of the loss reduction in the first half, but judge a schedule by its end.",
     if_partly="Do not judge a run with cosine decay at half time.",

@@ -64,7 +64,7 @@ def calibrate(
         else:
             rows = draw(count, seed, only or (), compare=methods, progress=progress)
     if output is not None:
-        whole = _among_others(rows, Path(output), "test" if runs else "observable", kinds) if only else rows
+        whole = among_others(rows, Path(output), "test" if runs else "observable", kinds) if only else rows
         Path(output).write_text(json_lines(whole), encoding="utf-8")
     if as_json:
         print_json(rows)
@@ -72,7 +72,7 @@ def calibrate(
         (print_calibration_of_runs if runs else print_calibration)(rows)
 
 
-def _among_others(rows: list[dict[str, Any]], file: Path, named: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
+def among_others(rows: list[dict[str, Any]], file: Path, named: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
     """These in place of the rows of the same kinds in a file, in the order of all kinds."""
     new = {row[named] for row in rows}
     kept = [row for row in json.loads(file.read_text("utf-8")) if row[named] not in new] if file.exists() else []

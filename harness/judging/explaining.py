@@ -67,8 +67,8 @@ IN_WORDS = {
 
 def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
     """The finding whose numbers stand for the claim: a precondition that is not met, the weakest support, the clearest
-    refutation, also where several tests leave it open, else the first of its kind. Over several workloads that of the middle one
-    of those with the claim's verdict: no extreme one speaks for all, and none that says something else.
+    refutation, also where several tests leave it open, else the first of its kind. Over several workloads that of the middle
+    one of those with the claim's verdict: no extreme one speaks for all, and none that says something else.
     """
     if found.reading == PRECONDITION:
         return next(each for each in findings if each.precondition and each.verdict != SUPPORTED)

@@ -164,7 +164,7 @@ def _row(metric: Observed, unit: str, table: TrialArrays, criterion: Criterion |
     arm, against = pair(metric) if not label else ("", "")
     name = label or (criterion.name if criterion is not None and not against else _versus(metric, arm, against, table))
     try:
-        seen, seeds = number(metric, table), by_seed(metric, table)
+        seen, seeds = number(metric, table, criterion), by_seed(metric, table)
     except NotEstimableError:
         return None
     if seen is None:

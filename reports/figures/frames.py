@@ -50,10 +50,11 @@ def seed_band(values_SX: Numbers, table: TrialArrays, log: bool = False) -> Colu
     return {name: np.exp(value) for name, value in ends.items()} if log else ends
 
 
-def number(metric: Observed, table: TrialArrays) -> Observation | None:
-    """None where it has no number."""
+def number(metric: Observed, table: TrialArrays, criterion: Criterion | None = None) -> Observation | None:
+    """None where it has no number. criterion: what decides by it, whose test may have one side."""
+    level = 1 - (1 - LEVEL) * (2 if criterion is not None and criterion.one_sided else 1)
     try:
-        return observe(metric, table)
+        return observe(metric, table, level)
     except NotEstimableError:
         return None
 
@@ -70,7 +71,8 @@ def of_kind(metrics: Iterable[Observed], kind: type[Metric]) -> list[Metric]:
 
 def known(records: TrialSet, judgement: Judgement, kind: type[Metric]) -> list[tuple[Criterion, Metric, Observation]]:
     """Those that have a number, with it."""
-    found = ((criterion, each, number(each, records.table)) for criterion, each in metrics(judgement, records.scale, kind))
+    parts = metrics(judgement, records.scale, kind)
+    found = ((c, each, number(each, records.table, c if each == c.observe else None)) for c, each in parts)
     return [(criterion, each, seen) for criterion, each, seen in found if seen is not None]
 
 

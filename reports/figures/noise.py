@@ -61,7 +61,7 @@ def _panel(criterion: Criterion, metric: NoiseScale, table: TrialArrays) -> Pane
 
 
 def _title(criterion: Criterion, metric: NoiseScale, table: TrialArrays) -> str:
-    seen = number(criterion.observe, table)
+    seen = number(criterion.observe, table, criterion)
     told = "" if seen is None else f"\n{in_prose(seen.estimate, seen.low, seen.high, criterion.written_in)}"
     return f"{criterion.panel or table.study.arms[metric.arm].label}{told}"
 

@@ -30,7 +30,7 @@ HEIGHT = 2.3
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A panel a criterion that reads a curve; None where none has a number."""
     criteria = [each for each in judgement.criteria_at(records.scale) if each.observe.figure == FIGURE.name]
-    seen = {each: number(each.observe, records.table) for each in criteria}
+    seen = {each: number(each.observe, records.table, each) for each in criteria}
     return grid([panel_of(each.observe, each, found, records.table) for each, found in seen.items() if found is not None])
 
 

@@ -14,25 +14,24 @@ from folklore.harness.calibration import interval_methods as methods
 from folklore.harness.calibration.conditions import PLAIN
 from folklore.harness.calibration.measure import truths
 from folklore.harness.calibration.planted_table import SCALE, PlantedTable
+from folklore.harness.cli.tools import among_others
 from folklore.harness.judging.observe import observe
 from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.metrics import Computed, Unmeasured
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.spec.observed import KINDS
 from folklore.harness.statistics.intervals import Sampled, bootstrap_error
-from tests.command_line import folklore_here
 from tests.harness.metrics.planted import stored
 
 
 def test_one_kind_is_counted_again_among_the_others(tmp_path: Path) -> None:
-    file, kinds = tmp_path / "rows.json", list(BY_NAME)
-    others = [{"observable": kinds[-1], "coverage": 0.5}, {"observable": "tuned_loss", "coverage": 0.1}]
-    file.write_text(json.dumps(others))
-    folklore_here("calibrate", "--worlds", 2, "--only", "tuned_loss", "--output", file)
-    found = json.loads(file.read_text())
-    assert others[0] == found[-1]
-    assert others[1] not in found
-    assert {row["observable"] for row in found} == {"tuned_loss", kinds[-1]}
+    file, kinds = tmp_path / "rows.json", ["gap", "optimum", "slope"]
+    before = [{"observable": kind, "coverage": 0.5} for kind in ("gap", "optimum", "optimum", "slope", "gone")]
+    file.write_text(json.dumps(before))
+    again = {"observable": "optimum", "coverage": 0.9}
+    found = among_others([again], file, "observable", kinds)
+    assert found == [before[0], again, before[3], before[4]]
+    assert among_others([again], tmp_path / "none.json", "observable", kinds) == [again]
 
 
 def test_every_kind_of_observation_is_calibrated() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from folklore.harness.judging.trial_sets import TrialSet
+from folklore.harness.judging.verdict_memory import published_verdicts
 from folklore.harness.metrics import BetweenLines, EdgeSharpness, FinalLoss, GrowthFactor, SharpnessCorrelation
 from folklore.harness.spec import (
     Arm,
@@ -24,9 +25,9 @@ from folklore.harness.spec import (
 )
 from folklore.harness.spec.trial import Trial
 from folklore.harness.training.result import LaneResult
-from folklore.reports.figures import edge, growth, lines, sharpness
+from folklore.reports.figures import edge, forest, growth, lines, sharpness
 from tests.harness.helpers import result
-from tests.reports.figures.helpers import drawn, planted
+from tests.reports.figures.helpers import drawn, judgement_of, planted, published
 
 
 def settings(place: int) -> dict[str, float]:
@@ -208,3 +209,29 @@ def test_settings_stand_where_their_mean_sharpness_is(study: Study) -> None:
     # All runs of a seed lie on one rising line.
     assert panel.title.startswith("rank correlation 1")
     assert sharpness.draw(records, nearly_all) is None
+
+
+# ---- forests
+
+
+def test_a_row_is_the_interval_that_decides_and_its_seeds_lie_beside_it() -> None:
+    """Of a claim whose tests have one side, with intervals of 90%."""
+    records = published("warmup_duration")
+    (judged,) = published_verdicts(records.study) or ()
+    (verdict,), (judgement,) = judged.verdicts, records.study.judgements
+    assert all(each.one_sided for each in judgement.criteria)
+    (panel,) = drawn(forest.draw(records, judgement)).panels
+    rows = panel.frame.query("mark == 'estimate'")
+    decides = [(100 * each.low, 100 * each.high) for each in verdict.findings]
+    assert list(zip(rows["left"], rows["right"], strict=True)) == [pytest.approx(each) for each in decides]
+    assert not set(panel.frame.query("mark == 'run'")["y"]) & set(rows["y"])
+
+
+def test_what_is_made_of_rows_is_a_row() -> None:
+    """A gap of shares of points that rise, and a share of what spikes cost: neither names a figure."""
+    for study, claim in (("lr_regimes", "lr.smooth"), ("spikes", "spike.playbook")):
+        records = published(study)
+        criteria = judgement_of(records, claim).criteria_at(records.scale)
+        panels = drawn(forest.draw(records, judgement_of(records, claim))).panels
+        assert {each.observe.figure for each in criteria} == {""}
+        assert sum(len(panel.frame.query("mark == 'estimate'")) for panel in panels) == len(criteria)
