@@ -907,7 +907,7 @@ STUDIES = (
         "studies/warmup.py",
         'AT_THE_END = inside(0.5, 2.0, unit="x")',
         'AT_THE_END = inside(0.4, 2.5, unit="x")',
-        "tests/studies/test_studies.py::test_what_decides_changes_with_a_new_version_only[warmup]",
+        "tests/studies/test_sameness.py::test_it_says_what_it_said[warmup]",
     ),
     Fault(
         "a document that gives a number is graded by the direction alone",
