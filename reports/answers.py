@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS
+from folklore.harness.judging.combining import OF_PARTS, SOME_WORKLOADS
 from folklore.harness.judging.error_rates import FRAGILE
 from folklore.harness.judging.explaining import WHY_OPEN
 from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
@@ -75,7 +75,7 @@ def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callab
 
 def shortened(verdict: Verdict) -> tuple[Sentence, ...]:
     """Its first sentence, as far as that does not mislead, and of what is open why it is."""
-    if len(verdict.answer) < 2 or verdict.estimate is None or verdict.reading == SOME_PARTS:
+    if len(verdict.answer) < 2 or verdict.estimate is None or verdict.reading in OF_PARTS:
         return verdict.answer
     first, last = verdict.answer[0], verdict.answer[-1]
     if len(verdict.panels) > 1:

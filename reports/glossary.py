@@ -27,8 +27,8 @@ VERDICTS = (
         "partly",
         "Something of the claim holds, and not all. Smaller or larger: the effect surely has the direction claimed, and"
         " surely not the size. Direction: it has the direction, and the size is not sure. Some parts: one part holds, another"
-        " fails or cannot be seen. Some workloads: it depends on the workload; the sentence names them. In counts: holds in"
-        " part.",
+        " fails. Untested parts: one holds, another cannot be tested. Some workloads: it depends on the workload; the sentence"
+        " names them. In counts: holds in part.",
         see=("panel",),
     ),
     Term(

@@ -53,6 +53,7 @@ READINGS = {
     "larger": "larger than claimed",
     "direction": "right direction, size open",
     "some parts": "some parts hold",
+    "untested parts": "a part cannot be tested",
     "some workloads": "depends on the workload",
     "no effect": "no effect that matters",
     "opposite": "the opposite is true",

@@ -28,9 +28,11 @@ from folklore.harness.spec.claims import Quantifier
 from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.combining import bonferroni, partial_conjunction
 
-SOME_PARTS, SOME_WORKLOADS = "some parts", "some workloads"
+SOME_PARTS, SOME_WORKLOADS, UNTESTED = "some parts", "some workloads", "untested parts"
+# One part holds, and another fails or cannot be tested.
+OF_PARTS = (SOME_PARTS, UNTESTED)
 # Of parts that are partly true the one that says most against the claim speaks.
-TELLING = (SOME_PARTS, "smaller", "larger", "direction")
+TELLING = (*OF_PARTS, "smaller", "larger", "direction")
 # Of workloads that are open, one that more seeds may decide before one that they cannot. '': one without a number.
 OPEN_TELLING = (TOO_NOISY, MULTIPLICITY, BETWEEN, PRECONDITION, "")
 
@@ -84,7 +86,7 @@ def _panel(name: str, parts: Sequence[Finding], conditions: Sequence[Finding], a
     directions = [each.p_direction for each in parts]
     p_some = bonferroni(directions)
     verdict, reading = _of_parts(parts, p_refuted, p_some, alpha)
-    p_direction = p_some if reading == SOME_PARTS else max(directions)
+    p_direction = p_some if reading in OF_PARTS else max(directions)
     return Panel(name, verdict, reading, max(each.p_supported for each in parts), p_refuted, p_direction)
 
 
@@ -104,7 +106,7 @@ def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: 
     if OUT_OF_REGIME in verdicts:
         # Arithmetic alone makes no claim true in part that speaks of models which are not here.
         seen = any(each.verdict in (SUPPORTED, PARTLY) and each.grade == "measured" for each in parts)
-        return (PARTLY, SOME_PARTS) if some_hold and seen else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
+        return (PARTLY, UNTESTED) if some_hold and seen else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
     if PARTLY in verdicts:
         return PARTLY, min((each.reading for each in parts if each.verdict == PARTLY), key=TELLING.index)
     return SUPPORTED, ""
@@ -186,7 +188,7 @@ def _with_direction(found: Combined, quantifier: Quantifier, alpha: float) -> Co
 def _direction(found: Combined, quantifier: Quantifier, alpha: float) -> str:
     if found.verdict == REFUTED and found.reading in ("opposite", "no effect"):
         return {"opposite": "opposite", "no effect": "none"}[found.reading]
-    if found.verdict not in DECIDED or found.reading in (SOME_PARTS, SOME_WORKLOADS):
+    if found.verdict not in DECIDED or found.reading in (*OF_PARTS, SOME_WORKLOADS):
         return ""
     counted = [panel for panel in found.panels if panel.verdict != OUT_OF_REGIME]
     p = partial_conjunction([panel.p_direction for panel in counted], least_that_hold(quantifier, len(counted)))

@@ -4,7 +4,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from folklore.harness.judging.combining import SOME_PARTS, SOME_WORKLOADS, Combined, least_that_hold, undecided_over_all
+from folklore.harness.judging.combining import (
+    OF_PARTS,
+    SOME_PARTS,
+    SOME_WORKLOADS,
+    Combined,
+    least_that_hold,
+    undecided_over_all,
+)
 from folklore.harness.judging.outcomes import (
     BETWEEN,
     MULTIPLICITY,
@@ -106,7 +113,7 @@ def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, a
         return f"{_over_panels(found)}; {why}"
     if found.verdict == SUPPORTED and len(parts) > 1:
         return f"{'both' if len(parts) == 2 else f'all {len(parts)}'} criteria hold; {why}"
-    if found.reading == SOME_PARTS:
+    if found.reading in OF_PARTS:
         return "; ".join(f"{each.name}: {each.verdict}" for each in parts)
     return why
 
@@ -204,13 +211,11 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
         return *_different(_contrasted(parts, found)), *_on_which(found)
     if len(found.panels) > 1:
         told = (said, *_range_over_workloads(findings, deciding, found), *_beside(parts, found, deciding))
-        untested = _untested(findings, deciding) if found.reading == SOME_PARTS else ()
+        untested = _untested(findings, deciding) if found.reading in OF_PARTS else ()
         return *dict.fromkeys(told), *untested, *_on_which(found)
     if found.reading == MULTIPLICITY:
-        told = _different((deciding, _clearest_against(parts)))
-        which = "The last result" if len(told) > 1 else "This"
         many = f"p = {found.panels[0].p_refuted:.2g} over its {len(parts)} parts is not significant"
-        return *told, Sentence((f"{which} alone would refute the claim, but {many}.",))
+        return said, Sentence((f"This alone would refute the claim, but {many}.",))
     if found.verdict == OPEN:
         return said, Sentence((f"It is open whether {deciding.claimed}: {deciding.settling}.",))
     if found.verdict == REFUTED:

@@ -22,12 +22,12 @@ BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "lar
 # Verdicts for which a practitioner can be told what to do, with the readings that each can have.
 ADVISED: dict[str, tuple[str, ...]] = {
     "supported": (),
-    "partly": ("smaller", "larger", "direction", "some parts", "some workloads"),
+    "partly": ("smaller", "larger", "direction", "some parts", "untested parts", "some workloads"),
     "refuted": ("smaller", "larger", "no effect", "opposite", "different", "worse"),
     "open": ("too noisy", "between", "multiplicity"),
 }
 READINGS = (
-    *("smaller", "larger", "direction", "some parts", "some workloads"),
+    *ADVISED["partly"],
     *("no effect", "opposite", "different", "worse", "too noisy", "between", "multiplicity"),
 )
 

@@ -51,7 +51,7 @@ def of_panels(quantifier: Quantifier, *verdicts: str) -> Combined:
         (["refuted", "open"], "refuted", "opposite"),
         (["refuted", "out of regime"], "refuted", "opposite"),
         (["supported", "open"], "open", "too noisy"),
-        (["supported", "out of regime"], "partly", "some parts"),
+        (["supported", "out of regime"], "partly", "untested parts"),
         (["out of regime", "out of regime"], "out of regime", ""),
         (["supported", "refuted", "invalid"], "invalid", ""),
     ],
