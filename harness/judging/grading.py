@@ -3,8 +3,8 @@
 A document that gives no number is graded by the direction alone: a threshold that only our rule brings is not its own. Where
 documents disagree each has a side, and how large an effect is may be what tells them apart: the verdict itself decides. If a
 study's criteria tell the sides apart, the one shown to be right is supported and the others are refuted; else only those on
-the first side, which the claim states, are graded. What only we ask, what our copies of
-the documents have lost, and what is withdrawn, grades nobody.
+the first side, which the claim states, are graded. What only we ask, what our copies of the documents have lost, and what is
+withdrawn, grades nobody.
 """
 
 from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED, WITHDRAWN

@@ -470,6 +470,27 @@ ENGINE = (
 
 OBSERVING = (
     Fault(
+        "curves of one statistic share a hash",
+        "harness/metrics/curve.py",
+        'if self.statistic == "rises" and self.of not in ("train_loss", "evaluation_loss"):',
+        "if False:",
+        METRICS + "test_curve.py::test_the_hash_tells_all_curves_and_statistics_apart",
+    ),
+    Fault(
+        "a study trains what it could not judge",
+        "harness/spec/study.py",
+        "if missing := [setting for setting in leaf.settings if not configuration.sets(setting)]:",
+        "if missing := []:",
+        HARNESS + "spec/test_spec.py::test_runs_that_would_not_keep_what_is_read_are_refused",
+    ),
+    Fault(
+        "a document is wrong because an effect is smaller than asked",
+        "harness/judging/grading.py",
+        "if claim.sides or claim.size or",
+        "if claim.size or",
+        JUDGING + "test_error_rates.py::test_documents_that_disagree_are_graded_by_their_own_side",
+    ),
+    Fault(
         "a wrong sign",
         "harness/metrics/arithmetic.py",
         "(evaluate(self.left, trials, weights) - right) / right",
@@ -884,6 +905,13 @@ REPORTS = (
         '"interval better" if gap.high < 0 else "interval worse" if gap.low > 0',
         '"interval worse" if gap.high < 0 else "interval better" if gap.low > 0',
         "tests/reports/test_arms_table.py::test_it_is_what_plain_arithmetic_gives",
+    ),
+    Fault(
+        "a figure shows another interval than the one that decides",
+        "reports/figures/frames.py",
+        "(2 if criterion is not None and criterion.one_sided else 1)",
+        "1",
+        "tests/reports/figures/test_planted.py::test_a_row_is_the_interval_that_decides_and_its_seeds_lie_beside_it",
     ),
     Fault(
         "the claimed side of the null is drawn as refuting",
