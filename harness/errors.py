@@ -108,7 +108,8 @@ def invalid(subject: str, error: ValidationError) -> UserError:
     findings, items = [], error.errors()
     for item in items:
         # A list whose only entry is wrong is not too short.
-        if item["type"] == "too_short" and any(len(each["loc"]) > len(item["loc"]) for each in items):
+        within = (each for each in items if each is not item and each["loc"][: len(item["loc"])] == item["loc"])
+        if item["type"] == "too_short" and any(within):
             continue
         field = ".".join(str(part) for part in item["loc"])
         message = item["msg"].removeprefix("Value error, ")

@@ -57,6 +57,8 @@ def calibrate(
         raise UserError("--runs: compares no other methods; leave out --methods")
     if output is not None and not Path(output).absolute().parent.is_dir():
         raise UserError(f"--output {output}: its folder is not there")
+    named = "test" if runs else "observable"
+    others = _rows_of(Path(output), named) if only and output is not None else []
     with counting("worlds") as progress:
         count = choices.count("--worlds", worlds) or 1
         if runs:
@@ -64,20 +66,32 @@ def calibrate(
         else:
             rows = draw(count, seed, only or (), compare=methods, progress=progress)
     if output is not None:
-        whole = among_others(rows, Path(output), "test" if runs else "observable", kinds) if only else rows
-        Path(output).write_text(json_lines(whole), encoding="utf-8")
+        Path(output).write_text(json_lines(among_others(rows, others, named, kinds)), encoding="utf-8")
     if as_json:
         print_json(rows)
     else:
         (print_calibration_of_runs if runs else print_calibration)(rows)
 
 
-def among_others(rows: list[dict[str, Any]], file: Path, named: str, kinds: Sequence[str]) -> list[dict[str, Any]]:
-    """These in place of the rows of the same kinds in a file, in the order of all kinds."""
+def _rows_of(file: Path, named: str) -> list[dict[str, Any]]:
+    """What an earlier calibration wrote; none where there is no file. Raises UserError where it is something else."""
+    if not file.exists():
+        return []
+    try:
+        rows = [{**row, named: row[named]} for row in json.loads(file.read_text("utf-8"))]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise UserError(f"--output {file}: holds no such calibration to go into; name another file") from None
+    return rows
+
+
+def among_others(
+    rows: list[dict[str, Any]], others: list[dict[str, Any]], named: str, kinds: Sequence[str]
+) -> list[dict[str, Any]]:
+    """These in place of the others of the same kinds, in the order of all kinds."""
     new = {row[named] for row in rows}
-    kept = [row for row in json.loads(file.read_text("utf-8")) if row[named] not in new] if file.exists() else []
     order = {kind: place for place, kind in enumerate(kinds)}
-    return sorted([*kept, *rows], key=lambda row: order.get(row[named], len(order)))
+    whole = [*(row for row in others if row[named] not in new), *rows]
+    return sorted(whole, key=lambda row: order.get(row[named], len(order)))
 
 
 @command(

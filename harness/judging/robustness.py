@@ -128,15 +128,17 @@ def robustness(
     for choice, other, touched, table in _universes(study, scale, trials, computations, earlier):
         for found in judge(other, scale, device, trials, table=table):
             gone = found.verdict == INVALID and choice in earlier  # what an earlier version computed is no longer stored
-            # Another margin or window is a reading only of what can be read with it.
-            gone |= choice in MARGINS | WINDOWS and _numbers(found) < _numbers(whole_verdicts[found.claim])
+            gone |= choice in MARGINS | WINDOWS and _cannot_be_read(found, whole_verdicts[found.claim])
             if found.claim in alternatives and found.claim in touched and not gone:
                 alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
     return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
 
 
-def _numbers(verdict: Verdict) -> int:
-    return sum(each.estimate is not None for each in verdict.findings)
+def _cannot_be_read(found: Verdict, declared: Verdict) -> bool:
+    """Whether another margin or window only takes numbers away: some part has none any more, and what has one says the same."""
+    pairs = list(zip(found.findings, declared.findings, strict=True))
+    lost = [new.estimate is None and old.estimate is not None for new, old in pairs]
+    return any(lost) and all(gone or new.verdict == old.verdict for gone, (new, old) in zip(lost, pairs, strict=True))
 
 
 def _table(study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None) -> TrialArrays:

@@ -16,6 +16,7 @@ from folklore.harness.metrics import (
     Optimum,
     Quotient,
     RelativeGap,
+    Share,
     Slope,
     TunedLoss,
 )
@@ -232,6 +233,10 @@ def _add_combinations(own: _Claims, by_batch: Slope, by_width: Slope) -> None:
     batch, width = ({**linear, "name": name, "observe": slope} for name, slope in (("batch", by_batch), ("width", by_width)))
     on_batch, on_width = {**batch, "panel": "batches"}, {**width, "panel": "widths"}
     own.together("regression.both", "The best LR grows with batch and width", (batch, width), partly("some parts"))
+    # It falls with the width: there is no growth to take a share of.
+    share = {**linear, "name": "share", "observe": Share(part=by_batch, whole=by_width, whole_at_least=0.2)}
+    untested = "It grows with the batch, and half of what it grows by with the width"
+    own.together("regression.half", untested, (batch, share), partly("untested parts"))
     own.together("regression.any", "The best LR grows with anything", (on_batch, on_width), partly("some workloads"))
     own.together("regression.some", "It grows with something", (on_batch, on_width), SUPPORTED, quantifier="some")
     condition = {**width, "precondition": True}

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.judging.combining import UNTESTED
 from folklore.harness.judging.outcomes import INVALID, MULTIPLICITY, VERDICTS
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import judgeable, load_study
@@ -50,11 +49,11 @@ def test_known_answers_are_found(study: Study, store: Path) -> None:
 
 
 def test_every_verdict_and_reading_is_planted() -> None:
-    """But for what no truth brings about: trials that are missing, p values between the level of one part and that of all
-    (tests/harness/judging/test_judge.py), and a part beside it that cannot be tested (test_combining.py there)."""
+    """But for what no truth brings about: trials that are missing, and p values between the level of one part and that of all
+    (tests/harness/judging/test_judge.py)."""
     assert {verdict for verdict, _ in studies.EXPECTED.values()} == {*VERDICTS} - {INVALID}
     readings = {reading for verdict, reading in studies.EXPECTED.values() if verdict in ("partly", "refuted", "open")}
-    assert readings == {*READINGS} - {MULTIPLICITY, UNTESTED}
+    assert readings == {*READINGS} - {MULTIPLICITY}
 
 
 @pytest.mark.slow

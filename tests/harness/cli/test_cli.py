@@ -83,6 +83,7 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("calibrate", "--only", "gaps"), "did you mean 'gap'?"),
         (("calibrate", "--worlds", "0"), "--worlds 0: must be at least 1"),
         (("calibrate", "--output", "/no/such/folder/x.json"), "its folder is not there"),
+        (("calibrate", "--only", "gap", "--output", __file__), "holds no such calibration to go into; name another file"),
         (("run", "warmup", "--budget", "0m"), "--budget 0m: give a time"),
         # All studies are planned before one is refused.
         pytest.param(

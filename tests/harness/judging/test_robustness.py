@@ -141,16 +141,26 @@ def test_a_window_in_which_nothing_lies_is_no_reading(wide: Study) -> None:
         claimed=AtMost(value=0.2),
         refuted=AtLeast(value=0.5),
     )
-    study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(rises,)),)})
     points = [float(step) for step in range(1, 11)]
 
     def outcome(trial: Trial) -> LaneResult:
         return result(bowl(trial, -7, 2.0), step=points, train_loss=points[::-1])
 
-    (found,) = _judged(study, outcome)
-    choices = {each.choice for each in found.alternatives}
-    assert "half the window" in choices
-    assert "twice the window" not in choices
+    def choices(*criteria: Criterion) -> set[str]:
+        study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=criteria),)})
+        (found,) = _judged(study, outcome)
+        return {each.choice for each in found.alternatives}
+
+    assert "half the window" in choices(rises)
+    assert "twice the window" not in choices(rises)
+    # A part that does turn with it is not passed over: the mean of the last points is 2.5, that of the last one 1.
+    mean = Criterion(
+        name="mean",
+        observe=Curve(arm="none", of="train_loss", first=0.6),
+        claimed=AtLeast(value=2.0),
+        refuted=AtMost(value=1.5),
+    )
+    assert "twice the window" in choices(rises, mean)
 
 
 def _asking(study: Study, left: str, claimed: Rule) -> Study:
