@@ -1,5 +1,6 @@
 """Independent pieces of work on all cores of this machine."""
 
+import gc
 import multiprocessing
 import sys
 import threading
@@ -37,10 +38,12 @@ def _results(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[
         yield from map(work, items)
         return
     _work.append((work, items))
+    gc.freeze()  # what is here stays, and is nothing that a process has to look through
     try:
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
             yield from pool.map(_run, range(len(items)))
     finally:
+        gc.unfreeze()
         _work.pop()
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from folklore.harness.__main__ import COLLECTED_AFTER
 from folklore.harness.metrics import RelativeGap, TunedLoss
 from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
 from folklore.harness.storing.store import SCHEMES
@@ -26,6 +27,8 @@ from tests.cpu_seconds import CpuSeconds
 from tests.harness.helpers import markov
 from tests.shared_ray import shared_ray
 
+# As commands do; what tests look at is at most the objects of one test.
+gc.set_threshold(COLLECTED_AFTER)
 # One, but where tests/processors.py asks for more.
 torch.set_num_threads(int(os.environ.get("FOLKLORE_TEST_THREADS", "1")))
 

@@ -55,13 +55,13 @@ def all_studies() -> "list[Study]":
     return [catalog.load_study(name) for name in catalog.study_names()]
 
 
-def some_studies(name: str | None, store: str, scale: str | None = None) -> "list[Study]":
-    """One study, or those of the catalogue and of the store. scale: one that they must have."""
+def some_studies(name: str | None, store: str, scale: str | None = None, claim: str | None = None) -> "list[Study]":
+    """One study, or those of the catalogue and of the store. scale: one that they must have. claim: those that may judge it."""
     from folklore.harness.reading.stored_studies import every_study
     from folklore.harness.storing.store import Store
 
     if name is None:
-        return every_study(Store(store), scale)
+        return every_study(Store(store), scale, claim)
     study = study_named(name, store)
     if scale is not None:
         study.scale(scale)

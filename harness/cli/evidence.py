@@ -101,7 +101,7 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """From a verdict back to its trials: the claim, its criteria, estimates, single seeds, how firm it is, and digests."""
-    studies = choices.some_studies(study, store)
+    studies = choices.some_studies(study, store, claim=claim)
     from folklore.harness.reading.provenance import explain
     from folklore.harness.reading.references import PUBLISHED
     from folklore.harness.storing.store import Store

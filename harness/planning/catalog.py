@@ -58,6 +58,13 @@ def study_names() -> list[str]:
     return sorted(name for name, _ in _modules())
 
 
+def names_judging(claim: str) -> list[str]:
+    """Studies that may judge a claim: the one that the register files it under, and all that it files nothing under."""
+    filed = {each.id: each.study for each in register().claims}
+    others = set(filed.values()) - {filed[claim]} if claim in filed else set()
+    return [name for name in study_names() if name not in others]
+
+
 def is_file(name: str) -> bool:
     """Whether a study's name is that of a file."""
     return name.endswith((".json", ".yaml", ".yml", ".py"))

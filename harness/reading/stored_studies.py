@@ -35,9 +35,11 @@ def beyond_the_catalogue(store: Store) -> list[Study]:
     return [study for study in found if study is not None]
 
 
-def every_study(store: Store, scale: str | None = None) -> list[Study]:
-    """The catalogue's, and all others that the store declares. scale: those that have it. Raises UserError where none has."""
-    every = [*(catalog.load_study(name) for name in catalog.study_names()), *beyond_the_catalogue(store)]
+def every_study(store: Store, scale: str | None = None, claim: str | None = None) -> list[Study]:
+    """The catalogue's, and all others that the store declares. scale: those that have it. claim: of the catalogue's those that
+    may judge it. Raises UserError where none has the scale."""
+    names = catalog.study_names() if claim is None else catalog.names_judging(claim)
+    every = [*map(catalog.load_study, names), *beyond_the_catalogue(store)]
     if scale is None:
         return every
     if not any(scale in study.scales for study in every):

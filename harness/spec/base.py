@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, Self
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -65,10 +66,8 @@ class Spec(BaseModel):
 
     @model_validator(mode="after")
     def _texts_can_be_shown(self) -> Self:
-        most = _most(type(self))
-        for name, value in self.__dict__.items():
-            # A study has tens of thousands of values, and few of them are texts.
-            if isinstance(value, str | tuple | dict) and (why := refused(value, most.get(name, LONGEST_TEXT))) is not None:
+        for name, most in _texts(type(self)).items():
+            if (why := refused(getattr(self, name), most)) is not None:
                 raise ValueError(f"{name} {why}")
         return self
 
@@ -85,10 +84,22 @@ def marked(spec: type[Spec], mark: Mark) -> frozenset[str]:
 
 
 @cache
-def _most(spec: type[Spec]) -> dict[str, int]:
-    """Characters of the texts of fields that have a bound of their own."""
-    marks = ((name, mark) for name, field in spec.model_fields.items() for mark in field.metadata)
-    return {name: mark.characters for name, mark in marks if isinstance(mark, Longest)}
+def _texts(spec: type[Spec]) -> dict[str, int]:
+    """The fields that may hold a text that a user chose, each with the most characters of one: few of a study's many values."""
+    fields = ((name, field) for name, field in spec.model_fields.items() if _may_hold_text(field.annotation))
+    return {
+        name: next((mark.characters for mark in field.metadata if isinstance(mark, Longest)), LONGEST_TEXT)
+        for name, field in fields
+    }
+
+
+def _may_hold_text(annotation: Any) -> bool:
+    """Whether a value of this type is a text, or holds one outside of a spec of its own."""
+    if get_origin(annotation) is Literal or annotation in (int, float, bool, NoneType):
+        return False
+    if get_origin(annotation) in (Union, UnionType, Annotated, tuple):
+        return any(map(_may_hold_text, get_args(annotation)))
+    return not (isinstance(annotation, type) and issubclass(annotation, Spec | Enum))
 
 
 def unit_of(spec: type[Spec], field: str) -> str:
