@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from folklore.harness.cli.terminal import Terminal
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.judging.trial_sets import TrialSet
 from folklore.harness.judging.verdict import Verdict
@@ -26,6 +27,8 @@ from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
 from folklore.harness.reading.stored_studies import every_study, named_study
 from folklore.harness.running.events import Silent
 from folklore.harness.running.ray_connection import require_no_other
+from folklore.harness.running.reporter import NullReporter
+from folklore.harness.running.run import FAILED, INTERRUPTED, changed_as_wished, launch
 from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
 from folklore.harness.spec.base import unit_of
 from folklore.harness.spec.study import Value
@@ -185,10 +188,6 @@ def run(
     are those of the command. Raises UserError where it cannot be run, RuntimeError where trials were given up or
     it could not go on, and KeyboardInterrupt where it was interrupted: what is finished is kept.
     """
-    from folklore.harness.cli.terminal import Terminal
-    from folklore.harness.running.reporter import NullReporter
-    from folklore.harness.running.run import FAILED, INTERRUPTED, changed_as_wished, launch
-
     _require_main_thread()
     require_no_other()
     where = store or _default_store()

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import ValidationError
 from rich.text import Text
 
 from folklore.harness.cli import choices
@@ -101,8 +102,6 @@ def _real(plain: "Budget", held: int | None) -> str:
 
 
 def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
-    from pydantic import ValidationError
-
     from folklore.harness.spec import Workload
     from folklore.harness.training.budget import best_segments, built_in
     from folklore.harness.workloads import data, workload_of

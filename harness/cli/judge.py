@@ -8,6 +8,7 @@ import typer
 from folklore.harness.cli.base import FAILED, AsJson, command
 from folklore.harness.cli.output import Column, Row, coloured, out, print_facts, print_json, print_table
 from folklore.harness.errors import UserError, printable
+from folklore.harness.input_files import read_regular
 
 if TYPE_CHECKING:
     from folklore.harness.external.comparing import Part
@@ -148,7 +149,6 @@ def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
     import yaml
 
     from folklore.harness.external.claims import claims_of_file
-    from folklore.harness.input_files import read_regular
 
     try:
         content = yaml.safe_load(read_regular(Path(file), 1_000_000))

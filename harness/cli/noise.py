@@ -13,6 +13,7 @@ from folklore.harness.cli import choices
 from folklore.harness.cli.base import FAILED, AsJson, command
 from folklore.harness.cli.output import counting, print_json
 from folklore.harness.errors import RunFailedError, UserError
+from folklore.harness.machine.description import local_device
 
 if TYPE_CHECKING:
     from folklore.harness.external.noise import Difference, Noise
@@ -205,7 +206,6 @@ def _of_command(
 def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric", wanted: Wanted) -> None:
     """Raises UserError if runs end well and none of them shows the metric: more of them would not either."""
     from folklore.harness.external.repeating import environments, repeat
-    from folklore.harness.machine.description import local_device
 
     known = _known(file)
     missing = [job for job in every if job not in known or (wanted.retry and known[job].problem)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from folklore.harness.cli import choices
 from folklore.harness.cli.base import AsJson, OwnWorkload, command
@@ -20,6 +21,7 @@ from folklore.harness.cli.output import (
     print_picks,
 )
 from folklore.harness.errors import UserError, invalid, unknown
+from folklore.harness.machine.description import available_cores, local_device
 
 if TYPE_CHECKING:
     from folklore.harness.spec import Training, Workload
@@ -47,7 +49,6 @@ def calibrate(
     from folklore.harness.calibration import BY_NAME
     from folklore.harness.calibration import calibrate as draw
     from folklore.harness.external import calibrating
-    from folklore.harness.machine.description import available_cores
 
     kinds = calibrating.tests() if runs else tuple(BY_NAME)
     for name in only or ():
@@ -127,7 +128,6 @@ def lr_find(
 
     No rule was good on every workload of study `lr_finder`; `folklore why finder.margin --published` says on which.
     """
-    from folklore.harness.machine.description import local_device
     from folklore.harness.reading.pages import site
     from folklore.harness.running.lr_find import run_range_test
 
@@ -155,8 +155,6 @@ def lr_find(
 
 def _trained(fields: dict[str, object], own: str | None, trained: dict[str, object]) -> "tuple[Workload, Training]":
     """What a range test trains. own: where a user's workload is, in place of what the fields say."""
-    from pydantic import ValidationError
-
     from folklore.harness.spec import Training, Workload
 
     if own is not None:

@@ -16,7 +16,7 @@ It reads and never writes: parameters end bit for bit as they would without it.
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,10 +30,8 @@ from folklore.harness.watching.readings import Readings
 from folklore.harness.watching.report import Report
 from folklore.harness.watching.rules import RULES
 from folklore.harness.watching.seen import Seen
+from folklore.harness.watching.to_mlflow import MlflowRun
 from folklore.harness.watching.units import Units, is_compiled
-
-if TYPE_CHECKING:
-    from folklore.harness.watching.to_mlflow import MlflowRun
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +76,7 @@ class Watch:
             optimizer.register_step_pre_hook(self._before_update),
             optimizer.register_step_post_hook(self._after_update),
         ]
-        self._log = _mlflow_run(mlflow, self.seen) if mlflow else None
+        self._log = MlflowRun(None if mlflow is True else str(mlflow), self.seen) if mlflow else None
 
     def __call__(self, loss: Tensor | float) -> None:
         """Takes note of a loss. Losses between two updates are of one step, whose loss is their mean."""
@@ -201,9 +199,3 @@ class Watch:
 def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What an optimizer's step was called with; its gradients are there only afterwards."""
     return args[1] if len(args) > 1 else kwargs.get("closure")
-
-
-def _mlflow_run(run: bool | str, seen: Seen) -> "MlflowRun":
-    from folklore.harness.watching.to_mlflow import MlflowRun
-
-    return MlflowRun(None if run is True else str(run), seen)

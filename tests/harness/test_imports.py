@@ -208,6 +208,39 @@ def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
         assert not inside, f"{path} imports {inside}"
 
 
+@cache
+def reached(path: Path) -> frozenset[str]:
+    """All that is imported with a module: files of ours, with the packages they lie in, and the names of other packages."""
+    found, waiting = set[str](), [path]
+    while waiting:
+        path = waiting.pop()
+        if str(path) not in found:
+            found.add(str(path))
+            waiting += [
+                each for parent in path.parents if (each := parent / "__init__.py").is_file() and ROOT in parent.parents
+            ]
+            names = tuple(at_import(path))
+            waiting += [each for name in names if name.startswith("folklore.") and (each := file_of(name)) is not None]
+            found |= {name.partition(".")[0] for name in names}
+    return frozenset(found)
+
+
+# Of the packages that commands need, those that take a tenth of a second or more to import.
+SLOW = {"numpy", "pandas", "scipy", "pyarrow", "torch", "ray", "mlflow", "optuna", "cloudpickle", "matplotlib", "seaborn"}
+
+
+def test_an_import_waits_in_a_function_only_for_what_is_slow() -> None:
+    """A slow package, or a module that leads to one that this module does without; or the two import each other."""
+    for path in set(sources("harness")) - {ROOT / "harness" / "__main__.py"}:  # which handles signals before it imports
+        functions = (node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        for node in {each: None for function in functions for each in ast.walk(function)}:
+            if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("folklore."):
+                continue
+            targets = [file_of(f"{node.module}.{alias.name}") for alias in node.names]
+            leads = frozenset[str]().union(*(reached(each) for each in targets if each is not None))
+            assert str(path) in leads or SLOW & (leads - reached(path)), f"{path}, line {node.lineno}: import it at the top"
+
+
 # Commands that only read, and in how many ways.
 READING = (
     "--help",
