@@ -258,8 +258,8 @@ ADAM_TRAIN_LOSS = judgement(
             for arm, (label, _) in REMEDIES.items()
         },
     },
-    note="The document speaks of some tasks on which Adam reaches an equal or lower training loss and a worse accuracy: one such"
-    " task is enough, and one on which its error is not surely higher counts for nothing. A pilot looked for them among"
+    note="The document speaks of some tasks on which Adam reaches an equal or lower training loss and a worse accuracy: one"
+    " such task is enough, and one on which its error is not surely higher counts for nothing. A pilot looked for them among"
     " linear classifiers and MLPs on 50 to 2,000 images of MNIST and 50 to 1,079 digits, some with noisy labels, L2 or"
     " shifts, and no CNN. Version 3 judged the linear classifiers on 50 to 100 examples alone, where Adam's training loss"
     " was higher by 6.2%, 0.85% and 0.08%, with no margin, and reported the MLP with noisy digits, where its error was"

@@ -1423,7 +1423,7 @@ _CLAIMS = {
         paraphrase="EWC, a penalty on changes of important weights, reduces forgetting",
         short="EWC reduces forgetting",
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
-        quantifier="some",
+        quantifier="most",
         regime="fine-tuning a pretrained model",
         measure="share of the gap between none and joint training that is recovered at its tuned strength, per scenario: a"
         " fifth, refuted at 5% (ours)",
@@ -1432,7 +1432,7 @@ _CLAIMS = {
         paraphrase="a smaller LR in fine-tuning reduces forgetting",
         short="A smaller LR in fine-tuning reduces forgetting",
         sources="TB 10; TB 12; TD Catastrophic Forgetting",
-        quantifier="some",
+        quantifier="most",
         regime="fine-tuning a pretrained model",
         measure="accuracy on the old task where that on the new one comes to 90%: 5 points more, refuted at 2; on text the loss"
         " on the old one at equal loss on the new one, by 5% of the loss reduction, refuted at 2% (ours)",
@@ -1441,7 +1441,7 @@ _CLAIMS = {
         paraphrase="low-rank adapters preserve what the base model can do",
         short="Low-rank adapters preserve what the base model can do",
         sources="TB 10; TB 12",
-        quantifier="some",
+        quantifier="most",
         regime="fine-tuning a pretrained model",
         measure="accuracy on the old task where that on the new one comes to 90%, against full fine-tuning: 5 points more,"
         " refuted at 2; on text the loss on the old one at equal loss on the new one, by 5% of the loss reduction, refuted at"
@@ -1451,7 +1451,7 @@ _CLAIMS = {
         paraphrase="a lower LR in early layers reduces forgetting",
         short="A lower LR in early layers reduces forgetting",
         sources="TD Catastrophic Forgetting",
-        quantifier="some",
+        quantifier="most",
         regime="fine-tuning a pretrained model whose early layers hold general features",
         measure="accuracy on the old task where that on the new one comes to 90%: 5 points more, refuted at 2 (ours)",
     ),
