@@ -312,6 +312,32 @@ CHANGES = {
             "Spikes that come by themselves, of two MLPs, count beside planted ones, and all have to agree.",
         ),
     },
+    ("critical_batch", 9): {
+        "crit.small_batch_slow": (
+            "supported",
+            "The smallest batches train for longer, so that no run ends short of its target; before, two of four workloads had"
+            " no number.",
+        ),
+    },
+    ("optimizer_generalization", 4): {
+        "gen.adam_train_loss": (
+            "refuted (opposite)",
+            "One task with a worse error and a training loss at most 1% higher is enough; before, the training loss had to be"
+            " lower on every task with a worse error, with no margin. An MLP is judged beside linear classifiers.",
+        ),
+    },
+    ("forgetting", 6): {
+        "forget.ewc": ("supported", "On most scenarios; before, one was enough."),
+        "forget.small_lr": ("supported", "On most scenarios; before, one was enough."),
+        "forget.lora": (
+            "supported",
+            "On most scenarios; before, one was enough. Arms whose interval was too wide have 16 seeds, not 8.",
+        ),
+        "forget.layerwise_lr": (
+            "supported",
+            "On most scenarios; before, one was enough. Arms whose interval was too wide have 16 seeds, not 8.",
+        ),
+    },
 }
 RULE_CHANGES = tuple(
     RuleChange(claim=claim, study=study, version=version, was=was, change=change)
