@@ -13,6 +13,7 @@ import pandas as pd
 from folklore.harness.errors import UserError
 from folklore.harness.judging.cautions import published_calibration
 from folklore.harness.judging.judge import judge
+from folklore.harness.judging.outcomes import INVALID
 from folklore.harness.judging.robustness import Robustness, robustness
 from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
 from folklore.harness.judging.trial_arrays import TrialArrays
@@ -34,7 +35,7 @@ from folklore.harness.storing.declaration import (
     stored_declarations,
 )
 from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.source_check import SourceCheck, findings
+from folklore.harness.storing.source_check import Finding, SourceCheck, findings
 from folklore.harness.storing.trial_schema import JUDGED
 
 HERE, PUBLISHED = "this store", "published"
@@ -224,6 +225,10 @@ def checked(records: TrialSet, as_is: str | None = None, repository: Repository 
     Raises UserError where something does not hold and no reason is given.
     """
     found = findings(records.study, records.trials, records.declarations, records.computed, repository)
+    if invalid := [each.claim for each in records.verdicts() if each.verdict == INVALID]:
+        way_out = f"`folklore run {records.study.name} --scale {records.scale}` goes on"
+        what = f"{', '.join(invalid)} cannot be judged, for trials or computed numbers are missing"
+        found.append(Finding(what, way_out))
     if found and as_is is None:
         told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
         place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"

@@ -203,6 +203,14 @@ def test_a_refusal_is_one_line_and_a_reason_overrides_it(
     assert (check.as_is, len(check.found)) == ("from an <archive>", 2)
 
 
+def test_a_run_that_is_not_finished_is_not_published(stored: TrialSet, clone: Repository) -> None:
+    trials = trained(stored.trials, committed(clone.root, declaring(stored.study.hash)))
+    assert checked(replace(stored, trials=trials), repository=clone) == SourceCheck()
+    records = replace(stored, trials=trials.iloc[:-1])
+    with pytest.raises(UserError, match=r"improves_best cannot be judged, .* \(`folklore run toy --scale laptop` goes on\)"):
+        checked(records, repository=clone)
+
+
 @pytest.mark.slow
 def test_the_code_of_the_commit_reads_the_declaration(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the project's own sources: not what is installed, nor what lies in the working tree or in the user's store."""
