@@ -283,7 +283,8 @@ LORA = keeps_more(
         " MLP, and beside those of a GPT's blocks. They learn more slowly, and so are also set against a tenth of the LR."
     ),
     if_supported="Fine-tune by adapters or at a lower LR where old abilities have to stay, and compare the two.",
-    if_partly="Expect adapters to keep a little more of the old at the same new ability; for both at once, replay.",
+    if_partly="Do not count on adapters to keep more of the old at the same new ability: a lower LR keeps more, and replay"
+    " keeps both.",
     if_refuted="Adapters keep the base only while they are switched off: for both abilities at once, replay.",
 )
 
@@ -293,7 +294,7 @@ LAYERS = keeps_more(
     [panel for panel in TWO if panel != "text"],
     note="Three layers: the readout learns at the full LR, the second layer at 0.3 times it, the first at 0.09 times it.",
     if_supported="Lower the LR towards the first layers when you fine-tune.",
-    if_partly="Lower the LR towards the first layers where you know an example's task; elsewhere test what it spares.",
+    if_partly="Lower the LR towards the first layers, and test the old abilities: on some tasks it spares them, on others not.",
     if_refuted="Do not expect layer-wise LRs to spare old abilities.",
 )
 

@@ -204,13 +204,13 @@ SGD_VS_ADAM = judgement(
 )
 
 
-def fits_as_well(adam: str, sgd: str, where: str, spoken: str, **readings: Any) -> tuple[Criterion, Criterion]:
+def fits_as_well(adam: str, sgd: str, where: str, model: str, **readings: Any) -> tuple[Criterion, Criterion]:
     """Adam's test error is higher than SGD's, and its training loss is not."""
     return (
         exceeds(
             f"test error of Adam less that of SGD, {where}",
             error(adam) - error(sgd),
-            f"{spoken} is {{higher}} in test error with Adam than with SGD",
+            f"The test error of {model} is {{higher}} with Adam than with SGD",
             clause="a",
             by=0.0,
             margin=None,
@@ -221,7 +221,7 @@ def fits_as_well(adam: str, sgd: str, where: str, spoken: str, **readings: Any) 
         no_worse(
             f"training loss of Adam less that of SGD, of the loss reduction, {where}",
             training_gap(adam, sgd),
-            f"{spoken} ends {{higher}} in training loss with Adam than with SGD, as a share of the loss reduction",
+            f"The training loss of {model} is {{higher}} with Adam than with SGD, as a share of the loss reduction",
             clause="b",
             margin=0.01,
             panel=where,
@@ -234,13 +234,13 @@ def few_fit_as_well(task: str) -> tuple[Criterion, Criterion]:
     adam, sgd = f"{task}_adam", f"{task}_sgd"
     next_lr = LossAt(arm=adam, tuned_for=adam, times=2**0.5, of="final_training_loss")
     higher = LossGap(left=next_lr, right=TunedLoss(arm=sgd, of="final_training_loss"), best_of=(adam, sgd))
-    spoken = f"A linear classifier of {TASKS[task]}"
-    return fits_as_well(adam, sgd, f"linear, {TASKS[task]}", spoken, **{"Adam at the next higher LR": higher})
+    model = f"a linear classifier of {TASKS[task]}"
+    return fits_as_well(adam, sgd, f"linear, {TASKS[task]}", model, **{"Adam at the next higher LR": higher})
 
 
 ADAM_TRAIN_LOSS = judgement(
     "gen.adam_train_loss",
-    *fits_as_well("mlp_adam_plain", "mlp_sgd_plain", NOISY_MLP, "An MLP on digits of which a fifth have random labels"),
+    *fits_as_well("mlp_adam_plain", "mlp_sgd_plain", NOISY_MLP, "an MLP on digits of which a fifth have random labels"),
     *(criterion for task in FEW for criterion in few_fit_as_well(task)),
     reported={
         **{
@@ -266,7 +266,8 @@ ADAM_TRAIN_LOSS = judgement(
     " higher and its training loss lower. What is judged now was declared with these numbers known. Seeds draw the order of"
     " the examples and not the examples: certainty is about these images. The validation loss chooses the LR, so that a"
     " training loss also says how early a run stops: half an octave moves it by several percent.",
-    if_supported="If Adam validates worse than SGD, regularize it or switch to SGD at the end: it fits well enough.",
+    if_supported="If Adam validates worse than SGD, it need not fit worse: use SGD there. A last phase of SGD, twice the steps"
+    " and L2 did little here.",
     if_partly="If Adam validates worse than SGD, look at its training loss before you regularize: it may not fit as well.",
     if_refuted="If Adam validates worse than SGD, compare their training losses: it may not fit as well.",
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import curves, published, runs, trials
+from tests.reports.recomputed.tables import curves, estimates, published, runs, trials
 
 STUDY = "forgetting"
 
@@ -93,7 +93,7 @@ def test_ewc(table: pd.DataFrame) -> None:
     [
         ("forget.small_lr", "small", 0.1, 8),
         ("forget.lora", "adapters", 4, 16),
-        ("forget.layerwise_lr", "layers", 0.3, 8),
+        ("forget.layerwise_lr", "layers", 0.3, 16),
     ],
 )
 def test_what_keeps_more_at_equal_accuracy_on_the_new_task(claim: str, remedy: str, strength: float, seeds: int) -> None:
@@ -102,9 +102,12 @@ def test_what_keeps_more_at_equal_accuracy_on_the_new_task(claim: str, remedy: s
     assert published(claim, STUDY, 2) == pytest.approx(more, rel=1e-5, abs=1e-9)
 
 
-@pytest.mark.parametrize(("claim", "remedy", "strength"), [("forget.small_lr", "small", 0.1), ("forget.lora", "adapters", 4)])
-def test_what_keeps_more_of_a_text_at_equal_loss_on_the_new_one(
-    claim: str, remedy: str, strength: float, table: pd.DataFrame
-) -> None:
-    more = old_loss(table, "text_none", None, 2.4) - old_loss(table, f"text_{remedy}", strength, 2.4)
-    assert published(claim, STUDY, 6) == pytest.approx(more / reduction(table), rel=1e-5)
+def test_what_keeps_more_of_a_text_at_equal_loss_on_the_new_one(table: pd.DataFrame) -> None:
+    more = old_loss(table, "text_none", None, 2.4) - old_loss(table, "text_small", 0.1, 2.4)
+    assert published("forget.small_lr", STUDY, 6) == pytest.approx(more / reduction(table), rel=1e-5)
+
+
+def test_too_few_runs_with_adapters_come_to_that_loss(table: pd.DataFrame) -> None:
+    _, new = late_curves(rows(table, "text_adapters", 4), "loss", 500)
+    assert np.mean(new.min(axis=1) <= 2.4) == 7 / 8
+    assert estimates(STUDY)["forget.lora"][6] is None
