@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -103,6 +104,29 @@ def _no_kind(context: Mapping[str, str]) -> str:
     return f"there is no '{context['tag']}'; {hint}`folklore schema --explain` lists them"
 
 
+# What a field takes, by the first word of pydantic's name for the error.
+TAKES = {
+    "float": "a number",
+    "int": "a whole number",
+    "bool": "true or false",
+    "string": "a text",
+    "tuple": "a list",
+    "dict": "a mapping",
+}
+
+
+def _rule(item: Mapping[str, Any]) -> str:
+    """What one of pydantic's findings asks for, in the words of our own."""
+    kind, _, fault = item["type"].partition("_")
+    if kind in TAKES and fault in ("type", "parsing", "from_float"):
+        return f"must be {TAKES[kind]}"
+    choices = re.findall(r"'([^']*)'", item["ctx"]["expected"]) if item["type"] == "literal_error" else []
+    if near := nearest(str(item["input"]), choices):
+        return f"did you mean '{near}'?"
+    message: str = item["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    return message.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+
+
 def invalid(subject: str, error: ValidationError) -> UserError:
     """pydantic's findings on one line: field, value, rule."""
     findings, items = [], error.errors()
@@ -112,7 +136,7 @@ def invalid(subject: str, error: ValidationError) -> UserError:
         if item["type"] == "too_short" and any(within):
             continue
         field = ".".join(str(part) for part in item["loc"])
-        message = item["msg"].removeprefix("Value error, ")
+        message = _rule(item)
         value = "" if item["type"] == "value_error" else f" = {item['input']!r:.80}"
         if item["type"] == "union_tag_invalid":
             field, value, message = f"{field}.kind", "", _no_kind(item["ctx"])

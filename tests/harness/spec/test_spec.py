@@ -89,10 +89,10 @@ def test_specs_are_frozen_and_closed(study: Study) -> None:
         ({"training": {"warmup_fraction": 1.5}}, "warmup_fraction"),
         ({"training": {"micro_batches": 3}}, "micro_batches = 3: must divide batch_size = 8"),
         ({"training": {"micro_batches": 16}}, "micro_batches = 16: must divide batch_size = 8"),
-        ({"training": {"micro_batches": 0}}, "micro_batches = 0: Input should be greater than or equal to 1"),
-        ({"training": {"micro_batches": "2"}}, "micro_batches = '2': Input should be a valid integer"),
-        ({"training": {"sampling": "epoch"}}, "sampling = 'epoch': Input should be 'replacement', 'epochs' or 'full'"),
-        ({"training": {"sampling": None}}, "sampling = None: Input should be 'replacement', 'epochs' or 'full'"),
+        ({"training": {"micro_batches": 0}}, "micro_batches = 0: must be at least 1"),
+        ({"training": {"micro_batches": "2"}}, "micro_batches = '2': must be a whole number"),
+        ({"training": {"sampling": "epoch"}}, "sampling = 'epoch': did you mean 'epochs'?"),
+        ({"training": {"sampling": None}}, "sampling = None: must be 'replacement', 'epochs' or 'full'"),
         (
             {"scales": {"laptop": {"description": "x", "training": {"micro_batches": 5}}}},
             "micro_batches = 5: must divide batch_",
@@ -372,7 +372,7 @@ def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
     [
         ({"factors": {"peak_lr": [math.nan, 0.1, 0.2]}}, "study: factors.peak_lr.0 = nan: must be a finite number, a text"),
         ({"factors": {"peak_lr": [0.1, {}, 0.2]}}, "study: factors.peak_lr.1 = {}: must be a finite number, a text, true"),
-        ({"training": {"peak_lr": math.nan}}, "study: training.peak_lr = nan: Input should be a finite number"),
+        ({"training": {"peak_lr": math.nan}}, "study: training.peak_lr = nan: must be a finite number"),
         ({"judgements.0.criteria.0.observe.arm": 3}, "study: judgements.0.criteria.0.observe."),
     ],
 )
