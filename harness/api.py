@@ -55,7 +55,7 @@ PARTS: Mapping[str, type[Spec]] = {"workload": Workload, "training": Training, "
 
 
 class Verdicts(list[Verdict]):
-    """Verdicts in the order of their claims; a table in a notebook."""
+    """Verdicts in the order of their claims; printed a line each, a table in a notebook."""
 
     def frame(self) -> pd.DataFrame:
         """One row a claim, scale and device: verdict, estimate and 95% interval in `unit`, seeds, trials, and the reason."""
@@ -69,6 +69,9 @@ class Verdicts(list[Verdict]):
         if not found:
             raise unknown("claim among these verdicts", claim, {each.claim for each in self})
         return found
+
+    def __str__(self) -> str:
+        return "\n".join(f"{each.claim}: {each.verdict}. {each.plain_answer}" for each in self)
 
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None):

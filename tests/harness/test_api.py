@@ -147,6 +147,7 @@ def test_verdicts_are_those_of_the_command_and_show_as_a_table(study: Study, sto
     frame = found.frame()
     assert frame.loc[0, ["verdict", "unit", "seeds"]].tolist() == ["supported", "relative", 5]
     assert found._repr_html_().count("<tr") == 2
+    assert str(found) == f"warmup.improves_best: supported. {verdict.plain_answer}"
     with pytest.raises(UserError, match=r"did you mean 'warmup\.improves_best'"):
         found.of("warmup.improves")
 
