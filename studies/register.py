@@ -945,9 +945,9 @@ _CLAIMS = {
         sources="GL Q30",
         quantifier="some",
         regime="tasks on which Adam validates worse than SGD",
-        size="equal or lower: at most 1% of the loss reduction higher (ours)",
+        size="equal or lower: at most 0.5% of the loss reduction higher (ours)",
         measure="on one task at least: (a) Adam's test error is higher than SGD's, each at its best LR; (b) its training loss"
-        " is at most 1% of the loss reduction higher, refuted if it is more (ours); reported: the errors with a last phase of"
+        " is at most 0.5% of the loss reduction higher, refuted if it is more (ours); reported: the errors with a last phase of"
         " SGD, longer training and L2",
     ),
     "spike.clip": _claim(
