@@ -383,7 +383,7 @@ HYPERBOLA = judgement(
     *(past_critical(sweep) for sweep in SWEEPS),
     *(gain_past_critical(sweep, LESS_THAN_HALF, clause="b") for sweep in SWEEPS),
     note=(
-        "The curve is judged on its own, the noise of the seeds and all. What a doubled batch saves is measured at one batch"
+        "The curve is judged on its own, with the noise of the seeds. What a doubled batch saves is measured at one batch"
         " size fixed beforehand, without the curve, which is used only to show that this size lies past the critical one. What"
         " follows from the curve for other sizes is reported."
     ),
@@ -406,8 +406,8 @@ CEILING = judgement(
     right={"supported": "nothing", "refuted": "less"},
     note=(
         "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends there"
-        " would show as 1.0x. If critical is defined as the size beyond which nothing is gained, the claim holds by definition,"
-        " and that size is several times ours."
+        " would show as 1.0x. If critical is defined as the size beyond which nothing is gained, the claim holds by definition:"
+        " on the MLP with SGD that size is about 256."
     ),
     reported=consequences((MLP, NOISY), "B from 3 to 12 times critical", above=3.0, below=12.0),
     if_supported="Do not go past the critical batch size: nothing is gained.",
@@ -415,7 +415,7 @@ CEILING = judgement(
         "Measure the steps at two batch sizes: whether a larger batch helps past the critical size depends on the workload."
     ),
     if_refuted=(
-        "Go past the critical batch size if time matters more than examples: each doubling still saves steps, but fewer."
+        "Go past the critical batch size if steps matter more than examples: the next doubling saves some, later ones less."
     ),
 )
 
@@ -522,7 +522,8 @@ SMALL_BATCH_SLOW = judgement(
     ),
     reported=consequences(SWEEPS, "B up to a quarter of critical", below=0.25),
     if_supported=(
-        "Raise the batch while it is below a quarter of the critical size: each doubling saves at least a third of the steps."
+        "Below a quarter of the critical size, double the batch and tune the LR again: that saves at least a third of the"
+        " steps."
     ),
     if_partly="Raise a small batch, but do not count on saving a third of the steps.",
     if_refuted="Do not raise a small batch to save steps: check the LR first.",

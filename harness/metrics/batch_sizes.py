@@ -57,7 +57,8 @@ class _ToTarget(Observed):
         return np.log(np.where(censored, steps[-1], np.maximum(passed, 1.0))), censored
 
     def _tuned_log_steps(self, arm: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Flags]:
-        """ln of each seed's steps at the LR that needs fewest on the other seeds, [R, S]: choosing and judging stay apart."""
+        """ln of each seed's steps at the LR that needs fewest on the other seeds, [R, S]: choosing and judging stay apart. A
+        seed that has all of the weight has no others, and chooses by itself."""
         steps_GS, censored_GS = self._log_steps(arm, trials)
         best = int(mean(steps_GS, weights[:1])[0].argmin())
         grid = trials.grid(arm, self.over)
@@ -69,8 +70,9 @@ class _ToTarget(Observed):
                 f" {at_the_edge(best)}",
             )
         total_RG = weights @ steps_GS.T
-        others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]
-        choice_RS = others.argmin(axis=1)
+        others_RGS = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]
+        alone_RS = weights == weights.sum(axis=1, keepdims=True)
+        choice_RS = np.where(alone_RS[:, None], total_RG[:, :, None], others_RGS).argmin(axis=1)
         seed = np.arange(steps_GS.shape[1])
         return steps_GS[choice_RS, seed], censored_GS[choice_RS, seed]
 

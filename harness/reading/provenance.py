@@ -153,6 +153,8 @@ def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]
     """
     if isinstance(criterion.observe, ShareOfRuns) or criterion.observe.grade != "measured":
         return {}
+    # The seeds that its arms share, which may be more than those of the study.
+    table = table.of_arms(arms_of(criterion.observe) & set(table.study.arms_at(table.scale)))
     try:
         with np.errstate(all="ignore"):
             values = evaluate(criterion.observe, table, np.eye(table.seeds))

@@ -15,6 +15,7 @@ from folklore.harness.metrics import (
     Scaled,
     StepsToTarget,
 )
+from folklore.harness.metrics.estimating.evaluation import evaluate
 from folklore.harness.spec import Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.spec.trials import NotEstimableError
@@ -141,6 +142,14 @@ def test_the_lr_is_chosen_on_the_other_seeds(sweep: Study) -> None:
     steps = observe(StepsToTarget(arm="b_16", anchor="b_8", share=0.5), table)
     expected = SMALLEST_STEPS * (1 + KNEE / 16) * 1.33 ** (4 / 5)
     assert steps.estimate == pytest.approx(expected, rel=0.02)
+
+
+def test_a_seed_alone_chooses_by_itself(table: TrialArrays) -> None:
+    """As `folklore why` shows it, beside the estimate of all."""
+    steps = StepsToTarget(arm="b_16", anchor="b_8", share=0.5)
+    alone = evaluate(steps, table, np.eye(table.seeds))
+    planted = SMALLEST_STEPS * (1 + KNEE / 16) * np.exp(0.03 * (np.arange(table.seeds) - 2))
+    assert alone.tolist() == pytest.approx(planted.tolist(), rel=1e-4)
 
 
 def test_noise_scales_of_parts_of_a_run(sweep: Study) -> None:
