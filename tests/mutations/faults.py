@@ -514,9 +514,16 @@ OBSERVING = (
     Fault(
         "a seed chooses the LR it is judged at",
         "harness/metrics/batch_sizes.py",
-        "others = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]",
-        "others = total_RG[:, :, None] - 0 * weights[:, None, :] * steps_GS[None]",
+        "others_RGS = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]",
+        "others_RGS = total_RG[:, :, None] - 0 * weights[:, None, :] * steps_GS[None]",
         METRICS + "test_batch_sizes.py::test_the_lr_is_chosen_on_the_other_seeds",
+    ),
+    Fault(
+        "a seed without others takes the lowest LR",
+        "harness/metrics/batch_sizes.py",
+        "np.where(alone_RS[:, None], total_RG[:, :, None], others_RGS).argmin(axis=1)",
+        "others_RGS.argmin(axis=1)",
+        METRICS + "test_batch_sizes.py::test_a_seed_alone_chooses_by_itself",
     ),
     Fault(
         "seeds are resampled apart in the two arms of a gap",
@@ -639,6 +646,13 @@ PLANS = (
 )
 
 VERDICTS = (
+    Fault(
+        "a run that is not finished is published",
+        "harness/judging/trial_sets.py",
+        "for each in records.verdicts() if each.verdict == INVALID]",
+        "for each in records.verdicts() if False]",
+        HARNESS + "storing/test_source_check.py::test_a_run_that_is_not_finished_is_not_published",
+    ),
     Fault(
         "the error of resamples as if seeds were many",
         "harness/statistics/intervals.py",
