@@ -131,11 +131,28 @@ def _simplify(parent: Element) -> None:
             found += child
         elif not (child.tag == f"{SVG}metadata" or (child.tag == f"{SVG}defs" and not len(child))):
             found.append(child)
-    parent[:] = [each for _, alike in groupby(found, key=_style_of_marker) for each in _grouped(list(alike))]
+    found = [each for _, alike in groupby(found, key=_style_of_marker) for each in _grouped(list(alike))]
+    parent[:] = [each for clip, alike in groupby(found, key=_clip_of) for each in _clipped(clip, list(alike))]
 
 
 def _style_of_marker(each: Element) -> str | None:
     return each.get("style") if each.tag == f"{SVG}use" else None
+
+
+def _clip_of(each: Element) -> str | None:
+    """What it is clipped by, where that means the same for a group around it."""
+    return each.get("clip-path") if "transform" not in each.attrib else None
+
+
+def _clipped(clip: str | None, alike: list[Element]) -> list[Element]:
+    """Neighbours that one panel clips say so once."""
+    if clip is None or len(alike) < 2:
+        return alike
+    group = Element(f"{SVG}g", {"clip-path": clip})
+    for each in alike:
+        del each.attrib["clip-path"]
+    group.extend(alike)
+    return [group]
 
 
 def _grouped(alike: list[Element]) -> list[Element]:

@@ -87,6 +87,27 @@ def test_its_points_are_those_that_were_drawn(written: str) -> None:
         assert old.count("z") == new.count("z")
 
 
+def test_everything_is_clipped_as_it_was(written: str) -> None:
+    """By itself or by a group around it; ids are numbered anew."""
+
+    def clips(text: str) -> list[int]:
+        found: list[str] = []
+
+        def walk(parent: ElementTree.Element, clip: str) -> None:
+            for each in parent:
+                own = each.get("clip-path", clip)
+                if each.tag in (f"{SVG}path", f"{SVG}use", f"{SVG}text") and parent.tag not in (f"{SVG}defs", f"{SVG}clipPath"):
+                    found.append(own)
+                walk(each, own)
+
+        walk(_read(text), "")
+        return [found.index(each) for each in found]
+
+    assert clips(compact(written)) == clips(written)
+    assert len(set(clips(written))) > 1
+    assert compact(written).count("clip-path") < written.count("clip-path")
+
+
 def test_every_marker_has_its_place_shape_and_style(written: str) -> None:
     def markers(text: str) -> list[tuple[float, float, str, str]]:
         root = _read(text)
