@@ -38,12 +38,12 @@ def _results(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[
         yield from map(work, items)
         return
     _work.append((work, items))
-    gc.freeze()  # what is here stays, and is nothing that a process has to look through
     try:
-        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("fork")) as pool:
+        # What a process was forked with stays, and need not be looked through for cycles.
+        forked = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(workers, mp_context=forked, initializer=gc.freeze) as pool:
             yield from pool.map(_run, range(len(items)))
     finally:
-        gc.unfreeze()
         _work.pop()
 
 

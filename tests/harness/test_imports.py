@@ -180,6 +180,7 @@ def at_import(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+@cache
 def file_of(name: str) -> Path | None:
     """The file of one of our modules, or of what one offers."""
     parts = name.split(".")[1:]
@@ -209,19 +210,22 @@ def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
 
 
 @cache
-def reached(path: Path) -> frozenset[str]:
-    """All that is imported with a module: files of ours, with the packages they lie in, and the names of other packages."""
-    found, waiting = set[str](), [path]
+def nearest(path: Path) -> frozenset[Path | str]:
+    """What a module imports itself: files of ours, the packages that it lies in, and the names of other packages."""
+    names = tuple(at_import(path))
+    files = (file_of(name) for name in names if name.startswith("folklore."))
+    packages = (file for parent in path.parents if ROOT in parent.parents and (file := parent / "__init__.py").is_file())
+    return frozenset({*filter(None, files), *packages, *(name.partition(".")[0] for name in names)})
+
+
+@cache
+def reached(path: Path) -> frozenset[Path | str]:
+    """All that is imported with a module, itself among it."""
+    found, waiting = set[Path | str](), [path]
     while waiting:
-        path = waiting.pop()
-        if str(path) not in found:
-            found.add(str(path))
-            waiting += [
-                each for parent in path.parents if (each := parent / "__init__.py").is_file() and ROOT in parent.parents
-            ]
-            names = tuple(at_import(path))
-            waiting += [each for name in names if name.startswith("folklore.") and (each := file_of(name)) is not None]
-            found |= {name.partition(".")[0] for name in names}
+        each = waiting.pop()
+        found.add(each)
+        waiting += nearest(each) - found if isinstance(each, Path) else ()
     return frozenset(found)
 
 
@@ -237,8 +241,8 @@ def test_an_import_waits_in_a_function_only_for_what_is_slow() -> None:
             if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("folklore."):
                 continue
             targets = [file_of(f"{node.module}.{alias.name}") for alias in node.names]
-            leads = frozenset[str]().union(*(reached(each) for each in targets if each is not None))
-            assert str(path) in leads or SLOW & (leads - reached(path)), f"{path}, line {node.lineno}: import it at the top"
+            leads = frozenset[Path | str]().union(*(reached(each) for each in targets if each is not None))
+            assert path in leads or SLOW & (leads - reached(path)), f"{path}, line {node.lineno}: import it at the top"
 
 
 # Commands that only read, and in how many ways.

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from typer.testing import CliRunner
 
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError, invalid
-from folklore.harness.planning.catalog import judgeable, load_study
-from folklore.harness.spec import Study, study_file
+from folklore.harness.planning.catalog import judgeable, load_study, study_names
+from folklore.harness.spec import Spec, Study, study_file
 from tests.harness.malformed import ODD_CHARACTERS, bomb, cases
 from tests.parts import NIGHTLY
 
@@ -258,6 +259,25 @@ def test_texts_that_cannot_be_shown(odd: str, study: Study, tmp_path: Path) -> N
     path.write_text(json.dumps(content | {"question": f"Does it{odd}?"}))
     message = refused_by_command("plan", str(path), store=tmp_path / "store")
     assert f"question holds U+{ord(odd[0]):04X}, which cannot be shown as it is; take it out" in message
+
+
+def specs_in(value: object) -> Iterator[Spec]:
+    if isinstance(value, Spec):
+        yield value
+    inside = vars(value).values() if isinstance(value, Spec) else value.values() if isinstance(value, dict) else value
+    for each in inside if isinstance(value, Spec | dict | tuple) else ():
+        yield from specs_in(each)
+
+
+def test_no_field_of_any_spec_takes_them() -> None:
+    """Whatever holds a text, alone, in a list or in a mapping. Of the specs in the catalogue's studies one of each kind."""
+    found = {type(each): each for name in study_names() for each in specs_in(load_study(name))}
+    assert len(found) > 60
+    for kind, spec in found.items():
+        for field in kind.model_fields:
+            for value in ("\x1b[31m", ("\x1b[31m",), {"\x1b[31m": 1}):
+                with pytest.raises(ValidationError):
+                    kind.model_validate({**vars(spec), field: value})
 
 
 def test_texts_of_any_language_stand(study: Study) -> None:

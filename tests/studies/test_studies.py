@@ -7,7 +7,8 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.power import pilot_of, require_power
 from folklore.harness.judging.spelling import HUNDREDTHS, spell_declared
 from folklore.harness.judging.trial_sets import published_sets
-from folklore.harness.planning.catalog import judgeable, load_study, register, study_names
+from folklore.harness.planning import catalog
+from folklore.harness.planning.catalog import judgeable, load_study, names_judging, register, study_names
 from folklore.harness.planning.plan import points
 from folklore.harness.spec import AtMost, Criterion, Study, arms_of
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
@@ -27,6 +28,15 @@ def test_every_judged_claim_is_registered_under_its_study(study: Study) -> None:
     filed = {claim.id for claim in register().claims if claim.study == study.name}
     assert {judgement.claim for judgement in study.judgements} == filed
     assert {published.claim for published in study.published} <= filed
+
+
+def test_why_reads_the_studies_that_may_judge_a_claim(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that it is filed under, and whatever the register knows nothing of; of an unknown claim all."""
+    claim = study.judgements[0].claim
+    assert names_judging(claim) == [study.name]
+    monkeypatch.setattr(catalog, "study_names", lambda: [*study_names(), "of_a_plug_in"])
+    assert names_judging(claim) == [study.name, "of_a_plug_in"]
+    assert names_judging("no.such_claim") == [*study_names(), "of_a_plug_in"]
 
 
 def test_what_the_register_promises_is_what_is_judged(study: Study) -> None:
