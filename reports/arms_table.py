@@ -230,8 +230,8 @@ def _initial_loss(table: TrialArrays, arm: str) -> float:
 
 
 def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Observation | str | None, axis: Axis | None) -> Row:
-    own = records.trials[records.trials["arm"] == arm]
-    diverged = f"{int((own['outcome'] == 'diverged').sum())} of {len(own)}"
+    outcomes = records.trials.loc[records.trials["arm"] == arm, "outcome"]
+    diverged = f"{int((outcomes == 'diverged').sum())} of {len(outcomes)}"
     try:
         over = searched(records.table, arm)
         best, at_edge = _best(records.table, arm, over)

@@ -107,8 +107,9 @@ class Panel:
             yield from (Row(*values) for values in zip(*(columns[name].tolist() for name in COLUMNS), strict=True))
 
     def _of(self, *marks: str) -> list[dict[str, NDArray[Any]]]:
-        """What was added of these marks. Not by the frame: figures ask thousands of times, and pandas is slow for few rows."""
-        return [columns for columns in self.added if len(columns["mark"]) and columns["mark"][0] in marks]
+        """What was added of these marks, or of all. Not by the frame: figures ask thousands of times, and pandas is slow for few
+        rows."""
+        return [columns for columns in self.added if len(columns["mark"]) and (not marks or columns["mark"][0] in marks)]
 
     def shapes(self) -> Iterator[tuple[Row, tuple[float, float, float, float]]]:
         """Rules and regions, each with its left, right, lower and upper end within the panel."""
@@ -123,10 +124,17 @@ class Panel:
         return self.looks.get(series) or LOOKS[series]
 
     @property
+    def marks(self) -> set[str]:
+        return {columns["mark"][0] for columns in self._of()}
+
+    def series(self, *marks: str) -> list[str]:
+        """Those that have one of these marks, or any, in order."""
+        return list(dict.fromkeys(name for columns in self._of(*marks) for name in columns["series"].tolist()))
+
+    @property
     def listed(self) -> list[str]:
         """The series that a legend names, in order."""
-        there = dict.fromkeys(str(name) for name in self.frame["series"])
-        return [name for name in there if not name.startswith("_")]
+        return [name for name in self.series() if not name.startswith("_")]
 
     def limits(self, axis: str) -> tuple[float, float]:
         """The ends of an axis: as its scale says, or around all points, lines and intervals."""
@@ -217,7 +225,7 @@ ALIKE = (
 
 def caption(own: str, drawing: Drawing) -> str:
     """What a figure says itself, and how to read whatever else this one holds."""
-    there = {name for panel in drawing.panels for column in ("mark", "series") for name in panel.frame[column]}
+    there = {name for panel in drawing.panels for name in (*panel.marks, *panel.series())}
     return " ".join([own, *(words for name, words in ALIKE if any(each.startswith(name) for each in there))])
 
 

@@ -163,5 +163,6 @@ def _escaped(text: str) -> str:
 
 def _rounded(values: Any) -> list[float | None]:
     """Whole numbers, such as steps, without a decimal point."""
-    rounded = [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in np.asarray(values, dtype=float)]
+    finite = (value if math.isfinite(value) else None for value in np.asarray(values, dtype=float).tolist())
+    rounded = (None if value is None else float(f"{value:.{DIGITS}g}") for value in finite)
     return [int(value) if value is not None and value.is_integer() else value for value in rounded]

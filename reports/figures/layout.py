@@ -64,8 +64,7 @@ def wrapped(text: str, inches: float, most: int = 12) -> str:
 def on_lines(stack: Stack, alone: bool) -> list[str]:
     """The series whose names stand at the ends of their lines, not in a legend: few, of a stack across the figure."""
     panel = stack[0]
-    frame = panel.frame
-    drawn = set(frame.loc[frame["mark"].isin(LINES[:2]), "series"])
+    drawn = panel.series(*LINES[:2])
     names = [name for name in panel.listed if name in drawn]
     free = alone and not any(each.beside for each in stack)
     return names if free and 1 < len(names) <= MOST_ON_LINES else []

@@ -142,7 +142,7 @@ def _plain(axes: Axes, scale: Scale) -> None:
     if scale.names is not None or scale.hidden:
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-    for at, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True):
+    for at, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True) if scale.bold else ():
         text.set_fontweight("bold" if float(at) in scale.bold else "normal")
 
 

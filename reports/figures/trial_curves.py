@@ -68,5 +68,5 @@ def _quantities(
 
 def _array(values: Any, spelling: str) -> str:
     numbers = np.asarray(values, dtype=np.float64)
-    text = ",".join(map(spelling.__mod__, numbers.tolist()))
-    return f"[{text if np.isfinite(numbers).all() else re.sub('-?(nan|inf)', 'null', text)}]"
+    text = ",".join([spelling] * len(numbers)) % tuple(numbers.tolist())
+    return f"[{re.sub('-?(nan|inf)', 'null', text) if 'n' in text else text}]"
