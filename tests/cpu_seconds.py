@@ -36,10 +36,12 @@ class CpuSeconds:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Iterator[None]:
-        """At the end of a test's set-up, call and teardown: what was used since the last such end."""
+        """At the end of a test's teardown: what was used since the last such end."""
         report = yield
-        now = used()
-        report.cpu_seconds, self.before = now - self.before, now
+        report.cpu_seconds = 0.0
+        if report.when == "teardown":
+            now = used()
+            report.cpu_seconds, self.before = now - self.before, now
         return report
 
     def pytest_collection_finish(self) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -125,7 +125,7 @@ def _require_clauses(claim: Claim, judgement: Judgement) -> None:
             )
 
 
-@lru_cache(maxsize=1)
+@cache
 def register() -> Register:
     for found in entry_points(group=REGISTER):
         module = found.load()
@@ -133,15 +133,20 @@ def register() -> Register:
     raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
 
 
-def _modules() -> Iterator[tuple[str, str]]:
-    packages = entry_points(group=STUDIES)
-    if not packages:
+@cache
+def _packages() -> tuple[str, ...]:
+    """What pyproject.toml names; looked up once, for it takes a pass through all that is installed."""
+    found = tuple(each.value for each in entry_points(group=STUDIES))
+    if not found:
         raise UserError("no studies are registered: install the project first (make setup, or pip install -e .)")
-    for package in packages:
-        loaded = importlib.import_module(package.value)
-        for module in pkgutil.iter_modules(loaded.__path__):
+    return found
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    for package in _packages():
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
             if module.name not in NO_STUDIES and not module.ispkg:
-                yield module.name, f"{package.value}.{module.name}"
+                yield module.name, f"{package}.{module.name}"
 
 
 def _study_of_data(path: Path) -> Study:

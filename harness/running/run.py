@@ -325,6 +325,9 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
     left = [each for each in ready if each.left or each.jobs_left]
     if not left:
         return []
+    if len(left) > 1:
+        trials = sum(len(pack.trials) for each in left for pack in each.left)
+        reporter.say(f"all together {trials} trials, about {duration(sum(each.estimate.seconds for each in left))}")
     reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
     from folklore.harness.running.campaign import most_valuable_first, train
 

@@ -107,8 +107,8 @@ class Panel:
             yield from (Row(*values) for values in zip(*(columns[name].tolist() for name in COLUMNS), strict=True))
 
     def _of(self, *marks: str) -> list[dict[str, NDArray[Any]]]:
-        """What was added of these marks, or of all. Not by the frame: figures ask thousands of times, and pandas is slow for few
-        rows."""
+        """What was added of these marks, or of all. Not by the frame: figures ask thousands of times, and pandas is slow for a
+        few rows."""
         return [columns for columns in self.added if len(columns["mark"]) and (not marks or columns["mark"][0] in marks)]
 
     def shapes(self) -> Iterator[tuple[Row, tuple[float, float, float, float]]]:

@@ -22,6 +22,7 @@ from folklore.harness.planning.prepare import Prepared
 from folklore.harness.running import run
 from folklore.harness.running.campaign import Outcome
 from folklore.harness.running.events import Events
+from folklore.harness.running.reporter import NullReporter
 from folklore.harness.running.run import UntilDecided, launch
 from folklore.harness.spec import Claim, Source, Study
 from folklore.harness.spec.trial import Trial
@@ -98,6 +99,20 @@ def test_a_study_with_too_little_power_does_not_begin(study: Study, tmp_path: Pa
         launch([weak], "laptop", Options(str(tmp_path)), None)
     assert trainer.seeds == []
     assert declarations(Store(str(tmp_path)), weak, "laptop") == []
+
+
+def test_several_studies_say_what_they_take_together(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(NullReporter, "say", lambda self, text: said.append(text))
+    monkeypatch.setattr("folklore.harness.running.campaign.train", lambda ready, *others: [])
+    monkeypatch.setattr(run, "_show", lambda *arguments: (Path(), {}))
+    assert launch([study, changed(study, {"name": "other"})], "laptop", Options(str(tmp_path)), None) == 0
+    (together,) = [line for line in said if line.startswith("all together 100 trials, about ")]
+    each = [float(line.split("about ")[2].split(" s ")[0]) for line in said if line.startswith("training 50 trials")]
+    assert float(together.split("about ")[1].removesuffix(" s")) == pytest.approx(sum(each), abs=1.5)
+    said.clear()
+    assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+    assert not [line for line in said if line.startswith("all together")]
 
 
 def test_a_run_that_gives_trials_up_fails(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
