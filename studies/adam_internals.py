@@ -124,7 +124,7 @@ EPSILON = judgement(
     ),
     reported={"step over LR at gradients of 1e-12": computed("adam.small_gradients", "tiny_step")},
     note="The claim that weights with tiny gradients still get sensible updates is wrong: below epsilon steps vanish.",
-    if_supported="Compare epsilon with the root of the second moment: weights far below it hardly move.",
+    if_supported="Compare epsilon with the root of the second moment: a weight whose root is far below it hardly moves.",
     if_refuted="Measure the effective LR of weights with small gradients.",
 )
 
@@ -226,8 +226,8 @@ OUTLIER = judgement(
         "The memory only makes later steps smaller. That is almost harmless by itself; after the outlier's own step, which"
         " displaces the weights, it slows recovery. Diverged runs count with their initial loss."
     ),
-    if_supported="After an outlier, reset Adam's second moment.",
-    if_partly="Keep outliers out by clipping; if one got through, resetting Adam's second moment speeds recovery.",
+    if_supported="After an outlier, restore Adam's second moment from before it; do not set it to zero.",
+    if_partly="Keep outliers out by clipping; if one got through, restore Adam's second moment from before it, not to zero.",
     if_refuted="Keep outliers out by clipping: their own step does the harm.",
 )
 

@@ -392,8 +392,8 @@ HYPERBOLA = judgement(
         **{f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
     },
     if_supported=(
-        "Past the critical size, expect a doubled batch to save less than half the steps, and decide whether that is worth"
-        " twice the examples."
+        "Past the critical size, a doubled batch saves well under half of the steps, so that a run takes more examples: decide"
+        " whether its time is worth them."
     ),
     if_partly="Measure the steps at two batch sizes before you double past the critical size.",
     if_refuted="Measure what a doubled batch saves past the critical size: the documents' figure does not hold.",

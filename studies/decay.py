@@ -417,7 +417,7 @@ BEATS_CONSTANT = judgement(
         "Both at their best LRs: the best constant LR is lower, which is part of the comparison. Each shape at each length"
         " counts as a workload, and most of them must beat a constant LR, a step at half time among them."
     ),
-    if_supported="Decay the LR even if its peak is tuned, but not as early as halfway.",
+    if_supported="Decay the LR even if its peak is tuned, but do not cut it tenfold as early as halfway.",
     if_partly="Decay the LR late: keep the peak through most of the run.",
     if_refuted="If the LR is tuned, do not expect decay to lower the loss.",
     if_opposite="If the LR is tuned, keep it constant in runs as short as these.",

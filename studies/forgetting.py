@@ -181,9 +181,9 @@ REPLAY = judgement(
     },
     note=(
         "Of a batch of 40, 2 or 6 examples are of the earlier task, drawn from all of its training examples; of 20 windows of"
-        " text, 1 or 3; of 1% there are none in most batches. In Hsu et al. half of each batch recovers 92%, 92% and 98%."
+        " text, 1 or 3; with 1%, most batches would hold none. In Hsu et al. half of each batch recovers 92%, 92% and 98%."
     ),
-    if_supported="Mix 5% of the old data into every batch, and more where it costs little.",
+    if_supported="Make 5% of every batch old data, and more if that costs little.",
     if_partly="Replay old data, and measure which share your task needs.",
     if_refuted="Do not rely on a few percent of old data.",
 )
@@ -281,7 +281,7 @@ LORA = keeps_more(
     TWO,
     than="small",
     note=(
-        "With the adapters on, at 90% accuracy, or 2.4 nats, on the new task. With them off the base is there bit by bit, as a"
+        "With the adapters on, at 90% accuracy, or 2.4 nats, on the new task. With them off the base is there bit for bit, as a"
         " test of the engine shows: what is asked is whether one network keeps both. Adapters stand beside all matrices of an"
         " MLP, and beside those of a GPT's blocks. They learn more slowly, and so are also set against a tenth of the LR. In"
         " version 6 plain fine-tuning is at 90% within 80 steps, and is read every 10. Version 5, which asked for one"

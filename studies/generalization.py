@@ -189,11 +189,11 @@ SMALL_BATCH = judgement(
         },
     },
     note=(
-        "'Some cases' means at least one of these comparisons, in loss and in error, on 1,024 images of MNIST. LRs are tuned by"
-        " validation loss; tuned by validation error, the error would differ by −0.5 points at equal epochs and +0.8 at equal"
-        " updates. At equal updates batch 256 sees each example 240 times, and a fifth of the labels are wrong: its cost may"
-        " come from the epochs. 32 seeds show 0.7 points in four of five tries; other test images would move it by 0.13 points"
-        " (a standard error). 359 digits cannot show half a point, and are reported."
+        "'Some cases' means at least one of these comparisons, in loss and in error, on 1,024 images of MNIST. LRs are tuned"
+        " by validation loss; in version 4, tuned by validation error the test errors differ by −0.5 points at equal epochs"
+        " and +0.8 at equal updates. At equal updates batch 256 sees each example 240 times, and a fifth of the labels are"
+        " wrong: its cost may come from the epochs. 32 seeds show a difference of 0.7 points with a power of 80%; other test"
+        " images would move it by 0.13 points (a standard error). 359 digits cannot show half a point, and are reported."
     ),
     if_supported="Expect a generalization gap if you enlarge the batch: tune the LR again, and stop earlier.",
     if_partly="Tune the LR for every batch size; then expect a small gap at most.",

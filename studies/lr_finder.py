@@ -362,7 +362,8 @@ STEEPEST_CLAIM = judgement(
         "Take the steepest point of a range test as a first guess, and compare it with other LRs in whole runs: whether it is"
         " good depends on the workload."
     ),
-    if_refuted="Do not start at the steepest point of a range test: use it as the lower end of a search with whole runs.",
+    if_refuted="Do not start at the steepest point of a range test: search around it with whole runs, further above than"
+    " below.",
 )
 
 HEAD_TO_HEAD = judgement(
@@ -410,8 +411,8 @@ RATIO = judgement(
         " are the quartiles over the matrices, and shorter runs, whose best LR is higher."
     ),
     if_supported="If updates are far from a thousandth of the weights, check the learning rate.",
-    if_partly="Do not tune the learning rate to updates of a thousandth of the weights: at good LRs they are from"
-    " half of that to seven times as large.",
+    if_partly="Do not tune the learning rate to updates of a thousandth of the weights: at good LRs they can be"
+    " several times as large, by workload.",
     if_refuted="Do not tune the learning rate to updates of a thousandth of the weights.",
 )
 

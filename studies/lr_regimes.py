@@ -264,7 +264,7 @@ SHARP = judgement(
         " from good to bad, or it does so from the best LR itself."
     ),
     if_supported="Search the LR in steps of less than 2x, and stay a step below the edge.",
-    if_partly="Find the LR at which your model fails: it can lie within 2x of a good one, or 100x above.",
+    if_partly="Find the LR at which your model fails: it can lie just above a good one, or far above.",
     if_refuted="Search the LR in steps of 2x to 3x; finer steps are wasted.",
 )
 
@@ -307,7 +307,7 @@ TOO_LOW = judgement(
     reported=numbers(SETUPS, "share of the loss reduction lost at a hundredth of the LR, equal steps", lost_below, 100),
     note=(
         "A constant LR after the same number of warmup steps; a tenth of it for three times the steps. In a flat basin the"
-        " measured best LR may lie half an octave or an octave low, which favours a tenth of it."
+        " measured best LR may lie up to an octave low, and a tenth of it lower still: that favours the claim."
     ),
     if_supported="If a loss falls steadily and slowly, raise the LR before you add steps.",
     if_partly="Before you add steps, try a larger LR.",
@@ -411,7 +411,7 @@ def looks_good(clause: str, setup: Setup, variant: str, what: str) -> Criterion:
     return setup.criterion(
         f"share of the loss reduction lost with {what}",
         setup.share_of_fall(FinalLoss(arm=setup.arm(variant)), setup.loss_at(setup.best)),
-        f"With {what}, the {setup.panel} loses {{estimate}} of the loss reduction",
+        f"On the {setup.panel}, {what} {{costs}} of the loss reduction",
         kind=no_worse,
         clause=clause,
         margin=0.05,
@@ -510,7 +510,7 @@ PHASES = judgement(
         " thirds."
     ),
     if_supported="Investigate a run whose loss falls in another order.",
-    if_partly="Expect the fast fall first; whether the rest flattens depends on the workload.",
+    if_partly="Expect the fast fall first; how much the rest flattens depends on the workload.",
     if_refuted="Draw no conclusions from the order of the phases.",
 )
 
@@ -570,10 +570,10 @@ GRAD_NOT_LOSS = judgement(
         "Flat: the mean loss of the second half lies within half of a healthy run's loss reduction of its start. Four causes:"
         " ten sigmoid layers, a thousandth of the best LR, and constant LRs of half to twice the first that is too high, with"
         " ReLU and tanh: runs that swing by 10% of the loss reduction from one evaluation to the next, and dead ones. A dead"
-        " run is at a critical point, as one whose gradients vanish: near zero is right of both, each half of that answer."
-        " The norm of the second half, with batch noise removed, is near zero below 0.3 of a healthy run's initial norm,"
-        " huge above 0.96 of it: the cuts that were best on 40 other seeds. Balanced over three answers; guessing identifies"
-        " a third. A loss that has risen further has exploded and is not flat; its norm is reported."
+        " run is at a critical point, as one whose gradients vanish: 'near zero' is right for both, and each counts for half"
+        " of it. The norm of the second half, with batch noise removed, is near zero below 0.3 of a healthy run's initial"
+        " norm, huge above 0.96 of it: the cuts that were best on 40 other seeds. Balanced over three answers; guessing"
+        " identifies a third. A loss that has risen further has exploded and is not flat; its norm is reported."
     ),
     if_supported="If the loss is flat, look at the gradient norm first.",
     if_partly="If the loss is flat, a gradient norm near zero shows a dead network or vanishing gradients; otherwise try LRs"
@@ -663,7 +663,7 @@ MOST_IMPORTANT = judgement(
         " left of it with the LR along (with SGD by the batch, with AdamW by its root) is reported."
     ),
     if_supported="Tune the LR first, with the budget you have.",
-    if_partly="Tune the LR first, then batch size and momentum, which mattered as much in one of four cases each.",
+    if_partly="Tune the LR first, then batch size and momentum, which can matter as much.",
     if_refuted="Do not spend the whole budget on the LR.",
 )
 

@@ -168,7 +168,8 @@ COST = judgement(
         )
     },
     note="The forward pass is a third of a step; the readout is not recomputed.",
-    if_supported="Expect at most a third more compute if every block is recomputed; in torch a fifth.",
+    if_supported="Expect at most a third more compute if every block is recomputed, and a fifth in torch, which leaves"
+    " the last product of every block out.",
     if_refuted="Count the operations of your model before you recompute.",
 )
 

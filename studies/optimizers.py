@@ -300,7 +300,8 @@ LAYERWISE_RATIO = judgement(
         " included, so its update-to-weight ratio is exactly the LR. Both leave gains and biases alone."
     ),
     if_supported="The LR of LARS and LAMB is the relative change of a matrix per step.",
-    if_partly="LAMB's LR is the relative change of a matrix per step; LARS's only without momentum.",
+    if_partly="LAMB's LR is the relative change of a matrix per step; LARS's LR times its trust coefficient is that only"
+    " without momentum and decay.",
     if_refuted="Measure the update-to-weight ratios of your layers.",
 )
 

@@ -269,7 +269,8 @@ EARLY_STOPPING = judgement(
         " order, not in their data: with 359 test digits, what is due to this split cannot be told from what stopping does."
     ),
     if_supported="Keep the checkpoint of the lowest validation loss, choose it by hundreds of examples, and keep the last one.",
-    if_partly="Keep both: the checkpoint of the lowest validation loss is better where labels are noisy or data few.",
+    if_partly="Keep both: whether the checkpoint of the lowest validation loss is better than the last one depends on labels"
+    " and data.",
     if_refuted="Keep the last checkpoint.",
 )
 
@@ -341,7 +342,7 @@ NOT_THE_LEVER = judgement(
         " loss does not rise and no lever is needed."
     ),
     if_supported="Against overfitting, regularize, augment or stop early before you touch the LR.",
-    if_partly="Try several levers, the LR among them: which one helps depends on why the run overfits.",
+    if_partly="Try several levers, the LR among them: which one helps most depends on the workload.",
     if_refuted="Stop early or lower the LR: it costs one run. Other levers help on some runs and hurt on others, so try them.",
 )
 

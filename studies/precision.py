@@ -685,7 +685,7 @@ FP8_CLAIM = judgement(
     reported={"loss, FP8 unscaled of one pass a step against scaled": (unscaled_fp8(arm="fp8_unscaled"), "relative")},
     note="A scale per tensor undoes the division by tokens, so scaled FP8 does not depend on their number.",
     if_supported="Train in FP8 with a scale per tensor to save memory.",
-    if_partly="In FP8, scale every tensor separately, and measure on your own GPU what it saves.",
+    if_partly="In FP8, give every tensor a scale, and measure on your own GPU what it saves.",
     if_refuted="Stay with BF16.",
 )
 

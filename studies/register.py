@@ -1198,7 +1198,7 @@ _CLAIMS = {
             "update norm: LAMB divides by the norm of Adam's update",
         ),
         measure="largest over smallest update-to-weight ratio over matrices and steps, 1 to rounding: (a) LAMB; (b) LARS"
-        " without momentum; (c) with",
+        " without momentum and decay; (c) with both",
     ),
     "opt.lion_sensitive": _claim(
         paraphrase="Lion is more sensitive than AdamW to the choice of LR and weight decay",

@@ -217,11 +217,12 @@ PLAYBOOK = judgement(
     },
     note=(
         "By cause: a gradient 300 times too large is a batch's doing, noise on the weights is not. The GPT is judged, the"
-        " others are reported. The remedies know the step, but for alarms by six deviations. Checkpoints are of every 20 steps,"
-        " the last but one is gone back to, and the steps lost are not made up. Claims of precision judge BF16 against FP16."
+        " others are reported. The remedies are told the step; 'skipped at alarms' has to find it, by six deviations."
+        " Checkpoints are of every 20 steps, the last but one is gone back to, and the steps lost are not made up. Claims of"
+        " precision judge BF16 against FP16."
     ),
-    if_supported="Keep checkpoints: going back undoes most of the harm whatever the cause; skipping undoes only what a batch"
-    " has done.",
+    if_supported="Skip or clip a gradient that is far too large, and keep checkpoints to go back to where the weights"
+    " themselves are damaged.",
     if_refuted="Do not expect any of these to repair a spike.",
 )
 
@@ -395,8 +396,8 @@ CUT_WASTES = judgement(
     ),
     right={"supported": "waste", "refuted": "lower it"},
     note=(
-        "The loss is the one at which 95% of the loss reduction with the LR halved are made. Five batches of random labels come"
-        " after a fifth of the run. In version 1 they came half-way, when that loss had been reached before."
+        "The loss is the one at which runs with the halved LR have made 95% of their loss reduction. Five batches of random"
+        " labels come after a fifth of the run. In version 1 they came half-way, when that loss had been reached before."
     ),
     if_supported="Do not lower the LR after a spike that passes: it costs steps.",
     if_refuted="Lowering the LR after a spike costs no steps.",
@@ -467,8 +468,8 @@ BATCH_OR_STATE = judgement(
     ),
     if_supported="Look for the cause before you act: the batch, the LR, and what the optimizer keeps.",
     if_partly=(
-        "Look for the cause before you act. Here other batches from a checkpoint avoided three spikes of four; at 4 to 16 times"
-        " the best LR, others came."
+        "Look for the cause before you act: a spike that other batches avoid need not have been the batch's fault, and if the"
+        " LR is too high, others follow."
     ),
     if_refuted="Look at the batch first.",
 )

@@ -30,8 +30,9 @@ DURATION = judgement(
     note=(
         "The documents call a range usual: the question is whether its upper and its lower end are enough, or a warmup four"
         " times as long as the upper end gains more. Non-inferiority: a better shorter warmup is no evidence against it. The"
-        " margin is 0.5% of the loss reduction, as in version 2 of the study of warmup, which refuted the claim; versions 3 and"
-        " 4 had 1%, which is more than all of warmup gains here. 500 to 10,000 steps of warmup are out of reach."
+        " margin is 0.5% of the loss reduction, as in version 2 of the study of warmup, which refuted the claim; versions 3"
+        " and 4 had 1%, about as much as all of warmup gained there, so that they could hardly have refuted it. 500 to 10,000"
+        " steps of warmup are out of reach."
     ),
     if_supported="Use 0.5 to 5% warmup: 20% gains less than 0.5% of the loss reduction.",
     if_partly="Use 5% warmup rather than 0.5%.",
