@@ -1,5 +1,6 @@
 """What is refused before anything is trained, and what a plan counts on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,21 @@ def test_eigenvalues_are_counted() -> None:
         held = cost.lane_bytes(looked_at, model) - cost.lane_bytes(plain, model)
         vectors = {"off": 0, "end": 83, "probes": 84}[kind]
         assert held == (0 if kind == "off" else vectors * weights + 3 * 4 * 500 * model.activations_per_example)
+
+
+@pytest.mark.parametrize("solo", [False, True])
+def test_cores_are_busy_with_packs_and_free_for_runs_that_are_timed_alone(
+    solo: bool, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed = changed(study, {"measurement.solo": solo})
+
+    def seconds(busy: float) -> float:
+        rate = replace(cost.RATES["cpu"], busy=busy)
+        monkeypatch.setitem(cost.RATES, "cpu", rate)
+        ready = prepare(timed, "laptop", Options(str(tmp_path)), Ledger(Store(str(tmp_path)), timed.name), True, CPU)
+        return ready.estimate.seconds - rate.start_seconds
+
+    assert seconds(3.0) == pytest.approx((1 if solo else 3) * seconds(1.0))
 
 
 def test_a_scale_of_another_name_is_taken_before_one_that_is_never_judged(study: Study) -> None:
