@@ -29,22 +29,26 @@ FLOAT_BYTES = 4
 class Rate:
     """What one worker of a kind of device takes besides the useful operations of its number format: a pack's step, or
     micro-batch, by itself; a step's activations and parameters, each of which is read and written several times; a start.
-    busy: how many times that whole packs take where workers share memory and caches."""
+    busy_factor: how many times that whole packs take where workers share memory and caches."""
 
     step_overhead_seconds: float
     activation_seconds: float
     parameter_seconds: float
     start_seconds: float
-    busy: float
+    busy_factor: float
 
 
 # Operations a second stand with the number formats.
-# cpu: one core, one thread: fitted to the steps of all packs of all studies, and busy to whole studies on two cores
+# cpu: one core, one thread: fitted to the steps of all packs of all studies, and the factor to whole studies on two cores
 # (reports/log, 28 November 2026).
 # cuda: nominal, not measured: about a third of what an H100-class GPU's matrix units do, eager launches.
 RATES = {
-    "cpu": Rate(step_overhead_seconds=3e-4, activation_seconds=1.5e-9, parameter_seconds=3e-9, start_seconds=8.0, busy=1.3),
-    "cuda": Rate(step_overhead_seconds=6e-3, activation_seconds=0.0, parameter_seconds=0.0, start_seconds=20.0, busy=1.0),
+    "cpu": Rate(
+        step_overhead_seconds=3e-4, activation_seconds=1.5e-9, parameter_seconds=3e-9, start_seconds=8.0, busy_factor=1.3
+    ),
+    "cuda": Rate(
+        step_overhead_seconds=6e-3, activation_seconds=0.0, parameter_seconds=0.0, start_seconds=20.0, busy_factor=1.0
+    ),
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
@@ -156,7 +160,7 @@ def estimate(
             sources["nominal rates"] += len(pack.trials)
             steps = configuration.training.steps
             passes = trial_passes(configuration) * _pass_seconds(configuration, model, device.kind)
-            busy = 1.0 if configuration.measurement.solo else rate.busy
+            busy = 1.0 if configuration.measurement.solo else rate.busy_factor
             seconds += busy * len(pack.trials) * (passes + steps * _update_seconds(model, device.kind))
             seconds += busy * steps * configuration.training.micro_batches * rate.step_overhead_seconds
     workers = min(device.count, len(packs))

@@ -97,7 +97,7 @@ def test_cores_are_busy_with_packs_and_free_for_runs_that_are_timed_alone(
     timed = changed(study, {"measurement.solo": solo})
 
     def seconds(busy: float) -> float:
-        rate = replace(cost.RATES["cpu"], busy=busy)
+        rate = replace(cost.RATES["cpu"], busy_factor=busy)
         monkeypatch.setitem(cost.RATES, "cpu", rate)
         ready = prepare(timed, "laptop", Options(str(tmp_path)), Ledger(Store(str(tmp_path)), timed.name), True, CPU)
         return ready.estimate.seconds - rate.start_seconds
