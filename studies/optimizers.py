@@ -297,7 +297,9 @@ LAYERWISE_RATIO = judgement(
     },
     note=(
         "LARS divides by |g| + decay |w| before momentum accumulates; LAMB divides by the norm of Adam's update, decay"
-        " included, so its update-to-weight ratio is exactly the LR. Both leave gains and biases alone."
+        " included, so its update-to-weight ratio is exactly the LR. Both leave gains and biases alone. Of version 3 the"
+        " measure first said only 'without momentum': decay alone breaks the constant, too (reported), so that by those"
+        " words the second part would not hold; the verdict would be partly all the same."
     ),
     if_supported="The LR of LARS and LAMB is the relative change of a matrix per step.",
     if_partly="LAMB's LR is the relative change of a matrix per step; LARS's LR times its trust coefficient is that only"

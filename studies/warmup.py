@@ -305,8 +305,8 @@ LATE_NAN = judgement(
     ),
     note=(
         "Only the mechanism is tested, not how often it is the cause: the peak was raised until SGD diverged. Times are read"
-        " at the lowest peak LR, on a grid of quarter octaves, at which an arm mostly diverges. With 60% warmup a run can only"
-        " diverge too early for the first part, in its first 30%. The evidence is that each arm diverges near the end of its"
+        " at the lowest peak LR, on a grid of quarter octaves, at which an arm mostly diverges. With 60% warmup the first"
+        " part fails only if runs diverge in their first 30%. The evidence is that each arm diverges near the end of its"
         " own warmup: were a bad batch the cause, both would at one step. In version 7 the longer warmup saves no run a"
         " quarter of an octave past the edge, and those that it saves end higher than runs at the best LR. How far it moves"
         " the edge is reported."
