@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from folklore.harness.api import columns, curves, load_study, run, trials, verdicts
-    from folklore.harness.watching.hugging_face import HuggingFaceWatch
-    from folklore.harness.watching.lightning import LightningWatch
-    from folklore.harness.watching.watch import Watch
-    from folklore.harness.workloads.own.workload import OwnWorkload
+    from .api import columns, curves, load_study, run, trials, verdicts
+    from .watching.hugging_face import HuggingFaceWatch
+    from .watching.lightning import LightningWatch
+    from .watching.watch import Watch
+    from .workloads.own.workload import OwnWorkload
 
 __all__ = [
     "HuggingFaceWatch",

@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.cli.terminal import Terminal
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.options import Options
-from folklore.harness.planning import catalog
-from folklore.harness.planning.variation import Changes, Values
-from folklore.harness.reading.references import PUBLISHED, STORED, find_sets
-from folklore.harness.reading.stored_studies import every_study, named_study
-from folklore.harness.running.events import Silent
-from folklore.harness.running.ray_connection import require_no_other
-from folklore.harness.running.reporter import NullReporter
-from folklore.harness.running.run import FAILED, INTERRUPTED, changed_as_wished, launch
-from folklore.harness.spec import Measurement, Spec, Study, Training, Workload
-from folklore.harness.spec.base import unit_of
-from folklore.harness.spec.study import Value
-from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.storing.store import Store
+from .cli.terminal import Terminal
+from .errors import UserError, unknown
+from .judging.trial_sets import TrialSet
+from .judging.verdict import Verdict
+from .options import Options
+from .planning import catalog
+from .planning.variation import Changes, Values
+from .reading.references import PUBLISHED, STORED, find_sets
+from .reading.stored_studies import every_study, named_study
+from .running.events import Silent
+from .running.ray_connection import require_no_other
+from .running.reporter import NullReporter
+from .running.run import FAILED, INTERRUPTED, changed_as_wished, launch
+from .spec import Measurement, Spec, Study, Training, Workload
+from .spec.base import unit_of
+from .spec.study import Value
+from .storing import trial_rows, trial_schema
+from .storing.store import Store
 
 if TYPE_CHECKING:
-    from folklore.harness.workloads.own.workload import OwnWorkload
+    from .workloads.own.workload import OwnWorkload
 
 SOURCE = trial_schema.Column("source", None, "", "where the trial was read: this store, or published")
 CURVE_COLUMNS = (
@@ -208,7 +208,7 @@ def run(
     nobody, terminal = NullReporter(), Terminal(Silent())
     reporter = terminal if progress else nobody
     if workload is not None and not isinstance(workload, str):
-        from folklore.harness.workloads.own.finding import hand_over
+        from .workloads.own.finding import hand_over
 
         workload = hand_over(workload).address
     chosen, scale = changed_as_wished(chosen, scale, changes, workload, options, reporter.say)

@@ -7,7 +7,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from folklore.harness.errors import UserError, one_line
+from .errors import UserError, one_line
 
 INSTALL = """#!/bin/sh
 # Installs Folklore from this folder alone, into a new environment: sh install.sh [FOLDER]

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from folklore.harness.errors import UserError
+from .errors import UserError
 
 CHECKPOINT_VARIABLE = "FOLKLORE_CHECKPOINT_SECONDS"
 # Long enough that writing costs nothing, short enough that a killed worker loses little.

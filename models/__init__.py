@@ -1,15 +1,15 @@
 """Networks whose every weight carries a lane axis, so that many trials of one shape train as one program."""
 
-from folklore.models.closed_form import LinearModel, Quadratic
-from folklore.models.cnn import CNN
-from folklore.models.gpt import GPT
-from folklore.models.keyed import keyed
-from folklore.models.layers import Drop, Parameter, Product, Tap, View
-from folklore.models.mlp import MLP
-from folklore.models.module_itself import ModuleItself
-from folklore.models.objective import ABSENT, Objective, Tree, called
-from folklore.models.own_module import OwnModule
-from folklore.models.parametrization import Parametrization
+from .closed_form import LinearModel, Quadratic
+from .cnn import CNN
+from .gpt import GPT
+from .keyed import keyed
+from .layers import Drop, Parameter, Product, Tap, View
+from .mlp import MLP
+from .module_itself import ModuleItself
+from .objective import ABSENT, Objective, Tree, called
+from .own_module import OwnModule
+from .parametrization import Parametrization
 
 Model = CNN | GPT | MLP | LinearModel | OwnModule | Quadratic
 

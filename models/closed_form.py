@@ -6,7 +6,7 @@ They are for planted studies: what a harness finds in them can be compared with 
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Linear, Parameter, Tap, View, show
+from .layers import Linear, Parameter, Tap, View, show
 
 
 class LinearModel:

@@ -6,8 +6,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Convolution, GroupNorm, Linear, Tap, View, show, through
-from folklore.models.parametrization import Parametrization
+from .layers import Convolution, GroupNorm, Linear, Tap, View, show, through
+from .parametrization import Parametrization
 
 # An image with a shorter side is not halved.
 LEAST_SIDE_TO_HALVE = 8

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from folklore.models import Product
+from . import Product
 
 
 class Fp8Product(torch.autograd.Function):

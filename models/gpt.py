@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.models.layers import Adapter, Embedding, LayerNorm, Linear, Tap, View, causal_attention, show, through
-from folklore.models.parametrization import EMBEDDING_STD, Parametrization
+from .layers import Adapter, Embedding, LayerNorm, Linear, Tap, View, causal_attention, show, through
+from .parametrization import EMBEDDING_STD, Parametrization
 
 
 class Block:

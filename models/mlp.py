@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.models.layers import Adapter, LayerNorm, Linear, Parameter, Tap, View, show, through
-from folklore.models.parametrization import Parametrization
+from .layers import Adapter, LayerNorm, Linear, Parameter, Tap, View, show, through
+from .parametrization import Parametrization
 
 # The gains that keep the scale of what passes: He et al. 2015 for ReLU, which GELU is near to; for the others those of
 # torch.nn.init.calculate_gain.

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized
 
-from folklore.models.layers import Parameter
-from folklore.models.objective import Objective
+from .layers import Parameter
+from .objective import Objective
 
 # What of a class counts as a value that a module keeps there.
 PLAIN = (bool, int, float, complex, str, bytes, list, dict, type(None))

@@ -21,21 +21,11 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
-from folklore.models.keyed import keyed
-from folklore.models.layers import Parameter, Tap, View
-from folklore.models.module_itself import (
-    ModuleItself,
-    as_complex,
-    as_real,
-    attributes,
-    changed,
-    modes,
-    of_classes,
-    python_state,
-    set_modes,
-)
-from folklore.models.objective import Objective, Tree, full_name, length
-from folklore.models.reduction import EXAMPLES, NEITHER, Counts, Reduction, candidates, find
+from .keyed import keyed
+from .layers import Parameter, Tap, View
+from .module_itself import ModuleItself, as_complex, as_real, attributes, changed, modes, of_classes, python_state, set_modes
+from .objective import Objective, Tree, full_name, length
+from .reduction import EXAMPLES, NEITHER, Counts, Reduction, candidates, find
 
 Parted = Callable[[Sequence[int]], tuple[Tree, Tree]]  # which of some examples -> these as a batch
 Make = Callable[[int], Objective]  # seed -> the module, with its loss, as its trial starts

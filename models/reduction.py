@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._pytree import tree_flatten_with_path
 
-from folklore.models.objective import ABSENT, Tree
+from .objective import ABSENT, Tree
 
 # What torch's losses leave out by default.
 IGNORED = -100

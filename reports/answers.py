@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from folklore.harness.judging.combining import OF_PARTS, SOME_WORKLOADS
-from folklore.harness.judging.error_rates import FRAGILE
-from folklore.harness.judging.explaining import WHY_OPEN
-from folklore.harness.judging.outcomes import DECIDED, INVALID, OPEN
-from folklore.harness.judging.sentences import Sentence
-from folklore.harness.judging.verdict import Verdict
-from folklore.reports.phrases import with_bold_numbers
+from ..harness.judging.combining import OF_PARTS, SOME_WORKLOADS
+from ..harness.judging.error_rates import FRAGILE
+from ..harness.judging.explaining import WHY_OPEN
+from ..harness.judging.outcomes import DECIDED, INVALID, OPEN
+from ..harness.judging.sentences import Sentence
+from ..harness.judging.verdict import Verdict
+from .phrases import with_bold_numbers
 
 MOST_SENTENCES = 4
 

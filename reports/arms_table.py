@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.relative import require_a_zero
-from folklore.harness.judging.spelling import number_and_interval
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
-from folklore.harness.metrics.estimating.weighted import mean
-from folklore.harness.spec import Observed, Study
-from folklore.harness.spec.trials import NotEstimableError, in_words
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.axis import Axis, interval_marks, percent
-from folklore.reports.words import with_power
+from ..harness.judging.observe import observe
+from ..harness.judging.relative import require_a_zero
+from ..harness.judging.spelling import number_and_interval
+from ..harness.judging.trial_arrays import TrialArrays
+from ..harness.judging.trial_sets import TrialSet
+from ..harness.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
+from ..harness.metrics.estimating.weighted import mean
+from ..harness.spec import Observed, Study
+from ..harness.spec.trials import NotEstimableError, in_words
+from ..harness.statistics.intervals import Observation
+from .figures.axis import Axis, interval_marks, percent
+from .words import with_power
 
 LR = "peak_lr"
 # A schedule whose loss at the end means nothing: the LR rises until the run diverges.

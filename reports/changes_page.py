@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.judging.outcomes import WITHDRAWN
-from folklore.harness.judging.verdict_history import Change, Stand
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Erratum
-from folklore.reports import phrases
-from folklore.reports.places import page
+from ..harness.judging.outcomes import WITHDRAWN
+from ..harness.judging.verdict_history import Change, Stand
+from ..harness.planning.catalog import Register
+from ..harness.spec import Erratum
+from . import phrases
+from .places import page
 
 PAGE = "changes.html"
 

@@ -6,21 +6,21 @@ from typing import Any
 
 from markupsafe import Markup
 
-from folklore.harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
-from folklore.harness.judging.explaining import asked_of_workloads, enumerated
-from folklore.harness.judging.power import Resolution
-from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.settling import turns_open_at
-from folklore.harness.judging.spelling import in_prose, region, spell, spell_declared
-from folklore.harness.judging.verdict import Finding, Verdict
-from folklore.harness.judging.verdict_history import Change
-from folklore.harness.judging.withdrawing import Withdrawn, as_judged
-from folklore.harness.planning.catalog import register
-from folklore.harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
-from folklore.reports import changes_page
-from folklore.reports.figures.strip import Seen, Strip, strips
-from folklore.reports.phrases import with_bold_numbers
-from folklore.reports.words import READINGS
+from ..harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
+from ..harness.judging.explaining import asked_of_workloads, enumerated
+from ..harness.judging.power import Resolution
+from ..harness.judging.robustness import Robustness
+from ..harness.judging.settling import turns_open_at
+from ..harness.judging.spelling import in_prose, region, spell, spell_declared
+from ..harness.judging.verdict import Finding, Verdict
+from ..harness.judging.verdict_history import Change
+from ..harness.judging.withdrawing import Withdrawn, as_judged
+from ..harness.planning.catalog import register
+from ..harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
+from . import changes_page
+from .figures.strip import Seen, Strip, strips
+from .phrases import with_bold_numbers
+from .words import READINGS
 
 TESTS = {
     "no_worse": "No worse by more than the margin, tested at 5% on one side: being better never refutes.",

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Study
-from folklore.reports.places import beside_page, place_of
+from ..harness.judging.verdict import Verdict
+from ..harness.judging.verdict_memory import Judged
+from ..harness.planning.catalog import Register
+from ..harness.spec import Study
+from .places import beside_page, place_of
 
 
 @dataclass(frozen=True)

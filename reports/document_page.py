@@ -5,15 +5,15 @@ from collections.abc import Collection, Mapping
 from itertools import groupby
 from typing import Any
 
-from folklore.harness.judging.grading import grade, right_side
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
-from folklore.harness.judging.withdrawing import Withdrawn
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Claim, Document
-from folklore.reports import phrases
-from folklore.reports import rows as shared
-from folklore.reports.outcome_table import Outcome, OutcomeTable
-from folklore.reports.verdict_words import NOT_GRADED, NOT_TESTED, ORDER
+from ..harness.judging.grading import grade, right_side
+from ..harness.judging.outcomes import REFUTED, SUPPORTED
+from ..harness.judging.withdrawing import Withdrawn
+from ..harness.planning.catalog import Register
+from ..harness.spec import Claim, Document
+from . import phrases
+from . import rows as shared
+from .outcome_table import Outcome, OutcomeTable
+from .verdict_words import NOT_GRADED, NOT_TESTED, ORDER
 
 
 def content(document: Document, register: Register, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:

@@ -11,14 +11,14 @@ of equally sure ones that with the shortest words; the studies take turns, so th
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from folklore.harness.judging.error_rates import FIRM, FRAGILE
-from folklore.harness.judging.grading import right_side
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
-from folklore.harness.judging.sentences import Sentence, plain
-from folklore.harness.spec import Claim
-from folklore.reports import phrases
-from folklore.reports.outcome_table import Outcome, OutcomeTable
-from folklore.reports.places import card_figure_file
+from ..harness.judging.error_rates import FIRM, FRAGILE
+from ..harness.judging.grading import right_side
+from ..harness.judging.outcomes import REFUTED, SUPPORTED
+from ..harness.judging.sentences import Sentence, plain
+from ..harness.spec import Claim
+from . import phrases
+from .outcome_table import Outcome, OutcomeTable
+from .places import card_figure_file
 
 MOST = 4
 # What an author would put into a talk. A claim that is not decided by measurement, or has no figure, is left out.

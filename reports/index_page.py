@@ -5,16 +5,16 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from folklore.harness.judging.explaining import enumerated
-from folklore.harness.judging.outcomes import WITHDRAWN
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Claim, Study
-from folklore.reports import document_page, phrases
-from folklore.reports import rows as shared
-from folklore.reports.highlights import highlights
-from folklore.reports.outcome_table import MACHINES, Column, OutcomeTable
-from folklore.reports.places import page
-from folklore.reports.verdict_words import GRADES, NOT_TESTED, ORDER
+from ..harness.judging.explaining import enumerated
+from ..harness.judging.outcomes import WITHDRAWN
+from ..harness.planning.catalog import Register
+from ..harness.spec import Claim, Study
+from . import document_page, phrases
+from . import rows as shared
+from .highlights import highlights
+from .outcome_table import MACHINES, Column, OutcomeTable
+from .places import page
+from .verdict_words import GRADES, NOT_TESTED, ORDER
 
 
 def content(

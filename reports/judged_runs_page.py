@@ -5,12 +5,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from folklore.harness.external.gate import MEANINGS, Gate
-from folklore.harness.external.judged import Judged
-from folklore.harness.external.judging import JudgedRuns
-from folklore.reports.figures.drawing import caption
-from folklore.reports.figures.judged_runs import drawing
-from folklore.reports.figures.render import as_svg
+from ..harness.external.gate import MEANINGS, Gate
+from ..harness.external.judged import Judged
+from ..harness.external.judging import JudgedRuns
+from .figures.drawing import caption
+from .figures.judged_runs import drawing
+from .figures.render import as_svg
 
 
 def content(found: JudgedRuns | Gate) -> Mapping[str, Any]:

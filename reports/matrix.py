@@ -5,16 +5,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging.spelling import spell_interval
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_memory import Judged, published_verdicts
-from folklore.harness.judging.withdrawing import Withdrawn
-from folklore.harness.planning import catalog
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Study
-from folklore.reports import index_page
-from folklore.reports.outcome_table import Outcome, OutcomeTable, outcome_table
-from folklore.reports.verdict_words import MARKS, NOT_GRADED, WORDS
+from ..harness.judging.spelling import spell_interval
+from ..harness.judging.verdict import Verdict
+from ..harness.judging.verdict_memory import Judged, published_verdicts
+from ..harness.judging.withdrawing import Withdrawn
+from ..harness.planning import catalog
+from ..harness.planning.catalog import Register
+from ..harness.spec import Study
+from . import index_page
+from .outcome_table import Outcome, OutcomeTable, outcome_table
+from .verdict_words import MARKS, NOT_GRADED, WORDS
 
 PATH = Path(__file__).parent / "README.md"
 

@@ -3,20 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from folklore.harness.judging.error_rates import (
-    ARITHMETIC,
-    ErrorRates,
-    Place,
-    error_rates,
-    place_in_register,
-    standing,
-    why_fragile,
-)
-from folklore.harness.judging.outcomes import DECIDED
-from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.planning.catalog import Register
+from ..harness.judging.error_rates import ARITHMETIC, ErrorRates, Place, error_rates, place_in_register, standing, why_fragile
+from ..harness.judging.outcomes import DECIDED
+from ..harness.judging.robustness import Robustness
+from ..harness.judging.verdict import Verdict
+from ..harness.judging.verdict_memory import Judged
+from ..harness.planning.catalog import Register
 
 # Small to large; scales with other names follow.
 SCALES = ("laptop", "gpu", "cluster")

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from folklore.harness.judging.combining import SOME_WORKLOADS
-from folklore.harness.judging.sentences import Number, Sentence
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.verdict import Finding, Verdict
-from folklore.harness.judging.verdict_history import Stand
-from folklore.harness.spec import Claim
+from ..harness.judging.combining import SOME_WORKLOADS
+from ..harness.judging.sentences import Number, Sentence
+from ..harness.judging.spelling import in_prose
+from ..harness.judging.verdict import Finding, Verdict
+from ..harness.judging.verdict_history import Stand
+from ..harness.spec import Claim
 
 # An answer of several sentences that is longer than this is cut to the sentence of the criterion that decides.
 LONGEST_ANSWER = 150

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from folklore.harness.judging.verdict import Verdict
+from ..harness.judging.verdict import Verdict
 
 _NAME = re.compile(r'\sid="([^"]*)"')
 

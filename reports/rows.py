@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from folklore.harness.judging.withdrawing import Withdrawn
-from folklore.harness.spec import Source
-from folklore.reports import phrases
-from folklore.reports.outcome_table import Column, Outcome, OutcomeTable
-from folklore.reports.places import place_of
-from folklore.reports.verdict_words import ORDER
+from ..harness.judging.withdrawing import Withdrawn
+from ..harness.spec import Source
+from . import phrases
+from .outcome_table import Column, Outcome, OutcomeTable
+from .places import place_of
+from .verdict_words import ORDER
 
 # A longer name of a section stands on the document's page only.
 LONGEST_SECTION = 12

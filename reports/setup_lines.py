@@ -4,15 +4,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from folklore.harness.judging.explaining import enumerated
-from folklore.harness.judging.regimes import in_thousands
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.spec import Configuration, Study
-from folklore.harness.training.schedules import schedule_named
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.base import PROOF, READ
-from folklore.reports.arms_table import RANGE_TEST
-from folklore.reports.words import counted
+from ..harness.judging.explaining import enumerated
+from ..harness.judging.regimes import in_thousands
+from ..harness.judging.trial_sets import TrialSet
+from ..harness.spec import Configuration, Study
+from ..harness.training.schedules import schedule_named
+from ..harness.workloads import workload_of
+from ..harness.workloads.base import PROOF, READ
+from .arms_table import RANGE_TEST
+from .words import counted
 
 NAMES = {"adamw": "AdamW", "adam": "Adam", "radam": "RAdam", "sgd": "SGD", "sgdw": "SGDW", "lion": "Lion",
          "rmsprop": "RMSProp", "lars": "LARS", "lamb": "LAMB", "muon": "Muon", "own": "own optimizer"}  # fmt: skip

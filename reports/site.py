@@ -13,18 +13,18 @@ from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from folklore.harness.errors import one_line
-from folklore.harness.external.gate import Gate
-from folklore.harness.external.judging import JudgedRuns
-from folklore.harness.judging.error_rates import ErrorRates
-from folklore.harness.judging.spelling import spell, spell_interval
-from folklore.harness.judging.trial_sets import HERE, TrialSet
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_history import history
-from folklore.harness.judging.verdict_memory import Judged, published_verdicts
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Study
-from folklore.reports import (
+from ..harness.errors import one_line
+from ..harness.external.gate import Gate
+from ..harness.external.judging import JudgedRuns
+from ..harness.judging.error_rates import ErrorRates
+from ..harness.judging.spelling import spell, spell_interval
+from ..harness.judging.trial_sets import HERE, TrialSet
+from ..harness.judging.verdict import Verdict
+from ..harness.judging.verdict_history import history
+from ..harness.judging.verdict_memory import Judged, published_verdicts
+from ..harness.planning.catalog import Register
+from ..harness.spec import Study
+from . import (
     calibration,
     changes_page,
     comparison_page,
@@ -35,13 +35,13 @@ from folklore.reports import (
     phrases,
     study_page,
 )
-from folklore.reports.figures.range_test import draw_range_test
-from folklore.reports.figures.strip import beside
-from folklore.reports.outcome_table import OutcomeTable, outcome_table
-from folklore.reports.parallel import parallel_map
-from folklore.reports.places import beside_page, figures, page, places, trials_page
-from folklore.reports.study_page import Neighbour, Section
-from folklore.reports.verdict_words import WORDS
+from .figures.range_test import draw_range_test
+from .figures.strip import beside
+from .outcome_table import OutcomeTable, outcome_table
+from .parallel import parallel_map
+from .places import beside_page, figures, page, places, trials_page
+from .study_page import Neighbour, Section
+from .verdict_words import WORDS
 
 # What harness/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write", "write_judged_runs"]

@@ -14,38 +14,38 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.judging.error_rates import ErrorRates, standing
-from folklore.harness.judging.explaining import enumerated, told_workloads
-from folklore.harness.judging.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
-from folklore.harness.judging.power import Resolution, resolution, whole_seeds
-from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.trial_sets import HERE, TrialSet
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_history import Change, history
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.planning import catalog
-from folklore.harness.planning.catalog import Register
-from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.spec import Claim, Judgement, Study
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.storing.declaration import changed_since
-from folklore.harness.storing.source_check import commits_of, sources_of
-from folklore.harness.storing.trial_schema import SUMMARY
-from folklore.harness.tracking.notes import runs_link
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.base import PROOF, READ
-from folklore.reports.answers import answer
-from folklore.reports.arms_table import ArmsTable, arms_table
-from folklore.reports.claim_cards import Card, card
-from folklore.reports.figures import choosing, search, trial_curves
-from folklore.reports.figures.drawing import Drawing, leading, on_a_card
-from folklore.reports.figures.interactive import specification
-from folklore.reports.figures.layout import PIXELS_AN_INCH, laid_out
-from folklore.reports.figures.render import as_svg
-from folklore.reports.highlights import CHOSEN
-from folklore.reports.places import card_figure_file, figure_name, trials_page
-from folklore.reports.setup_lines import environment_of, minutes, setup_lines
-from folklore.reports.words import counted, power_of_two, share
+from ..harness.judging.error_rates import ErrorRates, standing
+from ..harness.judging.explaining import enumerated, told_workloads
+from ..harness.judging.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
+from ..harness.judging.power import Resolution, resolution, whole_seeds
+from ..harness.judging.robustness import Robustness
+from ..harness.judging.trial_sets import HERE, TrialSet
+from ..harness.judging.verdict import Verdict
+from ..harness.judging.verdict_history import Change, history
+from ..harness.judging.verdict_memory import Judged
+from ..harness.planning import catalog
+from ..harness.planning.catalog import Register
+from ..harness.planning.recipe import study_recipe
+from ..harness.spec import Claim, Judgement, Study
+from ..harness.spec.parts import all_parts
+from ..harness.storing.declaration import changed_since
+from ..harness.storing.source_check import commits_of, sources_of
+from ..harness.storing.trial_schema import SUMMARY
+from ..harness.tracking.notes import runs_link
+from ..harness.workloads import workload_of
+from ..harness.workloads.base import PROOF, READ
+from .answers import answer
+from .arms_table import ArmsTable, arms_table
+from .claim_cards import Card, card
+from .figures import choosing, search, trial_curves
+from .figures.drawing import Drawing, leading, on_a_card
+from .figures.interactive import specification
+from .figures.layout import PIXELS_AN_INCH, laid_out
+from .figures.render import as_svg
+from .highlights import CHOSEN
+from .places import card_figure_file, figure_name, trials_page
+from .setup_lines import environment_of, minutes, setup_lines
+from .words import counted, power_of_two, share
 
 # What a page says about the machine, in this order; the rest of the environment follows.
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit", "sources")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from folklore.harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
+from ..harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
 
 NOT_TESTED = "not yet tested"
 NOT_GRADED = "not graded"

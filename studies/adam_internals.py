@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Curve, LossGap
-from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid
+from ..harness.metrics import Curve, LossGap
+from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid
 
 # A constant LR, so that recovery is not an effect of the schedule; no decay, which would move weights itself.
 CONSTANT = {"schedule": "constant", "warmup_fraction": 0.05, "steps": 800}

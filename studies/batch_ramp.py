@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted
+from ..harness.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted
 
 # When the LR is lowered or the batch size raised, as shares of the run's examples.
 CHANGES = (0.5, 0.75)

@@ -3,10 +3,10 @@
 import math
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import FormGap, LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, inside, judgement, lr_grid, predicted
+from ..harness.metrics import FormGap, LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
+from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, inside, judgement, lr_grid, predicted
 
 Grids = dict[int, tuple[float, float]]
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from folklore.harness.metrics import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
-from folklore.harness.spec import (
+from ..harness.metrics import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
+from ..harness.spec import (
     Arm,
     AtLeast,
     AtMost,
@@ -18,8 +18,8 @@ from folklore.harness.spec import (
     Training,
     Workload,
 )
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, computed, inside, judgement, lr_grid, predicted
+from . import scales
+from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted
 
 SMALL_SCALES = ("smoke", "laptop")
 LARGE_SCALES = ("gpu", "cluster")

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import FinalLoss, Gap, LossAfter, LossGap, Mean, Scaled, Share
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import (
+from ..harness.metrics import FinalLoss, Gap, LossAfter, LossGap, Mean, Scaled, Share
+from ..harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from . import scales
+from .shorthand import (
     above,
     below,
     computed,

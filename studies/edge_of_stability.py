@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, computed, inside, judgement, predicted
+from ..harness.metrics import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
+from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, computed, inside, judgement, predicted
 
 # The largest curvature of the bowl is 1, so that these are LRs times it.
 BELOW, ABOVE = 1.99, 2.01

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Computed, Curve, RelativeGap
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap
+from ..harness.metrics import Computed, Curve, RelativeGap
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap
 
 EMBEDDING = "embedding.token.weight"
 # What is said to help if rare rows move too far, one at a time.

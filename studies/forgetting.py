@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import LossGap, Share, TaskAccuracy, TaskLoss
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, judgement, predicted
+from ..harness.metrics import LossGap, Share, TaskAccuracy, TaskLoss
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, judgement, predicted
 
 # How the classes of tasks compete -> its words (van de Ven & Tolias 2019).
 SCENARIOS = {

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted
+from ..harness.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted
 
 SMALL, LARGE = 16, 256
 # The examples of 15 epochs; the large batch also with the steps of the small one.

@@ -3,21 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.metrics import Curve, FinalLoss, GrowthFactor, LossGap
-from folklore.harness.spec import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Measurement,
-    Observed,
-    Published,
-    Study,
-    Training,
-    Workload,
-)
-from folklore.studies import scales
-from folklore.studies.shorthand import below, judgement, loss_gap, predicted
+from ..harness.metrics import Curve, FinalLoss, GrowthFactor, LossGap
+from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from . import scales
+from .shorthand import below, judgement, loss_gap, predicted
 
 Settings = dict[str, Any]
 

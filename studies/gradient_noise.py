@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import BetweenLines, OverheadBatch, Slope, SpeedUp
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, computed, inside, judgement, peak_lrs
+from ..harness.metrics import BetweenLines, OverheadBatch, Slope, SpeedUp
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, computed, inside, judgement, peak_lrs
 
 # Batch size -> log2 of the LRs. All runs have LR x steps = 2^8, so that without noise they would end at the same weights. At
 # equal epochs runs of equal LR over batch would do so anyway.

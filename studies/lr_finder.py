@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.metrics import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
-from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, inside, judgement, lr_grid, predicted
+from ..harness.metrics import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
+from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
+from . import scales
+from .shorthand import above, below, inside, judgement, lr_grid, predicted
 
 Settings = dict[str, Any]
 LRs = dict[str, tuple[float, ...]]

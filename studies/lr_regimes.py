@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.metrics import (
+from ..harness.metrics import (
     BasinWidth,
     Curve,
     FailureRate,
@@ -19,20 +19,9 @@ from folklore.harness.metrics import (
     StepsToTarget,
     TunedLoss,
 )
-from folklore.harness.spec import (
-    Arm,
-    Criterion,
-    Measurement,
-    Observed,
-    Published,
-    Reported,
-    Study,
-    Training,
-    Workload,
-    log2_grid,
-)
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, exceeds, judgement, no_worse
+from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Reported, Study, Training, Workload, log2_grid
+from . import scales
+from .shorthand import above, below, exceeds, judgement, no_worse
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16, "steps": 400}

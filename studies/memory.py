@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import SpeedUp
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import below, computed, inside, judgement
+from ..harness.metrics import SpeedUp
+from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Study, Training, Workload
+from . import scales
+from .shorthand import below, computed, inside, judgement
 
 # Trained only for the step time: one LR suffices.
 LR, MLP_LR = {"peak_lr": (2.0**-9,)}, {"peak_lr": (2.0**-13,)}

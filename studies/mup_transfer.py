@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted
+from ..harness.metrics import MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted
 
 Scales = tuple[str, ...] | None
 LAPTOP = ("smoke", "laptop")

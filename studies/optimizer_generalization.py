@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import LossAt, LossGap, TunedLoss
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted
+from ..harness.metrics import LossAt, LossGap, TunedLoss
+from ..harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from . import scales
+from .shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted
 
 SGD = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4}
 ADAM = {"optimizer": "adam", "weight_decay": 5e-4}

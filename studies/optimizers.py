@@ -2,21 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import (
-    below,
-    computed,
-    exceeds,
-    inside,
-    judgement,
-    loss_gap,
-    lr_grid,
-    no_worse,
-    peak_lrs,
-    reported_gap,
-)
+from ..harness.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs, reported_gap
 
 BATCHES = (8, 64)
 STEPS = {8: 1000, 64: 300}

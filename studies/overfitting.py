@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import Curve, FinalLoss, Gap, LossGap, Slope, StoppedLoss, TurningStep, TurnRate
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Range, Search, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, exceeds, judgement
+from ..harness.metrics import Curve, FinalLoss, Gap, LossGap, Slope, StoppedLoss, TurningStep, TurnRate
+from ..harness.spec import Arm, Criterion, Measurement, Published, Range, Search, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, exceeds, judgement
 
 SIZES = (67, 270, 1079)
 MIDDLE = SIZES[1]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from folklore.harness.metrics import (
+from ..harness.metrics import (
     Computed,
     Curve,
     CurveDistance,
@@ -18,7 +18,7 @@ from folklore.harness.metrics import (
     UnderflowShare,
     Unmeasured,
 )
-from folklore.harness.spec import (
+from ..harness.spec import (
     Arm,
     AtLeast,
     AtMost,
@@ -31,20 +31,8 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
-from folklore.studies import scales
-from folklore.studies.shorthand import (
-    above,
-    below,
-    computed,
-    exceeds,
-    inside,
-    judgement,
-    loss_gap,
-    lr_grid,
-    no_worse,
-    outside,
-    predicted,
-)
+from . import scales
+from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, outside, predicted
 
 ON_GPU = ("gpu", "cluster")
 NOT_ON_GPU = ("smoke", "laptop")

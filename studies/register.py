@@ -19,9 +19,9 @@ nothing. Thresholds were fixed before the first run; a change needs a written re
 
 from typing import Any
 
-from folklore.harness.spec import Claim, Document, Regime
-from folklore.studies.errata import ERRATA
-from folklore.studies.rule_changes import RULE_CHANGES
+from ..harness.spec import Claim, Document, Regime
+from .errata import ERRATA
+from .rule_changes import RULE_CHANGES
 
 __all__ = ["CLAIMS", "DOCUMENTS", "ERRATA", "RULE_CHANGES"]
 

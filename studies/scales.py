@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.spec import Scale
+from ..harness.spec import Scale
 
 
 def smoke(seeds: int = 2, **changes: Any) -> Scale:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from folklore.harness.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
-from folklore.harness.spec import (
+from ..harness.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
+from ..harness.spec import (
     Arm,
     AtLeast,
     AtMost,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.metrics import (
+from ..harness.metrics import (
     AlarmLead,
     AlarmLimit,
     AlarmPrecision,
@@ -15,9 +15,9 @@ from folklore.harness.metrics import (
     SpikeRecurrence,
     StepsToTarget,
 )
-from folklore.harness.spec import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, judgement, loss_gap, no_worse
+from ..harness.spec import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, judgement, loss_gap, no_worse
 
 STEPS = 300
 # Panel -> what its arms have in common; LRs about a pilot's best.

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from folklore.harness.metrics import FinalLoss, Gap, LossAt, LossGap, Share
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted
+from ..harness.metrics import FinalLoss, Gap, LossAt, LossGap, Share
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted
 
 # A pilot's best LR with pre-norm and warmup, where post-norm with warmup ends as low; where it fails without follows from it.
 LR = 2.0**-8

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from folklore.harness.metrics import (
+from ..harness.metrics import (
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -16,9 +16,9 @@ from folklore.harness.metrics import (
     Share,
     TunedLoss,
 )
-from folklore.harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted
+from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted
 
 # One bar for all short AdamW runs: above the best of them by a share of the loss reduction.
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")

@@ -1,8 +1,8 @@
 """How long a warmup is long enough?"""
 
-from folklore.harness.spec import Arm, Criterion, Measurement, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import judgement, loss_gap, lr_grid, no_worse
+from ..harness.spec import Arm, Criterion, Measurement, Study, Training, Workload
+from . import scales
+from .shorthand import judgement, loss_gap, lr_grid, no_worse
 
 # Shares of the steps, by name; the longest is what the shorter ones are compared with.
 LENGTHS = {"none": 0.0, "0.5%": 0.005, "5%": 0.05, "20%": 0.2}

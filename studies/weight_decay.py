@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from folklore.harness.metrics import Curve
-from folklore.harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from folklore.studies import scales
-from folklore.studies.shorthand import above, below, computed, exceeds, judgement
+from ..harness.metrics import Curve
+from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from . import scales
+from .shorthand import above, below, computed, exceeds, judgement
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}

@@ -14,7 +14,7 @@ from typing import IO
 import anyio
 from mcp.server.mcpserver.exceptions import ToolError
 
-from folklore.harness.errors import one_line, printable
+from ..errors import one_line, printable
 
 # -P: what lies in the folder that a client starts the server in is not imported in place of libraries.
 FOLKLORE = (sys.executable, "-P", "-m", "folklore.harness")

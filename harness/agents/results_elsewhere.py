@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, Field
 
-from folklore.harness.agents.results import KINDS
+from .results import KINDS
 
 
 class Columns(BaseModel):

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from folklore.harness.agents.results import Run, Verdict
+from .results import Run, Verdict
 
 MESSAGES_KEPT = 20
 

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
-from folklore.harness.agents.tools import Tools
+from .tools import Tools
 
 INSTRUCTIONS = """\
 Folklore puts claims about training neural networks to the test. Use it to find out whether advice on training holds (verdicts,

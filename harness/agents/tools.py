@@ -9,11 +9,11 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from folklore.harness.agents.commands import folklore
-from folklore.harness.agents.results import Explanation, Explanations, Plan, Run, Studies, StudyRow, Verdict, Verdicts
-from folklore.harness.agents.results_elsewhere import Columns, Judged, Noise
-from folklore.harness.agents.run_events import RunEvents
-from folklore.harness.external.run_metric import SEED
+from ..external.run_metric import SEED
+from .commands import folklore
+from .results import Explanation, Explanations, Plan, Run, Studies, StudyRow, Verdict, Verdicts
+from .results_elsewhere import Columns, Judged, Noise
+from .run_events import RunEvents
 
 # What only reads ends by itself long before; a run may need this beyond its budget, to start and to write pages.
 LIMIT_SECONDS = 900.0

@@ -4,7 +4,7 @@
 `measure` judges and counts. The statistics of the project are what is tested: `observe` and `judge` run as they do on trials.
 """
 
-from folklore.harness.calibration.cases import BY_NAME, CASES
-from folklore.harness.calibration.measure import SEEDS, calibrate
+from .cases import BY_NAME, CASES
+from .measure import SEEDS, calibrate
 
 __all__ = ["BY_NAME", "CASES", "SEEDS", "calibrate"]

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from folklore.harness import metrics as m
-from folklore.harness.calibration import conditions as c
-from folklore.harness.calibration import worlds as w
-from folklore.harness.calibration.conditions import Condition
-from folklore.harness.calibration.worlds import Bowl, Draw, octave_grid, study
-from folklore.harness.spec import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
-from folklore.harness.spec.study import Value
+from .. import metrics as m
+from ..spec import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
+from ..spec.study import Value
+from . import conditions as c
+from . import worlds as w
+from .conditions import Condition
+from .worlds import Bowl, Draw, octave_grid, study
 
 Effects = tuple[float, float, float]
 Regions = Callable[[float, float, float], tuple[Rule, Rule]]

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from folklore.harness.statistics import LEVEL
-from folklore.harness.statistics.intervals import Numbers, Sampled, bootstrap_error, student
+from ..statistics import LEVEL
+from ..statistics.intervals import Numbers, Sampled, bootstrap_error, student
 
 Method = Literal["bootstrap_t", "jackknife_t", "corrected_t", "studentized", "percentile", "bca", "sign_flip"]
 

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.calibration.cases import BY_NAME, CASES, Case
-from folklore.harness.calibration.conditions import Condition
-from folklore.harness.calibration.interval_methods import METHODS
-from folklore.harness.calibration.planted_table import SCALE, PlantedTable
-from folklore.harness.judging.judge import judge
-from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED
-from folklore.harness.machine.description import available_cores
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
-from folklore.harness.spec.observed import ShareOfRuns
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.statistics.intervals import Sampled
+from ..judging.judge import judge
+from ..judging.outcomes import PARTLY, REFUTED, SUPPORTED
+from ..machine.description import available_cores
+from ..metrics.estimating.evaluation import evaluate
+from ..randomness import numpy_generator
+from ..spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
+from ..spec.observed import ShareOfRuns
+from ..spec.trials import NotEstimableError
+from ..statistics.intervals import Sampled
+from .cases import BY_NAME, CASES, Case
+from .conditions import Condition
+from .interval_methods import METHODS
+from .planted_table import SCALE, PlantedTable
 
 EFFECTS = ("absent", "threshold", "beyond")
 SEEDS = (5, 10, 20)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.judging.trial_arrays import RESAMPLES, TrialArrays
-from folklore.harness.metrics.estimating.range_test_rules import SMOOTHING
-from folklore.harness.spec import Spec, Study
+from ..judging.trial_arrays import RESAMPLES, TrialArrays
+from ..metrics.estimating.range_test_rules import SMOOTHING
+from ..spec import Spec, Study
 
 SCALE = "laptop"
 # Loss at initialization, nats.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folklore.harness.calibration.conditions import Condition, Numbers
-from folklore.harness.calibration.planted_table import INITIAL_LOSS, SCALE, Column, Columns
-from folklore.harness.spec import Arm, Measurement, Scale, Study, Training, Workload
-from folklore.harness.spec.study import Value
+from ..spec import Arm, Measurement, Scale, Study, Training, Workload
+from ..spec.study import Value
+from .conditions import Condition, Numbers
+from .planted_table import INITIAL_LOSS, SCALE, Column, Columns
 
 Draw = Callable[[Study, float, Condition, np.random.Generator], Columns]
 # Columns while arms are added to them.

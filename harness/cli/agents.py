@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from folklore.harness.cli.base import StoreUri, command
-from folklore.harness.errors import UserError
+from ..errors import UserError
+from .base import StoreUri, command
 
 
 @command(
@@ -24,7 +24,7 @@ def mcp(
     The server has the rights of whoever starts it: an agent reads what you may read, and trains what `folklore run` would.
     """
     try:
-        from folklore.harness.agents.server import server
+        from ..agents.server import server
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in ("mcp", "mcp_types"):
             raise

@@ -14,10 +14,10 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.markup import escape
 
-from folklore.harness.cli import completion
-from folklore.harness.cli.output import err, out
-from folklore.harness.cli.settings import settings
-from folklore.harness.errors import RunFailedError, UnreadError, UserError, one_line
+from ..errors import RunFailedError, UnreadError, UserError, one_line
+from . import completion
+from .output import err, out
+from .settings import settings
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # What only some commands need.

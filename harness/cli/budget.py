@@ -7,13 +7,13 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from folklore.harness.cli import choices
-from folklore.harness.cli.base import AsJson, command
-from folklore.harness.cli.output import out, print_facts, print_json, print_wrapped
-from folklore.harness.errors import UserError, invalid, unknown
+from ..errors import UserError, invalid, unknown
+from . import choices
+from .base import AsJson, command
+from .output import out, print_facts, print_json, print_wrapped
 
 if TYPE_CHECKING:
-    from folklore.harness.training.budget import Budget, Subject
+    from ..training.budget import Budget, Subject
 
 GIB = 2**30
 MODELS = ("gpt", "mlp", "cnn")
@@ -40,9 +40,9 @@ def budget(
 ) -> None:
     """Count what training a model takes in memory: weights, gradients, optimizer state, activations, with and without
     recomputing them. Nothing is trained, and no size is too large."""
-    from folklore.harness.spec.configuration import OPTIMIZERS
-    from folklore.harness.training import budget as counted
-    from folklore.harness.training import real_step
+    from ..spec.configuration import OPTIMIZERS
+    from ..training import budget as counted
+    from ..training import real_step
 
     if precision not in counted.PRECISIONS:
         raise unknown("number format", precision, counted.PRECISIONS)
@@ -50,8 +50,8 @@ def budget(
         raise unknown("optimizer", optimizer, OPTIMIZERS)
     batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
     if ":" in model:
-        from folklore.harness.planning.own_budget import own
-        from folklore.harness.workloads.own.finding import find
+        from ..planning.own_budget import own
+        from ..workloads.own.finding import find
 
         subject = own(find(model).workload, precision)
     else:
@@ -102,9 +102,9 @@ def _real(plain: "Budget", held: int | None) -> str:
 
 
 def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
-    from folklore.harness.spec import Workload
-    from folklore.harness.training.budget import best_segments, built_in
-    from folklore.harness.workloads import data, workload_of
+    from ..spec import Workload
+    from ..training.budget import best_segments, built_in
+    from ..workloads import data, workload_of
 
     if fields["model"] not in MODELS:
         raise unknown("model", fields["model"], MODELS)
@@ -133,7 +133,7 @@ def _lines(
     plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None, held: int | None
 ) -> dict[str, str]:
     """What is printed, a line each."""
-    from folklore.harness.training.budget import state_numbers
+    from ..training.budget import state_numbers
 
     step, numbers = plain.step, state_numbers(optimizer)
     rest = step.weights - step.gradients
@@ -166,7 +166,7 @@ def _kept(found: "Budget") -> str:
 
 
 def _largest(found: "Budget", limit: int) -> str:
-    from folklore.harness.training.budget import LARGEST_BATCH
+    from ..training.budget import LARGEST_BATCH
 
     memory, largest = f"{limit / GIB:.4g} GiB", found.largest or 0
     if not largest:

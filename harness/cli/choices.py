@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.errors import UserError
+from ..errors import UserError
 
 if TYPE_CHECKING:
-    from folklore.harness.spec import Study
+    from ..spec import Study
 
 
 def duration(option: str, text: str | None) -> float | None:
@@ -36,29 +36,29 @@ def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
 
 def study_named(name: str, store: str) -> "Study":
     """A study of the catalogue, from a file, or one that the store declares."""
-    from folklore.harness.reading.stored_studies import named_study
-    from folklore.harness.storing.store import Store
+    from ..reading.stored_studies import named_study
+    from ..storing.store import Store
 
     return named_study(Store(store), name)
 
 
 def judgeable_study(name: str, store: str) -> "Study":
     """A study whose claims are all known: a page cannot be written of others."""
-    from folklore.harness.planning import catalog
+    from ..planning import catalog
 
     return catalog.judgeable(study_named(name, store))
 
 
 def all_studies() -> "list[Study]":
-    from folklore.harness.planning import catalog
+    from ..planning import catalog
 
     return [catalog.load_study(name) for name in catalog.study_names()]
 
 
 def some_studies(name: str | None, store: str, scale: str | None = None, claim: str | None = None) -> "list[Study]":
     """One study, or those of the catalogue and of the store. scale: one that they must have. claim: those that may judge it."""
-    from folklore.harness.reading.stored_studies import every_study
-    from folklore.harness.storing.store import Store
+    from ..reading.stored_studies import every_study
+    from ..storing.store import Store
 
     if name is None:
         return every_study(Store(store), scale, claim)

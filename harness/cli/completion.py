@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from folklore.harness.errors import UserError
+from ..errors import UserError
 
 if TYPE_CHECKING:
-    from folklore.harness.spec import Study
-    from folklore.harness.storing.store import Store
+    from ..spec import Study
+    from ..storing.store import Store
 
 
 def studies(context: typer.Context, incomplete: str) -> Iterator[str]:
     """The catalogue's, and what the store on the line holds."""
-    from folklore.harness.planning import catalog
+    from ..planning import catalog
 
     names = catalog.study_names()
     stored = _store(context)
@@ -31,7 +31,7 @@ def scales(context: typer.Context, incomplete: str) -> Iterator[str]:
     named = _study(context)
     if named is not None:
         return _beginning(named.scales, incomplete)
-    from folklore.harness.planning import catalog
+    from ..planning import catalog
 
     every = dict.fromkeys(scale for name in catalog.study_names() for scale in catalog.load_study(name).scales)
     return _beginning(every, incomplete)
@@ -47,15 +47,15 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
     named = _study(context)
     if named is None:
         return iter(())
-    from folklore.harness.planning.variation import settable
+    from ..planning.variation import settable
 
     return _beginning((f"{name}=" for name in settable(named)), incomplete)
 
 
 def claims(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Claims that are judged, those of the store's studies among them; of the register's others there is nothing to say."""
-    from folklore.harness.planning import catalog
-    from folklore.harness.reading.stored_studies import beyond_the_catalogue
+    from ..planning import catalog
+    from ..reading.stored_studies import beyond_the_catalogue
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     if (store := _store(context)) is not None:
@@ -75,8 +75,8 @@ def deployments() -> dict[str, Traversable]:
 
 def _study(context: typer.Context) -> "Study | None":
     """The study on the line."""
-    from folklore.harness.planning import catalog
-    from folklore.harness.reading.stored_studies import named_study
+    from ..planning import catalog
+    from ..reading.stored_studies import named_study
 
     store = _store(context)
     names = {*catalog.study_names(), *(store.folders("declared") if store else ())}
@@ -91,7 +91,7 @@ def _study(context: typer.Context) -> "Study | None":
 
 def _store(context: typer.Context) -> "Store | None":
     """The store on the line, if it is on this machine: of another one the shell would wait for the network."""
-    from folklore.harness.storing.store import Store
+    from ..storing.store import Store
 
     words = _words()
     named = [after for word, after in pairwise(words) if word == "--store"]

@@ -17,12 +17,12 @@ from typing import Any
 
 from packaging.version import Version
 
-from folklore.harness.errors import one_line
-from folklore.harness.machine.description import versions
-from folklore.harness.options import Options
-from folklore.harness.planning.catalog import load_study, register, study_names
-from folklore.harness.storing.store import Store
-from folklore.harness.tracking.sync import open_tracker
+from ..errors import one_line
+from ..machine.description import versions
+from ..options import Options
+from ..planning.catalog import load_study, register, study_names
+from ..storing.store import Store
+from ..tracking.sync import open_tracker
 
 LEAST_VERSIONS = {
     "python": "3.11",

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folklore.harness.cli import choices, completion
-from folklore.harness.cli.base import AsJson, ScaleName, SomeStudy, StoreUri, command
-from folklore.harness.cli.output import err, print_json, print_verdicts, told
+from . import choices, completion
+from .base import AsJson, ScaleName, SomeStudy, StoreUri, command
+from .output import err, print_json, print_verdicts, told
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.verdict import Verdict
-    from folklore.harness.reading.provenance import Explanation
+    from ..judging.verdict import Verdict
+    from ..reading.provenance import Explanation
 
 FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
 
@@ -30,11 +30,11 @@ def verdicts(
 ) -> None:
     """Judge stored trials again, and say in one sentence why."""
     chosen_studies = choices.some_studies(study, store, scale)
-    from folklore.harness.judging.trial_sets import stored_sets
-    from folklore.harness.judging.verdict_memory import judged_evidence
-    from folklore.harness.reading.stored_studies import readable_names
-    from folklore.harness.storing.ledger import Ledger
-    from folklore.harness.storing.store import Store
+    from ..judging.trial_sets import stored_sets
+    from ..judging.verdict_memory import judged_evidence
+    from ..reading.stored_studies import readable_names
+    from ..storing.ledger import Ledger
+    from ..storing.store import Store
 
     found: list[Verdict] = []
     tell = told("judged")
@@ -68,16 +68,16 @@ def compare(
 
     A reference without a scale means the first that is judged; without a source, the store's trials, else published ones.
     """
-    from folklore.harness.reading.compare import compare as set_side_by_side
-    from folklore.harness.reading.references import Reference
-    from folklore.harness.storing.store import Store
+    from ..reading.compare import compare as set_side_by_side
+    from ..reading.references import Reference
+    from ..storing.store import Store
 
     sides = [Reference.parse(each).resolve(Store(store)) for each in (left, right)]
     found = set_side_by_side(*sides)
     if as_json:
         print_json(found.to_dict())
         return
-    from folklore.harness.cli.evidence_output import print_comparison
+    from .evidence_output import print_comparison
 
     print_comparison(found)
 
@@ -102,23 +102,23 @@ def why(
 ) -> None:
     """From a verdict back to its trials: the claim, its criteria, estimates, single seeds, how firm it is, and digests."""
     studies = choices.some_studies(study, store, claim=claim)
-    from folklore.harness.reading.provenance import explain
-    from folklore.harness.reading.references import PUBLISHED
-    from folklore.harness.storing.store import Store
+    from ..reading.provenance import explain
+    from ..reading.references import PUBLISHED
+    from ..storing.store import Store
 
     found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
     if as_json:
         print_json([{**each.to_dict(), **_standing(each)} for each in found])
         return
-    from folklore.harness.cli.evidence_output import print_explanations
+    from .evidence_output import print_explanations
 
     print_explanations(found, every_trial)
 
 
 def _standing(each: "Explanation") -> dict[str, Any]:
     """Whether a verdict is firm, before the correction over all claims, and if not, what it does not survive."""
-    from folklore.harness.judging.error_rates import error_rates, standing, why_fragile
-    from folklore.harness.judging.withdrawing import as_judged
+    from ..judging.error_rates import error_rates, standing, why_fragile
+    from ..judging.withdrawing import as_judged
 
     verdict, alone = as_judged(each.verdict), error_rates(())
     stands = standing(verdict, each.robustness, alone)
@@ -133,13 +133,13 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """One trial: configuration, outcome, losses, curves, machine. From this store, else from the published evidence."""
-    from folklore.harness.reading.provenance import find_trial, trial_facts
-    from folklore.harness.storing.store import Store
+    from ..reading.provenance import find_trial, trial_facts
+    from ..storing.store import Store
 
     facts = trial_facts(find_trial(Store(store), trial.strip().lower()))
     if as_json:
         print_json(facts)
         return
-    from folklore.harness.cli.evidence_output import print_trial
+    from .evidence_output import print_trial
 
     print_trial(facts)

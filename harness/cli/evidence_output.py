@@ -7,17 +7,17 @@ from typing import Any
 from rich.markup import escape
 from rich.text import Text
 
-from folklore.harness.cli.output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
-from folklore.harness.judging.error_rates import error_rates, why_fragile
-from folklore.harness.judging.explaining import asked_of_workloads
-from folklore.harness.judging.outcomes import DECIDED
-from folklore.harness.judging.spelling import region, spell, spell_interval
-from folklore.harness.judging.withdrawing import Withdrawn, as_judged
-from folklore.harness.reading.compare import Comparison, Side
-from folklore.harness.reading.provenance import Basis, Explanation, sparkline
-from folklore.harness.spec import Workload
-from folklore.harness.statistics import LEVEL
-from folklore.harness.workloads import workload_of
+from ..judging.error_rates import error_rates, why_fragile
+from ..judging.explaining import asked_of_workloads
+from ..judging.outcomes import DECIDED
+from ..judging.spelling import region, spell, spell_interval
+from ..judging.withdrawing import Withdrawn, as_judged
+from ..reading.compare import Comparison, Side
+from ..reading.provenance import Basis, Explanation, sparkline
+from ..spec import Workload
+from ..statistics import LEVEL
+from ..workloads import workload_of
+from .output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
 
 # At most this many digests of an arm are printed unless all are asked for.
 DIGESTS_SHOWN = 4

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folklore.harness.cli.base import FAILED, AsJson, command
-from folklore.harness.cli.output import Column, Row, coloured, out, print_facts, print_json, print_table
-from folklore.harness.errors import UserError, printable
-from folklore.harness.input_files import read_regular
+from ..errors import UserError, printable
+from ..input_files import read_regular
+from .base import FAILED, AsJson, command
+from .output import Column, Row, coloured, out, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
-    from folklore.harness.external.comparing import Part
-    from folklore.harness.external.gate import Gate
-    from folklore.harness.external.judged import Judged
-    from folklore.harness.external.judging import JudgedRuns, JudgeOptions
+    from ..external.comparing import Part
+    from ..external.gate import Gate
+    from ..external.judged import Judged
+    from ..external.judging import JudgedRuns, JudgeOptions
 
 Sources = Annotated[
     list[str],
@@ -95,8 +95,8 @@ def judge(
     Claims: 'METRIC: B < A', '… by 1%' (at least so much), 'B <= A within 1%' (no worse), 'B = A within 1%', 'B < 3.28',
     'METRIC at STEP: …', 'steps to METRIC VALUE: …', '… over parameters', 'METRIC: hyperbola in COLUMN within 8%'.
     """
-    from folklore.harness.external.gate import baseline_text, gate
-    from folklore.harness.external.judging import judge_sources
+    from ..external.gate import baseline_text, gate
+    from ..external.judging import judge_sources
 
     if fail_on not in (None, "refuted", "open"):
         raise UserError(f"--fail-on {fail_on}: must be refuted or open")
@@ -129,10 +129,10 @@ def _options(
     compare: str | None,
     by: str | None,
 ) -> "JudgeOptions":
-    from folklore.harness.external.comparing import Assumptions
-    from folklore.harness.external.judging import JudgeOptions
-    from folklore.harness.external.roles import ReadingOptions
-    from folklore.harness.external.table import ROLES
+    from ..external.comparing import Assumptions
+    from ..external.judging import JudgeOptions
+    from ..external.roles import ReadingOptions
+    from ..external.table import ROLES
 
     if by is not None and compare is None:
         raise UserError(f"--by {by}: belongs to --compare; write it into the claim, as in 'loss: b < a by 1%'")
@@ -148,7 +148,7 @@ def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
         return tuple(claims or ())
     import yaml
 
-    from folklore.harness.external.claims import claims_of_file
+    from ..external.claims import claims_of_file
 
     try:
         content = yaml.safe_load(read_regular(Path(file), 1_000_000))
@@ -165,8 +165,8 @@ def _require_writable(path: str | None, endings: tuple[str, ...], option: str) -
 
 
 def _save(sources: list[str], options: "JudgeOptions", path: Path, text: Any) -> None:
-    from folklore.harness.external.checks import checked
-    from folklore.harness.external.runs import runs_of
+    from ..external.checks import checked
+    from ..external.runs import runs_of
 
     runs = checked(runs_of(sources, options.reading))
     path.write_text(text(runs), encoding="utf-8")
@@ -182,7 +182,7 @@ def _fails(found: Any, on: str) -> bool:
 def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
     judged: Any = getattr(found, "judged", found)
     if page is not None:
-        from folklore.harness.reading.pages import site
+        from ..reading.pages import site
 
         site().write_judged_runs(found, Path(page))
     if as_json:
@@ -228,7 +228,7 @@ def _print_problems(judged: "JudgedRuns") -> None:
 
 
 def _print_gate(found: Any) -> None:
-    from folklore.harness.external.gate import MEANINGS
+    from ..external.gate import MEANINGS
 
     rates = ""
     if found.false_alarms is not None:
@@ -255,7 +255,7 @@ def _print_claims(judged: "JudgedRuns") -> None:
 
 def _of_part(judged: "Judged", part: "Part") -> str:
     """A task with its verdict and number."""
-    from folklore.harness.judging.spelling import in_prose
+    from ..judging.spelling import in_prose
 
     unit = "relative" if judged.unit == "relative" else ""
     low, high = (part.effect.low, part.effect.high) if part.effect else (part.estimate, part.estimate)

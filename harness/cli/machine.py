@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from folklore.harness.bundle import make_bundle
-from folklore.harness.cli import completion
-from folklore.harness.cli.base import FAILED, AsJson, StoreUri, TrackingUri, command
-from folklore.harness.cli.output import out, print_checks, print_json
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.options import Options
-from folklore.harness.running import events
+from ..bundle import make_bundle
+from ..errors import UserError, unknown
+from ..options import Options
+from ..running import events
+from . import completion
+from .base import FAILED, AsJson, StoreUri, TrackingUri, command
+from .output import out, print_checks, print_json
 
 
 @command(
@@ -37,7 +37,7 @@ def browse(
     There is one experiment per study, a parent run per launch with its page, and a child run per trial or computed job. A
     launch's name begins with its verdicts: ✓ supported, ◐ partly, ✗ refuted, ? open, – out of regime, ! invalid, ⊘ withdrawn.
     """
-    from folklore.harness.tracking.server import serve
+    from ..tracking.server import serve
 
     serve(Options(store, tracking), host, port, auth, write, partial(out.print, highlight=False, markup=False, soft_wrap=True))
 
@@ -80,17 +80,17 @@ def schema(
     ] = False,
 ) -> None:
     """The JSON Schema of a study, for editors and for studies in JSON or YAML; or what events and trials hold, with units."""
-    import folklore.harness.metrics  # noqa: F401  a study has no schema without them
+    from .. import metrics  # noqa: F401  a study has no schema without them
 
     if explain:
-        from folklore.harness.spec.explanation import explanation, explanation_of
+        from ..spec.explanation import explanation, explanation_of
 
         if what in ("events", "trials"):
             raise UserError(f"schema {what} --explain: {what} are explained as they are; leave --explain out")
         sys.stdout.write(explanation() if what == "study" else explanation_of(what))
         return
-    from folklore.harness.spec import Study
-    from folklore.harness.storing import trial_schema
+    from ..spec import Study
+    from ..storing import trial_schema
 
     schemas: dict[str, Callable[[], Any]] = {
         "study": Study.model_json_schema,
@@ -107,7 +107,7 @@ def schema(
 @command("doctor", "folklore doctor", "folklore doctor --store s3://bucket/folklore --tracking http://mlflow:5000")
 def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: AsJson = False) -> None:
     """Check versions, devices, memory, store and MLflow, and say how to fix what is wrong."""
-    from folklore.harness.cli.doctor import examine
+    from .doctor import examine
 
     checks = list(examine(Options(store, tracking)))
     print_checks(

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folklore.harness.cli import choices
-from folklore.harness.cli.base import FAILED, AsJson, command
-from folklore.harness.cli.output import counting, print_json
-from folklore.harness.errors import RunFailedError, UserError
-from folklore.harness.machine.description import local_device
+from ..errors import RunFailedError, UserError
+from ..machine.description import local_device
+from . import choices
+from .base import FAILED, AsJson, command
+from .output import counting, print_json
 
 if TYPE_CHECKING:
-    from folklore.harness.external.noise import Difference, Noise
-    from folklore.harness.external.outcome_file import Outcome, OutcomeFile
-    from folklore.harness.external.repeating import Job, Limits
-    from folklore.harness.external.run_metric import RunMetric
-    from folklore.harness.external.table import Role
+    from ..external.noise import Difference, Noise
+    from ..external.outcome_file import Outcome, OutcomeFile
+    from ..external.repeating import Job, Limits
+    from ..external.run_metric import RunMetric
+    from ..external.table import Role
 
 DEFAULT_SEEDS = 5
 # From this number of seeds on the first is run twice unless that is refused: it costs a third more at most.
@@ -98,7 +98,7 @@ def noise(
 
     Runs a command with several seeds, or reads stored runs. The same command runs only what is missing.
     """
-    from folklore.harness.external.noise import parse_difference
+    from ..external.noise import parse_difference
 
     differences = [parse_difference(each) for each in difference or ()]
     columns: dict[Role, str | None] = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task}
@@ -117,8 +117,8 @@ def noise(
 
 def _is_command(words: Sequence[str], seed: str | None) -> bool:
     """Whether these are words of a command, and not stored runs. Raises UserError for a command that lacks {seed} or `--`."""
-    from folklore.harness.external.repeating import require_runnable
-    from folklore.harness.external.run_metric import SEED
+    from ..external.repeating import require_runnable
+    from ..external.run_metric import SEED
 
     if seed is not None and SEED in seed:
         raise UserError(f"write -- before the command: folklore noise -- {' '.join(words)} --seed {SEED}")
@@ -145,7 +145,7 @@ def _wanted(
     timeout: str | None,
     output: str | None,
 ) -> Wanted:
-    from folklore.harness.external.repeating import Limits
+    from ..external.repeating import Limits
 
     count = choices.count("--seeds", seeds) or DEFAULT_SEEDS
     if count < 2:
@@ -156,7 +156,7 @@ def _wanted(
 
 
 def _metric(name: str | None, pattern: str | None, file: str | None, mlflow: str | None) -> "RunMetric":
-    from folklore.harness.external.run_metric import logged_metric, printed_metric, written_metric
+    from ..external.run_metric import logged_metric, printed_metric, written_metric
 
     if sum(each is not None for each in (pattern, file, mlflow)) > 1:
         raise UserError("--pattern, --file and --mlflow say where the metric stands: give one of them")
@@ -169,10 +169,10 @@ def _metric(name: str | None, pattern: str | None, file: str | None, mlflow: str
 def _of_stored(
     sources: Sequence[str], columns: "dict[Role, str]", where: Sequence[str], differences: "Sequence[Difference]"
 ) -> "Noise":
-    from folklore.harness.external.checks import checked
-    from folklore.harness.external.noise import noise_of
-    from folklore.harness.external.roles import ReadingOptions
-    from folklore.harness.external.runs import runs_of
+    from ..external.checks import checked
+    from ..external.noise import noise_of
+    from ..external.roles import ReadingOptions
+    from ..external.runs import runs_of
 
     runs = checked(runs_of(sources, ReadingOptions(columns, tuple(where))))
     problems = [f"{each.what}: {each.count}; {each.consequence}" for each in runs.problems if not each.of_verdicts]
@@ -183,9 +183,9 @@ def _of_command(
     words: Sequence[str], metric: "RunMetric", wanted: Wanted, differences: "Sequence[Difference]"
 ) -> "tuple[Noise, dict[str, Any]]":
     """The noise of a command's runs, after those that were missing, and what else is told of them."""
-    from folklore.harness.external.noise import frame_of, noise_of, repeat_of
-    from folklore.harness.external.outcome_file import OutcomeFile, default_path
-    from folklore.harness.external.repeating import jobs
+    from ..external.noise import frame_of, noise_of, repeat_of
+    from ..external.outcome_file import OutcomeFile, default_path
+    from ..external.repeating import jobs
 
     every = jobs(wanted.seeds, wanted.repeat)
     path = Path(wanted.output) if wanted.output else default_path(words, metric.words)
@@ -205,7 +205,7 @@ def _of_command(
 
 def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric", wanted: Wanted) -> None:
     """Raises UserError if runs end well and none of them shows the metric: more of them would not either."""
-    from folklore.harness.external.repeating import environments, repeat
+    from ..external.repeating import environments, repeat
 
     known = _known(file)
     missing = [job for job in every if job not in known or (wanted.retry and known[job].problem)]
@@ -225,7 +225,7 @@ def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric
 
 def _known(file: "OutcomeFile") -> "dict[Job, Outcome]":
     """Run -> its outcome; of one that was tried again, the later."""
-    from folklore.harness.external.repeating import Job
+    from ..external.repeating import Job
 
     return {Job(each.seed, each.again): each for each in file.outcomes}
 
@@ -243,7 +243,7 @@ def _show(found: "Noise", as_json: bool, more: dict[str, Any]) -> None:
     if as_json:
         print_json({**found.to_dict(), **more})
     else:
-        from folklore.harness.cli.noise_output import print_noise
+        from .noise_output import print_noise
 
         print_noise(found, more.get("output"))
     if found.is_alike or more.get("failed"):

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from folklore.harness.cli.output import Column, Row, out, print_facts, print_table, print_wrapped
-from folklore.harness.external.noise import percent
-from folklore.harness.judging.spelling import number_and_interval
-from folklore.harness.statistics.noise import MOST_SEEDS
+from ..external.noise import percent
+from ..judging.spelling import number_and_interval
+from ..statistics.noise import MOST_SEEDS
+from .output import Column, Row, out, print_facts, print_table, print_wrapped
 
 if TYPE_CHECKING:
-    from folklore.harness.external.noise import Compared, Group, Noise
+    from ..external.noise import Compared, Group, Noise
 
 # Lines that are printed of a curve, and of groups; --json has all.
 MOST_STEPS, MOST_GROUPS = 8, 40

@@ -14,8 +14,8 @@ from rich.progress import Progress
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.verdict import Verdict
-    from folklore.harness.judging.withdrawing import Withdrawn
+    from ..judging.verdict import Verdict
+    from ..judging.withdrawing import Withdrawn
 
 COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
 # Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
@@ -219,7 +219,7 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
 
 
 def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
-    from folklore.harness.statistics.power import POWER
+    from ..statistics.power import POWER
 
     weak = each["power"] is not None and each["power"] < POWER
     lines = (
@@ -231,7 +231,7 @@ def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
-    from folklore.harness.judging.spelling import spell, spell_declared
+    from ..judging.spelling import spell, spell_declared
 
     def spelled(value: float | None, spell: Callable[[float, str], str] = spell) -> str:
         return "–" if value is None else spell(value, each["unit"])
@@ -280,8 +280,8 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
     if as_json:
         print_json([{**verdict.row(), "unit": verdict.unit} for verdict in found])
         return
-    from folklore.harness.judging.withdrawing import as_judged
-    from folklore.harness.planning.variation import is_variation
+    from ..judging.withdrawing import as_judged
+    from ..planning.variation import is_variation
 
     for (study, scale, device), group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
         verdicts_here = list(group)
@@ -302,7 +302,7 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
 
 
 def _answer(verdict: "Verdict") -> tuple[str, ...]:
-    from folklore.harness.judging.withdrawing import Withdrawn
+    from ..judging.withdrawing import Withdrawn
 
     if isinstance(verdict, Withdrawn):
         return verdict.plain_answer, was(verdict)
@@ -322,7 +322,7 @@ def coloured(verdict: str, reading: str = "") -> Text:
 
 def print_picks(rows: Sequence[dict[str, Any]]) -> None:
     """What the rules of an LR range test read off it, and what each rule is."""
-    from folklore.harness.metrics.estimating.range_test_rules import MEANINGS
+    from ..metrics.estimating.range_test_rules import MEANINGS
 
     columns = Column("rule"), Column("LR", number=True), Column("over seeds", number=True), Column("seeds", number=True)
     lines = []

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folklore.harness.cli import choices, completion
-from folklore.harness.cli.base import (
+from ..errors import RunFailedError, UserError, one_line
+from ..options import Options
+from ..running.events import JsonLines, Silent
+from . import choices, completion
+from .base import (
     AsJson,
     Datasets,
     Lanes,
@@ -22,16 +25,13 @@ from folklore.harness.cli.base import (
     Workers,
     command,
 )
-from folklore.harness.cli.output import err, out, print_plan, print_studies
-from folklore.harness.errors import RunFailedError, UserError, one_line
-from folklore.harness.options import Options
-from folklore.harness.running.events import JsonLines, Silent
+from .output import err, out, print_plan, print_studies
 
 if TYPE_CHECKING:
-    from folklore.harness.planning.variation import Changes
-    from folklore.harness.running.events import Events
-    from folklore.harness.running.run import UntilDecided
-    from folklore.harness.spec import Study
+    from ..planning.variation import Changes
+    from ..running.events import Events
+    from ..running.run import UntilDecided
+    from ..spec import Study
 
 
 @command("list", "folklore list", "folklore list --store s3://bucket/folklore", "folklore list --json   # for scripts")
@@ -40,9 +40,9 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
 
     Every command that reads takes their names, either one.
     """
-    from folklore.harness.planning import catalog
-    from folklore.harness.reading.stored_studies import listed_studies
-    from folklore.harness.storing.store import Store
+    from ..planning import catalog
+    from ..reading.stored_studies import listed_studies
+    from ..storing.store import Store
 
     rows = listed_studies(Store(store))
     print_studies(rows, as_json)
@@ -100,10 +100,10 @@ def plan(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
     changes = _changes(settings, seeds, only)
-    from folklore.harness.planning.prepare import default_scale, prepare
-    from folklore.harness.running.run import changed_as_wished, plan_facts, power_facts
-    from folklore.harness.storing.ledger import Ledger
-    from folklore.harness.storing.store import Store
+    from ..planning.prepare import default_scale, prepare
+    from ..running.run import changed_as_wished, plan_facts, power_facts
+    from ..storing.ledger import Ledger
+    from ..storing.store import Store
 
     declared = _judgeable(study, store)
     chosen, scale = changed_as_wished(declared, scale, changes, workload, options, _warn)
@@ -168,8 +168,8 @@ def run(
         deadline = None if seconds is None else time.time() + seconds
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
         options = Options(store, tracking, address, *counts, program, choices.datasets(data))
-        from folklore.harness.cli.terminal import Terminal
-        from folklore.harness.running.run import changed_as_wished, launch
+        from ..running.run import changed_as_wished, launch
+        from .terminal import Terminal
 
         changes = _changes(settings, seeds, only)
         if changes and (every or until_decided):
@@ -185,7 +185,7 @@ def run(
 
 
 def _changes(settings: list[str] | None, seeds: int | None, only: list[str] | None) -> "Changes":
-    from folklore.harness.planning.variation import Changes
+    from ..planning.variation import Changes
 
     return Changes.parse(settings or (), choices.count("--seeds", seeds), only or ())
 
@@ -204,8 +204,8 @@ def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[St
 
 def _judgeable(name: str, store: str) -> "Study":
     """A study that can be judged; of a file it is told what that leaves to defaults."""
-    from folklore.harness.planning.catalog import is_file
-    from folklore.harness.planning.defaults import defaults_in_words, same_runs_in_words
+    from ..planning.catalog import is_file
+    from ..planning.defaults import defaults_in_words, same_runs_in_words
 
     study = choices.judgeable_study(name, store)
     if is_file(name):
@@ -217,7 +217,7 @@ def _judgeable(name: str, store: str) -> "Study":
 def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":
     if most_seeds is not None and not wanted:
         raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
-    from folklore.harness.running.run import UntilDecided
+    from ..running.run import UntilDecided
 
     return UntilDecided(choices.count("--most-seeds", most_seeds)) if wanted else None
 

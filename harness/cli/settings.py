@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.errors import UserError, one_line, unknown
+from ..errors import UserError, one_line, unknown
 
 FILE, PROJECT = "folklore.toml", "pyproject.toml"
 # Setting -> what its value has to be.

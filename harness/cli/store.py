@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folklore.harness.cli import choices
-from folklore.harness.cli.base import ScaleName, SomeStudy, StoreUri, TrackingUri, command
-from folklore.harness.cli.output import out, told
-from folklore.harness.errors import UserError
-from folklore.harness.options import Options
+from ..errors import UserError
+from ..options import Options
+from . import choices
+from .base import ScaleName, SomeStudy, StoreUri, TrackingUri, command
+from .output import out, told
 
 if TYPE_CHECKING:
-    from folklore.harness.judging.verdict_history import Change
+    from ..judging.verdict_history import Change
 
 
 @command("report", "folklore report", "folklore report --store s3://bucket/folklore --output public   # a folder to serve")
@@ -21,8 +21,8 @@ def report(
     store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
 ) -> None:
     """Write all pages again from stored and published trials. Trains nothing."""
-    from folklore.harness.reading.pages import write_pages
-    from folklore.harness.storing.store import Store
+    from ..reading.pages import write_pages
+    from ..storing.store import Store
 
     studies, folder = choices.some_studies(None, store), Path(output) if output else None
     folder, _ = write_pages(Store(store), studies, folder, drawn_so_far=told("judged and drawn"))
@@ -38,10 +38,10 @@ def sync_mlflow(
 ) -> None:
     """Bring MLflow up to the ledger: whatever it lacks is written, what it has is left alone."""
     chosen_studies = choices.some_studies(study, store)
-    from folklore.harness.running.lease import leases
-    from folklore.harness.storing.ledger import Ledger
-    from folklore.harness.storing.store import Store
-    from folklore.harness.tracking.sync import sync
+    from ..running.lease import leases
+    from ..storing.ledger import Ledger
+    from ..storing.store import Store
+    from ..tracking.sync import sync
 
     files = Store(store)
     for chosen in chosen_studies:
@@ -70,14 +70,14 @@ def publish(
     They are refused unless they were trained from sources as committed, at an ancestor of HEAD that declares the study as it
     was stored before the first of them. Without a study the published trials are judged again.
     """
-    from folklore.harness.judging.trial_sets import checked, stored_sets
-    from folklore.harness.judging.trial_sets import publish as publish_set
-    from folklore.harness.judging.verdict_memory import publish_verdicts
-    from folklore.harness.planning.catalog import study_names
-    from folklore.harness.planning.prepare import default_scale
-    from folklore.harness.planning.variation import is_variation
-    from folklore.harness.storing.ledger import Ledger
-    from folklore.harness.storing.store import Store
+    from ..judging.trial_sets import checked, stored_sets
+    from ..judging.trial_sets import publish as publish_set
+    from ..judging.verdict_memory import publish_verdicts
+    from ..planning.catalog import study_names
+    from ..planning.prepare import default_scale
+    from ..planning.variation import is_variation
+    from ..storing.ledger import Ledger
+    from ..storing.store import Store
 
     if as_is is not None and (study is None or not as_is.strip()):
         raise UserError(f"--as-is '{as_is}': name the study, and say in words why its trials are published all the same")

@@ -5,10 +5,10 @@ from typing import Any
 
 from rich.console import Console
 
-from folklore.harness.cli.output import err, out, print_verdicts
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.running.events import Events
-from folklore.harness.running.progress import RunView
+from ..judging.verdict import Verdict
+from ..running.events import Events
+from ..running.progress import RunView
+from .output import err, out, print_verdicts
 
 
 class Terminal:

@@ -9,22 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from folklore.harness.cli import choices
-from folklore.harness.cli.base import AsJson, OwnWorkload, command
-from folklore.harness.cli.output import (
-    counting,
-    json_lines,
-    out,
-    print_calibration,
-    print_calibration_of_runs,
-    print_json,
-    print_picks,
-)
-from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.machine.description import available_cores, local_device
+from ..errors import UserError, invalid, unknown
+from ..machine.description import available_cores, local_device
+from . import choices
+from .base import AsJson, OwnWorkload, command
+from .output import counting, json_lines, out, print_calibration, print_calibration_of_runs, print_json, print_picks
 
 if TYPE_CHECKING:
-    from folklore.harness.spec import Training, Workload
+    from ..spec import Training, Workload
 
 
 @command(
@@ -46,9 +38,9 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
-    from folklore.harness.calibration import BY_NAME
-    from folklore.harness.calibration import calibrate as draw
-    from folklore.harness.external import calibrating
+    from ..calibration import BY_NAME
+    from ..calibration import calibrate as draw
+    from ..external import calibrating
 
     kinds = calibrating.tests() if runs else tuple(BY_NAME)
     for name in only or ():
@@ -128,8 +120,8 @@ def lr_find(
 
     No rule was good on every workload of study `lr_finder`; `folklore why finder.margin --published` says on which.
     """
-    from folklore.harness.reading.pages import site
-    from folklore.harness.running.lr_find import run_range_test
+    from ..reading.pages import site
+    from ..running.lr_find import run_range_test
 
     fields: dict[str, object] = {
         "model": model,
@@ -155,10 +147,10 @@ def lr_find(
 
 def _trained(fields: dict[str, object], own: str | None, trained: dict[str, object]) -> "tuple[Workload, Training]":
     """What a range test trains. own: where a user's workload is, in place of what the fields say."""
-    from folklore.harness.spec import Training, Workload
+    from ..spec import Training, Workload
 
     if own is not None:
-        from folklore.harness.workloads.own.finding import find
+        from ..workloads.own.finding import find
 
         fields = find(own).declared.model_dump()
     try:

@@ -16,20 +16,20 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.claims import RunClaim, read_claim
-from folklore.harness.external.comparing import Assumptions, level_of
-from folklore.harness.external.gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
-from folklore.harness.external.judged import Judged
-from folklore.harness.external.judging import JudgeOptions, corrected, judge_alone, judge_claim, judge_given
-from folklore.harness.external.world_cases import CASES, Case
-from folklore.harness.external.worlds import SHAPES, Arms, Draw, Effects, Generator
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.noise import noise_level, robust_interval, visible_difference
-from folklore.harness.statistics.power import POWER
-from folklore.harness.statistics.two_samples import difference
+from ..errors import UserError
+from ..judging.outcomes import REFUTED, SUPPORTED
+from ..randomness import numpy_generator
+from ..statistics.intervals import Numbers
+from ..statistics.noise import noise_level, robust_interval, visible_difference
+from ..statistics.power import POWER
+from ..statistics.two_samples import difference
+from .claims import RunClaim, read_claim
+from .comparing import Assumptions, level_of
+from .gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
+from .judged import Judged
+from .judging import JudgeOptions, corrected, judge_alone, judge_claim, judge_given
+from .world_cases import CASES, Case
+from .worlds import SHAPES, Arms, Draw, Effects, Generator
 
 Row = dict[str, Any]
 # Worlds and seed -> rows.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from folklore.harness.errors import UserError
+from ..errors import UserError
 
 _CELL = re.compile(
     r"^(?P<number>[-+−]?[\d.,']*\d[\d.,']*(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?))\s*(?P<unit>[^\d\s].*)?$", re.I

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from folklore.harness.external.runs import MOST_LEVELS, Runs
-from folklore.harness.external.sharing import shared
-from folklore.harness.external.table import PREFIX, Problem
+from .runs import MOST_LEVELS, Runs
+from .sharing import shared
+from .table import PREFIX, Problem
 
 # A curve of this many values belongs to one run; fewer may agree by chance unless the run's name agrees, too.
 LEAST_CURVE, LEAST_VALUES = 5, 3

@@ -20,8 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import AtLeast, AtMost, Outside, Rule, Within
+from ..errors import UserError
+from ..spec import AtLeast, AtMost, Outside, Rule, Within
 
 Comparison = Literal["<", ">", "<=", ">=", "="]
 Law = Literal["hyperbola", "power law"]

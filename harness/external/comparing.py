@@ -6,13 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.claims import Question, RunClaim
-from folklore.harness.external.samples import Pair, Sample
-from folklore.harness.judging.outcomes import OPEN, outcome, probabilities
-from folklore.harness.statistics import ALPHA, LEVEL
-from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.two_samples import (
+from ..errors import UserError
+from ..judging.outcomes import OPEN, outcome, probabilities
+from ..statistics import ALPHA, LEVEL
+from ..statistics.intervals import Numbers
+from ..statistics.two_samples import (
     Effect,
     NoBaseError,
     NoSpreadError,
@@ -22,6 +20,8 @@ from folklore.harness.statistics.two_samples import (
     pooled_spread,
     relative_difference,
 )
+from .claims import Question, RunClaim
+from .samples import Pair, Sample
 
 
 @dataclass(frozen=True)

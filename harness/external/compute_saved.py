@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.samples import crossing
-from folklore.harness.statistics.two_samples import NoSpreadError, against
+from ..statistics.two_samples import NoSpreadError, against
+from .claims import RunClaim
+from .runs import Runs
+from .samples import crossing
 
 # A smaller share of the steps saved is not worth a sentence.
 LEAST_SHARE = 0.01

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.comparing import Assumptions, against_number, compared, level_of, question_of, verdict_of
-from folklore.harness.external.judged import QUARTERS, Judged, judge_pairs, together
-from folklore.harness.external.samples import Mask, Pair, Sample
-from folklore.harness.judging.outcomes import DECIDED
-from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.pooling import random_effects
-from folklore.harness.statistics.two_samples import Spread
+from ..judging.outcomes import DECIDED
+from ..statistics.intervals import Numbers
+from ..statistics.pooling import random_effects
+from ..statistics.two_samples import Spread
+from .claims import RunClaim
+from .comparing import Assumptions, against_number, compared, level_of, question_of, verdict_of
+from .judged import QUARTERS, Judged, judge_pairs, together
+from .samples import Mask, Pair, Sample
 
 # Readings that give another verdict are named up to this number.
 MOST_TOLD = 3

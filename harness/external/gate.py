@@ -14,15 +14,15 @@ from typing import Any
 import pandas as pd
 import scipy
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.checks import checked
-from folklore.harness.external.claims import read_claim
-from folklore.harness.external.judging import JudgedRuns, JudgeOptions, corrected, judge_claim
-from folklore.harness.external.runs import Runs, runs_of
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import Observation
-from folklore.harness.statistics.two_samples import Effect
+from ..errors import UserError
+from ..judging.outcomes import REFUTED, SUPPORTED
+from ..statistics import ALPHA
+from ..statistics.intervals import Observation
+from ..statistics.two_samples import Effect
+from .checks import checked
+from .claims import read_claim
+from .judging import JudgedRuns, JudgeOptions, corrected, judge_claim
+from .runs import Runs, runs_of
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 DAMAGE, DRIFT, TOO_GOOD, FINE, OPEN = "damage", "drift", "too good", "fine", "open"

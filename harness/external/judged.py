@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import scipy
 
-from folklore.harness.external.claims import Question, RunClaim
-from folklore.harness.external.comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
-from folklore.harness.external.samples import Pair
-from folklore.harness.judging.combining import SOME_WORKLOADS, combined
-from folklore.harness.judging.outcomes import DECIDED, OPEN, probabilities
-from folklore.harness.judging.sentences import Number, Sentence
-from folklore.harness.judging.settling import what_would_settle
-from folklore.harness.judging.verdict import Finding
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.pooling import average, heterogeneity
-from folklore.harness.statistics.two_samples import Effect, Spread
+from ..judging.combining import SOME_WORKLOADS, combined
+from ..judging.outcomes import DECIDED, OPEN, probabilities
+from ..judging.sentences import Number, Sentence
+from ..judging.settling import what_would_settle
+from ..judging.verdict import Finding
+from ..statistics import ALPHA
+from ..statistics.pooling import average, heterogeneity
+from ..statistics.two_samples import Effect, Spread
+from .claims import Question, RunClaim
+from .comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
+from .samples import Pair
 
 # A verdict that rests on fewer runs in an arm is never firm.
 LEAST_RUNS = 3

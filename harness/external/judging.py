@@ -13,23 +13,23 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.external.checks import checked
-from folklore.harness.external.claims import RunClaim, read_claim
-from folklore.harness.external.comparing import Assumptions, against_number
-from folklore.harness.external.compute_saved import compute_saved
-from folklore.harness.external.firmness import why_fragile, why_fragile_alone
-from folklore.harness.external.judged import LEAST_RUNS, Judged, judge_pairs, together
-from folklore.harness.external.laws import judge_law
-from folklore.harness.external.roles import ReadingOptions, text
-from folklore.harness.external.runs import Runs, runs_of
-from folklore.harness.external.samples import Pair, Sample, pairs, read_values, sample
-from folklore.harness.external.sizes import over_sizes
-from folklore.harness.external.table import Problem, Role
-from folklore.harness.external.tuned import judge_tuned
-from folklore.harness.judging.outcomes import DECIDED
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.two_samples import Spread
+from ..errors import UserError, unknown
+from ..judging.outcomes import DECIDED
+from ..statistics import ALPHA
+from ..statistics.two_samples import Spread
+from .checks import checked
+from .claims import RunClaim, read_claim
+from .comparing import Assumptions, against_number
+from .compute_saved import compute_saved
+from .firmness import why_fragile, why_fragile_alone
+from .judged import LEAST_RUNS, Judged, judge_pairs, together
+from .laws import judge_law
+from .roles import ReadingOptions, text
+from .runs import Runs, runs_of
+from .samples import Pair, Sample, pairs, read_values, sample
+from .sizes import over_sizes
+from .table import Problem, Role
+from .tuned import judge_tuned
 
 
 @dataclass(frozen=True)

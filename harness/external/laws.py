@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.comparing import Part, verdict_of
-from folklore.harness.external.judged import QUARTERS, Judged, together
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.samples import read_values
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.two_samples import Effect, pooled_spread
+from ..errors import UserError
+from ..statistics import ALPHA
+from ..statistics.intervals import Numbers
+from ..statistics.two_samples import Effect, pooled_spread
+from .claims import RunClaim
+from .comparing import Part, verdict_of
+from .judged import QUARTERS, Judged, together
+from .runs import Runs
+from .samples import read_values
 
 LEAST_SIZES, LEAST_RUNS = 3, 2
 # Variances of means over how their estimate is spread; standard deviations below this share are rounding.

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.outcome_file import Outcome
-from folklore.harness.judging.spelling import in_prose, number_and_interval
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics import noise as level_of
-from folklore.harness.statistics.intervals import Numbers, binomial
-from folklore.harness.statistics.noise import CLEARLY, NoiseLevel
+from ..errors import UserError
+from ..judging.spelling import in_prose, number_and_interval
+from ..statistics import ALPHA
+from ..statistics import noise as level_of
+from ..statistics.intervals import Numbers, binomial
+from ..statistics.noise import CLEARLY, NoiseLevel
+from .outcome_file import Outcome
 
 # Runs an arm for which the smallest visible difference is told.
 SEEDS = (1, 3, 5, 10)

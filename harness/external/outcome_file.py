@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.run_metric import MOST_BYTES, Curve
-from folklore.harness.input_files import TooMuchError, read_regular
+from ..errors import UserError
+from ..input_files import TooMuchError, read_regular
+from .run_metric import MOST_BYTES, Curve
 
 # Of every line.
 BEGINNING = b'{"command": '

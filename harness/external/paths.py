@@ -8,8 +8,8 @@ import re
 
 import pandas as pd
 
-from folklore.harness.external.roles import NAMES, ReadingOptions, last_part, text, without_ending
-from folklore.harness.external.table import FILE, SOURCE, Role
+from .roles import NAMES, ReadingOptions, last_part, text, without_ending
+from .table import FILE, SOURCE, Role
 
 ARM, SEED, TASK = "arm in the path", "seed in the path", "task in the path"
 _NUMBERED = re.compile(r"^(?P<name>.*?)[_\-. ]*(?:(?:seed|run|rep|trial|version|s)[_\-=. ]?)?(?P<number>\d+)$", re.IGNORECASE)

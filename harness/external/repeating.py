@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-from folklore.harness.errors import UserError, printable
-from folklore.harness.external.outcome_file import Outcome
-from folklore.harness.external.run_metric import SEED, Curve, RunMetric
-from folklore.harness.machine.description import Device
+from ..errors import UserError, printable
+from ..machine.description import Device
+from .outcome_file import Outcome
+from .run_metric import SEED, Curve, RunMetric
 
 # Between looking whether runs have ended; from asking one to end to ending it.
 POLL_SECONDS, GRACE_SECONDS = 0.05, 5.0

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from folklore.harness.errors import UserError, nearest, unknown
-from folklore.harness.external.cells import holds_numbers, numbers_of
-from folklore.harness.external.table import FILE, SOURCE, UNNAMED, Role
+from ..errors import UserError, nearest, unknown
+from .cells import holds_numbers, numbers_of
+from .table import FILE, SOURCE, UNNAMED, Role
 
 # Names by which columns are known, the best first, in lower case and as the last part of a dotted or slashed name.
 NAMES: Mapping[Role, tuple[str, ...]] = {

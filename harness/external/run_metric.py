@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from folklore.harness.errors import UserError, masked, nearest
-from folklore.harness.external.roles import NAMES, column_named, last_part, texts
-from folklore.harness.input_files import read_regular
+from ..errors import UserError, masked, nearest
+from ..input_files import read_regular
+from .roles import NAMES, column_named, last_part, texts
 
 # What is replaced by the number of the seed, in a command and in the name of a file.
 SEED = "{seed}"
@@ -217,7 +217,7 @@ class Logged:
 
     def _rows(self, seed: int) -> list[tuple[str, float, float]]:
         """Run, step and value, in the order of steps."""
-        from folklore.harness.external.readers import read
+        from .readers import read
 
         frame = read(self.source).frame
         metric = column_named(frame, self.name, "--metric")

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_float_dtype, is_numeric_dtype
 
-from folklore.harness.errors import UserError
-from folklore.harness.external import cells
-from folklore.harness.external import roles as finding
-from folklore.harness.external.paths import SEED, placed
-from folklore.harness.external.readers import read
-from folklore.harness.external.roles import ReadingOptions
-from folklore.harness.external.table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
+from ..errors import UserError
+from . import cells
+from . import roles as finding
+from .paths import SEED, placed
+from .readers import read
+from .roles import ReadingOptions
+from .table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 
 # A column made of the order of rows.
 ORDER = "order of the rows"

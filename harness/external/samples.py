@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.runs import Runs
-from folklore.harness.statistics.intervals import Numbers
+from ..errors import UserError, unknown
+from ..statistics.intervals import Numbers
+from .claims import RunClaim
+from .runs import Runs
 
 Mask = NDArray[np.bool_]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from folklore.harness.external.runs import Runs, telling
-from folklore.harness.external.table import PREFIX, Problem
+from .runs import Runs, telling
+from .table import PREFIX, Problem
 
 EXAMPLES = 3
 

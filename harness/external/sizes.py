@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 from pandas.api.types import is_numeric_dtype
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.comparing import Assumptions, Part, compared, question_of
-from folklore.harness.external.firmness import why_fragile
-from folklore.harness.external.judged import Judged, notes_on, together
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.samples import pairs, read_values
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.pooling import heterogeneity, trend
-from folklore.harness.statistics.powers import powers
-from folklore.harness.statistics.two_samples import pooled_spread
+from ..errors import UserError
+from ..statistics import ALPHA
+from ..statistics.pooling import heterogeneity, trend
+from ..statistics.powers import powers
+from ..statistics.two_samples import pooled_spread
+from .claims import RunClaim
+from .comparing import Assumptions, Part, compared, question_of
+from .firmness import why_fragile
+from .judged import Judged, notes_on, together
+from .runs import Runs
+from .samples import pairs, read_values
 
 LEAST_SIZES = 3
 

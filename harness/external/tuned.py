@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.claims import RunClaim
-from folklore.harness.external.comparing import Part
-from folklore.harness.external.judged import Judged
-from folklore.harness.external.samples import Mask, Pair
-from folklore.harness.judging.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import Numbers
+from ..errors import UserError
+from ..judging.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
+from ..statistics import ALPHA
+from ..statistics.intervals import Numbers
+from .claims import RunClaim
+from .comparing import Part
+from .judged import Judged
+from .samples import Mask, Pair
 
 # For more tries an arm the narrower bands take minutes.
 MOST_EXACT = 150

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.external.judged import Judged
-from folklore.harness.external.worlds import Arms, Draw, Effects, Hyperbola, Tries
+from .judged import Judged
+from .worlds import Arms, Draw, Effects, Hyperbola, Tries
 
 Covered = Callable[[Judged, Effects], bool | None]
 

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.external.judged import Judged
-from folklore.harness.external.laws import fitted
-from folklore.harness.external.runs import Runs
-from folklore.harness.external.samples import Pair, Sample
-from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.two_samples import Spread, pooled_spread
+from ..statistics.intervals import Numbers
+from ..statistics.two_samples import Spread, pooled_spread
+from .judged import Judged
+from .laws import fitted
+from .runs import Runs
+from .samples import Pair, Sample
 
 Generator = np.random.Generator
 # The planted difference of b and a on each task.

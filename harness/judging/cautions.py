@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.metrics.estimating.weighted import tuned_index
-from folklore.harness.spec import Observed, arms_of, leaves
-from folklore.harness.spec.observed import ARM, ShareOfRuns
-from folklore.harness.spec.parts import all_parts, searched_factor
-from folklore.harness.spec.trials import NotEstimableError, Numbers
-from folklore.harness.storing import evidence
+from ..metrics.estimating.evaluation import evaluate
+from ..metrics.estimating.weighted import tuned_index
+from ..spec import Observed, arms_of, leaves
+from ..spec.observed import ARM, ShareOfRuns
+from ..spec.parts import all_parts, searched_factor
+from ..spec.trials import NotEstimableError, Numbers
+from ..storing import evidence
+from .trial_arrays import TrialArrays
 
 # Below this coverage of a 95% interval, in worlds of the same trouble, a verdict warns.
 LEAST_COVERAGE = 0.90

@@ -10,7 +10,10 @@ them partly true: it depends on the workload. Both that it holds on one and that
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from folklore.harness.judging.outcomes import (
+from ..spec.claims import Quantifier
+from ..statistics import ALPHA
+from ..statistics.combining import bonferroni, partial_conjunction
+from .outcomes import (
     BETWEEN,
     DECIDED,
     INVALID,
@@ -23,10 +26,7 @@ from folklore.harness.judging.outcomes import (
     SUPPORTED,
     TOO_NOISY,
 )
-from folklore.harness.judging.verdict import Finding, Panel
-from folklore.harness.spec.claims import Quantifier
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.combining import bonferroni, partial_conjunction
+from .verdict import Finding, Panel
 
 SOME_PARTS, SOME_WORKLOADS, UNTESTED = "some parts", "some workloads", "untested parts"
 # One part holds, and another fails or cannot be tested.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.judging.outcomes import DECIDED, OPEN
-from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.statistics import ALPHA
+from ..statistics import ALPHA
+from .outcomes import DECIDED, OPEN
+from .robustness import Robustness
+from .verdict import Verdict
 
 FIRM, FRAGILE, EXACT, COMPUTED = "firm", "fragile", "exact", "computed"
 # Standings of what arithmetic settles, and no trial.

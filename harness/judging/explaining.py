@@ -4,31 +4,14 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from folklore.harness.judging.combining import (
-    OF_PARTS,
-    SOME_PARTS,
-    SOME_WORKLOADS,
-    Combined,
-    least_that_hold,
-    undecided_over_all,
-)
-from folklore.harness.judging.outcomes import (
-    BETWEEN,
-    MULTIPLICITY,
-    OPEN,
-    OUT_OF_REGIME,
-    PARTLY,
-    PRECONDITION,
-    REFUTED,
-    SUPPORTED,
-    TOO_NOISY,
-)
-from folklore.harness.judging.sentences import Number, Sentence, filled, turned
-from folklore.harness.judging.spelling import region, spell_interval
-from folklore.harness.judging.verdict import Finding, Verdict
-from folklore.harness.spec import Criterion
-from folklore.harness.spec.claims import Quantifier
-from folklore.harness.statistics.intervals import Observation
+from ..spec import Criterion
+from ..spec.claims import Quantifier
+from ..statistics.intervals import Observation
+from .combining import OF_PARTS, SOME_PARTS, SOME_WORKLOADS, Combined, least_that_hold, undecided_over_all
+from .outcomes import BETWEEN, MULTIPLICITY, OPEN, OUT_OF_REGIME, PARTLY, PRECONDITION, REFUTED, SUPPORTED, TOO_NOISY
+from .sentences import Number, Sentence, filled, turned
+from .spelling import region, spell_interval
+from .verdict import Finding, Verdict
 
 
 def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:

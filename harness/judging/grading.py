@@ -7,9 +7,9 @@ the first side, which the claim states, are graded. What only we ask, what our c
 withdrawn, grades nobody.
 """
 
-from folklore.harness.judging.outcomes import PARTLY, REFUTED, SUPPORTED, WITHDRAWN
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.spec import Claim
+from ..spec import Claim
+from .outcomes import PARTLY, REFUTED, SUPPORTED, WITHDRAWN
+from .verdict import Verdict
 
 
 def by_direction(claim: Claim, verdict: Verdict) -> str:

@@ -12,31 +12,22 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.judging import explaining
-from folklore.harness.judging.cautions import Rows, cautions
-from folklore.harness.judging.combining import combined
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.outcomes import (
-    INVALID,
-    OPEN,
-    OUT_OF_REGIME,
-    REFUTED,
-    REGIME,
-    Probabilities,
-    outcome,
-    probabilities,
-)
-from folklore.harness.judging.regimes import outside
-from folklore.harness.judging.sentences import Sentence, filled
-from folklore.harness.judging.settling import what_would_settle
-from folklore.harness.judging.spelling import spell_interval
-from folklore.harness.judging.surprises import surprise
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.verdict import Finding, Verdict
-from folklore.harness.planning import catalog
-from folklore.harness.spec import Claim, Criterion, Judgement, Regime, Reported, Study
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.statistics import ALPHA
+from ..planning import catalog
+from ..spec import Claim, Criterion, Judgement, Regime, Reported, Study
+from ..spec.trials import NotEstimableError
+from ..statistics import ALPHA
+from . import explaining
+from .cautions import Rows, cautions
+from .combining import combined
+from .observe import observe
+from .outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, REGIME, Probabilities, outcome, probabilities
+from .regimes import outside
+from .sentences import Sentence, filled
+from .settling import what_would_settle
+from .spelling import spell_interval
+from .surprises import surprise
+from .trial_arrays import TrialArrays
+from .verdict import Finding, Verdict
 
 
 def judge(

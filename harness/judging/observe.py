@@ -12,23 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from folklore.harness.judging.relative import require_a_zero
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.spec import Observed, arms_of, leaves
-from folklore.harness.spec.observed import Interval, ShareOfRuns
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import ADD_SEEDS, NotEstimableError
-from folklore.harness.statistics import LEVEL
-from folklore.harness.statistics.intervals import (
-    LEAST_SEEDS,
-    Observation,
-    Sampled,
-    binomial,
-    bootstrap_error,
-    student,
-    without_error,
-)
+from ..metrics.estimating.evaluation import evaluate
+from ..spec import Observed, arms_of, leaves
+from ..spec.observed import Interval, ShareOfRuns
+from ..spec.parts import all_parts
+from ..spec.trials import ADD_SEEDS, NotEstimableError
+from ..statistics import LEVEL
+from ..statistics.intervals import LEAST_SEEDS, Observation, Sampled, binomial, bootstrap_error, student, without_error
+from .relative import require_a_zero
+from .trial_arrays import TrialArrays
 
 # An estimate that exists in fewer resamples than this rests on single seeds.
 LEAST_DEFINED_SHARE = 0.9

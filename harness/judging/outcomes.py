@@ -13,9 +13,9 @@ The first that applies, each at the level of the test (a two-sided p value of at
 from dataclasses import dataclass
 from typing import Protocol
 
-from folklore.harness.spec import Rule
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import Observation, Regions
+from ..spec import Rule
+from ..statistics import ALPHA
+from ..statistics.intervals import Observation, Regions
 
 SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"
 OUT_OF_REGIME, INVALID = "out of regime", "invalid"

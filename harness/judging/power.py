@@ -12,27 +12,19 @@ from dataclasses import dataclass
 
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.errors import UserError
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.outcomes import (
-    DECIDED,
-    OPEN,
-    deciding_regions,
-    favours,
-    on_claimed_side,
-    outcome,
-    probabilities,
-)
-from folklore.harness.judging.spelling import spell_declared
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.spec import Criterion, Study, arms_of
-from folklore.harness.spec.observed import ShareOfRuns
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, binomial
-from folklore.harness.statistics.power import POWER, decided_distance, least_seeds, power_inside
-from folklore.harness.statistics.seeds import MOST_ADVISED_SEEDS
+from ..errors import UserError
+from ..spec import Criterion, Study, arms_of
+from ..spec.observed import ShareOfRuns
+from ..spec.trials import NotEstimableError
+from ..statistics import ALPHA
+from ..statistics.intervals import LEAST_SEEDS, Observation, binomial
+from ..statistics.power import POWER, decided_distance, least_seeds, power_inside
+from ..statistics.seeds import MOST_ADVISED_SEEDS
+from .observe import observe
+from .outcomes import DECIDED, OPEN, deciding_regions, favours, on_claimed_side, outcome, probabilities
+from .spelling import spell_declared
+from .trial_arrays import TrialArrays
+from .trial_sets import TrialSet
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Whether a scale is in the regime of a claim: a claim about large transformers is neither shown nor refuted by a toy."""
 
-from folklore.harness.spec import Criterion, Regime, Study, arms_of
-from folklore.harness.spec.study import Value
-from folklore.harness.workloads import workload_of
+from ..spec import Criterion, Regime, Study, arms_of
+from ..spec.study import Value
+from ..workloads import workload_of
 
 KINDS = {"mlp": "an MLP", "cnn": "a CNN", "gpt": "a GPT"}
 

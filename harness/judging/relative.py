@@ -6,11 +6,11 @@ has none: a constant in it moves every ratio and no difference.
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics.estimating.weighted import stacked
-from folklore.harness.spec.observed import ARM, RANGE_TEST, Observed
-from folklore.harness.spec.parts import arms_of, relative_to_losses, searched_factor
-from folklore.harness.spec.trials import NotEstimableError
+from ..metrics.estimating.weighted import stacked
+from ..spec.observed import ARM, RANGE_TEST, Observed
+from ..spec.parts import arms_of, relative_to_losses, searched_factor
+from ..spec.trials import NotEstimableError
+from .trial_arrays import TrialArrays
 
 # Below this share of what is learned a loss is near zero: a margin of 1% of it is then a hundred-thousandth of the loss
 # reduction, less than the rounding to which lanes of different packs agree (2e-4 of a loss that falls by nats).

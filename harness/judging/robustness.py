@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.judging.judge import judge
-from folklore.harness.judging.outcomes import INVALID, OUT_OF_REGIME
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
-from folklore.harness.spec.observed import RANGE_TEST, Choice
-from folklore.harness.spec.parts import marks
-from folklore.harness.storing.computations import Computations
+from ..spec import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
+from ..spec.observed import RANGE_TEST, Choice
+from ..spec.parts import marks
+from ..storing.computations import Computations
+from .judge import judge
+from .outcomes import INVALID, OUT_OF_REGIME
+from .trial_arrays import TrialArrays
+from .verdict import Verdict
 
 # What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/spec/observed.py).
 MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}

@@ -4,8 +4,8 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from folklore.harness.judging.spelling import number_and_interval
-from folklore.harness.spec import Criterion
+from ..spec import Criterion
+from .spelling import number_and_interval
 
 # Blanks of a criterion's sentence (spec/criterion.py) that say which way a positive difference goes, or a ratio above one, and
 # the word for the other way.

@@ -12,16 +12,16 @@ from dataclasses import replace
 
 import pandas as pd
 
-from folklore.harness.errors import UserError
-from folklore.harness.judging.cautions import published_calibration
-from folklore.harness.judging.judge import judge
-from folklore.harness.judging.outcomes import DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.verdict import Finding, Verdict
-from folklore.harness.spec import Study
-from folklore.harness.spec.trials import ADD_SEEDS
-from folklore.harness.statistics.looks import levels
-from folklore.harness.storing.computations import Computations
+from ..errors import UserError
+from ..spec import Study
+from ..spec.trials import ADD_SEEDS
+from ..statistics.looks import levels
+from ..storing.computations import Computations
+from .cautions import published_calibration
+from .judge import judge
+from .outcomes import DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
+from .trial_arrays import TrialArrays
+from .verdict import Finding, Verdict
 
 # Seeds grow by at least this factor from look to look, and there are about this many looks at most.
 GROWTH, MOST_LOOKS = 1.5, 6

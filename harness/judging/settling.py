@@ -2,9 +2,9 @@
 
 import math
 
-from folklore.harness.judging.outcomes import REFUTED, SUPPORTED, Question, deciding_regions, favours
-from folklore.harness.statistics.intervals import Observation
-from folklore.harness.statistics.seeds import MOST_ADVISED_SEEDS, seeds_needed
+from ..statistics.intervals import Observation
+from ..statistics.seeds import MOST_ADVISED_SEEDS, seeds_needed
+from .outcomes import REFUTED, SUPPORTED, Question, deciding_regions, favours
 
 
 def turns_open_at(criterion: Question, verdict: str, low: float, high: float) -> float | None:

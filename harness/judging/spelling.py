@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal
 
-from folklore.harness.spec import POINTS, Criterion, Rule
+from ..spec import POINTS, Criterion, Rule
 
 PERCENT = ("relative", "share")
 HUNDREDTHS = (*PERCENT, POINTS)

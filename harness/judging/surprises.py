@@ -2,8 +2,8 @@
 
 import math
 
-from folklore.harness.spec import Criterion
-from folklore.harness.statistics.intervals import Observation
+from ..spec import Criterion
+from ..statistics.intervals import Observation
 
 
 def surprise(criterion: Criterion, seen: Observation, scale: str) -> float | None:

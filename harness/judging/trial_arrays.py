@@ -9,16 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from folklore.harness.metrics.estimating.range_test_rules import SMOOTHING
-from folklore.harness.planning.computing import require_computation
-from folklore.harness.planning.plan import points
-from folklore.harness.planning.search_results import tunings
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec import Spec, Study, canonical_json
-from folklore.harness.spec.computed import ComputedJob
-from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
-from folklore.harness.storing.computations import Computations
-from folklore.harness.storing.trial_rows import judged_losses
+from ..metrics.estimating.range_test_rules import SMOOTHING
+from ..planning.computing import require_computation
+from ..planning.plan import points
+from ..planning.search_results import tunings
+from ..randomness import numpy_generator
+from ..spec import Spec, Study, canonical_json
+from ..spec.computed import ComputedJob
+from ..spec.trials import NotEstimableError, Numbers, in_words
+from ..storing.computations import Computations
+from ..storing.trial_rows import judged_losses
 
 RESAMPLES = 2000
 # Losses that every trial has, however old.

@@ -10,23 +10,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from folklore.harness.errors import UserError
-from folklore.harness.judging.cautions import published_calibration
-from folklore.harness.judging.judge import judge
-from folklore.harness.judging.outcomes import INVALID
-from folklore.harness.judging.robustness import Robustness, robustness
-from folklore.harness.judging.sequential import judge_in_looks, seeds_reached
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.withdrawing import as_judged, as_they_stand
-from folklore.harness.machine.repository import OURS, Repository
-from folklore.harness.planning.computing import computed_jobs, digest, jobs_of
-from folklore.harness.planning.plan import Plan, Plans
-from folklore.harness.planning.search_results import searched_plan
-from folklore.harness.spec import Judgement, Study
-from folklore.harness.storing import evidence
-from folklore.harness.storing.computations import Computation, Computations
-from folklore.harness.storing.declaration import (
+from ..errors import UserError
+from ..machine.repository import OURS, Repository
+from ..planning.computing import computed_jobs, digest, jobs_of
+from ..planning.plan import Plan, Plans
+from ..planning.search_results import searched_plan
+from ..spec import Judgement, Study
+from ..storing import evidence
+from ..storing.computations import Computation, Computations
+from ..storing.declaration import (
     Declaration,
     declarations,
     declared_otherwise,
@@ -34,9 +26,17 @@ from folklore.harness.storing.declaration import (
     looks_of,
     stored_declarations,
 )
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.source_check import Finding, SourceCheck, findings
-from folklore.harness.storing.trial_schema import JUDGED
+from ..storing.ledger import Ledger
+from ..storing.source_check import Finding, SourceCheck, findings
+from ..storing.trial_schema import JUDGED
+from .cautions import published_calibration
+from .judge import judge
+from .outcomes import INVALID
+from .robustness import Robustness, robustness
+from .sequential import judge_in_looks, seeds_reached
+from .trial_arrays import TrialArrays
+from .verdict import Verdict
+from .withdrawing import as_judged, as_they_stand
 
 HERE, PUBLISHED = "this store", "published"
 # Whether the set of a scale and kind of device is asked for.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from folklore.harness.judging.sentences import Sentence, plain
-from folklore.harness.spec.computed import Grade
-from folklore.harness.statistics import LEVEL
+from ..spec.computed import Grade
+from ..statistics import LEVEL
+from .sentences import Sentence, plain
 
 # What of a verdict is not in its flat form: tables inside a table.
 NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")

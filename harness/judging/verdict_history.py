@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging.outcomes import INVALID
-from folklore.harness.storing import evidence
+from ..storing import evidence
+from .outcomes import INVALID
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.judging import explaining, verdict_history
-from folklore.harness.judging.cautions import published_calibration
-from folklore.harness.judging.judge import report
-from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.trial_sets import TrialSet, published_sets
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_history import Change
-from folklore.harness.judging.withdrawing import as_judged, as_they_stand
-from folklore.harness.planning.catalog import register
-from folklore.harness.spec import Study, fingerprint
-from folklore.harness.storing import declaration, evidence
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.reading import DamagedError, read_as
-from folklore.harness.storing.store import Store
+from ..planning.catalog import register
+from ..spec import Study, fingerprint
+from ..storing import declaration, evidence
+from ..storing.ledger import Ledger
+from ..storing.reading import DamagedError, read_as
+from ..storing.store import Store
+from . import explaining, verdict_history
+from .cautions import published_calibration
+from .judge import report
+from .robustness import Robustness
+from .trial_sets import TrialSet, published_sets
+from .verdict import Verdict
+from .verdict_history import Change
+from .withdrawing import as_judged, as_they_stand
 
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
 # by planning: stores then forget what they were judged by before. tests/harness/judging/test_statistics_version.py fails if it

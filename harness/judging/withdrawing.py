@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from folklore.harness.judging.outcomes import DECIDED, OPEN, WITHDRAWN
-from folklore.harness.judging.sentences import Sentence
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.planning.catalog import register
-from folklore.harness.spec import Erratum, Study
+from ..planning.catalog import register
+from ..spec import Erratum, Study
+from .outcomes import DECIDED, OPEN, WITHDRAWN
+from .sentences import Sentence
+from .verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

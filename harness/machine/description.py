@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from folklore.harness.machine import control_groups
-from folklore.harness.machine.repository import running_sources
+from . import control_groups
+from .repository import running_sources
 
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "pydantic", "pyarrow")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import torch
 
-from folklore.harness.errors import TooLargeError, one_line
+from ..errors import TooLargeError, one_line
 
 # How torch's allocator of host memory says it, in a plain RuntimeError.
 HOST = ("can't allocate memory", "not enough memory")

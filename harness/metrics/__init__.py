@@ -13,7 +13,10 @@ Studies cannot be read before their criteria can: `spec.Study` is whole once thi
 import importlib
 import pkgutil
 
-from folklore.harness.metrics.arithmetic import (
+from ..spec.criterion import Alternative, Criterion, Judgement, Reported
+from ..spec.observed import make_known
+from ..spec.study import Study
+from .arithmetic import (
     Gap,
     GrowthFactor,
     Log2,
@@ -27,43 +30,26 @@ from folklore.harness.metrics.arithmetic import (
     Share,
     Slope,
 )
-from folklore.harness.metrics.batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
-from folklore.harness.metrics.computed import Computed
-from folklore.harness.metrics.curve import Curve
-from folklore.harness.metrics.curves import (
-    CurveDistance,
-    CurveRatio,
-    MeanActivationSlope,
-    NoiseScale,
-    UnderflowShare,
-)
-from folklore.harness.metrics.detection import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
-from folklore.harness.metrics.diagnosis import NormDiagnosis
-from folklore.harness.metrics.divergence import CureRate, DivergenceTime, FailureRate
-from folklore.harness.metrics.edge import EdgeLoss, EdgeSharpness
-from folklore.harness.metrics.forgetting import TaskAccuracy, TaskLoss
-from folklore.harness.metrics.hardware import MemoryRatio, OverheadBatch, SpeedUp
-from folklore.harness.metrics.learning_rates import BasinWidth, MaxTrainable, Optimum
-from folklore.harness.metrics.lengths import LengthRatio
-from folklore.harness.metrics.lines import BetweenLines
-from folklore.harness.metrics.losses import (
-    FinalLoss,
-    LossAfter,
-    LossAt,
-    LRSensitivity,
-    MeanGap,
-    TransferRegret,
-    TunedLoss,
-)
-from folklore.harness.metrics.overfitting import StoppedLoss, TurningStep, TurnRate
-from folklore.harness.metrics.range_tests import FinderPick, FinderRegret, SuggestionRate
-from folklore.harness.metrics.recurrence import SpikeRecurrence
-from folklore.harness.metrics.spikes import AlarmRate
-from folklore.harness.metrics.stopped import SharpnessAtLoss, SharpnessCorrelation
-from folklore.harness.metrics.unmeasured import Unmeasured
-from folklore.harness.spec.criterion import Alternative, Criterion, Judgement, Reported
-from folklore.harness.spec.observed import make_known
-from folklore.harness.spec.study import Study
+from .batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
+from .computed import Computed
+from .curve import Curve
+from .curves import CurveDistance, CurveRatio, MeanActivationSlope, NoiseScale, UnderflowShare
+from .detection import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
+from .diagnosis import NormDiagnosis
+from .divergence import CureRate, DivergenceTime, FailureRate
+from .edge import EdgeLoss, EdgeSharpness
+from .forgetting import TaskAccuracy, TaskLoss
+from .hardware import MemoryRatio, OverheadBatch, SpeedUp
+from .learning_rates import BasinWidth, MaxTrainable, Optimum
+from .lengths import LengthRatio
+from .lines import BetweenLines
+from .losses import FinalLoss, LossAfter, LossAt, LRSensitivity, MeanGap, TransferRegret, TunedLoss
+from .overfitting import StoppedLoss, TurningStep, TurnRate
+from .range_tests import FinderPick, FinderRegret, SuggestionRate
+from .recurrence import SpikeRecurrence
+from .spikes import AlarmRate
+from .stopped import SharpnessAtLoss, SharpnessCorrelation
+from .unmeasured import Unmeasured
 
 __all__ = [
     "AlarmLead",

@@ -7,22 +7,12 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.metrics.estimating.weighted import initial_loss, present, share_of_fall, tuned_loss
-from folklore.harness.spec.base import declared
-from folklore.harness.spec.observed import (
-    ARM,
-    POINTS,
-    Example,
-    FactorName,
-    FormerKind,
-    Interval,
-    Observable,
-    Observed,
-    OfLosses,
-)
-from folklore.harness.spec.parts import arms_of, leaves, searched_factor
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.base import declared
+from ..spec.observed import ARM, POINTS, Example, FactorName, FormerKind, Interval, Observable, Observed, OfLosses
+from ..spec.parts import arms_of, leaves, searched_factor
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.evaluation import evaluate
+from .estimating.weighted import initial_loss, present, share_of_fall, tuned_loss
 
 # Of examples.
 TWO_LOSSES: Example = {"left": {"kind": "tuned_loss", "arm": "none"}, "right": {"kind": "tuned_loss", "arm": "warmup_20%"}}

@@ -5,19 +5,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating import fits
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.metrics.estimating.fits import Flags
-from folklore.harness.metrics.estimating.weighted import (
-    at_the_edge,
-    evaluation_curves,
-    mean,
-    present,
-    seed_mean,
-    tuned_index,
-)
-from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating import fits
+from .estimating.evaluation import evaluate
+from .estimating.fits import Flags
+from .estimating.weighted import at_the_edge, evaluation_curves, mean, present, seed_mean, tuned_index
 
 
 class _ToTarget(Observed):

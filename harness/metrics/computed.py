@@ -6,10 +6,9 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.errors import unknown
-from folklore.harness.metrics.estimating.weighted import seed_mean
-from folklore.harness.spec.base import canonical_json
-from folklore.harness.spec.computed import (
+from ..errors import unknown
+from ..spec.base import canonical_json
+from ..spec.computed import (
     ComputedJob,
     Grade,
     Number,
@@ -19,8 +18,9 @@ from folklore.harness.spec.computed import (
     registry,
     written_as_before,
 )
-from folklore.harness.spec.observed import Example, FormerKind, Observed, OfLosses
-from folklore.harness.spec.trials import Numbers, Trials
+from ..spec.observed import Example, FormerKind, Observed, OfLosses
+from ..spec.trials import Numbers, Trials
+from .estimating.weighted import seed_mean
 
 Argument = int | float | str | bool
 

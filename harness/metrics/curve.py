@@ -7,19 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from folklore.harness.errors import unknown
-from folklore.harness.metrics.estimating.weighted import (
-    kept,
-    position,
-    seed_mean,
-    settings_of,
-    stacked,
-    training_of,
-    transferred,
-)
-from folklore.harness.spec.observed import ARM, WINDOW, Example, FactorName, FormerKind, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
-from folklore.harness.training.curves import CURVES
+from ..errors import unknown
+from ..spec.observed import ARM, WINDOW, Example, FactorName, FormerKind, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..training.curves import CURVES
+from .estimating.weighted import kept, position, seed_mean, settings_of, stacked, training_of, transferred
 
 # Curve of single numbers -> the one that says to which steps its values belong.
 STEPS_OF = {curve.name: curve.steps for curve in CURVES if curve.steps and not curve.across}

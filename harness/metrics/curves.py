@@ -7,19 +7,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import (
-    kept,
-    position,
-    present,
-    seed_mean,
-    settings_of,
-    stacked,
-    training_of,
-    tuned,
-)
-from folklore.harness.spec.observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
-from folklore.harness.training.noise import noise_parts
+from ..spec.observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..training.noise import noise_parts
+from .estimating.weighted import kept, position, present, seed_mean, settings_of, stacked, training_of, tuned
 
 # Neighbouring probes that a noise curve averages, each part on its own.
 SMOOTHED_PROBES = 5

@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.detectors import RULES, WORDS, Detector
-from folklore.harness.metrics.estimating.weighted import seed_mean
-from folklore.harness.metrics.spikes import Flags, Where, every_step, explosion, within
-from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
-from folklore.harness.spec.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
+from ..spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
+from ..spec.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
+from .detectors import RULES, WORDS, Detector
+from .estimating.weighted import seed_mean
+from .spikes import Flags, Where, every_step, explosion, within
 
 # From this step on every detector has the steps before that it needs, and alarms count.
 FIRST = 128

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import position, stacked
-from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.weighted import position, stacked
 
 # Of the run, where its gradient norm is read: it is flat by then, if it is.
 LATE = 0.5

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import position, tuned_index
-from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating.weighted import position, tuned_index
 
 
 class FailureRate(ShareOfRuns):

@@ -13,9 +13,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import kept, seed_mean, settings_of, stacked
-from folklore.harness.spec.observed import ARM, Example, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.observed import ARM, Example, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.weighted import kept, seed_mean, settings_of, stacked
 
 # Of the limit: from where on sharpness counts. Of the loss below the limit there is nothing to see.
 NEAR = 0.9

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import kept, mean, position, seed_mean, settings_of, stacked
-from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.weighted import kept, mean, position, seed_mean, settings_of, stacked
 
 # Share of the runs that have to come to a level for their mean to be read there.
 LEAST_SHARE = 0.9

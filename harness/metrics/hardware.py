@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import present, seed_mean
-from folklore.harness.spec.observed import ARM, ArmName, Example, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.observed import ARM, ArmName, Example, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating.weighted import present, seed_mean
 
 
 class SpeedUp(Observed):

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import SAME_VALUE, at_the_edge, initial_loss, mean, tuned
-from folklore.harness.spec.observed import ARM, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.observed import ARM, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating.weighted import SAME_VALUE, at_the_edge, initial_loss, mean, tuned
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import present, tuned_loss
-from folklore.harness.spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.observed import ARM, ArmName, Example, FactorName, Observed, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.weighted import present, tuned_loss
 
 # What a line may be followed beyond the lengths that were trained.
 BEYOND_OCTAVES = 0.5

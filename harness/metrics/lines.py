@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import kept, seed_mean, settings_of
-from folklore.harness.spec.observed import ARM, Example, Observed, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.observed import ARM, Example, Observed, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating.weighted import kept, seed_mean, settings_of
 
 
 class BetweenLines(Observed):

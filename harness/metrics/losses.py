@@ -6,7 +6,10 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import (
+from ..randomness import numpy_generator
+from ..spec.observed import ARM, WINDOW, ArmName, Example, FactorName, JudgedOf, Observed, ObservedArm, OfLosses, ShareOf
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating.weighted import (
     SAME_VALUE,
     evaluation_curves,
     initial_loss,
@@ -17,21 +20,7 @@ from folklore.harness.metrics.estimating.weighted import (
     tuned,
     tuned_loss,
 )
-from folklore.harness.metrics.learning_rates import Optimum
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec.observed import (
-    ARM,
-    WINDOW,
-    ArmName,
-    Example,
-    FactorName,
-    JudgedOf,
-    Observed,
-    ObservedArm,
-    OfLosses,
-    ShareOf,
-)
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .learning_rates import Optimum
 
 # Random splits of the seeds into halves.
 SPLITS = 30

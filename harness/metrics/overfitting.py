@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.weighted import kept, seed_mean, settings_of, stacked
-from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.weighted import kept, seed_mean, settings_of, stacked
 
 VALIDATION, TEST, TRAINING = "evaluation_loss", "evaluation_test_loss", "evaluation_training_loss"
 TEST_ACCURACY = "evaluation_test_accuracy"

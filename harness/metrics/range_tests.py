@@ -7,19 +7,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.estimating.range_test_rules import NoSuggestion, Pick, Suggestion, divergence, suggest
-from folklore.harness.metrics.estimating.weighted import initial_loss, mean, seed_mean, share_of_fall, tuned
-from folklore.harness.spec.observed import (
-    RANGE_TEST,
-    Example,
-    FactorName,
-    Observed,
-    ObservedArm,
-    OfLosses,
-    ShareOf,
-    ShareOfRuns,
-)
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.observed import RANGE_TEST, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf, ShareOfRuns
+from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from .estimating.range_test_rules import NoSuggestion, Pick, Suggestion, divergence, suggest
+from .estimating.weighted import initial_loss, mean, seed_mean, share_of_fall, tuned
 
 FinderRule = Literal[
     "divergence",

@@ -5,12 +5,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from folklore.harness.metrics.detectors import RULES
-from folklore.harness.metrics.estimating.weighted import training_of
-from folklore.harness.metrics.spikes import Flags, every_step
-from folklore.harness.spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
-from folklore.harness.training.roughness import SPIKE_WINDOW
+from ..spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
+from ..spec.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
+from ..training.roughness import SPIKE_WINDOW
+from .detectors import RULES
+from .estimating.weighted import training_of
+from .spikes import Flags, every_step
 
 # Steps without an alarm before one that begins a spike.
 QUIET = 10

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from folklore.harness.metrics.detectors import RULES, WORDS, Detector
-from folklore.harness.metrics.estimating.weighted import settings_of, stacked, training_of
-from folklore.harness.spec import Training
-from folklore.harness.spec.observed import Example, FactorName, ObservedArm, OfLosses, ShareOfRuns
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec import Training
+from ..spec.observed import Example, FactorName, ObservedArm, OfLosses, ShareOfRuns
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .detectors import RULES, WORDS, Detector
+from .estimating.weighted import settings_of, stacked, training_of
 
 Flags = NDArray[np.bool_]
 Where = Literal["at_fault", "after_fault", "elsewhere", "before_explosion", "earlier"]

@@ -8,10 +8,10 @@ import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
-from folklore.harness.metrics.estimating.weighted import kept, position, seed_mean, settings_of, tuned
-from folklore.harness.spec.observed import ARM, Example, FactorName, Observed, ObservedArm, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
-from folklore.harness.training.curves import CURVES
+from ..spec.observed import ARM, Example, FactorName, Observed, ObservedArm, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from ..training.curves import CURVES
+from .estimating.weighted import kept, position, seed_mean, settings_of, tuned
 
 STOP, SHARPNESS = "evaluation_training_loss", "probe_sharpness"
 STEPS_OF = {curve.name: curve.steps for curve in CURVES if curve.steps}

@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from folklore.harness.spec.observed import Example, Observed, OfLosses
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from ..spec.observed import Example, Observed, OfLosses
+from ..spec.trials import NotEstimableError, Numbers, Trials
 
 
 class Unmeasured(Observed):

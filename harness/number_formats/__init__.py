@@ -4,8 +4,8 @@ Weights and optimizer states stay in FP32 (Micikevicius et al. 2018, section 3.1
 module is imported without torch, for what plans need to know.
 """
 
-from folklore.harness.number_formats.base import NumberFormat
-from folklore.harness.spec.names import registered
+from ..spec.names import registered
+from .base import NumberFormat
 
 
 def format_named(precision: str) -> NumberFormat:

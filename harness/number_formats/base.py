@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-    from folklore.models import Product
+    from ...models import Product
 
 
 @dataclass(frozen=True)

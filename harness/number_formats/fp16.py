@@ -1,6 +1,6 @@
 """FP16 products and activations."""
 
-from folklore.harness.number_formats.base import NumberFormat
+from .base import NumberFormat
 
 FORMAT = NumberFormat(
     loss=2**-9,

@@ -1,6 +1,6 @@
 """FP32 all through."""
 
-from folklore.harness.number_formats.base import NumberFormat
+from .base import NumberFormat
 
 FORMAT = NumberFormat(
     loss=2**-15,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from folklore.harness.number_formats.base import NumberFormat
+from .base import NumberFormat
 
 if TYPE_CHECKING:
-    from folklore.models import Product
+    from ...models import Product
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Fp8(NumberFormat):
     scaled: bool = True
 
     def product(self) -> Product:
-        from folklore.models.emulated_fp8 import fp8_product
+        from ...models.emulated_fp8 import fp8_product
 
         return fp8_product(self.scaled)
 

@@ -2,6 +2,6 @@
 
 from dataclasses import replace
 
-from folklore.harness.number_formats import fp8
+from . import fp8
 
 FORMAT = replace(fp8.FORMAT, scaled=False)

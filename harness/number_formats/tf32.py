@@ -1,6 +1,6 @@
 """TF32: FP32 whose products a GPU's matrix units round to 10 bits, by a switch that the pack sets."""
 
-from folklore.harness.number_formats.base import NumberFormat
+from .base import NumberFormat
 
 FORMAT = NumberFormat(
     loss=2**-9,

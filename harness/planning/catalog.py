@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.planning.variation import is_variation
-from folklore.harness.spec import Claim, Document, Erratum, Judgement, RuleChange, Study
-from folklore.harness.spec.study_file import read_study_file
+from ..errors import UserError, invalid, unknown
+from ..spec import Claim, Document, Erratum, Judgement, RuleChange, Study
+from ..spec.study_file import read_study_file
+from .variation import is_variation
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
 # Modules beside the studies that hold none.
@@ -172,7 +172,7 @@ def _study_of_module(path: Path) -> Study:
     except UserError as error:
         raise UserError(f"{subject}: {error}") from None
     except Exception as error:  # whatever a user's file raises
-        from folklore.harness.workloads.own.place import with_place  # imports torch
+        from ..workloads.own.place import with_place  # imports torch
 
         raise UserError(f"{subject} raises {with_place(error)}: fix it") from None
     if not isinstance(study, Study):

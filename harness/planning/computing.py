@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from folklore.harness.metrics.computed import Computed
-from folklore.harness.spec import Judgement, Observed, Study
-from folklore.harness.spec.computed import ComputedJob
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.storing.computations import Computation, Computations
-from folklore.harness.training import ENGINE_VERSION
+from ..metrics.computed import Computed
+from ..spec import Judgement, Observed, Study
+from ..spec.computed import ComputedJob
+from ..spec.parts import all_parts
+from ..spec.trials import NotEstimableError
+from ..storing.computations import Computation, Computations
+from ..training import ENGINE_VERSION
 
 
 def computed_jobs(study: Study, scale: str) -> dict[str, ComputedJob]:

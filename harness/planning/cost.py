@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from folklore.harness.machine.description import Device
-from folklore.harness.number_formats import format_named
-from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.measured_steps import MOST_PRODUCTS
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.base import EVALUATION_TARGETS
+from ..machine.description import Device
+from ..number_formats import format_named
+from ..spec import Configuration, Measurement, Training, Workload
+from ..training.measured_steps import MOST_PRODUCTS
+from ..training.optimizers import optimizer_kind
+from ..workloads import workload_of
+from ..workloads.base import EVALUATION_TARGETS
+from .plan import PlannedPack
 
 if TYPE_CHECKING:
-    from folklore.models import Model
+    from ...models import Model
 
 FLOAT_BYTES = 4
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from folklore.harness.spec import Study, Training, fingerprint
+from ..spec import Study, Training, fingerprint
 
 # Fields whose defaults do something. (Where a default does nothing, such as no clipping, what is not stated does not happen.)
 SHAPING = ("optimizer", "schedule", "warmup_fraction", "final_fraction", "momentum", "weight_decay", "batch_size", "steps")

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 import torch
 
-from folklore.harness.machine.description import Device, worker_memory_bytes
-from folklore.harness.number_formats import format_named
-from folklore.harness.planning import cost
-from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.spec import Configuration, Workload, fingerprint
-from folklore.harness.spec.trial import Trial
-from folklore.harness.storing.comparisons import refusals
-from folklore.harness.storing.reading import read_or_leave
-from folklore.harness.storing.store import Store
-from folklore.harness.training.programs import EAGER, default_program
-from folklore.harness.training.throughput import NEAR, Timing
-from folklore.models import Model, OwnModule
+from ...models import Model, OwnModule
+from ..machine.description import Device, worker_memory_bytes
+from ..number_formats import format_named
+from ..spec import Configuration, Workload, fingerprint
+from ..spec.trial import Trial
+from ..storing.comparisons import refusals
+from ..storing.reading import read_or_leave
+from ..storing.store import Store
+from ..training.programs import EAGER, default_program
+from ..training.throughput import NEAR, Timing
+from . import cost
+from .plan import PlannedPack
 
 # Floating-point operations of a pack's step beyond which more lanes gain little (cpu: reports/log; cuda: not measured yet).
 ENOUGH_FLOPS = {"cpu": 4e8, "cuda": 4e11}

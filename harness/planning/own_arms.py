@@ -7,14 +7,14 @@ what compares the models with each other says nothing any more.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
-from folklore.harness.spec.criterion import Observing
-from folklore.harness.spec.parts import with_other_arms
-from folklore.harness.spec.starts import parents
-from folklore.harness.training.procedures import require_data
-from folklore.harness.training.suitability import lr_multipliers, require_suited
-from folklore.harness.workloads import workload_of
+from ..errors import UserError
+from ..spec import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
+from ..spec.criterion import Observing
+from ..spec.parts import with_other_arms
+from ..spec.starts import parents
+from ..training.procedures import require_data
+from ..training.suitability import lr_multipliers, require_suited
+from ..workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
 # How a model here is built, beside how large it is, and how much data it is given in which order: what arms of one model differ

@@ -14,10 +14,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.checkpoint import checkpoint
 
-from folklore.harness.errors import UserError
-from folklore.harness.training.budget import Make, Prepared, Subject, count_step
-from folklore.harness.workloads.own.examples import Batch, Examples
-from folklore.harness.workloads.own.workload import OwnWorkload
+from ..errors import UserError
+from ..training.budget import Make, Prepared, Subject, count_step
+from ..workloads.own.examples import Batch, Examples
+from ..workloads.own.workload import OwnWorkload
 
 # Of a user's module, where what follows each other is looked for: longer lists first.
 MOST_LISTS = 8

@@ -6,20 +6,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError, invalid
-from folklore.harness.metrics import Unmeasured
-from folklore.harness.options import Options
-from folklore.harness.planning.own_arms import Left, arms_left, judgement_left, untrainable, with_those_that_start_there
-from folklore.harness.planning.proving import require_proved
-from folklore.harness.spec import Alternative, Change, Judgement, Study, Workload
-from folklore.harness.spec.criterion import Observing
-from folklore.harness.spec.own_address import OWN
-from folklore.harness.spec.parts import relative_to_losses
-from folklore.harness.storing.store import Store
-from folklore.harness.training.programs import EAGER
-from folklore.harness.workloads.own.finding import Found, find
-from folklore.harness.workloads.own.module import own_module
-from folklore.models.reduction import Reduction
+from ...models.reduction import Reduction
+from ..errors import UserError, invalid
+from ..metrics import Unmeasured
+from ..options import Options
+from ..spec import Alternative, Change, Judgement, Study, Workload
+from ..spec.criterion import Observing
+from ..spec.own_address import OWN
+from ..spec.parts import relative_to_losses
+from ..storing.store import Store
+from ..training.programs import EAGER
+from ..workloads.own.finding import Found, find
+from ..workloads.own.module import own_module
+from .own_arms import Left, arms_left, judgement_left, untrainable, with_those_that_start_there
+from .proving import require_proved
 
 # Of the workload's identity in the variation's name.
 DIGITS = 8

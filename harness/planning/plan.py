@@ -12,11 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.spec import Configuration, Study, canonical_json, fingerprint
-from folklore.harness.spec.starts import parent_point
-from folklore.harness.spec.study import Value
-from folklore.harness.spec.trial import Start, Trial
-from folklore.harness.training import ENGINE_VERSION
+from ..spec import Configuration, Study, canonical_json, fingerprint
+from ..spec.starts import parent_point
+from ..spec.study import Value
+from ..spec.trial import Start, Trial
+from ..training import ENGINE_VERSION
 
 # Dataset -> hash of its content, or one hash where all are the same.
 DataHashes = str | Mapping[str, str]

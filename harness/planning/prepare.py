@@ -12,26 +12,26 @@ from functools import cache, cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.machine.description import Device, local_device, worker_memory_bytes
-from folklore.harness.number_formats import format_named
-from folklore.harness.options import Options
-from folklore.harness.planning import cost
-from folklore.harness.planning.computing import computed_jobs
-from folklore.harness.planning.cost import NOTHING_LEFT, Estimate
-from folklore.harness.planning.plan import Plan, PlannedPack, Plans, Setting, settings
-from folklore.harness.planning.search_results import searched_plan
-from folklore.harness.planning.starts import nothing_left_of, require_same_parameters, tell_again
-from folklore.harness.spec import Configuration, Study, Workload
-from folklore.harness.spec.computed import ComputedJob
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.workloads import data, workload_of
+from ..errors import UserError, unknown
+from ..machine.description import Device, local_device, worker_memory_bytes
+from ..number_formats import format_named
+from ..options import Options
+from ..spec import Configuration, Study, Workload
+from ..spec.computed import ComputedJob
+from ..storing.ledger import Ledger
+from ..workloads import data, workload_of
+from . import cost
+from .computing import computed_jobs
+from .cost import NOTHING_LEFT, Estimate
+from .plan import Plan, PlannedPack, Plans, Setting, settings
+from .search_results import searched_plan
+from .starts import nothing_left_of, require_same_parameters, tell_again
 
 log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
-    from folklore.harness.planning.lanes import Choice, Packing, Shape
-    from folklore.models import Model
+    from ...models import Model
+    from .lanes import Choice, Packing, Shape
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class Prepared:
 
     @cached_property
     def packing(self) -> "Packing":
-        from folklore.harness.planning.lanes import Packing
+        from .lanes import Packing
 
         return Packing(self.ledger.store, self.device, self.model_of, self.options.lanes, self.options.program)
 
     @cached_property
     def shapes(self) -> "dict[str, Shape]":
         """What is to be trained of each shape that trials share packs by."""
-        from folklore.harness.planning.lanes import shapes
+        from .lanes import shapes
 
         return shapes(self.plan.trials, self.datasets)
 
@@ -157,8 +157,8 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
     """Raises UserError for a model that cannot be built, and for what this device cannot do or hold."""
     import torch
 
-    from folklore.harness.training.programs import program_named
-    from folklore.harness.training.suitability import lr_multipliers, require_suited
+    from ..training.programs import program_named
+    from ..training.suitability import lr_multipliers, require_suited
 
     study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
     for configuration in configurations:
@@ -183,7 +183,7 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
 
 def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str]) -> None:
     """Raises UserError for data that a configuration cannot be trained on."""
-    from folklore.harness.training.procedures import require_data
+    from ..training.procedures import require_data
 
     for configuration in configurations:
         workload = configuration.workload
@@ -263,7 +263,7 @@ def _timed(
         key = configuration.shape_key
         workload = workload_of(configuration.workload)
         if not workload.cost_is_counted and configuration.pack_key not in measured and key not in found:
-            from folklore.harness.training.throughput import time_one_step
+            from ..training.throughput import time_one_step
 
             with workload.raising():
                 dataset = workload.data(datasets[configuration.workload.dataset])

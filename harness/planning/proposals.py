@@ -12,10 +12,10 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import create_trial
 
-from folklore.harness.planning.plan import Plan
-from folklore.harness.planning.search_results import Tuning, chosen_values, tunings
-from folklore.harness.randomness import key
-from folklore.harness.spec import Search
+from ..randomness import key
+from ..spec import Search
+from .plan import Plan
+from .search_results import Tuning, chosen_values, tunings
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 

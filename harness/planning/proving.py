@@ -4,10 +4,10 @@ process finds the same."""
 import json
 import logging
 
-from folklore.harness.errors import UnwritableError
-from folklore.harness.storing.store import Store
-from folklore.harness.workloads.own.finding import Found, require_reproducible
-from folklore.harness.workloads.own.module import own_module
+from ..errors import UnwritableError
+from ..storing.store import Store
+from ..workloads.own.finding import Found, require_reproducible
+from ..workloads.own.module import own_module
 
 log = logging.getLogger(__name__)
 

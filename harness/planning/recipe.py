@@ -4,13 +4,13 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-from folklore.harness.spec import Configuration, Search, Study, Training, Workload
-from folklore.harness.spec.trials import in_words
-from folklore.harness.training.optimizer_switch import words as takeover_words
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.training.schedules import schedule_named
-from folklore.harness.training.schedules.base import percent
-from folklore.harness.workloads import workload_of
+from ..spec import Configuration, Search, Study, Training, Workload
+from ..spec.trials import in_words
+from ..training.optimizer_switch import words as takeover_words
+from ..training.optimizers import optimizer_kind
+from ..training.schedules import schedule_named
+from ..training.schedules.base import percent
+from ..workloads import workload_of
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.

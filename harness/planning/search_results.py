@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from folklore.harness.planning.plan import Plan
-from folklore.harness.spec import Search, Study
-from folklore.harness.storing.trial_rows import judged_losses
+from ..spec import Search, Study
+from ..storing.trial_rows import judged_losses
+from .plan import Plan
 
 # A best value nearer to an end of the searched range than this share of it is at its edge.
 EDGE_SHARE = 0.05

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Workload
-from folklore.harness.spec.trial import Start, Trial
+from ..errors import UserError
+from ..spec import Workload
+from ..spec.trial import Start, Trial
 
 if TYPE_CHECKING:
-    from folklore.harness.planning.plan import Setting
-    from folklore.models import Model
+    from ...models import Model
+    from .plan import Setting
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.spec import Change, Judgement, Measurement, Study, Training, Workload, arms_of
-from folklore.harness.spec.study import MINIMUM_JUDGED_SEEDS, Value
+from ..errors import UserError, invalid, unknown
+from ..spec import Change, Judgement, Measurement, Study, Training, Workload, arms_of
+from ..spec.study import MINIMUM_JUDGED_SEEDS, Value
 
 # A name has at most 64 characters.
 LONGEST_STEM = 48

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.errors import UserError
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.judging.verdict import Finding
+from ..errors import UserError
+from ..judging.trial_sets import TrialSet
+from ..judging.verdict import Finding
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from folklore.harness.judging.verdict_memory import LIBRARIES, Judged, Memory
-from folklore.harness.planning.catalog import register
-from folklore.harness.spec import Study, fingerprint
-from folklore.harness.storing import declaration, evidence
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from ..judging.verdict_memory import LIBRARIES, Judged, Memory
+from ..planning.catalog import register
+from ..spec import Study, fingerprint
+from ..storing import declaration, evidence
+from ..storing.ledger import Ledger
+from ..storing.store import Store
 
 # What else decides how a page looks, beside the project itself.
 PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")

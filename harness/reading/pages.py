@@ -8,22 +8,22 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from folklore.harness.errors import UnwritableError, UserError, masked, one_line
-from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_memory import Judged, Memory
-from folklore.harness.options import Options
-from folklore.harness.planning.catalog import Register, register
-from folklore.harness.planning.plan import Plans
-from folklore.harness.reading.page_memory import PageMemory
-from folklore.harness.spec import Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.pages_folder import pages_folder
-from folklore.harness.storing.store import Store
-from folklore.harness.tracking.uri import experiments
+from ..errors import UnwritableError, UserError, masked, one_line
+from ..judging.trial_sets import TrialSet, published_sets, stored_sets
+from ..judging.verdict import Verdict
+from ..judging.verdict_memory import Judged, Memory
+from ..options import Options
+from ..planning.catalog import Register, register
+from ..planning.plan import Plans
+from ..spec import Study
+from ..storing.ledger import Ledger
+from ..storing.pages_folder import pages_folder
+from ..storing.store import Store
+from ..tracking.uri import experiments
+from .page_memory import PageMemory
 
 if TYPE_CHECKING:
-    from folklore.harness.reading.range_test import RangeTest
+    from .range_test import RangeTest
 
 
 class Site(Protocol):

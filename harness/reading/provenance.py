@@ -10,24 +10,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.judging.judge import report
-from folklore.harness.judging.robustness import Robustness
-from folklore.harness.judging.spelling import region
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet
-from folklore.harness.judging.verdict import Finding, Verdict
-from folklore.harness.judging.verdict_memory import Judged, Memory, published_verdicts
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.planning import catalog
-from folklore.harness.planning.recipe import trial_recipe
-from folklore.harness.reading.references import find_sets
-from folklore.harness.spec import Claim, Configuration, Criterion, Document, Judgement, Study, arms_of
-from folklore.harness.spec.observed import ShareOfRuns
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.storing import evidence, trial_rows, trial_schema
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from ..errors import UserError, unknown
+from ..judging.judge import report
+from ..judging.robustness import Robustness
+from ..judging.spelling import region
+from ..judging.trial_arrays import TrialArrays
+from ..judging.trial_sets import HERE, PUBLISHED, TrialSet
+from ..judging.verdict import Finding, Verdict
+from ..judging.verdict_memory import Judged, Memory, published_verdicts
+from ..metrics.estimating.evaluation import evaluate
+from ..planning import catalog
+from ..planning.recipe import trial_recipe
+from ..spec import Claim, Configuration, Criterion, Document, Judgement, Study, arms_of
+from ..spec.observed import ShareOfRuns
+from ..spec.trials import NotEstimableError
+from ..storing import evidence, trial_rows, trial_schema
+from ..storing.ledger import Ledger
+from ..storing.store import Store
+from .references import find_sets
 
 # Shorter beginnings of digests name too many trials.
 SHORTEST_PREFIX = 4

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.metrics.estimating.range_test_rules import (
+from ..metrics.estimating.range_test_rules import (
     PUBLISHED,
     RULES,
     NoSuggestion,

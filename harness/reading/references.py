@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.judging.trial_sets import TrialSet, published_sets, stored_sets
-from folklore.harness.planning.plan import Plans
-from folklore.harness.reading.stored_studies import named_study
-from folklore.harness.spec import Study
-from folklore.harness.storing.declaration import stored_declarations
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from ..errors import UserError, invalid, unknown
+from ..judging.trial_sets import TrialSet, published_sets, stored_sets
+from ..planning.plan import Plans
+from ..spec import Study
+from ..storing.declaration import stored_declarations
+from ..storing.ledger import Ledger
+from ..storing.store import Store
+from .stored_studies import named_study
 
 STORED, PUBLISHED = "stored", "published"
 PATTERN = re.compile(

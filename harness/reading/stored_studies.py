@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError, invalid, unknown
-from folklore.harness.planning import catalog
-from folklore.harness.spec import Change, Study
-from folklore.harness.storing.declaration import stored_declarations
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from ..errors import UserError, invalid, unknown
+from ..planning import catalog
+from ..spec import Change, Study
+from ..storing.declaration import stored_declarations
+from ..storing.ledger import Ledger
+from ..storing.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -11,23 +11,23 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from folklore.harness.errors import UnwritableError, one_line
-from folklore.harness.options import Options, checkpoint_seconds
-from folklore.harness.planning.plan import Plan, PlannedPack, make_pack
-from folklore.harness.planning.prepare import Prepared
-from folklore.harness.planning.starts import kept_steps, starts_of
-from folklore.harness.reading.pages import site
-from folklore.harness.running.computing_job import ComputingJob, ComputingQueue
-from folklore.harness.running.jobs import Job, JobQueue, Progress
-from folklore.harness.running.lanes_job import lanes_job
-from folklore.harness.running.pack_queue import InTurn, MeasuredFirst, PackQueue, Until
-from folklore.harness.running.progress import RunView
-from folklore.harness.running.ray_connection import Resources, require_reachable
-from folklore.harness.running.ray_process import RayProcess
-from folklore.harness.running.training_job import TrainingJob
-from folklore.harness.tracking.live import Launch, Projector, Sink
-from folklore.harness.tracking.sync import open_tracker
-from folklore.harness.workloads import workload_of
+from ..errors import UnwritableError, one_line
+from ..options import Options, checkpoint_seconds
+from ..planning.plan import Plan, PlannedPack, make_pack
+from ..planning.prepare import Prepared
+from ..planning.starts import kept_steps, starts_of
+from ..reading.pages import site
+from ..tracking.live import Launch, Projector, Sink
+from ..tracking.sync import open_tracker
+from ..workloads import workload_of
+from .computing_job import ComputingJob, ComputingQueue
+from .jobs import Job, JobQueue, Progress
+from .lanes_job import lanes_job
+from .pack_queue import InTurn, MeasuredFirst, PackQueue, Until
+from .progress import RunView
+from .ray_connection import Resources, require_reachable
+from .ray_process import RayProcess
+from .training_job import TrainingJob
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +215,7 @@ class StudyRun:
 
 
 def _next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
-    from folklore.harness.planning.proposals import next_plan  # imports Optuna, which only a search needs
+    from ..planning.proposals import next_plan  # imports Optuna, which only a search needs
 
     return next_plan(plan, trials)
 

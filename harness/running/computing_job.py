@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import torch
 
-from folklore.harness.machine.description import environment
-from folklore.harness.running.jobs import Job, Progress
-from folklore.harness.spec import Study
-from folklore.harness.spec.computed import ComputedJob, Worked, called
-from folklore.harness.storing.computations import computation
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training import ENGINE_VERSION
+from ..machine.description import environment
+from ..spec import Study
+from ..spec.computed import ComputedJob, Worked, called
+from ..storing.computations import computation
+from ..storing.ledger import Ledger
+from ..storing.store import Store
+from ..training import ENGINE_VERSION
+from .jobs import Job, Progress
 
 
 @dataclass(frozen=True)

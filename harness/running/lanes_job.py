@@ -6,18 +6,18 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from folklore.harness.errors import TooLargeError
-from folklore.harness.machine.description import Device
-from folklore.harness.machine.device_memory import free_device_memory, keep_host_memory, too_large_where_memory_ends
-from folklore.harness.planning import cost
-from folklore.harness.planning.lanes import Packing, Shape, measured_file
-from folklore.harness.running.jobs import Progress
-from folklore.harness.spec import canonical_json
-from folklore.harness.storing.comparisons import agree, comparisons, refusals, refuse
-from folklore.harness.storing.store import Store
-from folklore.harness.training.programs import EAGER, Program, default_program, program_named
-from folklore.harness.training.throughput import DiffersError, LanesSearch, Timing, measure
-from folklore.harness.workloads import workload_of
+from ..errors import TooLargeError
+from ..machine.description import Device
+from ..machine.device_memory import free_device_memory, keep_host_memory, too_large_where_memory_ends
+from ..planning import cost
+from ..planning.lanes import Packing, Shape, measured_file
+from ..spec import canonical_json
+from ..storing.comparisons import agree, comparisons, refusals, refuse
+from ..storing.store import Store
+from ..training.programs import EAGER, Program, default_program, program_named
+from ..training.throughput import DiffersError, LanesSearch, Timing, measure
+from ..workloads import workload_of
+from .jobs import Progress
 
 # A compilation takes about half a minute a worker; it is tried where a shape trains much longer than that.
 SECONDS_WORTH_COMPILING = 900.0

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import psutil
 
-from folklore.harness.errors import UnwritableError, UserError
-from folklore.harness.storing.reading import DamagedError, read_as
-from folklore.harness.storing.store import Store
+from ..errors import UnwritableError, UserError
+from ..storing.reading import DamagedError, read_as
+from ..storing.store import Store
 
 log = logging.getLogger(__name__)
 

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from folklore.harness.errors import UserError
-from folklore.harness.machine.description import Device, available_memory_bytes
-from folklore.harness.planning import cost
-from folklore.harness.reading.range_test import RangeTest
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import Dataset
+from ..errors import UserError
+from ..machine.description import Device, available_memory_bytes
+from ..planning import cost
+from ..reading.range_test import RangeTest
+from ..spec import Configuration, Measurement, Training, Workload
+from ..training.pack import Lane, Pack
+from ..workloads import workload_of
+from ..workloads.data import Dataset
 
 # Between two reports of how far the training is.
 REPORT_SECONDS = 0.5

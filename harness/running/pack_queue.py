@@ -10,10 +10,10 @@ from typing import Protocol
 
 import pandas as pd
 
-from folklore.harness.planning.plan import Plan, PlannedPack, make_pack
-from folklore.harness.planning.starts import nothing_left_of
-from folklore.harness.running.jobs import Job, JobQueue
-from folklore.harness.spec.trial import Start
+from ..planning.plan import Plan, PlannedPack, make_pack
+from ..planning.starts import nothing_left_of
+from ..spec.trial import Start
+from .jobs import Job, JobQueue
 
 
 class Proposer(Protocol):

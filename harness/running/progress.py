@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from folklore.harness.running.events import Events, Silent
-from folklore.harness.running.jobs import Progress
+from .events import Events, Silent
+from .jobs import Progress
 
 # Seconds between two lines where there is no terminal to redraw, and between two events.
 PLAIN_SECONDS = 15.0

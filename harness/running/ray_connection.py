@@ -19,9 +19,9 @@ from typing import Any
 
 import psutil
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.machine.description import Device, available_memory_bytes, local_device
-from folklore.harness.machine.repository import SHIPPED, running_sources
+from ..errors import UserError, one_line
+from ..machine.description import Device, available_memory_bytes, local_device
+from ..machine.repository import SHIPPED, running_sources
 
 # Before ray is imported: no phoning home.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -265,7 +265,7 @@ def _shipped(folder: Path) -> dict[str, Any]:
 
     It is copied into a folder first: Ray ships a folder under the name that it has, and ours are imported under another.
     """
-    from folklore import models  # imports torch: seconds
+    from ... import models  # imports torch: seconds
 
     for name, source in (("harness", Path(__file__).parents[1]), ("models", Path(models.__file__).parent)):
         shutil.copytree(source, folder / "folklore" / name, ignore=shutil.ignore_patterns("__pycache__"))

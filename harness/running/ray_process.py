@@ -27,10 +27,10 @@ from multiprocessing.connection import Connection as Pipes
 from multiprocessing.reduction import ForkingPickler
 from typing import IO, Any
 
-from folklore.harness.errors import RunFailedError, UserError
-from folklore.harness.running.jobs import Job, JobQueue, Listener, Work
-from folklore.harness.running.ray_connection import Connection, Resources, missing_part, new_folder
-from folklore.harness.running.standstill import Standstill, StandstillError, end
+from ..errors import RunFailedError, UserError
+from .jobs import Job, JobQueue, Listener, Work
+from .ray_connection import Connection, Resources, missing_part, new_folder
+from .standstill import Standstill, StandstillError, end
 
 log = logging.getLogger(__name__)
 
@@ -378,7 +378,7 @@ def main(pipe: int) -> None:
     link = Link(Pipes(pipe))
     try:
         with Connection(link.receive()) as connection:
-            from folklore.harness.running import ray_tune
+            from . import ray_tune
 
             connection.wait()
             link.tell("started")

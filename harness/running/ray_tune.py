@@ -10,9 +10,9 @@ import tempfile
 from dataclasses import replace
 from typing import Any
 
-from folklore.harness.machine.load import out_of_memory_kills
+from ..machine.load import out_of_memory_kills
 
-from folklore.harness.running.ray_connection import Connection, switched  # isort: skip  (sets what ray.tune reads on import)
+from .ray_connection import Connection, switched  # isort: skip  (sets what ray.tune reads on import)
 
 import ray
 from ray import tune
@@ -20,8 +20,8 @@ from ray.tune import Callback, CheckpointConfig, FailureConfig, RunConfig, TuneC
 from ray.tune.search import Searcher
 from ray.tune.stopper import Stopper
 
-from folklore.harness.errors import RunFailedError, TooLargeError, UnwritableError, UserCodeError, one_line
-from folklore.harness.running.jobs import Job, JobQueue, Listener, Progress, Work
+from ..errors import RunFailedError, TooLargeError, UnwritableError, UserCodeError, one_line
+from .jobs import Job, JobQueue, Listener, Progress, Work
 
 # A pack is tried this often again after its first failure.
 RETRIES = 2

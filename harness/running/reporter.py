@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.running.progress import RunView
+from ..judging.verdict import Verdict
+from .progress import RunView
 
 
 class Reporter(Protocol):

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import UserError, one_line, unknown
-from folklore.harness.judging.power import pilot_of, require_power, resolutions, whole_seeds
-from folklore.harness.judging.sequential import DEFAULT_TIMES, planned_looks, undecided
-from folklore.harness.judging.trial_sets import (
+from ..errors import UserError, one_line, unknown
+from ..judging.power import pilot_of, require_power, resolutions, whole_seeds
+from ..judging.sequential import DEFAULT_TIMES, planned_looks, undecided
+from ..judging.trial_sets import (
     TrialSet,
     Wanted,
     at_its_look,
@@ -19,29 +19,29 @@ from folklore.harness.judging.trial_sets import (
     stored_set,
     stored_sets,
 )
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.options import Options, checkpoint_seconds
-from folklore.harness.planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
-from folklore.harness.planning.recipe import study_recipe
-from folklore.harness.planning.variation import Changes, vary
-from folklore.harness.reading.pages import self_contained, write_pages
-from folklore.harness.reading.stored_studies import every_study
-from folklore.harness.running.events import EVENTS
-from folklore.harness.running.lease import leases
-from folklore.harness.running.progress import duration
-from folklore.harness.running.ray_connection import cluster_device
-from folklore.harness.running.reporter import NullReporter, Reporter
-from folklore.harness.spec import Study
-from folklore.harness.storing.declaration import declarations, declare, looks_of, require_declarable
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.pages_folder import pages_folder
-from folklore.harness.storing.store import Store
-from folklore.harness.tracking.server import how_to_browse
-from folklore.harness.tracking.sync import open_tracker, sync
-from folklore.harness.tracking.uri import require_known
+from ..judging.verdict import Verdict
+from ..options import Options, checkpoint_seconds
+from ..planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
+from ..planning.recipe import study_recipe
+from ..planning.variation import Changes, vary
+from ..reading.pages import self_contained, write_pages
+from ..reading.stored_studies import every_study
+from ..spec import Study
+from ..storing.declaration import declarations, declare, looks_of, require_declarable
+from ..storing.ledger import Ledger
+from ..storing.pages_folder import pages_folder
+from ..storing.store import Store
+from ..tracking.server import how_to_browse
+from ..tracking.sync import open_tracker, sync
+from ..tracking.uri import require_known
+from .events import EVENTS
+from .lease import leases
+from .progress import duration
+from .ray_connection import cluster_device
+from .reporter import NullReporter, Reporter
 
 if TYPE_CHECKING:
-    from folklore.harness.running.campaign import Outcome
+    from .campaign import Outcome
 
 FINE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -85,7 +85,7 @@ def changed_as_wished(
         for line in study.changes[-1].why:
             say(line)
     if workload is not None:
-        from folklore.harness.planning.own_study import own_study
+        from ..planning.own_study import own_study
 
         study = own_study(study, workload, options)
     return study, scale
@@ -318,7 +318,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
             f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
             f" about {facts['time']} ({facts['time_from']})"
         )
-        from folklore.harness.planning.lanes import reasons_apart
+        from ..planning.lanes import reasons_apart
 
         for reason in reasons_apart(each.choices().values()):
             reporter.say(f"one trial a pack: {reason}")
@@ -329,7 +329,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
         trials = sum(len(pack.trials) for each in left for pack in each.left)
         reporter.say(f"all together {trials} trials, about {duration(sum(each.estimate.seconds for each in left))}")
     reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
-    from folklore.harness.running.campaign import most_valuable_first, train
+    from .campaign import most_valuable_first, train
 
     return train(most_valuable_first(left), options, reporter.view(), deadline)
 

@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from folklore.harness.errors import UnwritableError, one_line
-from folklore.harness.machine.description import environment
-from folklore.harness.machine.device_memory import free_device_memory, keep_host_memory, too_large_where_memory_ends
-from folklore.harness.options import CHECKPOINT_SECONDS
-from folklore.harness.planning.lanes import Choice
-from folklore.harness.planning.plan import PlannedPack
-from folklore.harness.planning.starts import starts_of
-from folklore.harness.running.jobs import Progress
-from folklore.harness.spec import Study
-from folklore.harness.spec.trial import Start
-from folklore.harness.storing import trial_rows
-from folklore.harness.storing.comparisons import Comparisons, agree, comparisons, comparisons_file, refuse
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.programs import EAGER, Program, program_named
-from folklore.harness.training.starting import LaneState
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.base import PROOF, READ
+from ..errors import UnwritableError, one_line
+from ..machine.description import environment
+from ..machine.device_memory import free_device_memory, keep_host_memory, too_large_where_memory_ends
+from ..options import CHECKPOINT_SECONDS
+from ..planning.lanes import Choice
+from ..planning.plan import PlannedPack
+from ..planning.starts import starts_of
+from ..spec import Study
+from ..spec.trial import Start
+from ..storing import trial_rows
+from ..storing.comparisons import Comparisons, agree, comparisons, comparisons_file, refuse
+from ..storing.ledger import Ledger
+from ..storing.store import Store
+from ..training.pack import Lane, Pack
+from ..training.programs import EAGER, Program, program_named
+from ..training.starting import LaneState
+from ..workloads import workload_of
+from ..workloads.base import PROOF, READ
+from .jobs import Progress
 
 log = logging.getLogger(__name__)
 

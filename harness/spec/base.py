@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from folklore.harness.spec.characters import refused
+from .characters import refused
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from folklore.harness.spec.base import Spec
+from .base import Spec
 
 
 class Change(Spec):

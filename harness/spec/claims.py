@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from folklore.harness.spec.base import Spec
+from .base import Spec
 
 Kind = Literal["empirical", "exact", "speed", "disagreement", "doubted"]
 # Of how many workloads a claim speaks: of all, of most (typically, usually), of some (can, may, often, sometimes); exact: it is

@@ -11,8 +11,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.spec.base import canonical_json, fingerprint
+from ..errors import UserError, unknown
+from .base import canonical_json, fingerprint
 
 # exact: an integer, or float64 from a closed form, equal to 1e-9 on every processor and thread count. computed: float64
 # arithmetic, equal to its tolerance. measured: whatever trains, times or draws: a number for each seed, and an interval.

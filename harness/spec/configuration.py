@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from folklore.harness.spec.base import Mark, Spec, Unit, canonical_json, marked
-from folklore.harness.spec.names import module_names
-from folklore.harness.spec.own_address import OWN, OwnAddress
+from .base import Mark, Spec, Unit, canonical_json, marked
+from .names import module_names
+from .own_address import OWN, OwnAddress
 
 MODELS = module_names("workloads/architectures")
 OPTIMIZERS = module_names("training/optimizers")

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
-from folklore.harness.spec.base import WORDS, DeclaredAs, Spec
-from folklore.harness.spec.claims import Quantifier
-from folklore.harness.spec.observed import ANY_KIND, Observable, Observed, ShareOfRuns
-from folklore.harness.spec.rules import AtLeast, AtMost, Outside, Rule, Within
+from .base import WORDS, DeclaredAs, Spec
+from .claims import Quantifier
+from .observed import ANY_KIND, Observable, Observed, ShareOfRuns
+from .rules import AtLeast, AtMost, Outside, Rule, Within
 
 # What a sentence of a criterion may hold in braces (harness/judging/sentences.py fills it in).
 BLANKS = ("estimate", "value", "low", "high", "lower", "higher", "smaller", "larger", "less", "more", "costs", "gains")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from folklore.harness.spec.base import Spec
+from .base import Spec
 
 Date = Annotated[str, Field(pattern=r"\d{4}-\d{2}-\d{2}")]
 

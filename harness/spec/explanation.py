@@ -7,14 +7,14 @@ from typing import Any, get_args
 
 import yaml
 
-from folklore.harness.errors import unknown
-from folklore.harness.spec.base import Spec
-from folklore.harness.spec.claims import Claim, Regime, Side, Source
-from folklore.harness.spec.configuration import Measurement, Training, Workload
-from folklore.harness.spec.criterion import Alternative, Criterion, Expected, Judgement, Reported
-from folklore.harness.spec.observed import KINDS, Observed
-from folklore.harness.spec.rules import Rule
-from folklore.harness.spec.study import Arm, Published, Scale, Search, Study
+from ..errors import unknown
+from .base import Spec
+from .claims import Claim, Regime, Side, Source
+from .configuration import Measurement, Training, Workload
+from .criterion import Alternative, Criterion, Expected, Judgement, Reported
+from .observed import KINDS, Observed
+from .rules import Rule
+from .study import Arm, Published, Scale, Search, Study
 
 RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}

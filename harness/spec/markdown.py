@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from folklore.harness.spec.study import Arm, Study
+    from .study import Arm, Study
 
 
 def study_markdown(study: "Study") -> str:

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.errors import unknown
+from ..errors import unknown
 
 HARNESS = Path(__file__).parents[1]
 # What the modules of a package share stands in a module of this name.

@@ -15,9 +15,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic.errors import PydanticUndefinedAnnotation
 from pydantic_core import CoreSchema
 
-from folklore.harness.spec.base import Spec
-from folklore.harness.spec.computed import Grade
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials
+from .base import Spec
+from .computed import Grade
+from .trials import NotEstimableError, Numbers, Trials
 
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
 Example = dict[str, Any]

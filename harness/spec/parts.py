@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from folklore.harness.spec.base import Spec
-from folklore.harness.spec.observed import ArmRole, Choice, FactorRole, Observed
+from .base import Spec
+from .observed import ArmRole, Choice, FactorRole, Observed
 
 Mark = TypeVar("Mark", ArmRole, FactorRole, Choice)
 Kind = TypeVar("Kind")

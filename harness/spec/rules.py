@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from folklore.harness.spec.base import Spec
+from .base import Spec
 
 Write = Callable[[float], str]
 

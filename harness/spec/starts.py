@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import unknown
-from folklore.harness.spec.configuration import Configuration
-from folklore.harness.spec.trials import in_words
+from ..errors import unknown
+from .configuration import Configuration
+from .trials import in_words
 
 if TYPE_CHECKING:
-    from folklore.harness.spec.study import Study
+    from .study import Study
 
 # Trials that differ in one of these have no order of examples in common that one could go on in.
 OF_WORKLOAD = ("dataset", "context", "training_set_size", "tasks")

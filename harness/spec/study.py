@@ -18,28 +18,17 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from folklore.harness.errors import invalid, unknown
-from folklore.harness.spec.base import (
-    LONGEST_LABEL,
-    WORDS,
-    Longest,
-    Mark,
-    Spec,
-    Undeclared,
-    canonical_json,
-    declared,
-    fingerprint,
-    marked,
-)
-from folklore.harness.spec.change import Change
-from folklore.harness.spec.claims import Claim
-from folklore.harness.spec.configuration import SQUARED_ERROR, Configuration, Measurement, Training, Workload
-from folklore.harness.spec.criterion import Judgement
-from folklore.harness.spec.markdown import study_markdown
-from folklore.harness.spec.observed import ARM, ShareOfRuns
-from folklore.harness.spec.parts import arms_of, leaves, searched_factor
-from folklore.harness.spec.starts import require_starts
-from folklore.harness.statistics import LEVEL
+from ..errors import invalid, unknown
+from ..statistics import LEVEL
+from .base import LONGEST_LABEL, WORDS, Longest, Mark, Spec, Undeclared, canonical_json, declared, fingerprint, marked
+from .change import Change
+from .claims import Claim
+from .configuration import SQUARED_ERROR, Configuration, Measurement, Training, Workload
+from .criterion import Judgement
+from .markdown import study_markdown
+from .observed import ARM, ShareOfRuns
+from .parts import arms_of, leaves, searched_factor
+from .starts import require_starts
 
 MOST = 2**63
 

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.input_files import TooMuchError, read_regular, size_of
+from ..errors import UserError, one_line
+from ..input_files import TooMuchError, read_regular, size_of
 
 # More than a hundred times the largest of ours.
 LARGEST_STUDY = 8_000_000

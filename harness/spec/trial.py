@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from folklore.harness.spec.configuration import Configuration
-from folklore.harness.spec.study import Value
+from .configuration import Configuration
+from .study import Value
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from folklore.harness.spec.base import Spec
-    from folklore.harness.spec.computed import ComputedJob
-    from folklore.harness.spec.study import Study
+    from .base import Spec
+    from .computed import ComputedJob
+    from .study import Study
 
 Numbers = NDArray[np.float64]
 

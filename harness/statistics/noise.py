@@ -14,10 +14,10 @@ from functools import cache
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import Numbers
-from folklore.harness.statistics.power import POWER, least_seeds
-from folklore.harness.statistics.two_samples import pooled_spread
+from . import ALPHA
+from .intervals import Numbers
+from .power import POWER, least_seeds
+from .two_samples import pooled_spread
 
 # More seeds an arm than this are no advice.
 MOST_SEEDS = 100_000

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.statistics import LEVEL
-from folklore.harness.statistics.two_samples import Effect
+from . import LEVEL
+from .two_samples import Effect
 
 
 def average(effects: Sequence[Effect], level: float = LEVEL) -> Effect:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.statistics import LEVEL
-from folklore.harness.statistics.intervals import Numbers
+from . import LEVEL
+from .intervals import Numbers
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from folklore.harness.statistics import ALPHA
-from folklore.harness.statistics.intervals import Observation, Regions
+from . import ALPHA
+from .intervals import Observation, Regions
 
 # Beyond this many seeds "add seeds" is no advice.
 MOST_ADVISED_SEEDS = 1000

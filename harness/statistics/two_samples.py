@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from folklore.harness.statistics import ALPHA, LEVEL
-from folklore.harness.statistics.intervals import Numbers, Observation
-from folklore.harness.statistics.power import POWER
+from . import ALPHA, LEVEL
+from .intervals import Numbers, Observation
+from .power import POWER
 
 # A mean less than this many standard errors from zero is no base for percentages.
 LEAST_BASE_ERRORS = 4.0

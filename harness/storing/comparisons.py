@@ -11,12 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 
-from folklore.harness.errors import UnwritableError, one_line
-from folklore.harness.spec import canonical_json, fingerprint
-from folklore.harness.spec.names import HARNESS
-from folklore.harness.storing.reading import read_or_leave
-from folklore.harness.storing.store import Store
-from folklore.harness.training.compile_cache import machine_kind
+from ..errors import UnwritableError, one_line
+from ..spec import canonical_json, fingerprint
+from ..spec.names import HARNESS
+from ..training.compile_cache import machine_kind
+from .reading import read_or_leave
+from .store import Store
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from folklore.harness.spec import canonical_json
-from folklore.harness.spec.computed import ComputedJob, Plot, Worked
+from ..spec import canonical_json
+from ..spec.computed import ComputedJob, Plot, Worked
 
 # Of a curve that has more, this many points are kept, evenly on its axis; each coordinate to this many digits.
 MOST_POINTS, DIGITS = 160, 5

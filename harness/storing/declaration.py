@@ -17,11 +17,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Judgement, Spec, Study, fingerprint
-from folklore.harness.spec.base import decides, declared
-from folklore.harness.storing.reading import read_or_leave
-from folklore.harness.storing.store import Store
+from ..errors import UserError
+from ..spec import Judgement, Spec, Study, fingerprint
+from ..spec.base import decides, declared
+from .reading import read_or_leave
+from .store import Store
 
 SUFFIX = ".json"
 # A scale's field in declarations of earlier Folklores, always 0: it said nothing.

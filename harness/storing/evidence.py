@@ -18,12 +18,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.storing import trial_rows
-from folklore.harness.storing.computations import Computation
-from folklore.harness.storing.declaration import Declaration
-from folklore.harness.storing.source_check import SourceCheck
-from folklore.harness.storing.trial_schema import CURVE_PREFIX, JUDGED, SCHEMA
+from ..errors import UserError, one_line
+from . import trial_rows
+from .computations import Computation
+from .declaration import Declaration
+from .source_check import SourceCheck
+from .trial_schema import CURVE_PREFIX, JUDGED, SCHEMA
 
 log = logging.getLogger(__name__)
 

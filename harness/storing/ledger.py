@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec.trial import Start
-from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.storing.computations import Computation
-from folklore.harness.storing.reading import DamagedError, read_or_set_aside
-from folklore.harness.storing.store import Store
-from folklore.harness.storing.summaries import FEWEST, FILE, Summaries
+from ..errors import UserError
+from ..spec.trial import Start
+from . import trial_rows, trial_schema
+from .computations import Computation
+from .reading import DamagedError, read_or_set_aside
+from .store import Store
+from .summaries import FEWEST, FILE, Summaries
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from folklore.harness.errors import UserError
-from folklore.harness.storing.store import Store
+from ..errors import UserError
+from .store import Store
 
 
 def pages_folder(store: Store) -> Path:

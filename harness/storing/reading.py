@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from pyarrow import ArrowException
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.storing.store import Store
+from ..errors import UserError, one_line
+from .store import Store
 
 log = logging.getLogger(__name__)
 

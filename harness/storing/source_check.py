@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from folklore.harness.errors import one_line
-from folklore.harness.machine.repository import AS_COMMITTED, CHANGED, OURS, SOURCES, UNKNOWN, Repository, Sources
-from folklore.harness.spec import Study
-from folklore.harness.storing.computations import Computation
-from folklore.harness.storing.declaration import Declaration
+from ..errors import one_line
+from ..machine.repository import AS_COMMITTED, CHANGED, OURS, SOURCES, UNKNOWN, Repository, Sources
+from ..spec import Study
+from .computations import Computation
+from .declaration import Declaration
 
 # Read by the code of the commit itself, of which the published names of the package are sure to be there.
 READ_HASH = "import sys; from folklore.harness import load_study; print(load_study(sys.argv[1]).hash)"

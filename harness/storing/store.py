@@ -10,8 +10,8 @@ from typing import IO, Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from folklore.harness.errors import UnreadableError, UnwritableError, UserError, masked, one_line
-from folklore.harness.input_files import LARGEST_STORED, open_regular, read_regular
+from ..errors import UnreadableError, UnwritableError, UserError, masked, one_line
+from ..input_files import LARGEST_STORED, open_regular, read_regular
 
 # fsspec knows some thirty more: what keeps nothing (memory, data), what is only read (http, zip), what asks a notebook.
 SCHEMES = ("file", "s3", "gs", "abfs")

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from folklore.harness.errors import UnwritableError, one_line
-from folklore.harness.spec import fingerprint
-from folklore.harness.storing.reading import or_set_aside
-from folklore.harness.storing.store import Store
-from folklore.harness.storing.trial_schema import JUDGED, OBJECTS, SCHEMA
+from ..errors import UnwritableError, one_line
+from ..spec import fingerprint
+from .reading import or_set_aside
+from .store import Store
+from .trial_schema import JUDGED, OBJECTS, SCHEMA
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from folklore.harness.spec import Study, canonical_json
-from folklore.harness.spec.trial import Trial
-from folklore.harness.storing.trial_schema import CURVE_PREFIX, NULLABLE, OBJECTS, OUTCOMES, SCHEMA, SUMMARY
-from folklore.harness.training import ENGINE_VERSION
-from folklore.harness.training.result import LaneResult
+from ..spec import Study, canonical_json
+from ..spec.trial import Trial
+from ..training import ENGINE_VERSION
+from ..training.result import LaneResult
+from .trial_schema import CURVE_PREFIX, NULLABLE, OBJECTS, OUTCOMES, SCHEMA, SUMMARY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +122,7 @@ def frame(table: pa.Table, curves: Mapping[str, Callable[[], NDArray[np.object_]
     what reads its values, in the rows of the table, once they are asked for."""
     import pandas as pd  # takes memory and time that counting does without
 
-    from folklore.harness.storing.curve_columns import CurveColumn, CurveSource
+    from .curve_columns import CurveColumn, CurveSource
 
     found = _coded(table["point"])
     known = [json.loads(point) for point in found.dictionary.to_pylist()]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from folklore.harness.training import curves
-from folklore.harness.training.curve import Curve
+from ..training import curves
+from ..training.curve import Curve
 
 # Curves with one value a step, and those with one for each layer or the like.
 CURVES = tuple(curve.name for curve in curves.CURVES if not curve.across)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from folklore.harness.errors import one_line
-from folklore.harness.machine.description import environment
-from folklore.harness.machine.load import system_load
-from folklore.harness.storing import trial_rows
-from folklore.harness.storing.ledger import Ledger
+from ..errors import one_line
+from ..machine.description import environment
+from ..machine.load import system_load
+from ..storing import trial_rows
+from ..storing.ledger import Ledger
 
 if TYPE_CHECKING:
-    from folklore.harness.tracking.projection import Tracker
+    from .projection import Tracker
 
 log = logging.getLogger(__name__)
 

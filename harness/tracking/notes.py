@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.spec import Study, arms_of
+from ..judging.spelling import in_prose
+from ..judging.verdict import Verdict
+from ..spec import Study, arms_of
 
 # Characters of a tag, which MLflow would cut by itself or refuse.
 LONGEST_TAG = 5_000

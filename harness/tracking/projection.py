@@ -23,12 +23,14 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.spec import Configuration, Study
-from folklore.harness.storing.computations import Computation
-from folklore.harness.storing.trial_schema import CURVE_PREFIX
-from folklore.harness.tracking.notes import (
+from ..errors import UserError, masked, one_line
+from ..judging.verdict import Verdict
+from ..spec import Configuration, Study
+from ..storing.computations import Computation
+from ..storing.trial_schema import CURVE_PREFIX
+from ..training.curves import CURVES
+from ..workloads.base import PROOF, READ
+from .notes import (
     JUDGED,
     LONGEST_TAG,
     SIGNS,
@@ -42,10 +44,8 @@ from folklore.harness.tracking.notes import (
     trial_note,
     verdicts_note,
 )
-from folklore.harness.tracking.state import KIND, MODELS, NOTE, identity
-from folklore.harness.tracking.uri import SQLITE, require_reachable
-from folklore.harness.training.curves import CURVES
-from folklore.harness.workloads.base import PROOF, READ
+from .state import KIND, MODELS, NOTE, identity
+from .uri import SQLITE, require_reachable
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # its errors reach us as such, and users as a line
@@ -61,8 +61,8 @@ from mlflow import MlflowClient  # noqa: E402
 from mlflow.entities import Metric, Param, Run, RunTag, ViewType  # noqa: E402
 from sqlalchemy.exc import OperationalError, SQLAlchemyError  # noqa: E402
 
-from folklore.harness.tracking.origin import SOURCE, Origin  # noqa: E402
-from folklore.harness.tracking.tables import Point, RunTables, TrialRun, tested  # noqa: E402
+from .origin import SOURCE, Origin  # noqa: E402
+from .tables import Point, RunTables, TrialRun, tested  # noqa: E402
 
 log = logging.getLogger(__name__)
 

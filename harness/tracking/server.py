@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlencode
 
-from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.options import Options
-from folklore.harness.storing.store import Store
-from folklore.harness.tracking.guard import is_below
-from folklore.harness.tracking.uri import (
+from ..errors import UserError, masked, one_line
+from ..options import Options
+from ..storing.store import Store
+from .guard import is_below
+from .uri import (
     ARTIFACTS,
     ARTIFACTS_VARIABLE,
     AUTH_VARIABLE,

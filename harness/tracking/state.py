@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from folklore.harness.spec import Study, fingerprint
-from folklore.harness.tracking.notes import study_note
-from folklore.harness.tracking.uri import SQLITE
+from ..spec import Study, fingerprint
+from .notes import study_note
+from .uri import SQLITE
 
 NOTE = "mlflow.note.content"
 # Of models, and not of generative AI; what else MLflow's page needs to be told: harness/tracking/app.py.

@@ -5,17 +5,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.options import Options
-from folklore.harness.spec import Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.tracking.live import Sink
-from folklore.harness.tracking.state import settled
-from folklore.harness.tracking.uri import ARTIFACTS, FILE, bring_along, default_uri
+from ..errors import UserError, masked, one_line
+from ..options import Options
+from ..spec import Study
+from ..storing.ledger import Ledger
+from ..storing.store import Store
+from .live import Sink
+from .state import settled
+from .uri import ARTIFACTS, FILE, bring_along, default_uri
 
 if TYPE_CHECKING:
-    from folklore.harness.tracking.projection import Tracker
+    from .projection import Tracker
 
 
 def sync(study: Study, options: Options, ledger: Ledger, everything: bool = False) -> int:
@@ -50,7 +50,7 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
 
 def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
     """Of launches that an earlier Folklore wrote, on the last of each scale: what is stored is what it came to."""
-    from folklore.harness.judging.trial_sets import stored_sets
+    from ..judging.trial_sets import stored_sets
 
     sets = stored_sets(study, ledger)
     for scale, run_id in tracker.uncounted().items():
@@ -66,7 +66,7 @@ def _tracking(options: Options, store: Store) -> tuple[str, Path]:
 
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
-    from folklore.harness.tracking.projection import Tracker
+    from .projection import Tracker
 
     uri, local = _tracking(options, store)
     if options.tracking is None:

@@ -6,7 +6,7 @@ import urllib.request
 from contextlib import closing
 from pathlib import Path
 
-from folklore.harness.errors import UserError, masked, one_line
+from ..errors import UserError, masked, one_line
 
 SQLITE = "sqlite:///"
 FILE = "mlflow.db"

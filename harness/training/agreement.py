@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from folklore.harness.number_formats import format_named
-from folklore.harness.training.learner import Learner
+from ..number_formats import format_named
+from .learner import Learner
 
 Step = Callable[[], None]
 

@@ -15,14 +15,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.machine.device_memory import is_memory_end
-from folklore.harness.spec import Workload
-from folklore.harness.training.allocations import Allocations, pretended
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import DataFacts
-from folklore.models import View
+from ...models import View
+from ..errors import UserError, one_line
+from ..machine.device_memory import is_memory_end
+from ..spec import Workload
+from ..workloads import workload_of
+from ..workloads.data import DataFacts
+from .allocations import Allocations, pretended
+from .optimizers import optimizer_kind
 
 # Of products; weights, gradients and state are FP32.
 PRECISIONS = ("fp32", "bf16")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Training
+from ..spec import Training
 
 
 def clip_limits(lanes: Sequence[Training], device: torch.device) -> Tensor | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 
-from folklore.harness.spec import fingerprint
+from ..spec import fingerprint
 
 VARIABLE, PREFIX = "TORCHINDUCTOR_CACHE_DIR", "folklore-"
 COMPILERS = ("g++", "clang++", "c++")

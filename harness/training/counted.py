@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.randomness import Order, key
+from ..randomness import Order, key
 
 BITS = 32
 MASK = 2**BITS - 1

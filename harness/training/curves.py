@@ -3,9 +3,9 @@
 Columns of stored trials, what MLflow is given and what the engine records follow from here. Nothing here needs torch.
 """
 
-from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP, Curve
-from folklore.harness.training.probes import PROBES
-from folklore.harness.training.token_groups import GROUPS
+from .curve import EVALUATION_STEP, PROBE_STEP, STEP, Curve
+from .probes import PROBES
+from .token_groups import GROUPS
 
 # What every run has, probed or not.
 OF_EVERY_RUN = (

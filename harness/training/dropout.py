@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.randomness import Order
-from folklore.harness.spec import Training
-from folklore.harness.training.counted import CHANCES, Counted
-from folklore.harness.training.learner import Learner
+from ..randomness import Order
+from ..spec import Training
+from .counted import CHANCES, Counted
+from .learner import Learner
 
 
 class Dropout:

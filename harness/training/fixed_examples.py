@@ -4,8 +4,8 @@ fire."""
 import torch
 from torch import Tensor
 
-from folklore.harness.workloads.network import PackedNetwork
-from folklore.models import Tap
+from ...models import Tap
+from ..workloads.network import PackedNetwork
 
 
 def gradient_of(network: PackedNetwork, inputs: Tensor, targets: Tensor, tap: Tap | None = None) -> Tensor:

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.randomness import torch_generator
-from folklore.harness.training.measured_steps import MOST_PRODUCTS
-from folklore.harness.workloads.network import PackedNetwork
+from ..errors import UserError, one_line
+from ..randomness import torch_generator
+from ..workloads.network import PackedNetwork
+from .measured_steps import MOST_PRODUCTS
 
 # Of an eigenvector v of length 1 and its eigenvalue: |Hv - value v| over |value|, above which a value does not count. There is
 # an eigenvalue within that share of it, and the largest one lies nearer by far: its error falls as the square.

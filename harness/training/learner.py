@@ -7,18 +7,18 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Configuration
-from folklore.harness.training.clipping import clip_factor, clip_limits
-from folklore.harness.training.loss_scaling import LossScaler
-from folklore.harness.training.optimizer_switch import with_switch
-from folklore.harness.training.optimizers import make_optimizer
-from folklore.harness.training.optimizers.adam import Adam
-from folklore.harness.training.optimizers.base import Part
-from folklore.harness.training.own_optimizer import OwnOptimizer
-from folklore.harness.training.schedules import learning_rate_table
-from folklore.harness.training.suitability import lr_multipliers
-from folklore.harness.workloads.network import PackedNetwork
-from folklore.harness.workloads.own.network import OwnNetwork
+from ..spec import Configuration
+from ..workloads.network import PackedNetwork
+from ..workloads.own.network import OwnNetwork
+from .clipping import clip_factor, clip_limits
+from .loss_scaling import LossScaler
+from .optimizer_switch import with_switch
+from .optimizers import make_optimizer
+from .optimizers.adam import Adam
+from .optimizers.base import Part
+from .own_optimizer import OwnOptimizer
+from .schedules import learning_rate_table
+from .suitability import lr_multipliers
 
 EARLIER, MADE = "earlier", "made"
 # What of a training's state is of its own steps: its schedule, and how many updates lie before them.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Training
+from ..spec import Training
 
 # torch.amp.GradScaler's constants.
 GROWTH_FACTOR, BACKOFF_FACTOR = 2.0, 0.5

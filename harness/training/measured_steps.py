@@ -2,7 +2,7 @@
 
 import math
 
-from folklore.harness.spec import Measurement, Training
+from ..spec import Measurement, Training
 
 # Products of a Hessian with a vector after which an eigenvalue that has not converged is given up.
 MOST_PRODUCTS = 80

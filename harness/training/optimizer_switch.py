@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer, Part
-from folklore.harness.training.optimizers.sgd import SGD
+from ..spec import Training
+from .optimizers.base import PackedOptimizer, Part
+from .optimizers.sgd import SGD
 
 if TYPE_CHECKING:
     from torch import Tensor

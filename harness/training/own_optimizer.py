@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import UserCodeError, UserError
-from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer
-from folklore.harness.workloads.base import BaseWorkload
+from ..errors import UserCodeError, UserError
+from ..spec import Training
+from ..workloads.base import BaseWorkload
+from .optimizers.base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor

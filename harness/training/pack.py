@@ -15,25 +15,25 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.number_formats import format_named
-from folklore.harness.spec import Configuration
-from folklore.harness.training.agreement import LossCheck, Step, StepCheck, Verdict
-from folklore.harness.training.dropout import dropout_of
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.measured_steps import probe_steps
-from folklore.harness.training.probes import PROBES
-from folklore.harness.training.probes.base import ProbedStep
-from folklore.harness.training.procedures import Evaluation, make_procedure, require_data
-from folklore.harness.training.programs import EAGER, Check, Program, StepRunner
-from folklore.harness.training.records import Records
-from folklore.harness.training.result import LOSSES, NORMS, LaneResult, lane_result
-from folklore.harness.training.starting import LaneState, order_of
-from folklore.harness.training.step_key import step_key
-from folklore.harness.training.suitability import require_suited
-from folklore.harness.training.usage import Usage
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import Dataset, Split
+from ..errors import UserError
+from ..number_formats import format_named
+from ..spec import Configuration
+from ..workloads import workload_of
+from ..workloads.data import Dataset, Split
+from .agreement import LossCheck, Step, StepCheck, Verdict
+from .dropout import dropout_of
+from .learner import Learner
+from .measured_steps import probe_steps
+from .probes import PROBES
+from .probes.base import ProbedStep
+from .procedures import Evaluation, make_procedure, require_data
+from .programs import EAGER, Check, Program, StepRunner
+from .records import Records
+from .result import LOSSES, NORMS, LaneResult, lane_result
+from .starting import LaneState, order_of
+from .step_key import step_key
+from .suitability import require_suited
+from .usage import Usage
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from importlib.util import find_spec
 
 import torch
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.training import compile_cache
-from folklore.harness.training.agreement import Step, Verdict
+from ..errors import UserError, one_line
+from . import compile_cache
+from .agreement import Step, Verdict
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._pytree import tree_leaves
 
-from folklore.harness.training.budget import Subject
+from .budget import Subject
 
 # A step that is counted to hold more, weights included, is not made.
 MOST_BYTES = 4 << 30

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Configuration
-from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.probes.base import Probe
-from folklore.harness.training.procedures import Evaluation
-from folklore.harness.training.result import LOSSES, NORMS, Numbers, ends, has_left
-from folklore.harness.workloads.network import PackedNetwork, Scores
+from ..spec import Configuration
+from ..spec.configuration import LOSS_SCALES
+from ..workloads.network import PackedNetwork, Scores
+from .probes.base import Probe
+from .procedures import Evaluation
+from .result import LOSSES, NORMS, Numbers, ends, has_left
 
 # Steps that a progress display takes the mean of.
 RECENT_STEPS = 20

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.training.curve import EVALUATION_STEP, PROBE_STEP, STEP
-from folklore.harness.training.curves import CURVES
-from folklore.harness.training.probes.base import Probe
-from folklore.harness.training.roughness import rises, spikes, squared_changes
+from .curve import EVALUATION_STEP, PROBE_STEP, STEP
+from .curves import CURVES
+from .probes.base import Probe
+from .roughness import rises, spikes, squared_changes
 
 Numbers = NDArray[np.float64]
 

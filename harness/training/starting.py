@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from folklore.harness.randomness import Order, key
-from folklore.harness.spec import Training
+from ..randomness import Order, key
+from ..spec import Training
 
 
 @dataclass(frozen=True)

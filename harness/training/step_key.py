@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from folklore.harness.spec import Configuration, Spec, canonical_json
-from folklore.harness.spec.base import Mark, marked
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.optimizers.base import PackedOptimizer
-from folklore.harness.training.procedures import Procedure
-from folklore.harness.training.programs import Program
+from ..spec import Configuration, Spec, canonical_json
+from ..spec.base import Mark, marked
+from .learner import Learner
+from .optimizers.base import PackedOptimizer
+from .procedures import Procedure
+from .programs import Program
 
 
 def step_key(

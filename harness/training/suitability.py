@@ -2,14 +2,14 @@
 
 from fnmatch import fnmatchcase
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Training, Workload
-from folklore.harness.spec.configuration import OPTIMIZERS
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.architectures import those_that
-from folklore.harness.workloads.built_in import parametrization_of
-from folklore.models import Model
+from ...models import Model
+from ..errors import UserError
+from ..spec import Training, Workload
+from ..spec.configuration import OPTIMIZERS
+from ..workloads import workload_of
+from ..workloads.architectures import those_that
+from ..workloads.built_in import parametrization_of
+from .optimizers import optimizer_kind
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from folklore.harness.machine.device_memory import free_device_memory
-from folklore.harness.spec import Configuration
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE, Program
-from folklore.harness.workloads.data import Dataset
+from ..machine.device_memory import free_device_memory
+from ..spec import Configuration
+from ..workloads.data import Dataset
+from .pack import Lane, Pack
+from .programs import STEPS_BEFORE_CAPTURE, Program
 
 # A pack of more lanes must be this much faster a trial for still more to be tried; the fewest lanes are taken that are so near
 # to the best.

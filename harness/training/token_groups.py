@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from folklore.harness.training.curve import EVALUATION_STEP, Curve
+from .curve import EVALUATION_STEP, Curve
 
 # Share of a text's occurrences that the rarest tokens make up at most together, and the commonest at least.
 QUARTER = 0.25

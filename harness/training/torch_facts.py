@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
-from folklore.harness.machine.description import available_memory_bytes, local_device
-from folklore.harness.training.programs import missing_compiler
+from ..machine.description import available_memory_bytes, local_device
+from .programs import missing_compiler
 
 
 def torch_facts() -> dict[str, Any]:

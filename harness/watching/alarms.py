@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.metrics.detectors import RULES as DETECTORS
-from folklore.harness.metrics.detectors import Detector
-from folklore.harness.watching import readings, rules
-from folklore.harness.watching.layers import Layers
-from folklore.harness.watching.readings import Numbers, Reading
+from ..metrics.detectors import RULES as DETECTORS
+from ..metrics.detectors import Detector
+from . import readings, rules
+from .layers import Layers
+from .readings import Numbers, Reading
 
 # Values before the one that a rule on losses and norms judges.
 WINDOWS: dict[Detector, int] = {"loss_ratio": 9, "deviations": 128, "spike": 50, "norm_ratio": 50}

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning import catalog
+from ..judging.verdict_memory import published_verdicts
+from ..planning import catalog
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from folklore.harness.watching.watch import Watch
+from .watch import Watch
 
 
 class HuggingFaceWatch(TrainerCallback):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from folklore.harness.watching.readings import GRADIENTS, NORM, RATIOS, SKIPPED, UPDATES, Numbers, Reading
+from .readings import GRADIENTS, NORM, RATIOS, SKIPPED, UPDATES, Numbers, Reading
 
 # Of a parameter with more entries, rows at equal distances are copied before an update: memory and time are bounded, and its
 # update-to-weight ratio is that of these rows. 1 MB in FP32.

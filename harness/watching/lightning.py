@@ -7,7 +7,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from torch import Tensor
 from torch.optim import Optimizer
 
-from folklore.harness.watching.watch import Watch
+from .watch import Watch
 
 
 class LightningWatch(Callback):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from folklore.harness.watching import readings
-from folklore.harness.watching.evidence import Quote, quotes
-from folklore.harness.watching.rules import RULES, Rule
-from folklore.harness.watching.seen import Fired, Seen, Span
+from . import readings
+from .evidence import Quote, quotes
+from .rules import RULES, Rule
+from .seen import Fired, Seen, Span
 
 # Layers of a report: those that move most and least.
 SHOWN = 4

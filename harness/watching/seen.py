@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from folklore.harness.watching import readings
-from folklore.harness.watching.alarms import Event
-from folklore.harness.watching.layers import Layers
-from folklore.harness.watching.readings import Numbers, Reading
+from . import readings
+from .alarms import Event
+from .layers import Layers
+from .readings import Numbers, Reading
 
 
 @dataclass

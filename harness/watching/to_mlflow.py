@@ -4,11 +4,11 @@ import os
 import time
 from collections.abc import Sequence
 
-from folklore.harness.errors import UserError
-from folklore.harness.watching import readings
-from folklore.harness.watching.pace import Pace
-from folklore.harness.watching.readings import Reading
-from folklore.harness.watching.seen import Seen, series_of
+from ..errors import UserError
+from . import readings
+from .pace import Pace
+from .readings import Reading
+from .seen import Seen, series_of
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch._dynamo.eval_frame import OptimizedModule
 from torch.overrides import TorchFunctionMode
 
-from folklore.harness.watching.rules import SILENT_EXAMPLES, SILENT_OUTPUT
+from .rules import SILENT_EXAMPLES, SILENT_OUTPUT
 
 Test = Callable[[Tensor], Tensor]
 

@@ -22,16 +22,16 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from folklore.harness.watching import readings
-from folklore.harness.watching.alarms import Alarms
-from folklore.harness.watching.layers import Layers, derived
-from folklore.harness.watching.pace import Pace, Stopwatch
-from folklore.harness.watching.readings import Readings
-from folklore.harness.watching.report import Report
-from folklore.harness.watching.rules import RULES
-from folklore.harness.watching.seen import Seen
-from folklore.harness.watching.to_mlflow import MlflowRun
-from folklore.harness.watching.units import Units, is_compiled
+from . import readings
+from .alarms import Alarms
+from .layers import Layers, derived
+from .pace import Pace, Stopwatch
+from .readings import Readings
+from .report import Report
+from .rules import RULES
+from .seen import Seen
+from .to_mlflow import MlflowRun
+from .units import Units, is_compiled
 
 log = logging.getLogger(__name__)
 

@@ -1,9 +1,9 @@
 """What is trained: data, a network and its loss, behind one protocol: the built-in workloads, and a user's."""
 
-from folklore.harness.spec import Workload
-from folklore.harness.workloads.base import BaseWorkload
-from folklore.harness.workloads.built_in import BuiltInWorkload
-from folklore.harness.workloads.users import UserWorkload
+from ..spec import Workload
+from .base import BaseWorkload
+from .built_in import BuiltInWorkload
+from .users import UserWorkload
 
 
 def workload_of(declared: Workload) -> BaseWorkload:

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Workload
+from ..errors import UserError
+from ..spec import Configuration, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import torch
 
-    from folklore.harness.workloads.data import DataFacts, Dataset
-    from folklore.harness.workloads.network import PackedNetwork
-    from folklore.models import Model
+    from ...models import Model
+    from .data import DataFacts, Dataset
+    from .network import PackedNetwork
 
 # What the environment of a trial calls what was proved of its workload, and what was read of a user's data.
 PROOF, READ = "proof", "data_read"
@@ -99,7 +99,7 @@ class BaseWorkload(ABC):
     def data(self, used: str | None = None) -> Dataset:
         """Its splits. used: a dataset in place of the declared one, as --data gives it. Raises UserError where they cannot be
         had."""
-        from folklore.harness.workloads.data import load
+        from .data import load
 
         return load(used or self.declared.dataset)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Workload
-from folklore.harness.workloads.architectures import architecture_named, those_that
-from folklore.harness.workloads.base import BaseWorkload
+from ..errors import UserError
+from ..spec import Workload
+from .architectures import architecture_named, those_that
+from .base import BaseWorkload
 
 if TYPE_CHECKING:
     import torch
 
-    from folklore.harness.workloads.data import DataFacts
-    from folklore.harness.workloads.network import PackedNetwork
-    from folklore.models import Model, Parametrization
+    from ...models import Model, Parametrization
+    from .data import DataFacts
+    from .network import PackedNetwork
 
 
 SCENARIOS = {
@@ -84,7 +84,7 @@ class BuiltInWorkload(BaseWorkload):
         return self.architecture.build(self.declared, facts, parametrization_of(self.declared))
 
     def network(self, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str) -> PackedNetwork:
-        from folklore.harness.workloads.network import PackedNetwork
+        from .network import PackedNetwork
 
         return PackedNetwork(self.declared, facts, seeds, device, precision)
 
@@ -104,7 +104,7 @@ class BuiltInWorkload(BaseWorkload):
 
 def parametrization_of(workload: Workload) -> Parametrization:
     """How it scales with its width."""
-    from folklore.models import Parametrization
+    from ...models import Parametrization
 
     if workload.parametrization != "mup":
         return Parametrization(None, workload.zero_readout)

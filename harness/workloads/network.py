@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.number_formats import format_named
-from folklore.harness.randomness import Order, torch_generator
-from folklore.harness.spec import Workload
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.base import EVALUATION_TARGETS
-from folklore.harness.workloads.data import DataFacts
-from folklore.models import Drop, Parameter, Tap, View
+from ...models import Drop, Parameter, Tap, View
+from ..number_formats import format_named
+from ..randomness import Order, torch_generator
+from ..spec import Workload
+from . import workload_of
+from .base import EVALUATION_TARGETS
+from .data import DataFacts
 
 # In the place of a target that an evaluation does not count; torch's own.
 NOT_COUNTED = -100

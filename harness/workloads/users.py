@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import UserError
-from folklore.harness.number_formats import format_named
-from folklore.harness.spec import Configuration, Workload
-from folklore.harness.spec.configuration import PRECISIONS
-from folklore.harness.spec.own_address import OwnAddress
-from folklore.harness.workloads.base import BaseWorkload
+from ..errors import UserError
+from ..number_formats import format_named
+from ..spec import Configuration, Workload
+from ..spec.configuration import PRECISIONS
+from ..spec.own_address import OwnAddress
+from .base import BaseWorkload
 
 if TYPE_CHECKING:
     import torch
 
-    from folklore.harness.workloads.data import DataFacts
-    from folklore.harness.workloads.network import PackedNetwork
-    from folklore.models import OwnModule
+    from ...models import OwnModule
+    from .data import DataFacts
+    from .network import PackedNetwork
 
 
 class UserWorkload(BaseWorkload):
@@ -68,12 +68,12 @@ class UserWorkload(BaseWorkload):
         return probe not in ("underflow", "token_rows", "dead_units")
 
     def model(self, facts: DataFacts | None = None, device: str = "cpu", precision: str = "fp32") -> OwnModule:
-        from folklore.harness.workloads.own.module import own_module
+        from .own.module import own_module
 
         return own_module(self.address, device, precision)
 
     def network(self, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str) -> PackedNetwork:
-        from folklore.harness.workloads.own.network import OwnNetwork
+        from .own.network import OwnNetwork
 
         return OwnNetwork(self.declared, facts, seeds, device, precision)
 
@@ -81,7 +81,7 @@ class UserWorkload(BaseWorkload):
         return str(self.model(None, device, precision).proof)
 
     def optimizer(self) -> Callable[[list[Any]], torch.optim.Optimizer] | None:
-        from folklore.harness.workloads.own.finding import find_again
+        from .own.finding import find_again
 
         return find_again(self.address).workload.optimizer
 
@@ -112,7 +112,7 @@ class UserWorkload(BaseWorkload):
             )
 
     def raising(self) -> AbstractContextManager[None]:
-        from folklore.harness.workloads.own.place import raised_by_user
+        from .own.place import raised_by_user
 
         return raised_by_user(self.address)
 
@@ -121,7 +121,7 @@ class UserWorkload(BaseWorkload):
         import, and travels by value."""
         import cloudpickle
 
-        from folklore.harness.workloads.own.finding import HANDED
+        from .own.finding import HANDED
 
         found = HANDED.get(self.address.place)
         return None if found is None else bytes(cloudpickle.dumps(found))
@@ -129,7 +129,7 @@ class UserWorkload(BaseWorkload):
     def receive(self, content: bytes | None) -> None:
         import cloudpickle
 
-        from folklore.harness.workloads.own.finding import ASKED, hand_over
+        from .own.finding import ASKED, hand_over
 
         if content is not None:
             hand_over(cloudpickle.loads(content))

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from folklore.reports.figures.drawing import HEIGHT, Drawing, Panel, grid
-from folklore.reports.figures.palette import SOFT, Look, numbered
-from folklore.reports.figures.scales import Scale
+from .drawing import HEIGHT, Drawing, Panel, grid
+from .palette import SOFT, Look, numbered
+from .scales import Scale
 
 CAPTION = "Computed, not trained; what is measured by seeds is drawn for the first of them."
 

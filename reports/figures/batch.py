@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import CriticalBatch
-from folklore.harness.metrics.batch_sizes import BatchSweep
-from folklore.harness.metrics.estimating.fits import fit_hyperbola
-from folklore.harness.spec import Judgement
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid, upright
-from folklore.reports.figures.frames import band, example_unit, metrics, number
-from folklore.reports.figures.palette import HUES, INK, SOFT, Look
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import CriticalBatch
+from ...harness.metrics.batch_sizes import BatchSweep
+from ...harness.metrics.estimating.fits import fit_hyperbola
+from ...harness.spec import Judgement
+from ...harness.spec.trials import NotEstimableError
+from .drawing import ClaimFigure, Columns, Drawing, Panel, grid, upright
+from .frames import band, example_unit, metrics, number
+from .palette import HUES, INK, SOFT, Look
+from .scales import Scale
 
 # Of the resamples: how many fits a band of a curve is made of.
 FITS = 400

@@ -6,12 +6,12 @@ Nothing else chooses: no page asks what kind a metric is.
 
 from dataclasses import dataclass
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import Computed
-from folklore.harness.spec import Judgement
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import parts
-from folklore.reports.figures import (
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import Computed
+from ...harness.spec import Judgement
+from ...harness.spec.observed import Observed
+from ...harness.spec.parts import parts
+from . import (
     arithmetic,
     batch,
     coordinates,
@@ -34,8 +34,8 @@ from folklore.reports.figures import (
     trajectories,
     underflow,
 )
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, StudyFigure, caption
-from folklore.reports.figures.frames import of_kind
+from .drawing import ClaimFigure, Drawing, StudyFigure, caption
+from .frames import of_kind
 
 # The most telling first: of a criterion's parts, the first of these is drawn.
 OF_CLAIMS: tuple[ClaimFigure, ...] = (

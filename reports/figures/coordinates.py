@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import MeanActivationSlope
-from folklore.harness.metrics.estimating.weighted import present
-from folklore.harness.spec import Judgement
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import known, seed_band
-from folklore.reports.figures.palette import LINES, MARKERS, Look, shades
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import MeanActivationSlope
+from ...harness.metrics.estimating.weighted import present
+from ...harness.spec import Judgement
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import known, seed_band
+from .palette import LINES, MARKERS, Look, shades
+from .scales import Scale
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:

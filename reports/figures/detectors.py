@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import DetectedShare
-from folklore.harness.metrics.detection import sound_scores
-from folklore.harness.metrics.detectors import RULES, Detector
-from folklore.harness.metrics.spikes import every_step, within
-from folklore.harness.spec import Judgement
-from folklore.harness.spec.trials import NotEstimableError, Numbers
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import metrics, of_kind
-from folklore.reports.figures.palette import HUES, INK, LINES, MARKERS, Look
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import DetectedShare
+from ...harness.metrics.detection import sound_scores
+from ...harness.metrics.detectors import RULES, Detector
+from ...harness.metrics.spikes import every_step, within
+from ...harness.spec import Judgement
+from ...harness.spec.trials import NotEstimableError, Numbers
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import metrics, of_kind
+from .palette import HUES, INK, LINES, MARKERS, Look
+from .scales import Scale
 
 # Alarms in a thousand sound steps: of the curves, and how many points they have.
 LEAST, MOST, POINTS = 0.3, 300.0, 60

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.spec import Criterion, Judgement
-from folklore.reports.figures.palette import LOOKS, Look
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.spec import Criterion, Judgement
+from .palette import LOOKS, Look
+from .scales import Scale
 
 # What a row can be (how each looks: render.MARKS).
 LINES = ("curve", "line", "faint")  # with a 95% band from low to high where these are given; a curve has markers

@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import EdgeLoss, EdgeSharpness
-from folklore.harness.spec import Judgement
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import NotEstimableError, Numbers
-from folklore.reports.figures.drawing import HEIGHT, ClaimFigure, Drawing, Panel
-from folklore.reports.figures.frames import of_kind, seed_band
-from folklore.reports.figures.palette import SOFT, Look, looks
-from folklore.reports.figures.scales import Scale, number
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import EdgeLoss, EdgeSharpness
+from ...harness.spec import Judgement
+from ...harness.spec.parts import all_parts
+from ...harness.spec.trials import NotEstimableError, Numbers
+from .drawing import HEIGHT, ClaimFigure, Drawing, Panel
+from .frames import of_kind, seed_band
+from .palette import SOFT, Look, looks
+from .scales import Scale, number
 
 Edge = EdgeSharpness | EdgeLoss
 # Inches of a panel's inside beside another, and right of one across the figure for the names of limits.

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import Slope
-from folklore.harness.metrics.estimating.evaluation import evaluate
-from folklore.harness.metrics.estimating.weighted import present
-from folklore.harness.spec import Judgement, arms_of
-from folklore.reports.figures import fits
-from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid
-from folklore.reports.figures.frames import band
-from folklore.reports.figures.palette import numbered
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.observe import observe
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import Slope
+from ...harness.metrics.estimating.evaluation import evaluate
+from ...harness.metrics.estimating.weighted import present
+from ...harness.spec import Judgement, arms_of
+from . import fits
+from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
+from .frames import band
+from .palette import numbered
+from .scales import Scale
 
 # Slopes that are drawn beside a fit, by what is along the axis, with their names.
 REFERENCES: dict[str, tuple[tuple[float, str], ...]] = {

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.metrics import Curve, GrowthFactor, Optimum, Slope
-from folklore.harness.metrics.estimating.weighted import present
-from folklore.harness.spec import arms_of
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.trials import NotEstimableError, in_words
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.drawing import Columns, upright
+from ...harness.judging.observe import observe
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.metrics import Curve, GrowthFactor, Optimum, Slope
+from ...harness.metrics.estimating.weighted import present
+from ...harness.spec import arms_of
+from ...harness.spec.observed import Observed
+from ...harness.spec.trials import NotEstimableError, in_words
+from ...harness.statistics.intervals import Observation
+from .drawing import Columns, upright
 
 Fit = Slope | GrowthFactor
 # Of one curve over another: what an axis says.

@@ -7,21 +7,21 @@ from functools import singledispatch
 
 import numpy as np
 
-from folklore.harness.judging.spelling import HUNDREDTHS, PERCENT, in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
-from folklore.harness.metrics.estimating.weighted import tuned_index
-from folklore.harness.spec import POINTS, Criterion, Judgement, arms_of
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import parts, with_other_arms
-from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
-from folklore.reports.figures.frames import number
-from folklore.reports.figures.layout import BOLD, LETTER, wrapped
-from folklore.reports.figures.palette import INK, SOFT, Look, looks
-from folklore.reports.figures.scales import Scale, rounded
+from ...harness.judging.spelling import HUNDREDTHS, PERCENT, in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
+from ...harness.metrics.estimating.weighted import tuned_index
+from ...harness.spec import POINTS, Criterion, Judgement, arms_of
+from ...harness.spec.observed import Observed
+from ...harness.spec.parts import parts, with_other_arms
+from ...harness.spec.trials import NotEstimableError, Numbers, in_words
+from ...harness.statistics.intervals import Observation
+from .drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
+from .frames import number
+from .layout import BOLD, LETTER, wrapped
+from .palette import INK, SOFT, Look, looks
+from .scales import Scale, rounded
 
 # Inches of a row, of a line of its text, at the sides, and of the words below.
 ROW, LINE, SIDE, FOOT = 0.52, 0.19, 0.2, 0.2

@@ -2,17 +2,17 @@
 
 from collections.abc import Collection, Mapping
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import TaskAccuracy, TaskLoss
-from folklore.harness.metrics.forgetting import last_task
-from folklore.harness.spec import Judgement
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import metrics, number
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
-from folklore.reports.figures.scales import number as spelled
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import TaskAccuracy, TaskLoss
+from ...harness.metrics.forgetting import last_task
+from ...harness.spec import Judgement
+from ...harness.statistics.intervals import Observation
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import metrics, number
+from .palette import looks
+from .scales import Scale
+from .scales import number as spelled
 
 Kind = type[TaskAccuracy] | type[TaskLoss]
 KINDS: tuple[Kind, ...] = (TaskAccuracy, TaskLoss)

@@ -6,18 +6,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics.curve import STEPS_OF
-from folklore.harness.metrics.estimating.weighted import stacked
-from folklore.harness.spec import Criterion, Judgement, Training
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import NotEstimableError, Numbers
-from folklore.harness.statistics import LEVEL
-from folklore.harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
-from folklore.reports.figures.drawing import Columns
+from ...harness.judging.observe import observe
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics.curve import STEPS_OF
+from ...harness.metrics.estimating.weighted import stacked
+from ...harness.spec import Criterion, Judgement, Training
+from ...harness.spec.observed import Observed
+from ...harness.spec.parts import all_parts
+from ...harness.spec.trials import NotEstimableError, Numbers
+from ...harness.statistics import LEVEL
+from ...harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
+from .drawing import Columns
 
 Metric = TypeVar("Metric", bound=Observed)
 

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import GrowthFactor
-from folklore.harness.spec import Judgement
-from folklore.reports.figures import fits
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import of_kind
-from folklore.reports.figures.palette import SOFT, Look, numbered
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.observe import observe
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import GrowthFactor
+from ...harness.spec import Judgement
+from . import fits
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import of_kind
+from .palette import SOFT, Look, numbered
+from .scales import Scale
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:

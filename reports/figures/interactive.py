@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from folklore.reports.figures.drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel
-from folklore.reports.figures.layout import LEGEND_ROW, PIXELS_AN_INCH, Placed, laid_out
-from folklore.reports.figures.palette import Look
-from folklore.reports.figures.render import BAND, INTERVALS, NUMBER_TINT, TINTS
-from folklore.reports.figures.scales import Scale
+from .drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel
+from .layout import LEGEND_ROW, PIXELS_AN_INCH, Placed, laid_out
+from .palette import Look
+from .render import BAND, INTERVALS, NUMBER_TINT, TINTS
+from .scales import Scale
 
 DASHES = {"-": "solid", "--": "dash", "-.": "dashdot", ":": "dot"}
 SYMBOLS = {

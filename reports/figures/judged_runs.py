@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness.external.comparing import Part
-from folklore.harness.external.judged import Judged
-from folklore.harness.external.laws import curve
-from folklore.harness.statistics.two_samples import NoSpreadError, against
-from folklore.reports.figures.drawing import WIDE, WIDTH, Drawing, Panel, across
-from folklore.reports.figures.palette import INK, SOFT, Look, numbered
-from folklore.reports.figures.scales import Scale
+from ...harness.external.comparing import Part
+from ...harness.external.judged import Judged
+from ...harness.external.laws import curve
+from ...harness.statistics.two_samples import NoSpreadError, against
+from .drawing import WIDE, WIDTH, Drawing, Panel, across
+from .palette import INK, SOFT, Look, numbered
+from .scales import Scale
 
 # Inches of a row, and for names on its left; letters of a name.
 ROW, NAMES, LONGEST = 0.34, 2.3, 26

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from folklore.reports.figures.drawing import LINES, Drawing, Panel, Stack
+from .drawing import LINES, Drawing, Panel, Stack
 
 # Points, and what a browser makes of inches.
 TEXT, PIXELS_AN_INCH = 11, 96

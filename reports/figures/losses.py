@@ -5,15 +5,15 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics.estimating.weighted import stacked, tuned_index
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.reports.figures.drawing import Columns, Drawing, Panel, StudyFigure, grid
-from folklore.reports.figures.frames import is_searched, seed_band
-from folklore.reports.figures.lr import MOST_CURVES, chunks
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics.estimating.weighted import stacked, tuned_index
+from ...harness.spec.trials import NotEstimableError
+from .drawing import Columns, Drawing, Panel, StudyFigure, grid
+from .frames import is_searched, seed_band
+from .lr import MOST_CURVES, chunks
+from .palette import looks
+from .scales import Scale
 
 # A training curve is drawn with this many points.
 MOST_POINTS = 100

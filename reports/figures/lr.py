@@ -7,19 +7,19 @@ from functools import singledispatch
 
 import numpy as np
 
-from folklore.harness.judging.observe import observe
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
-from folklore.harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
-from folklore.harness.spec import Judgement, arms_of
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import all_parts, searched_factor
-from folklore.harness.spec.trials import NotEstimableError, Numbers, in_words
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
-from folklore.reports.figures.frames import band, is_searched, number, of_kind
-from folklore.reports.figures.palette import INK, SOFT, Look, looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.observe import observe
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
+from ...harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
+from ...harness.spec import Judgement, arms_of
+from ...harness.spec.observed import Observed
+from ...harness.spec.parts import all_parts, searched_factor
+from ...harness.spec.trials import NotEstimableError, Numbers, in_words
+from .drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
+from .frames import band, is_searched, number, of_kind
+from .palette import INK, SOFT, Look, looks
+from .scales import Scale
 
 # Of curves in a panel; more stand in a panel of their own.
 MOST_CURVES = 8

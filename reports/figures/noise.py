@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import CriticalBatch, NoiseScale
-from folklore.harness.metrics.curves import noise_curve
-from folklore.harness.spec import Criterion, Judgement
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.reports.figures.batch import CRITICAL
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import band, example_unit, metrics, number, of_kind, training_of
-from folklore.reports.figures.palette import INK, Look, looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import CriticalBatch, NoiseScale
+from ...harness.metrics.curves import noise_curve
+from ...harness.spec import Criterion, Judgement
+from ...harness.spec.parts import all_parts
+from ...harness.spec.trials import NotEstimableError
+from .batch import CRITICAL
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import band, example_unit, metrics, number, of_kind, training_of
+from .palette import INK, Look, looks
+from .scales import Scale
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import StoppedLoss, TurningStep, TurnRate
-from folklore.harness.metrics.overfitting import TRAINING, VALIDATION, curves_of
-from folklore.harness.spec import Judgement
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import arms_by_panel, number, run_curve, seed_band
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import StoppedLoss, TurningStep, TurnRate
+from ...harness.metrics.overfitting import TRAINING, VALIDATION, curves_of
+from ...harness.spec import Judgement
+from ...harness.spec.trials import NotEstimableError
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import arms_by_panel, number, run_curve, seed_band
+from .palette import looks
+from .scales import Scale
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:

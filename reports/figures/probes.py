@@ -5,19 +5,19 @@ from functools import singledispatch
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import Curve, CurveDistance, CurveRatio
-from folklore.harness.metrics.estimating.weighted import tuned_index
-from folklore.harness.spec import Criterion, Judgement
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.trials import in_words
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import number, run_curve, seed_band, training_of
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import Curve, CurveDistance, CurveRatio
+from ...harness.metrics.estimating.weighted import tuned_index
+from ...harness.spec import Criterion, Judgement
+from ...harness.spec.observed import Observed
+from ...harness.spec.trials import in_words
+from ...harness.statistics.intervals import Observation
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import number, run_curve, seed_band, training_of
+from .palette import looks
+from .scales import Scale
 
 # Curve -> what a title says, and an axis.
 CURVES = {

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.metrics.estimating.range_test_rules import Suggestion
-from folklore.harness.spec.configuration import SQUARED_ERROR
-from folklore.harness.spec.trials import in_words
-from folklore.reports.figures.drawing import Drawing, Panel
-from folklore.reports.figures.palette import INK, SOFT, Look, numbered
-from folklore.reports.figures.render import save
-from folklore.reports.figures.scales import Scale
+from ...harness.metrics.estimating.range_test_rules import Suggestion
+from ...harness.spec.configuration import SQUARED_ERROR
+from ...harness.spec.trials import in_words
+from .drawing import Drawing, Panel
+from .palette import INK, SOFT, Look, numbered
+from .render import save
+from .scales import Scale
 
 if TYPE_CHECKING:
-    from folklore.harness.reading.range_test import RangeTest
+    from ...harness.reading.range_test import RangeTest
 
 # Inches for the names of rules, and of a rule's row.
 NAMES, ROW = 1.75, 0.24

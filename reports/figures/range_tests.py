@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
-from folklore.harness.metrics.estimating.range_test_rules import Suggestion
-from folklore.harness.metrics.estimating.weighted import initial_loss, mean
-from folklore.harness.metrics.range_tests import picks
-from folklore.harness.spec import Criterion, Judgement
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import NotEstimableError, in_words
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
-from folklore.reports.figures.frames import band, number, of_kind
-from folklore.reports.figures.palette import INK, SOFT, Look, looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
+from ...harness.metrics.estimating.range_test_rules import Suggestion
+from ...harness.metrics.estimating.weighted import initial_loss, mean
+from ...harness.metrics.range_tests import picks
+from ...harness.spec import Criterion, Judgement
+from ...harness.spec.observed import Observed
+from ...harness.spec.parts import all_parts
+from ...harness.spec.trials import NotEstimableError, in_words
+from .drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
+from .frames import band, number, of_kind
+from .palette import INK, SOFT, Look, looks
+from .scales import Scale
 
 # The rules that are shown beside those of a claim.
 RULES = ("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")

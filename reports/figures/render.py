@@ -22,22 +22,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from folklore.reports.figures.drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel, Row
-from folklore.reports.figures.layout import (
-    LEGEND_MARK,
-    TEXT,
-    WIDEST_ON_LINES,
-    Layout,
-    Legend,
-    Placed,
-    apart,
-    laid_out,
-    legend_columns,
-    wrapped,
-)
-from folklore.reports.figures.palette import INK, SOFT, Look
-from folklore.reports.figures.scales import Scale, set_ticks
-from folklore.reports.figures.svg import compact
+from .drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel, Row
+from .layout import LEGEND_MARK, TEXT, WIDEST_ON_LINES, Layout, Legend, Placed, apart, laid_out, legend_columns, wrapped
+from .palette import INK, SOFT, Look
+from .scales import Scale, set_ticks
+from .svg import compact
 
 THEME: Any = {
     "svg.hashsalt": "folklore",

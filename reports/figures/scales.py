@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
-from folklore.reports.words import power
+from ..words import power
 
 # Of labels on an axis.
 MOST_TICKS = 6

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.spec.trials import in_words
-from folklore.reports.figures.drawing import Drawing, Panel, StudyFigure, grid
-from folklore.reports.figures.layout import LETTER
-from folklore.reports.figures.lr import FACTORS
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.spec.trials import in_words
+from .drawing import Drawing, Panel, StudyFigure, grid
+from .layout import LETTER
+from .lr import FACTORS
+from .palette import looks
+from .scales import Scale
 
 # Inches of an arm's row.
 ROW = 0.27
@@ -42,7 +42,7 @@ def importances(records: TrialSet) -> dict[str, float]:
     search = records.study.search_at(records.scale)
     if search is None:
         return {}
-    from folklore.harness.planning.proposals import importances as importances_of  # imports Optuna, which few pages need
+    from ...harness.planning.proposals import importances as importances_of  # imports Optuna, which few pages need
 
     return importances_of(search, records.table.tunings)
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import SharpnessCorrelation
-from folklore.harness.spec import Judgement
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.frames import known
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import SharpnessCorrelation
+from ...harness.spec import Judgement
+from ...harness.statistics.intervals import Observation
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .frames import known
+from .palette import looks
+from .scales import Scale
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:

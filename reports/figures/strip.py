@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from folklore.harness.judging.spelling import number_and_interval, region, spell_declared
-from folklore.harness.judging.verdict import Finding
-from folklore.harness.spec import Criterion, Published
-from folklore.reports.figures.axis import Axis, Label, interval_marks, percent, placed
-from folklore.reports.words import OUTCOMES, short_source
+from ...harness.judging.spelling import number_and_interval, region, spell_declared
+from ...harness.judging.verdict import Finding
+from ...harness.spec import Criterion, Published
+from ..words import OUTCOMES, short_source
+from .axis import Axis, Label, interval_marks, percent, placed
 
 ROW_HEIGHT, LINE_HEIGHT = 30, 15
 # Bands that are narrower have no room for their name.

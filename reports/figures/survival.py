@@ -4,19 +4,19 @@ from functools import singledispatch
 
 import numpy as np
 
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import CureRate, DivergenceTime, FailureRate
-from folklore.harness.metrics.divergence import divergence_edge
-from folklore.harness.metrics.estimating.weighted import tuned_index
-from folklore.harness.spec import Judgement, arms_of
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import all_parts
-from folklore.harness.spec.trials import NotEstimableError
-from folklore.harness.statistics.intervals import binomial
-from folklore.reports.figures.drawing import ClaimFigure, Drawing, Panel, grid
-from folklore.reports.figures.palette import INK, LINES, Look, looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import CureRate, DivergenceTime, FailureRate
+from ...harness.metrics.divergence import divergence_edge
+from ...harness.metrics.estimating.weighted import tuned_index
+from ...harness.spec import Judgement, arms_of
+from ...harness.spec.observed import Observed
+from ...harness.spec.parts import all_parts
+from ...harness.spec.trials import NotEstimableError
+from ...harness.statistics.intervals import binomial
+from .drawing import ClaimFigure, Drawing, Panel, grid
+from .palette import INK, LINES, Look, looks
+from .scales import Scale
 
 OVER = "peak_lr"
 

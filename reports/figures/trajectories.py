@@ -2,24 +2,18 @@
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import MeanGap
-from folklore.harness.metrics.estimating.weighted import (
-    evaluation_curves,
-    initial_loss,
-    position,
-    tuned_index,
-    tuned_loss,
-)
-from folklore.harness.spec import Criterion, Judgement
-from folklore.harness.spec.trials import Numbers
-from folklore.harness.statistics.intervals import Observation
-from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
-from folklore.reports.figures.frames import band, example_unit, known, seed_band, training_of
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import MeanGap
+from ...harness.metrics.estimating.weighted import evaluation_curves, initial_loss, position, tuned_index, tuned_loss
+from ...harness.spec import Criterion, Judgement
+from ...harness.spec.trials import Numbers
+from ...harness.statistics.intervals import Observation
+from .drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
+from .frames import band, example_unit, known, seed_band, training_of
+from .palette import looks
+from .scales import Scale
 
 HEIGHTS = 2.05, 1.4
 

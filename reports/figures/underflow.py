@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from folklore.harness.judging.spelling import in_prose
-from folklore.harness.judging.trial_arrays import TrialArrays
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import UnderflowShare
-from folklore.harness.metrics.estimating.weighted import tuned_index
-from folklore.harness.spec import Judgement
-from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.reports.figures.drawing import ClaimFigure, Columns, Drawing, Panel, grid
-from folklore.reports.figures.frames import known, seed_band
-from folklore.reports.figures.palette import looks
-from folklore.reports.figures.scales import Scale
+from ...harness.judging.spelling import in_prose
+from ...harness.judging.trial_arrays import TrialArrays
+from ...harness.judging.trial_sets import TrialSet
+from ...harness.metrics import UnderflowShare
+from ...harness.metrics.estimating.weighted import tuned_index
+from ...harness.spec import Judgement
+from ...harness.spec.configuration import LOSS_SCALES
+from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
+from .frames import known, seed_band
+from .palette import looks
+from .scales import Scale
 
 GRADIENTS = {"activation": "activations", "logits": "logits", "weight": "weights"}
 

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from folklore.harness.randomness import numpy_generator, torch_generator
-from folklore.harness.spec import Training
-from folklore.harness.spec.computed import Worked
-from folklore.harness.training.noise import half_batch_variance, noise_parts
-from folklore.harness.training.schedules import learning_rates
+from ...harness.randomness import numpy_generator, torch_generator
+from ...harness.spec import Training
+from ...harness.spec.computed import Worked
+from ...harness.training.noise import half_batch_variance, noise_parts
+from ...harness.training.schedules import learning_rates
 
 
 def cosine() -> Worked:

@@ -8,12 +8,12 @@ import scipy
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Training
-from folklore.harness.spec.computed import Curve, Plot, Table, Worked
-from folklore.harness.spec.trials import Numbers
-from folklore.harness.training.optimizers import make_optimizer
-from folklore.studies.computed.adam import end_on_the_bowl, noisy_bowl
-from folklore.studies.computed.small_gpt import engine
+from ...harness.spec import Training
+from ...harness.spec.computed import Curve, Plot, Table, Worked
+from ...harness.spec.trials import Numbers
+from ...harness.training.optimizers import make_optimizer
+from .adam import end_on_the_bowl, noisy_bowl
+from .small_gpt import engine
 
 DECAY = 1e-3
 # Of training before the step that is compared. Weights that are all but zero have no share that they shrink by.

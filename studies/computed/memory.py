@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.utils.checkpoint import set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
-from folklore.harness.spec import Training, Workload
-from folklore.harness.spec.computed import Curve, Plot, Table, Worked
-from folklore.harness.training.allocations import Allocations, pretended
-from folklore.harness.training.budget import (
+from ...harness.spec import Training, Workload
+from ...harness.spec.computed import Curve, Plot, Table, Worked
+from ...harness.training.allocations import Allocations, pretended
+from ...harness.training.budget import (
     FLOAT_BYTES,
     Step,
     best_segments,
@@ -31,9 +31,9 @@ from folklore.harness.training.budget import (
     state_numbers,
     total,
 )
-from folklore.harness.training.optimizers import make_optimizer
-from folklore.harness.workloads.data import DataFacts
-from folklore.studies.computed.small_gpt import GPT, engine
+from ...harness.training.optimizers import make_optimizer
+from ...harness.workloads.data import DataFacts
+from .small_gpt import GPT, engine
 
 GB = 1e9
 DEPTHS = (4, 9, 16, 25, 36)

@@ -16,13 +16,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from folklore.harness.spec import Configuration, Training, Workload
-from folklore.harness.spec.computed import Curve, Plot, Table, Worked
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.procedures import SAMPLINGS
-from folklore.harness.workloads.data import load
-from folklore.studies.computed.memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, large_operations, large_step, slope
-from folklore.studies.computed.small_gpt import UNMEASURED
+from ...harness.spec import Configuration, Training, Workload
+from ...harness.spec.computed import Curve, Plot, Table, Worked
+from ...harness.training.pack import Lane, Pack
+from ...harness.training.procedures import SAMPLINGS
+from ...harness.workloads.data import load
+from .memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, large_operations, large_step, slope
+from .small_gpt import UNMEASURED
 
 # Of the gradients: small models on the data they are trained on elsewhere, after some shares of a run.
 MODELS = {

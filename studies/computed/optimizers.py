@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Configuration, Training, Workload
-from folklore.harness.spec.computed import Curve, Plot, Table, Worked
-from folklore.harness.spec.trials import Numbers
-from folklore.harness.training.optimizers import make_optimizer
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import DataFacts, load
-from folklore.studies.computed.small_gpt import UNMEASURED
+from ...harness.spec import Configuration, Training, Workload
+from ...harness.spec.computed import Curve, Plot, Table, Worked
+from ...harness.spec.trials import Numbers
+from ...harness.training.optimizers import make_optimizer
+from ...harness.training.pack import Lane, Pack
+from ...harness.workloads import workload_of
+from ...harness.workloads.data import DataFacts, load
+from .small_gpt import UNMEASURED
 
 GPT = Workload(model="gpt", dataset="python-docs", width=16, depth=2, heads=2, context=16)
 STEPS, BATCH = 60, 16

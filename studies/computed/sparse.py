@@ -4,10 +4,10 @@ after bias corrections have come to one, so without them."""
 import numpy as np
 import torch
 
-from folklore.harness.spec import Training
-from folklore.harness.spec.computed import Curve, Plot, Table, Worked
-from folklore.harness.spec.trials import Numbers
-from folklore.studies.computed.adam import SETTINGS, trained
+from ...harness.spec import Training
+from ...harness.spec.computed import Curve, Plot, Table, Worked
+from ...harness.spec.trials import Numbers
+from .adam import SETTINGS, trained
 
 BETAS2 = (0.95, 0.99, 0.999)
 # Sizes of the one gradient: what is far above epsilon is all alike.

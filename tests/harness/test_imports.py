@@ -6,7 +6,7 @@ import ast
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -45,25 +45,41 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree(path)))
 
 
+def module_of(path: Path, node: ast.ImportFrom) -> str:
+    """The module that a statement imports from; a relative one as folklore.harness and so on."""
+    if not node.level:
+        return str(node.module)
+    package = ("folklore", *path.relative_to(ROOT).parent.parts)
+    return ".".join((*package[: len(package) - node.level + 1], *filter(None, [node.module])))
+
+
+def names_of(path: Path, statements: Iterable[ast.AST]) -> Iterator[str]:
+    """What import statements of a file import: "folklore.harness.spec.Study", "torch"."""
+    for node in statements:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{module_of(path, node)}.{alias.name}" for alias in node.names)
+
+
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    names: list[str] = []
-    for node in nodes(path):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-    return tuple(names)
+    return tuple(names_of(path, nodes(path)))
 
 
 def ours(path: Path) -> list[list[str]]:
     """What a file imports of the project: ["harness", "spec", "Study"]."""
     names = [name.split(".") for name in imported(path)]
-    assert not [name for name in names if name[0] in FOLDERS], (
-        f"{path}: our packages are imported as folklore.harness and so on"
-    )
     return [name[1:] for name in names if name[0] == "folklore"]
+
+
+def test_the_product_imports_itself_relatively() -> None:
+    """So that an editor, a type checker and whatever else reads the files finds its way without an installation."""
+    for path in (path for folder in FOLDERS for path in sources(folder)):
+        for node in nodes(path):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [str(node.module)] if isinstance(node, ast.ImportFrom) and not node.level else []
+            assert not {name.partition(".")[0] for name in modules} & {"folklore", *FOLDERS}, f"{path}, line {node.lineno}"
 
 
 def test_models_import_nothing_of_ours() -> None:
@@ -127,7 +143,8 @@ def test_every_room_says_what_it_is() -> None:
 def test_every_package_is_installed() -> None:
     """setuptools finds no packages under another name than their folder's: pyproject.toml lists them."""
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    there = {".".join(("folklore", *path.parent.relative_to(ROOT).parts)) for name in FOLDERS for path in sources(name)}
+    files = [ROOT / "__init__.py", *(path for name in FOLDERS for path in sources(name))]
+    there = {".".join(("folklore", *path.parent.relative_to(ROOT).parts)) for path in files}
     assert sorted(there) == listed
 
 
@@ -173,11 +190,7 @@ READERS = ("harness/statistics", "harness/judging", "harness/reading", "harness/
 
 def at_import(path: Path) -> Iterator[str]:
     """What a module imports when it is imported itself: nothing in functions, and nothing for type checkers."""
-    for node in tree(path).body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    yield from names_of(path, tree(path).body)
 
 
 @cache
@@ -238,9 +251,9 @@ def test_an_import_waits_in_a_function_only_for_what_is_slow() -> None:
     for path in set(sources("harness")) - {ROOT / "harness" / "__main__.py"}:  # which handles signals before it imports
         functions = (node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
         for node in {each: None for function in functions for each in ast.walk(function)}:
-            if not isinstance(node, ast.ImportFrom) or not str(node.module).startswith("folklore."):
+            if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
-            targets = [file_of(f"{node.module}.{alias.name}") for alias in node.names]
+            targets = [file_of(name) for name in names_of(path, [node])]
             leads = frozenset[Path | str]().union(*(reached(each) for each in targets if each is not None))
             assert path in leads or SLOW & (leads - reached(path)), f"{path}, line {node.lineno}: import it at the top"
 

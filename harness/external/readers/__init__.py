@@ -2,18 +2,10 @@
 
 from collections.abc import Callable
 
-from folklore.harness.errors import UserError, masked
-from folklore.harness.external.readers import (
-    ledger,
-    mlflow_runs,
-    optuna_trials,
-    ray_tune,
-    tables,
-    tensorboard,
-    trainers,
-)
-from folklore.harness.external.readers.source import FORMATS, Source, refuse_pickle
-from folklore.harness.external.table import Table
+from ...errors import UserError, masked
+from ..table import Table
+from . import ledger, mlflow_runs, optuna_trials, ray_tune, tables, tensorboard, trainers
+from .source import FORMATS, Source, refuse_pickle
 
 # Whether a source is of a kind, and what reads it; tried in this order. A store holds databases, a trial's folder logs of
 # trainers and event files, an output folder of a trainer event files, and all of them tables.

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pandas.arrays import FloatingArray
 
-from folklore.harness.external.table import MOST_COLUMNS, MOST_ROWS
-from folklore.harness.input_files import TooMuchError
+from ...input_files import TooMuchError
+from ..table import MOST_COLUMNS, MOST_ROWS
 
 BLANKS = pa.array(["", "None", "none", "null", "NULL", "NA", "N/A", "#N/A", "<NA>"])
 # Cells of a frame; a list of records can have columns of its own for each of them.

@@ -4,9 +4,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.external.readers.source import readable
-from folklore.harness.input_files import open_regular
+from ...errors import UserError, one_line
+from ...input_files import open_regular
+from .source import readable
 
 MAGIC = b"SQLite format 3\0"
 OF_MLFLOW, OF_OPTUNA = {"experiments", "runs", "metrics"}, {"studies", "trials", "trial_values"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.external.readers.columns import flat, frame_of, require_bounded
-from folklore.harness.external.readers.source import LARGEST_JSON, EmptyError, each_of, json_of, problem, readable, text_of
-from folklore.harness.external.readers.wandb import is_run, settled
-from folklore.harness.external.roles import METRIC_WORDS, NAMES
-from folklore.harness.external.table import FILE, Problem
+from ..roles import METRIC_WORDS, NAMES
+from ..table import FILE, Problem
+from .columns import flat, frame_of, require_bounded
+from .source import LARGEST_JSON, EmptyError, each_of, json_of, problem, readable, text_of
+from .wandb import is_run, settled
 
 Records = list[dict[str, Any]]
 # Words in the names of lists that are curves.

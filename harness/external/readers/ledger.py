@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from folklore.harness.errors import unknown
-from folklore.harness.external.readers.columns import written
-from folklore.harness.external.readers.source import Source
-from folklore.harness.external.table import Role, Table
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.storing.trial_rows import judged_losses
-from folklore.harness.storing.trial_schema import OBJECTS, SUMMARY
+from ...errors import unknown
+from ...storing.ledger import Ledger
+from ...storing.store import Store
+from ...storing.trial_rows import judged_losses
+from ...storing.trial_schema import OBJECTS, SUMMARY
+from ..table import Role, Table
+from .columns import written
+from .source import Source
 
 FOLDER = "ledger"
 # nan in these is a run that diverged, in other columns a blank.

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from folklore.harness.errors import UserError, one_line, unknown
-from folklore.harness.external.readers.columns import beside, frame_of
-from folklore.harness.external.readers.databases import OF_MLFLOW, tables_of
-from folklore.harness.external.readers.source import Source, problem, readable
-from folklore.harness.external.table import MOST_ROWS, Role, Table
-from folklore.harness.input_files import TooMuchError
-from folklore.harness.tracking.uri import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
+from ...errors import UserError, one_line, unknown
+from ...input_files import TooMuchError
+from ...tracking.uri import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
+from ..table import MOST_ROWS, Role, Table
+from .columns import beside, frame_of
+from .databases import OF_MLFLOW, tables_of
+from .source import Source, problem, readable
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

@@ -6,12 +6,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folklore.harness.errors import UserError, one_line, unknown
-from folklore.harness.external.readers.columns import beside, flat, frame_of
-from folklore.harness.external.readers.databases import OF_OPTUNA, tables_of
-from folklore.harness.external.readers.source import Source, problem, readable, text_of
-from folklore.harness.external.table import Role, Table
-from folklore.harness.input_files import open_regular
+from ...errors import UserError, one_line, unknown
+from ...input_files import open_regular
+from ..table import Role, Table
+from .columns import beside, flat, frame_of
+from .databases import OF_OPTUNA, tables_of
+from .source import Source, problem, readable, text_of
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from folklore.harness.external.readers.columns import require_bounded, typed
-from folklore.harness.external.readers.source import LARGEST, EmptyError, each_of, problem, readable
-from folklore.harness.external.table import FILE, Problem
-from folklore.harness.input_files import TooMuchError, open_regular, size_of
+from ...input_files import TooMuchError, open_regular, size_of
+from ..table import FILE, Problem
+from .columns import require_bounded, typed
+from .source import LARGEST, EmptyError, each_of, problem, readable
 
 BATCH = 65_536
 READ = (

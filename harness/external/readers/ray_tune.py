@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from folklore.harness.external.readers.columns import differ, flat, frame_of
-from folklore.harness.external.readers.json_tables import lines_of
-from folklore.harness.external.readers.source import EmptyError, Source, json_of, problem, readable
-from folklore.harness.external.readers.text_tables import texts_of
-from folklore.harness.external.table import Table
+from ..table import Table
+from .columns import differ, flat, frame_of
+from .json_tables import lines_of
+from .source import EmptyError, Source, json_of, problem, readable
+from .text_tables import texts_of
 
 RESULT, PROGRESS, PARAMETERS = "result.json", "progress.csv", "params.json"
 ERRORS = ("error.txt", "error.pkl")

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from pyarrow import ArrowException
 
-from folklore.harness.errors import UserError, masked, one_line
-from folklore.harness.external.table import MOST_LINE, MOST_ROWS, Problem
-from folklore.harness.input_files import CHUNK, TooMuchError, below, open_regular, size_of
+from ...errors import UserError, masked, one_line
+from ...input_files import CHUNK, TooMuchError, below, open_regular, size_of
+from ..table import MOST_LINE, MOST_ROWS, Problem
 
 # Bytes of a file, unpacked, and of all files of a folder as they lie there; of JSON, which takes ten times as much memory.
 LARGEST, LARGEST_JSON = 500_000_000, 100_000_000

@@ -6,16 +6,16 @@ from typing import Any
 
 import pandas as pd
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.readers import wandb
-from folklore.harness.external.readers.columns import flat, frame_of
-from folklore.harness.external.readers.json_tables import read_json, read_json_lines
-from folklore.harness.external.readers.parquet import read_parquet
-from folklore.harness.external.readers.source import Source, json_of, readable, refuse_pickle
-from folklore.harness.external.readers.text_tables import read_text_tables
-from folklore.harness.external.table import FILE, Problem, Table
-from folklore.harness.input_files import open_regular
-from folklore.harness.spec.study_file import read_study_file
+from ...errors import UserError
+from ...input_files import open_regular
+from ...spec.study_file import read_study_file
+from ..table import FILE, Problem, Table
+from . import wandb
+from .columns import flat, frame_of
+from .json_tables import read_json, read_json_lines
+from .parquet import read_parquet
+from .source import Source, json_of, readable, refuse_pickle
+from .text_tables import read_text_tables
 
 Read = Callable[[Mapping[str, Path]], tuple[pd.DataFrame, tuple[Problem, ...]]]
 CSV, TEXT, LINES, JSON, PARQUET = "CSV", "text table", "JSON lines", "JSON", "Parquet"

@@ -6,11 +6,11 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
-from folklore.harness.errors import one_line
-from folklore.harness.external.readers.columns import frame_of
-from folklore.harness.external.readers.source import LARGEST, Source, problem, readable
-from folklore.harness.external.table import Table
-from folklore.harness.input_files import TooMuchError, open_regular, size_of
+from ...errors import one_line
+from ...input_files import TooMuchError, open_regular, size_of
+from ..table import Table
+from .columns import frame_of
+from .source import LARGEST, Source, problem, readable
 
 EVENTS = re.compile(r"(?:.*/)?[^/]*tfevents[^/]*")
 COLUMNS = ["wall_time", "step", "tag", "value"]

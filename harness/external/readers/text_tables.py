@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from folklore.harness.external.readers.columns import require_bounded, typed
-from folklore.harness.external.readers.source import EmptyError, each_of, problem, readable, text_of
-from folklore.harness.external.table import FILE, MOST_COLUMNS, UNNAMED, Problem
+from ..table import FILE, MOST_COLUMNS, UNNAMED, Problem
+from .columns import require_bounded, typed
+from .source import EmptyError, each_of, problem, readable, text_of
 
 SEPARATORS = (b",", b";", b"\t")
 # Columns of most tables: to name the types of MOST_COLUMNS takes 2 ms a file.

@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from folklore.harness.errors import UserError
-from folklore.harness.external.readers.columns import Record, beside, by_step, differ, flat, frame_of
-from folklore.harness.external.readers.source import EmptyError, Source, json_of, problem, readable, text_of
-from folklore.harness.external.readers.text_tables import texts_of
-from folklore.harness.external.table import Role, Table
-from folklore.harness.input_files import open_regular
-from folklore.harness.spec.study_file import LARGEST_STUDY, read_study_file
+from ...errors import UserError
+from ...input_files import open_regular
+from ...spec.study_file import LARGEST_STUDY, read_study_file
+from ..table import Role, Table
+from .columns import Record, beside, by_step, differ, flat, frame_of
+from .source import EmptyError, Source, json_of, problem, readable, text_of
+from .text_tables import texts_of
 
 STATE, METRICS, HYPERPARAMETERS = "trainer_state.json", "metrics.csv", "hparams.yaml"
 CHECKPOINT = re.compile(r"checkpoint-\d+")

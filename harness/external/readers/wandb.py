@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from folklore.harness.external.readers.columns import beside, flat, frame_of
-from folklore.harness.external.readers.source import problem
-from folklore.harness.external.table import Problem, Role
+from ..table import Problem, Role
+from .columns import beside, flat, frame_of
+from .source import problem
 
 # A plot's table: "Step", then for each run its metric, and the least and greatest value that were averaged for a point.
 OF_RUN = re.compile(r"(?P<run>.+) - (?P<metric>.+?)(?P<extreme>__MIN|__MAX)?", re.DOTALL)

@@ -1,7 +1,7 @@
 """The value of an observable on a table of trials, remembered."""
 
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.trials import Numbers, Trials
+from ...spec.observed import Observed
+from ...spec.trials import Numbers, Trials
 
 
 def evaluate(observable: Observed, trials: Trials, weights: Numbers) -> Numbers:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from folklore.harness.spec.trials import Numbers
+from ...spec.trials import Numbers
 
 FAR = 1e4
 GRID_STEP = 0.3

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.spec import Configuration, Training
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.parts import arms_of
-from folklore.harness.spec.trials import NotEstimableError, Numbers, Trials, in_words
-from folklore.harness.training.curves import SETTING_OF
+from ...spec import Configuration, Training
+from ...spec.observed import Observed
+from ...spec.parts import arms_of
+from ...spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ...training.curves import SETTING_OF
 
 # Octaves within which two values of a factor are the same.
 SAME_VALUE = 1e-6

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Training
-from folklore.harness.spec.names import registered
-from folklore.harness.spec.own_address import OWN
-from folklore.harness.training.optimizers.base import PackedOptimizer, Part
+from ...spec import Training
+from ...spec.names import registered
+from ...spec.own_address import OWN
+from .base import PackedOptimizer, Part
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def optimizer_kind(name: str) -> type[PackedOptimizer]:
     """The class of an optimizer. Raises UserError for an unknown name."""
     if name == OWN:
-        from folklore.harness.training.own_optimizer import OwnOptimizer
+        from ..own_optimizer import OwnOptimizer
 
         return OwnOptimizer
     kind: type[PackedOptimizer] = registered("optimizer", "training/optimizers", "OPTIMIZER", name)

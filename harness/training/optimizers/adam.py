@@ -15,8 +15,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer, Part
+from ...spec import Training
+from .base import PackedOptimizer, Part
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.training.optimizers.adam import Adam
+from .adam import Adam
 
 if TYPE_CHECKING:
     from torch import Tensor

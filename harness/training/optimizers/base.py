@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Training
+from ...errors import UserError
+from ...spec import Training
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.workloads import BaseWorkload
+    from ...workloads import BaseWorkload
 
 
 @dataclass(frozen=True)

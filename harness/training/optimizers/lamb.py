@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.training.optimizers.adamw import AdamW
+from .adamw import AdamW
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.adamw import AdamW
-from folklore.harness.training.optimizers.base import Part
+from ...spec import Training
+from .adamw import AdamW
+from .base import Part
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.training.optimizers.sgd import SGD
+from .sgd import SGD
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Training
-from folklore.harness.training.optimizers.base import PackedOptimizer, Part
+from ...spec import Training
+from .base import PackedOptimizer, Part
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -5,7 +5,7 @@ A module is imported without torch, for the descriptions of its curves.
 
 from importlib import import_module
 
-from folklore.harness.spec.names import module_names
-from folklore.harness.training.probes.base import Probe
+from ...spec.names import module_names
+from .base import Probe
 
 PROBES: tuple[Probe, ...] = tuple(import_module(f"{__name__}.{name}").PROBE for name in module_names("training/probes"))

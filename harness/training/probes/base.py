@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.spec import Measurement
-from folklore.harness.training.curve import Curve
+from ...spec import Measurement
+from ..curve import Curve
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.workloads.network import PackedNetwork
-    from folklore.models import Tap
+    from ....models import Tap
+    from ...workloads.network import PackedNetwork
 
 
 class Objective(Protocol):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.probes.base import Probe, ProbedStep
+from ..curve import Curve
+from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.workloads.network import PackedNetwork
+    from ...workloads.network import PackedNetwork
 
 DEAD = Curve("probe_dead_units", "share", "share of the hidden units that are zero on all of fixed training examples")
 DEAD_FIRST = Curve("probe_dead_units_first", "share", "the same of the first layer's units")
@@ -35,7 +35,7 @@ class DeadUnitShares(Probe):
     setting = "dead_units"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
-        from folklore.harness.training.fixed_examples import Firing, gradient_of
+        from ..fixed_examples import Firing, gradient_of
 
         firing = Firing()
         sample = step.training_sample(step.measurement.flow_examples)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.probes.base import Probe, ProbedStep
+from ..curve import Curve
+from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.workloads.network import PackedNetwork
+    from ...workloads.network import PackedNetwork
 
 OF = "of the gradient of fixed training examples' loss"
 NORM = Curve("probe_flow_norm", "nats", f"norm {OF}")
@@ -47,7 +47,7 @@ class GradientFlow(Probe):
     setting = "gradient_flow"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
-        from folklore.harness.training.fixed_examples import gradient_of
+        from ..fixed_examples import gradient_of
 
         network = step.network
         gradient_KP = gradient_of(network, *step.training_sample(step.measurement.flow_examples))

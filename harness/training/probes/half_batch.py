@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.noise import half_batch_variance
-from folklore.harness.training.probes.base import Objective, Probe, ProbedStep
+from ..curve import Curve
+from ..noise import half_batch_variance
+from .base import Objective, Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Measurement
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.probes.base import ProbedStep
-from folklore.harness.training.probes.sharpness import LargestEigenvalue
+from ...spec import Measurement
+from ..curve import Curve
+from .base import ProbedStep
+from .sharpness import LargestEigenvalue
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Measurement
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.probes.base import Probe, ProbedStep
+from ...spec import Measurement
+from ..curve import Curve
+from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +32,7 @@ class LargestEigenvalue(Probe):
 
     def looked(self, step: ProbedStep, preconditioner_KP: Tensor | None = None) -> dict[str, Tensor]:
         """Its two curves, and the eigenvector put down for the next look."""
-        from folklore.harness.training.hessian import sharpness
+        from ..hessian import sharpness
 
         if step.measurement.sharpness == "end" and not step.last:
             return {}

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec.configuration import LOSS_SCALES
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.probes.base import Probe, ProbedStep
+from ...spec.configuration import LOSS_SCALES
+from ..curve import Curve
+from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.workloads.network import PackedNetwork
+    from ...workloads.network import PackedNetwork
 
 # The largest magnitude that rounds to zero in FP16: half its smallest subnormal number, a tie that goes to even.
 FP16_FLUSHED = 2.0**-25

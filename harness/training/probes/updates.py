@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.probes.base import Probe, ProbedStep
+from ..curve import Curve
+from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from folklore.harness.workloads.network import PackedNetwork
+    from ...workloads.network import PackedNetwork
 
 RATIO = Curve("probe_update_ratio", "", "norm of the update over that of the weights", tracked="weights/update_ratio", place=8)
 WEIGHT_NORM = Curve("probe_weight_norm", "", "norm of all weights", tracked="weights/norm", place=9)

@@ -2,30 +2,30 @@
 
 from collections.abc import Sequence
 
-from folklore.harness.randomness import Order
-from folklore.harness.spec import Configuration
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.training.procedures.accumulation import Accumulation
-from folklore.harness.training.procedures.augmentation import Augmentation, require_images
-from folklore.harness.training.procedures.base import Evaluation, Procedure
-from folklore.harness.training.procedures.batch_ramp import BatchRamp
-from folklore.harness.training.procedures.consolidation import Consolidation
-from folklore.harness.training.procedures.continuation import Continuation
-from folklore.harness.training.procedures.curvature import Curvature, require_classes
-from folklore.harness.training.procedures.dead_units import DeadUnits, require_units
-from folklore.harness.training.procedures.epochs import Epochs
-from folklore.harness.training.procedures.faults import Faults, require_labels
-from folklore.harness.training.procedures.full_batch import FullBatch
-from folklore.harness.training.procedures.outlier import Outlier
-from folklore.harness.training.procedures.plain import Plain
-from folklore.harness.training.procedures.plateau import PlateauDrops
-from folklore.harness.training.procedures.remedies import Remedies, require_states
-from folklore.harness.training.procedures.summed import Summed
-from folklore.harness.training.procedures.tasks import Tasks, require_tasks
-from folklore.harness.training.procedures.token_rows import TokenRows, require_rows
-from folklore.harness.training.schedules import schedule_named
-from folklore.harness.workloads.data import Dataset
+from ...randomness import Order
+from ...spec import Configuration
+from ...workloads.data import Dataset
+from ..learner import Learner
+from ..optimizers import optimizer_kind
+from ..schedules import schedule_named
+from .accumulation import Accumulation
+from .augmentation import Augmentation, require_images
+from .base import Evaluation, Procedure
+from .batch_ramp import BatchRamp
+from .consolidation import Consolidation
+from .continuation import Continuation
+from .curvature import Curvature, require_classes
+from .dead_units import DeadUnits, require_units
+from .epochs import Epochs
+from .faults import Faults, require_labels
+from .full_batch import FullBatch
+from .outlier import Outlier
+from .plain import Plain
+from .plateau import PlateauDrops
+from .remedies import Remedies, require_states
+from .summed import Summed
+from .tasks import Tasks, require_tasks
+from .token_rows import TokenRows, require_rows
 
 SAMPLINGS: dict[str, type[Plain]] = {"replacement": Plain, "epochs": Epochs, "full": FullBatch}
 

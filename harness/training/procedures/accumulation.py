@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor
 
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.workloads.network import PackedNetwork
-from folklore.models import Tap
+from ....models import Tap
+from ...workloads.network import PackedNetwork
+from .base import Procedure
 
 
 class Accumulation(Procedure):

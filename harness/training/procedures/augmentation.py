@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import Order
-from folklore.harness.spec import Configuration, Training
-from folklore.harness.training.counted import Counted
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.workloads.data import Dataset
+from ...errors import UserError
+from ...randomness import Order
+from ...spec import Configuration, Training
+from ...workloads.data import Dataset
+from ..counted import Counted
+from ..learner import Learner
+from .base import Procedure
 
 
 def require_images(configuration: Configuration, dataset: Dataset) -> None:

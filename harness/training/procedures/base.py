@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from folklore.harness.workloads.data import Index, Split
-from folklore.models import Tap
+from ....models import Tap
+from ...workloads.data import Index, Split
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from folklore.harness.spec import Training
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.workloads.data import STEPS_PER_DRAW, Index
+from ...spec import Training
+from ...workloads.data import STEPS_PER_DRAW, Index
+from .base import Procedure
 
 
 class BatchRamp(Procedure):

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Configuration
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.training.procedures.tasks import Tasks
-from folklore.models import Tap
+from ....models import Tap
+from ...spec import Configuration
+from ..learner import Learner
+from .base import Procedure
+from .tasks import Tasks
 
 
 class Consolidation(Procedure):

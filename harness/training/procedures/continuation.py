@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import Order
-from folklore.harness.spec import Training
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.workloads.data import Index
+from ...errors import UserError
+from ...randomness import Order
+from ...spec import Training
+from ...workloads.data import Index
+from ..learner import Learner
+from .base import Procedure
 
 
 class Continuation(Procedure):

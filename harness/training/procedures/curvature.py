@@ -12,14 +12,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import Order, torch_generator
-from folklore.harness.spec import Configuration, Training
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.optimizers import optimizer_kind
-from folklore.harness.training.optimizers.sophia import Sophia
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.workloads.data import Dataset
+from ...errors import UserError
+from ...randomness import Order, torch_generator
+from ...spec import Configuration, Training
+from ...workloads.data import Dataset
+from ..learner import Learner
+from ..optimizers import optimizer_kind
+from ..optimizers.sophia import Sophia
+from .base import Procedure
 
 
 def require_classes(configuration: Configuration, dataset: Dataset) -> None:

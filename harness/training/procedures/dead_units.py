@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration
-from folklore.harness.training.fixed_examples import Firing
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.network import PackedNetwork
+from ...errors import UserError
+from ...spec import Configuration
+from ...workloads import workload_of
+from ...workloads.network import PackedNetwork
+from ..fixed_examples import Firing
+from .base import Procedure
 
 
 def require_units(configuration: Configuration) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration
-from folklore.harness.training.procedures.plain import Plain
-from folklore.harness.workloads.data import Dataset, Index
-from folklore.harness.workloads.network import PackedNetwork
+from ...errors import UserError
+from ...spec import Configuration
+from ...workloads.data import Dataset, Index
+from ...workloads.network import PackedNetwork
+from .plain import Plain
 
 
 class Epochs(Plain):

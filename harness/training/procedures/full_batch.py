@@ -1,10 +1,10 @@
 """Sampling nothing: every step sees all training examples."""
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec import Configuration
-from folklore.harness.training.procedures.plain import Plain
-from folklore.harness.workloads.data import Dataset, Index
+from ...errors import UserError
+from ...randomness import numpy_generator
+from ...spec import Configuration
+from ...workloads.data import Dataset, Index
+from .plain import Plain
 
 
 class FullBatch(Plain):

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Training
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure
+from ...spec import Training
+from ..learner import Learner
+from .base import Procedure
 
 # Time constants of the first moment after which an outlier has moved the weights: 0.5% of the way is left.
 TIME_CONSTANTS = 5

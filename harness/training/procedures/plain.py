@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Configuration
-from folklore.harness.training.measured_steps import evaluation_steps
-from folklore.harness.training.procedures.base import Evaluation, Procedure
-from folklore.harness.training.result import ENDS
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
-from folklore.harness.workloads.network import PackedNetwork
-from folklore.models import Tap
+from ....models import Tap
+from ...spec import Configuration
+from ...workloads import workload_of
+from ...workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
+from ...workloads.network import PackedNetwork
+from ..measured_steps import evaluation_steps
+from ..result import ENDS
+from .base import Evaluation, Procedure
 
 
 class Plain(Procedure):

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.spec import Training
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.training.schedules import schedule_named
+from ...spec import Training
+from ..learner import Learner
+from ..schedules import schedule_named
+from .base import Procedure
 
 # A loss counts as better below (1 - THRESHOLD) times the best so far; torch's default.
 THRESHOLD = 1e-4

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Training
-from folklore.harness.spec.own_address import OWN
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Procedure
-from folklore.harness.training.result import LOSSES, NORMS
+from ...errors import UserError
+from ...spec import Configuration, Training
+from ...spec.own_address import OWN
+from ..learner import Learner
+from ..result import LOSSES, NORMS
+from .base import Procedure
 
 # A loss is an alarm above this many times the mean of the nine losses before it.
 RATIO, RATIO_WINDOW = 2.0, 9

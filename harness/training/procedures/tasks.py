@@ -13,14 +13,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.spec import Configuration
-from folklore.harness.training.learner import Learner
-from folklore.harness.training.procedures.base import Evaluation, Procedure
-from folklore.harness.training.result import ENDS
-from folklore.harness.workloads.data import Dataset, Index, Split
-from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
+from ...errors import UserError
+from ...randomness import numpy_generator
+from ...spec import Configuration
+from ...workloads.data import Dataset, Index, Split
+from ...workloads.network import NOT_COUNTED, PackedNetwork
+from ..learner import Learner
+from ..result import ENDS
+from .base import Evaluation, Procedure
 
 ADAPTERS = "adapter."
 

@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration
-from folklore.harness.training.procedures.base import Evaluation, Procedure
-from folklore.harness.training.token_groups import GROUPS, QUARTER
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import Dataset, Index
-from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
+from ...errors import UserError
+from ...spec import Configuration
+from ...workloads import workload_of
+from ...workloads.data import Dataset, Index
+from ...workloads.network import NOT_COUNTED, PackedNetwork
+from ..token_groups import GROUPS, QUARTER
+from .base import Evaluation, Procedure
 
 # Share of the run that is over when counting begins: the embedding has left where it started.
 BEGIN = 0.2

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from folklore.harness.spec import Training
-from folklore.harness.spec.names import registered
-from folklore.harness.training.schedules.base import Curve, Schedule
+from ...spec import Training
+from ...spec.names import registered
+from .base import Curve, Schedule
 
 
 def schedule_named(name: str) -> Schedule:

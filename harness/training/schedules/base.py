@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.spec import Training
+from ...spec import Training
 
 Curve = NDArray[np.float64]
 

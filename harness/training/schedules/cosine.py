@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from folklore.harness.training.schedules.base import Schedule, to_the_end
+from .base import Schedule, to_the_end
 
 SCHEDULE = Schedule(
     shape=lambda training, progress: (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from folklore.harness.spec import Training
-from folklore.harness.training.schedules.base import Curve, Schedule
+from ...spec import Training
+from .base import Curve, Schedule
 
 
 def _shape(training: Training, progress: Curve) -> Curve:

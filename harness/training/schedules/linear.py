@@ -1,6 +1,6 @@
 """A straight line to the final fraction."""
 
-from folklore.harness.training.schedules.base import Schedule, to_the_end
+from .base import Schedule, to_the_end
 
 SCHEDULE = Schedule(
     shape=lambda training, progress: 1.0 - (1.0 - training.final_fraction) * progress,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from folklore.harness.training.schedules.base import Schedule
+from .base import Schedule
 
 SCHEDULE = Schedule(
     shape=lambda training, progress: np.ones_like(progress),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from folklore.harness.training.schedules.base import Schedule, percent
+from .base import Schedule, percent
 
 SCHEDULE = Schedule(
     shape=lambda training, progress: np.power(training.step_factor, sum(progress >= drop for drop in training.step_drops)),

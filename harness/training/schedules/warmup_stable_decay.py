@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from folklore.harness.spec import Training
-from folklore.harness.training.schedules.base import Curve, Schedule, percent, to_the_end
+from ...spec import Training
+from .base import Curve, Schedule, percent, to_the_end
 
 
 def _shape(training: Training, progress: Curve) -> Curve:

@@ -4,9 +4,9 @@ here a module that says what data it takes, how it is built and how a recipe tel
 A user's own module is none of them (own/module.py). A module here is imported without torch.
 """
 
-from folklore.harness.spec.configuration import MODELS
-from folklore.harness.spec.names import registered
-from folklore.harness.workloads.architectures.base import Architecture
+from ...spec.configuration import MODELS
+from ...spec.names import registered
+from .base import Architecture
 
 
 def architecture_named(name: str) -> Architecture:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Workload
+from ...spec import Workload
 
 if TYPE_CHECKING:
-    from folklore.harness.workloads.data import DataFacts
-    from folklore.models import Model, Parametrization
+    from ....models import Model, Parametrization
+    from ..data import DataFacts
 
 
 class Architecture(ABC):

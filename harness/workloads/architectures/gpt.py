@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Workload
-from folklore.harness.workloads.architectures.base import Architecture
+from ...spec import Workload
+from .base import Architecture
 
 if TYPE_CHECKING:
-    from folklore.harness.workloads.data import DataFacts
-    from folklore.models import Model, Parametrization
+    from ....models import Model, Parametrization
+    from ..data import DataFacts
 
 
 class Decoder(Architecture):
@@ -18,7 +18,7 @@ class Decoder(Architecture):
     embedding = "embedding.token.weight"
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-        from folklore.models import GPT
+        from ....models import GPT
 
         post = workload.norm_placement == "post"
         size = workload.width, workload.depth, workload.heads

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from folklore.harness.spec import Workload
-from folklore.harness.workloads.architectures.base import Architecture
+from ...spec import Workload
+from .base import Architecture
 
 if TYPE_CHECKING:
-    from folklore.harness.workloads.data import DataFacts
-    from folklore.models import Model, Parametrization
+    from ....models import Model, Parametrization
+    from ..data import DataFacts
 
 
 class Linear(Architecture):
     takes_numbers = True
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
-        from folklore.models import LinearModel
+        from ....models import LinearModel
 
         return LinearModel(math.prod(facts.features), facts.classes or facts.targets)
 

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.spec.characters import refused_character
-from folklore.harness.spec.own_address import OwnAddress
-from folklore.harness.workloads.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
-from folklore.harness.workloads.data.examples import digits, mnist
-from folklore.harness.workloads.data.images import read_images
-from folklore.harness.workloads.data.synthetic import LARGEST as SYNTHETIC
-from folklore.harness.workloads.data.synthetic import synthetic
-from folklore.harness.workloads.data.text import TEXTS, read_text, tokenize
+from ...errors import UserError, unknown
+from ...spec.characters import refused_character
+from ...spec.own_address import OwnAddress
+from .base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from .examples import digits, mnist
+from .images import read_images
+from .synthetic import LARGEST as SYNTHETIC
+from .synthetic import synthetic
+from .text import TEXTS, read_text, tokenize
 
 BUILT_IN = ("digits", "mnist-5k", *TEXTS)
 
@@ -72,7 +72,7 @@ def load(name: str) -> Dataset:
     if kind == "images" and path:
         return read_images(Path(path))
     if (address := OwnAddress.parse(name)) is not None:
-        from folklore.harness.workloads.own.dataset import own_examples  # imports torch, as the user's module does
+        from ..own.dataset import own_examples  # imports torch, as the user's module does
 
         return own_examples(address)
     if kind in SYNTHETIC:

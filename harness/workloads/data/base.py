@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import numpy_generator
+from ...errors import UserError
+from ...randomness import numpy_generator
 
 # A dataset is described without torch, whose import takes seconds; only its batches are tensors.
 if TYPE_CHECKING:

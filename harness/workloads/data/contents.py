@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from folklore.harness.input_files import Parts
+from ...input_files import Parts
 
 # Classes whose counts are named one by one.
 MOST_NAMED = 12

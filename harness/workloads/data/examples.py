@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.workloads.data.base import ByExample, DataFacts, Index, Split
+from ...errors import UserError
+from ...randomness import numpy_generator
+from .base import ByExample, DataFacts, Index, Split
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.input_files import (
+from ...errors import UserError, one_line
+from ...input_files import (
     LARGEST_DATASET,
     MOST_FILES,
     below,
@@ -33,10 +33,10 @@ from folklore.harness.input_files import (
     size_of,
     too_many_files,
 )
-from folklore.harness.input_files import Parts as FileParts
-from folklore.harness.workloads.data.base import Split
-from folklore.harness.workloads.data.contents import Contents, chosen, is_hidden
-from folklore.harness.workloads.data.examples import Examples, Parts, drawn_parts, split_examples, without_copies
+from ...input_files import Parts as FileParts
+from .base import Split
+from .contents import Contents, chosen, is_hidden
+from .examples import Examples, Parts, drawn_parts, split_examples, without_copies
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".gif", ".tif", ".tiff")
 FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "GIF", "TIFF")

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.errors import UserError
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.workloads.data.base import DataFacts, Dataset, Split
-from folklore.harness.workloads.data.examples import Examples
-from folklore.harness.workloads.data.text import Text, tokenize
+from ...errors import UserError
+from ...randomness import numpy_generator
+from .base import DataFacts, Dataset, Split
+from .examples import Examples
+from .text import Text, tokenize
 
 Numbers = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], tuple[NDArray[np.float32], NDArray[np.float32]]]

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.input_files import (
+from ...errors import UserError, one_line
+from ...input_files import (
     CHUNK,
     LARGEST_DATASET,
     TooMuchError,
@@ -32,9 +32,9 @@ from folklore.harness.input_files import (
     require_bounded,
     size_of,
 )
-from folklore.harness.randomness import numpy_generator
-from folklore.harness.workloads.data.base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
-from folklore.harness.workloads.data.contents import COPIES, Contents, chosen
+from ...randomness import numpy_generator
+from .base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from .contents import COPIES, Contents, chosen
 
 if TYPE_CHECKING:
     from torch import Tensor

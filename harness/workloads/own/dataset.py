@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 import torch
 
-from folklore.harness.spec.own_address import OwnAddress
-from folklore.harness.workloads.data.base import ByExample, DataFacts, Split
-from folklore.harness.workloads.own.examples import copies
-from folklore.harness.workloads.own.finding import find_again
-from folklore.harness.workloads.own.identity import data_hash
-from folklore.harness.workloads.own.workload import SPLITS
+from ...spec.own_address import OwnAddress
+from ..data.base import ByExample, DataFacts, Split
+from .examples import copies
+from .finding import find_again
+from .identity import data_hash
+from .workload import SPLITS
 
 if TYPE_CHECKING:
     from torch import Tensor

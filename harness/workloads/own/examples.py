@@ -21,8 +21,8 @@ from torch.utils.data import (
 )
 from torch.utils.data.dataloader import _InfiniteConstantSampler
 
-from folklore.harness.errors import UserError
-from folklore.models import ABSENT, Tree, keyed
+from ....models import ABSENT, Tree, keyed
+from ...errors import UserError
 
 Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
 # Of a dataset that is read example by example, this many are asked at most what each counts.

@@ -15,13 +15,13 @@ from types import ModuleType
 
 import torch
 
-from folklore.harness.errors import UserError, unknown
-from folklore.harness.machine.device_memory import is_memory_end
-from folklore.harness.spec import Workload
-from folklore.harness.spec.own_address import OWN, OwnAddress
-from folklore.harness.workloads.own.identity import Parts, differing, identity_of, parts
-from folklore.harness.workloads.own.place import place, with_place
-from folklore.harness.workloads.own.workload import OwnWorkload
+from ...errors import UserError, unknown
+from ...machine.device_memory import is_memory_end
+from ...spec import Workload
+from ...spec.own_address import OWN, OwnAddress
+from .identity import Parts, differing, identity_of, parts
+from .place import place, with_place
+from .workload import OwnWorkload
 
 log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
-from folklore.harness.errors import UserError
-from folklore.harness.spec import fingerprint
-from folklore.harness.workloads.own.workload import SPLITS, OwnWorkload
-from folklore.models import Objective, keyed
+from ....models import Objective, keyed
+from ...errors import UserError
+from ...spec import fingerprint
+from .workload import SPLITS, OwnWorkload
 
 # Decimal digits of what may be rounded otherwise on another machine: far from what that does.
 DIGITS = 3
@@ -159,7 +159,7 @@ def _source(name: str) -> str:
 
 def main() -> None:
     """Prints the parts of a workload by its address, as JSON."""
-    from folklore.harness.workloads.own.finding import find
+    from .finding import find
 
     print(json.dumps(find(sys.argv[1]).parts))
 

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from folklore.harness.errors import UserError, one_line
-from folklore.harness.number_formats import format_named
-from folklore.harness.spec.own_address import OwnAddress
-from folklore.harness.workloads.own.examples import MOST_ASKED, Batch, Examples, joined
-from folklore.harness.workloads.own.finding import find_again
-from folklore.harness.workloads.own.place import place
-from folklore.harness.workloads.own.workload import OwnWorkload
-from folklore.models import OwnModule, keyed
-from folklore.models.own_module import Parted
-from folklore.models.reduction import candidates
+from ....models import OwnModule, keyed
+from ....models.own_module import Parted
+from ....models.reduction import candidates
+from ...errors import UserError, one_line
+from ...number_formats import format_named
+from ...spec.own_address import OwnAddress
+from .examples import MOST_ASKED, Batch, Examples, joined
+from .finding import find_again
+from .place import place
+from .workload import OwnWorkload
 
 log = logging.getLogger(__name__)
 

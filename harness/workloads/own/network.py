@@ -17,17 +17,17 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils._pytree import tree_map
 
-from folklore.harness.errors import UserCodeError
-from folklore.harness.randomness import Order, key
-from folklore.harness.spec import Workload
-from folklore.harness.workloads.base import EVALUATION_TARGETS
-from folklore.harness.workloads.data import DataFacts
-from folklore.harness.workloads.network import PackedNetwork, Scores
-from folklore.harness.workloads.own.finding import find_again
-from folklore.harness.workloads.own.module import counts_of, own_data
-from folklore.harness.workloads.own.place import place
-from folklore.models import Drop, ModuleItself, OwnModule, Tap, Tree
-from folklore.models.module_itself import UNPICKLABLE, as_complex, python_state
+from ....models import Drop, ModuleItself, OwnModule, Tap, Tree
+from ....models.module_itself import UNPICKLABLE, as_complex, python_state
+from ...errors import UserCodeError
+from ...randomness import Order, key
+from ...spec import Workload
+from ..base import EVALUATION_TARGETS
+from ..data import DataFacts
+from ..network import PackedNetwork, Scores
+from .finding import find_again
+from .module import counts_of, own_data
+from .place import place
 
 log = logging.getLogger(__name__)
 

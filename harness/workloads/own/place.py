@@ -10,9 +10,9 @@ from pathlib import Path
 
 import torch
 
-from folklore import models
-from folklore.harness.errors import TooLargeError, UserCodeError, UserError, one_line
-from folklore.harness.spec.own_address import OwnAddress
+from .... import models
+from ...errors import TooLargeError, UserCodeError, UserError, one_line
+from ...spec.own_address import OwnAddress
 
 # Code that is not the user's: ours, torch's and Python's own. What else is installed may well be.
 HARNESS = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from folklore.harness.errors import UserCodeError, UserError
-from folklore.harness.randomness import key
-from folklore.harness.workloads.own.examples import Examples, examples_of
-from folklore.harness.workloads.own.place import with_place
-from folklore.models import Objective, called, keyed
+from ....models import Objective, called, keyed
+from ...errors import UserCodeError, UserError
+from ...randomness import key
+from .examples import Examples, examples_of
+from .place import with_place
 
 SPLITS = ("training", "validation", "test")
 LONGEST_NAME = 64

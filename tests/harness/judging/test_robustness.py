@@ -9,16 +9,7 @@ from folklore.harness.judging.error_rates import FRAGILE, error_rates, standing,
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import OPEN, REFUTED, SUPPORTED
 from folklore.harness.judging.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
-from folklore.harness.metrics import (
-    Curve,
-    Gap,
-    MaxTrainable,
-    Optimum,
-    Quotient,
-    RelativeGap,
-    Scaled,
-    TunedLoss,
-)
+from folklore.harness.metrics import Curve, Gap, MaxTrainable, Optimum, Quotient, RelativeGap, Scaled, TunedLoss
 from folklore.harness.planning import catalog
 from folklore.harness.spec import Alternative as DeclaredAlternative
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Observable, Outside, Rule, Study, Within

@@ -17,17 +17,7 @@ from folklore.harness.errors import UserError
 from folklore.harness.judging.judge import judge
 from folklore.harness.judging.outcomes import SUPPORTED
 from folklore.harness.judging.robustness import robustness
-from folklore.harness.metrics import (
-    Computed,
-    CriticalBatch,
-    Curve,
-    FinderRegret,
-    Gap,
-    MaxTrainable,
-    Mean,
-    Slope,
-    Unmeasured,
-)
+from folklore.harness.metrics import Computed, CriticalBatch, Curve, FinderRegret, Gap, MaxTrainable, Mean, Slope, Unmeasured
 from folklore.harness.metrics.estimating.weighted import mean
 from folklore.harness.planning import catalog
 from folklore.harness.spec import AtLeast, AtMost, Criterion, Judgement, Study, arms_of

@@ -1,0 +1,1 @@
+"""Folklore: the folders beside this file are the packages of `folklore`."""
