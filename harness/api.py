@@ -25,13 +25,14 @@ from .planning import catalog
 from .planning.variation import Changes, Values
 from .reading.references import PUBLISHED, STORED, find_sets
 from .reading.stored_studies import every_study, named_study
+from .run_studies import FAILED, INTERRUPTED, run_studies
 from .running.events import Silent
 from .running.ray_connection import require_no_other
 from .running.reporter import NullReporter
-from .running.run import FAILED, INTERRUPTED, changed_as_wished, launch
+from .running.studies import changed_as_wished
 from .spec import Measurement, Spec, Study, Training, Workload
 from .spec.base import unit_of
-from .spec.study import Value
+from .spec.design import Value
 from .storing import trial_rows, trial_schema
 from .storing.store import Store
 
@@ -212,7 +213,7 @@ def run(
 
         workload = hand_over(workload).address
     chosen, scale = changed_as_wished(chosen, scale, changes, workload, options, reporter.say)
-    code = launch([chosen], scale, options, None, reporter=reporter)
+    code = run_studies([chosen], scale, options, None, reporter=reporter)
     if code == INTERRUPTED:
         raise KeyboardInterrupt("what is finished is kept; the same call goes on")
     if code == FAILED:

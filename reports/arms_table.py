@@ -15,7 +15,8 @@ from ..harness.judging.trial_sets import TrialSet
 from ..harness.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
 from ..harness.metrics.estimating.weighted import mean
 from ..harness.spec import Observed, Study
-from ..harness.spec.trials import NotEstimableError, in_words
+from ..harness.spec.design import in_words
+from ..harness.spec.trials import NotEstimableError
 from ..harness.statistics.intervals import Observation
 from .figures.axis import Axis, interval_marks, percent
 from .words import with_power

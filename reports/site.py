@@ -35,7 +35,7 @@ from . import (
     phrases,
     study_page,
 )
-from .figures.range_test import draw_range_test
+from .figures.lr_range import draw_range_test
 from .figures.strip import beside
 from .outcome_table import OutcomeTable, outcome_table
 from .parallel import parallel_map

@@ -29,9 +29,9 @@ from ..harness.planning.recipe import study_recipe
 from ..harness.spec import Claim, Judgement, Study
 from ..harness.spec.parts import all_parts
 from ..harness.storing.declaration import changed_since
+from ..harness.storing.mlflow_address import runs_link
 from ..harness.storing.source_check import commits_of, sources_of
 from ..harness.storing.trial_schema import SUMMARY
-from ..harness.tracking.notes import runs_link
 from ..harness.workloads import workload_of
 from ..harness.workloads.base import PROOF, READ
 from .answers import answer

@@ -10,7 +10,7 @@ from mlflow import MlflowClient
 
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import load_study
-from folklore.harness.running.run import launch
+from folklore.harness.run_studies import run_studies
 from folklore.harness.storing.ledger import Ledger
 from folklore.harness.storing.store import Store
 
@@ -24,7 +24,7 @@ BUDGET_SECONDS = 5.0
 def campaign(store: Path, address: str, budget_seconds: float | None = None) -> int:
     options = Options(str(store), address=address, workers=2)
     deadline = None if budget_seconds is None else time.time() + budget_seconds
-    return launch([load_study(name) for name in STUDIES], "smoke", options, deadline)
+    return run_studies([load_study(name) for name in STUDIES], "smoke", options, deadline)
 
 
 def stored(store: Path) -> int:

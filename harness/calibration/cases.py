@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from .. import metrics as m
 from ..spec import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
-from ..spec.study import Value
+from ..spec.design import Value
 from . import conditions as c
 from . import worlds as w
 from .conditions import Condition

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from ..statistics import LEVEL
+from ..spec.level import LEVEL
 from ..statistics.intervals import Numbers, Sampled, bootstrap_error, student
 
 Method = Literal["bootstrap_t", "jackknife_t", "corrected_t", "studentized", "percentile", "bca", "sign_flip"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..spec import Arm, Measurement, Scale, Study, Training, Workload
-from ..spec.study import Value
+from ..spec.design import Value
 from .conditions import Condition, Numbers
 from .planted_table import INITIAL_LOSS, SCALE, Column, Columns
 

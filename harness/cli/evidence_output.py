@@ -15,7 +15,7 @@ from ..judging.withdrawing import Withdrawn, as_judged
 from ..reading.compare import Comparison, Side
 from ..reading.provenance import Basis, Explanation, sparkline
 from ..spec import Workload
-from ..statistics import LEVEL
+from ..spec.level import LEVEL
 from ..workloads import workload_of
 from .output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
 

@@ -212,7 +212,7 @@ def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric
     if not missing:
         return
     device, took = local_device(), [each.seconds for each in known.values() if not each.problem]
-    places = environments(wanted.places or device.count, device)
+    places = environments(wanted.places or device.count, device.count if device.kind == "cuda" else 0)
     outcomes = repeat(file.command, missing, metric, places, wanted.limits, took)
     with counting("runs") as progress, closing(outcomes):
         progress(0, len(missing))

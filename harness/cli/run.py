@@ -30,7 +30,7 @@ from .output import err, out, print_plan, print_studies
 if TYPE_CHECKING:
     from ..planning.variation import Changes
     from ..running.events import Events
-    from ..running.run import UntilDecided
+    from ..running.studies import UntilDecided
     from ..spec import Study
 
 
@@ -101,7 +101,8 @@ def plan(
     )
     changes = _changes(settings, seeds, only)
     from ..planning.prepare import default_scale, prepare
-    from ..running.run import changed_as_wished, plan_facts, power_facts
+    from ..running.facts import plan_facts, power_facts
+    from ..running.studies import changed_as_wished
     from ..storing.ledger import Ledger
     from ..storing.store import Store
 
@@ -168,7 +169,8 @@ def run(
         deadline = None if seconds is None else time.time() + seconds
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
         options = Options(store, tracking, address, *counts, program, choices.datasets(data))
-        from ..running.run import changed_as_wished, launch
+        from ..run_studies import run_studies
+        from ..running.studies import changed_as_wished
         from .terminal import Terminal
 
         changes = _changes(settings, seeds, only)
@@ -179,7 +181,7 @@ def run(
         if study is not None:
             one, scale = changed_as_wished(chosen[0], scale, changes, workload, options, _warn)
             chosen = [one]
-        code = launch(chosen, scale, options, deadline, until_decided_at, Terminal(events, quiet))
+        code = run_studies(chosen, scale, options, deadline, until_decided_at, Terminal(events, quiet))
     if code:
         raise typer.Exit(code)
 
@@ -217,7 +219,7 @@ def _judgeable(name: str, store: str) -> "Study":
 def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None":
     if most_seeds is not None and not wanted:
         raise UserError("--most-seeds says where --until-decided ends: give both, or neither")
-    from ..running.run import UntilDecided
+    from ..running.studies import UntilDecided
 
     return UntilDecided(choices.count("--most-seeds", most_seeds)) if wanted else None
 

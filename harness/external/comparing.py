@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import UserError
 from ..judging.outcomes import OPEN, outcome, probabilities
-from ..statistics import ALPHA, LEVEL
+from ..spec.level import ALPHA, LEVEL
 from ..statistics.intervals import Numbers
 from ..statistics.two_samples import (
     Effect,

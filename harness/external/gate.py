@@ -16,7 +16,7 @@ import scipy
 
 from ..errors import UserError
 from ..judging.outcomes import REFUTED, SUPPORTED
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.intervals import Observation
 from ..statistics.two_samples import Effect
 from .checks import checked

@@ -12,7 +12,7 @@ from ..judging.outcomes import DECIDED, OPEN, probabilities
 from ..judging.sentences import Number, Sentence
 from ..judging.settling import what_would_settle
 from ..judging.verdict import Finding
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.pooling import average, heterogeneity
 from ..statistics.two_samples import Effect, Spread
 from .claims import Question, RunClaim

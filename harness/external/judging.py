@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..errors import UserError, unknown
 from ..judging.outcomes import DECIDED
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.two_samples import Spread
 from .checks import checked
 from .claims import RunClaim, read_claim

@@ -14,7 +14,7 @@ import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
 from ..errors import UserError
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.intervals import Numbers
 from ..statistics.two_samples import Effect, pooled_spread
 from .claims import RunClaim

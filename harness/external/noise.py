@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import UserError
 from ..judging.spelling import in_prose, number_and_interval
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics import noise as level_of
 from ..statistics.intervals import Numbers, binomial
 from ..statistics.noise import CLEARLY, NoiseLevel

@@ -17,7 +17,6 @@ from pathlib import Path
 from shutil import which
 
 from ..errors import UserError, printable
-from ..machine.description import Device
 from .outcome_file import Outcome
 from .run_metric import SEED, Curve, RunMetric
 
@@ -60,12 +59,12 @@ def require_runnable(command: Sequence[str]) -> None:
         raise UserError(f"no program named '{command[0]}'; check the spelling, or give its path")
 
 
-def environments(workers: int, device: Device) -> list[dict[str, str]]:
+def environments(workers: int, gpus: int) -> list[dict[str, str]]:
     """What each of the places for a run has in its environment: one thread, and a GPU of its own if there are any."""
     plain = {**dict.fromkeys(THREADS, "1"), **os.environ}
-    if device.kind != "cuda":
+    if not gpus:
         return [plain] * workers
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(device.count)))
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(gpus)))
     numbers = visible.split(",")
     return [{**plain, "CUDA_VISIBLE_DEVICES": numbers[place % len(numbers)]} for place in range(workers)]
 

@@ -7,7 +7,7 @@ import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from ..errors import UserError
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.pooling import heterogeneity, trend
 from ..statistics.powers import powers
 from ..statistics.two_samples import pooled_spread

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import UserError
 from ..judging.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.intervals import Numbers
 from .claims import RunClaim
 from .comparing import Part

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..spec.claims import Quantifier
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.combining import bonferroni, partial_conjunction
 from .outcomes import (
     BETWEEN,

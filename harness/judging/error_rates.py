@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from .outcomes import DECIDED, OPEN
 from .robustness import Robustness
 from .verdict import Verdict

@@ -14,8 +14,8 @@ import pandas as pd
 
 from ..planning import catalog
 from ..spec import Claim, Criterion, Judgement, Regime, Reported, Study
+from ..spec.level import ALPHA
 from ..spec.trials import NotEstimableError
-from ..statistics import ALPHA
 from . import explaining
 from .cautions import Rows, cautions
 from .combining import combined

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..metrics.estimating.evaluation import evaluate
 from ..spec import Observed, arms_of, leaves
+from ..spec.level import LEVEL
 from ..spec.observed import Interval, ShareOfRuns
 from ..spec.parts import all_parts
 from ..spec.trials import ADD_SEEDS, NotEstimableError
-from ..statistics import LEVEL
 from ..statistics.intervals import LEAST_SEEDS, Observation, Sampled, binomial, bootstrap_error, student, without_error
 from .relative import require_a_zero
 from .trial_arrays import TrialArrays

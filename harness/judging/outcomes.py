@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..spec import Rule
-from ..statistics import ALPHA
+from ..spec.level import ALPHA
 from ..statistics.intervals import Observation, Regions
 
 SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"

@@ -14,9 +14,9 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 
 from ..errors import UserError
 from ..spec import Criterion, Study, arms_of
+from ..spec.level import ALPHA
 from ..spec.observed import ShareOfRuns
 from ..spec.trials import NotEstimableError
-from ..statistics import ALPHA
 from ..statistics.intervals import LEAST_SEEDS, Observation, binomial
 from ..statistics.power import POWER, decided_distance, least_seeds, power_inside
 from ..statistics.seeds import MOST_ADVISED_SEEDS

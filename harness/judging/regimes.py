@@ -1,7 +1,7 @@
 """Whether a scale is in the regime of a claim: a claim about large transformers is neither shown nor refuted by a toy."""
 
 from ..spec import Criterion, Regime, Study, arms_of
-from ..spec.study import Value
+from ..spec.design import Value
 from ..workloads import workload_of
 
 KINDS = {"mlp": "an MLP", "cnn": "a CNN", "gpt": "a GPT"}

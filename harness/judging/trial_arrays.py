@@ -16,7 +16,8 @@ from ..planning.search_results import tunings
 from ..randomness import numpy_generator
 from ..spec import Spec, Study, canonical_json
 from ..spec.computed import ComputedJob
-from ..spec.trials import NotEstimableError, Numbers, in_words
+from ..spec.design import in_words
+from ..spec.trials import NotEstimableError, Numbers
 from ..storing.computations import Computations
 from ..storing.trial_rows import judged_losses
 

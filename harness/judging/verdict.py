@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..spec.computed import Grade
-from ..statistics import LEVEL
+from ..spec.level import LEVEL
 from .sentences import Sentence, plain
 
 # What of a verdict is not in its flat form: tables inside a table.

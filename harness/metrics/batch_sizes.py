@@ -5,8 +5,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..spec.design import in_words
 from ..spec.observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating import fits
 from .estimating.evaluation import evaluate
 from .estimating.fits import Flags

@@ -8,9 +8,10 @@ import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
 from ..errors import unknown
+from ..spec.curves import CURVES
+from ..spec.design import in_words
 from ..spec.observed import ARM, WINDOW, Example, FactorName, FormerKind, Observed, ObservedArm, OfLosses
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
-from ..training.curves import CURVES
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating.weighted import kept, position, seed_mean, settings_of, stacked, training_of, transferred
 
 # Curve of single numbers -> the one that says to which steps its values belong.

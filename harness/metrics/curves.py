@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..spec.design import in_words
 from ..spec.observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
-from ..training.noise import noise_parts
+from ..spec.trials import NotEstimableError, Numbers, Trials
+from .estimating.gradient_noise import noise_parts
 from .estimating.weighted import kept, position, present, seed_mean, settings_of, stacked, training_of, tuned
 
 # Neighbouring probes that a noise curve averages, each part on its own.

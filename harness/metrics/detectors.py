@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from ..spec.curves.roughness import GAUSSIAN, SPIKE_DEVIATIONS, SPIKE_WINDOW
 from ..spec.trials import Numbers
-from ..training.roughness import GAUSSIAN, SPIKE_DEVIATIONS, SPIKE_WINDOW
 
 Detector = Literal["loss_ratio", "deviations", "norm_ratio", "spike", "robust_norm", "zclip"]
 WORDS = (

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ..spec.design import in_words
 from ..spec.observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOfRuns
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating.weighted import position, tuned_index
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ..spec.design import in_words
 from ..spec.observed import ARM, MARGIN, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating.weighted import SAME_VALUE, at_the_edge, initial_loss, mean, tuned
 
 Indices = NDArray[np.int64]

@@ -5,8 +5,9 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from ..spec.design import in_words
 from ..spec.observed import ARM, Example, Observed, OfLosses
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating.weighted import kept, seed_mean, settings_of
 
 

@@ -7,8 +7,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ..randomness import numpy_generator
+from ..spec.design import in_words
 from ..spec.observed import ARM, WINDOW, ArmName, Example, FactorName, JudgedOf, Observed, ObservedArm, OfLosses, ShareOf
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating.weighted import (
     SAME_VALUE,
     evaluation_curves,

@@ -7,8 +7,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..spec.design import in_words
 from ..spec.observed import RANGE_TEST, Example, FactorName, Observed, ObservedArm, OfLosses, ShareOf, ShareOfRuns
-from ..spec.trials import NotEstimableError, Numbers, Trials, in_words
+from ..spec.trials import NotEstimableError, Numbers, Trials
 from .estimating.range_test_rules import NoSuggestion, Pick, Suggestion, divergence, suggest
 from .estimating.weighted import initial_loss, mean, seed_mean, share_of_fall, tuned
 

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from ..spec.curves.roughness import SPIKE_WINDOW
 from ..spec.observed import Example, FactorName, Observed, ObservedArm, OfLosses
 from ..spec.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
-from ..training.roughness import SPIKE_WINDOW
 from .detectors import RULES
 from .estimating.weighted import training_of
 from .spikes import Flags, every_step

@@ -8,9 +8,9 @@ import numpy as np
 import scipy
 from pydantic import Field, model_validator
 
+from ..spec.curves import CURVES
 from ..spec.observed import ARM, Example, FactorName, Observed, ObservedArm, OfLosses
 from ..spec.trials import NotEstimableError, Numbers, Trials
-from ..training.curves import CURVES
 from .estimating.weighted import kept, position, seed_mean, settings_of, tuned
 
 STOP, SHARPNESS = "evaluation_training_loss", "probe_sharpness"

@@ -16,7 +16,7 @@ from ..spec import Configuration, Measurement, Training, Workload
 from ..training.measured_steps import MOST_PRODUCTS
 from ..training.optimizers import optimizer_kind
 from ..workloads import workload_of
-from ..workloads.base import EVALUATION_TARGETS
+from ..workloads.data.base import EVALUATION_TARGETS
 from .plan import PlannedPack
 
 if TYPE_CHECKING:

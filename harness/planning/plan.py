@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 from ..spec import Configuration, Study, canonical_json, fingerprint
+from ..spec.design import Value
 from ..spec.starts import parent_point
-from ..spec.study import Value
 from ..spec.trial import Start, Trial
 from ..training import ENGINE_VERSION
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..spec import Configuration, Search, Study, Training, Workload
-from ..spec.trials import in_words
+from ..spec.design import in_words
 from ..training.optimizer_switch import words as takeover_words
 from ..training.optimizers import optimizer_kind
 from ..training.schedules import schedule_named

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from ..errors import UserError, invalid, unknown
 from ..spec import Change, Judgement, Measurement, Study, Training, Workload, arms_of
-from ..spec.study import MINIMUM_JUDGED_SEEDS, Value
+from ..spec.design import Value
+from ..spec.study import MINIMUM_JUDGED_SEEDS
 
 # A name has at most 64 characters.
 LONGEST_STEM = 48

@@ -17,13 +17,13 @@ from ..planning.catalog import Register, register
 from ..planning.plan import Plans
 from ..spec import Study
 from ..storing.ledger import Ledger
+from ..storing.mlflow_address import experiments
 from ..storing.pages_folder import pages_folder
 from ..storing.store import Store
-from ..tracking.uri import experiments
 from .page_memory import PageMemory
 
 if TYPE_CHECKING:
-    from .range_test import RangeTest
+    from ..judging.lr_range import RangeTest
 
 
 class Site(Protocol):

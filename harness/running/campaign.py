@@ -6,7 +6,7 @@ that a search leaves waiting. A deadline stops it cleanly: packs in flight leave
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -16,7 +16,6 @@ from ..options import Options, checkpoint_seconds
 from ..planning.plan import Plan, PlannedPack, make_pack
 from ..planning.prepare import Prepared
 from ..planning.starts import kept_steps, starts_of
-from ..reading.pages import site
 from ..tracking.live import Launch, Projector, Sink
 from ..tracking.sync import open_tracker
 from ..workloads import workload_of
@@ -45,16 +44,23 @@ class Outcome:
     run_id: str | None = None
 
 
-def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadline: float | None = None) -> list[Outcome]:
+def train(
+    prepared: Sequence[Prepared],
+    options: Options,
+    view: RunView,
+    deadline: float | None = None,
+    at_the_end: Callable[[], object] = lambda: None,
+) -> list[Outcome]:
     """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
 
-    deadline: seconds since 1970 at which training stops. Raises UnwritableError where the store takes nothing any more, and
-    RunFailedError where Ray is lost for good or a user's code raises.
+    deadline: seconds since 1970 at which training stops. at_the_end: called in a thread while Ray ends. Raises
+    UnwritableError where the store takes nothing any more, and RunFailedError where Ray is lost for good or a user's code
+    raises.
     """
     first = prepared[0]
     workers = max(_workers(each) for each in prepared)
     require_reachable(options.address)
-    # Ray starts beside all that is imported, and ends beside what the pages need.
+    # Ray starts beside all that is imported, and ends beside what its caller needs next.
     at_most = options.workers if options.address else None
     with RayProcess(Resources(first.device.kind, workers, options.address, at_most)) as ray:
         projector = Projector()
@@ -76,7 +82,7 @@ def train(prepared: Sequence[Prepared], options: Options, view: RunView, deadlin
             outcomes = [part.close() for part in parts]
         if not any(outcome.interrupted for outcome in outcomes):
             # This thread stays with Ray's end.
-            threading.Thread(target=site, name="pages", daemon=True).start()
+            threading.Thread(target=at_the_end, name="at-the-end", daemon=True).start()
     return outcomes
 
 

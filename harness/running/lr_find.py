@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..errors import UserError
+from ..judging.lr_range import RangeTest
 from ..machine.description import Device, available_memory_bytes
 from ..planning import cost
-from ..reading.range_test import RangeTest
 from ..spec import Configuration, Measurement, Training, Workload
 from ..training.pack import Lane, Pack
 from ..workloads import workload_of

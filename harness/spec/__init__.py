@@ -5,11 +5,12 @@ from .change import Change
 from .claims import Claim, Document, Regime, Side, Source
 from .configuration import Configuration, Measurement, Training, Workload
 from .criterion import Alternative, Criterion, Expected, Judgement, Reported
+from .design import Arm, Range, Scale, Search, log2_grid
 from .errata import Erratum, RuleChange
 from .observed import POINTS, Observable, Observed
 from .parts import arms_of, leaves
 from .rules import AtLeast, AtMost, Outside, Rule, Within
-from .study import Arm, Published, Range, Scale, Search, Study, log2_grid
+from .study import Published, Study
 
 __all__ = [
     "POINTS",

@@ -12,9 +12,10 @@ from .base import Spec
 from .claims import Claim, Regime, Side, Source
 from .configuration import Measurement, Training, Workload
 from .criterion import Alternative, Criterion, Expected, Judgement, Reported
+from .design import Arm, Scale, Search
 from .observed import KINDS, Observed
 from .rules import Rule
-from .study import Arm, Published, Scale, Search, Study
+from .study import Published, Study
 
 RULES: tuple[type[Spec], ...] = get_args(get_args(Rule)[0])
 BOUNDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most", "exclusiveMaximum": "below"}

@@ -1,34 +1,31 @@
 """Which trial another one starts from: an arm says which arm, and seed and factor values say which of its trials."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import unknown
 from .configuration import Configuration
-from .trials import in_words
-
-if TYPE_CHECKING:
-    from .study import Study
+from .design import Design, in_words
 
 # Trials that differ in one of these have no order of examples in common that one could go on in.
 OF_WORKLOAD = ("dataset", "context", "training_set_size", "tasks")
 OF_TRAINING = ("batch_size", "sampling")
 
 
-def parents(study: "Study", scale: str, arm: str) -> list[str]:
+def parents(design: Design, scale: str, arm: str) -> list[str]:
     """The arms that trials of an arm start from."""
-    chosen = study.scale(scale)
-    settings = (chosen.training, study.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}))
-    declared = [study.training.starts_from, *(each["starts_from"] for each in settings if "starts_from" in each)]
-    values = study.factors_at(scale, arm).get("starts_from", (declared[-1],))
+    chosen = design.scale(scale)
+    settings = (chosen.training, design.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}))
+    declared = [design.training.starts_from, *(each["starts_from"] for each in settings if "starts_from" in each)]
+    values = design.factors_at(scale, arm).get("starts_from", (declared[-1],))
     return [str(each) for each in values if each is not None]
 
 
-def parent_point(study: "Study", scale: str, arm: str, point: Mapping[str, Any], parent: str) -> dict[str, Any]:
+def parent_point(design: Design, scale: str, arm: str, point: Mapping[str, Any], parent: str) -> dict[str, Any]:
     """The point of the trial that a trial of an arm starts from: of each factor the same value, or the only one. Raises
     ValueError."""
     found = {}
-    for factor, values in study.factors_at(scale, parent).items():
+    for factor, values in design.factors_at(scale, parent).items():
         if len(values) > 1 and point.get(factor) not in values:
             has = f"{factor} = {point[factor]}" if factor in point else f"no {factor}"
             raise ValueError(
@@ -39,31 +36,31 @@ def parent_point(study: "Study", scale: str, arm: str, point: Mapping[str, Any],
     return found
 
 
-def require_starts(study: "Study") -> None:
+def require_starts(design: Design) -> None:
     """Raises ValueError, or what `unknown` makes, for an arm that cannot start from the arm it names."""
-    for scale in study.scales:
-        for arm in study.arms_at(scale):
-            for parent in parents(study, scale, arm):
-                _require_there(study, scale, arm, parent)
-                _require_no_circle(study, scale, (arm,))
+    for scale in design.scales:
+        for arm in design.arms_at(scale):
+            for parent in parents(design, scale, arm):
+                _require_there(design, scale, arm, parent)
+                _require_no_circle(design, scale, (arm,))
     # Points come once it is known that no arm leads back to itself.
-    for scale in study.scales:
-        for arm in study.arms_at(scale):
-            if parents(study, scale, arm):
-                for point in _corners(study, scale, arm):
-                    _require_fit(study, scale, arm, point)
+    for scale in design.scales:
+        for arm in design.arms_at(scale):
+            if parents(design, scale, arm):
+                for point in _corners(design, scale, arm):
+                    _require_fit(design, scale, arm, point)
 
 
-def _require_there(study: "Study", scale: str, arm: str, parent: str) -> None:
-    if parent not in study.arms_at(scale):
-        raise unknown(f"arm for '{arm}' to start from at scale '{scale}'", parent, study.arms_at(scale))
+def _require_there(design: Design, scale: str, arm: str, parent: str) -> None:
+    if parent not in design.arms_at(scale):
+        raise unknown(f"arm for '{arm}' to start from at scale '{scale}'", parent, design.arms_at(scale))
     for each in (arm, parent):
-        if search := study.search_of(scale, each):
+        if search := design.search_of(scale, each):
             raise ValueError(
                 f"arm '{arm}' starts from arm '{parent}', and the {in_words(search.factor)} of '{each}' is searched; give it"
                 " values of its own"
             )
-    own, theirs = (study.shared_seeds_at(scale, (each,)) for each in (arm, parent))
+    own, theirs = (design.shared_seeds_at(scale, (each,)) for each in (arm, parent))
     if own > theirs:
         raise ValueError(
             f"arm '{arm}' has {own} seeds at scale '{scale}', and arm '{parent}', which it starts from, {theirs}; give that arm"
@@ -71,28 +68,28 @@ def _require_there(study: "Study", scale: str, arm: str, parent: str) -> None:
         )
 
 
-def _require_no_circle(study: "Study", scale: str, way: tuple[str, ...]) -> None:
+def _require_no_circle(design: Design, scale: str, way: tuple[str, ...]) -> None:
     """way: arms each of which starts from the next."""
-    for parent in parents(study, scale, way[-1]):
+    for parent in parents(design, scale, way[-1]):
         if parent in way:
             names = "' from '".join((*way, parent))
             raise ValueError(f"starts_from leads in a circle at scale '{scale}': '{names}'; let one arm start from none")
-        if parent in study.arms_at(scale):
-            _require_no_circle(study, scale, (*way, parent))
+        if parent in design.arms_at(scale):
+            _require_no_circle(design, scale, (*way, parent))
 
 
-def _corners(study: "Study", scale: str, arm: str) -> Iterator[dict[str, Any]]:
+def _corners(design: Design, scale: str, arm: str) -> Iterator[dict[str, Any]]:
     """Points that have every value of every factor."""
-    factors = study.factors_at(scale, arm)
+    factors = design.factors_at(scale, arm)
     first = {name: values[0] for name, values in factors.items()}
     yield first
     yield from ({**first, name: value} for name, values in factors.items() for value in values[1:])
 
 
-def _require_fit(study: "Study", scale: str, arm: str, point: Mapping[str, Any]) -> None:
-    own = study.configuration(scale, arm, point)
+def _require_fit(design: Design, scale: str, arm: str, point: Mapping[str, Any]) -> None:
+    own = design.configuration(scale, arm, point)
     if (parent := own.training.starts_from) is not None:
-        theirs = study.configuration(scale, parent, parent_point(study, scale, arm, point, parent))
+        theirs = design.configuration(scale, parent, parent_point(design, scale, arm, point, parent))
         if why := _misfit(own, theirs):
             raise ValueError(f"arm '{arm}' starts from arm '{parent}' at scale '{scale}', and {why}")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from .configuration import Configuration
-from .study import Value
+from .design import Value
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,18 @@
 """What an estimator reads of the trials of a study at one scale. harness/judging/trial_arrays.py makes such tables."""
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from .base import Spec
-    from .computed import ComputedJob
-    from .study import Study
+from .base import Spec
+from .computed import ComputedJob
+from .design import Design
 
 Numbers = NDArray[np.float64]
 
 # Ends the reason why there is no number, if further seeds would bring one.
 ADD_SEEDS = "add seeds"
-
-
-def in_words(factor: str) -> str:
-    """A factor as readers call it."""
-    return factor.replace("_", " ").replace("lr", "LR")
 
 
 class NotEstimableError(Exception):
@@ -38,7 +32,6 @@ class NotEstimableError(Exception):
 class Trials(Protocol):
     """Factor values [G] by seeds [S] for each arm. Whatever has no number raises NotEstimableError."""
 
-    study: "Study"
     scale: str
     seeds: int
     seed_numbers: tuple[int, ...]
@@ -47,7 +40,11 @@ class Trials(Protocol):
     # Weight of the past where range tests are smoothed.
     smoothing: float
     # What has been worked out under `resamples`, by observable.
-    evaluated: "dict[Spec, Numbers]"
+    evaluated: dict[Spec, Numbers]
+
+    @property
+    def study(self) -> Design:
+        """What was trained."""
 
     def __hash__(self) -> int:
         """Of the table itself: what is read off one is remembered for it."""
@@ -71,7 +68,7 @@ class Trials(Protocol):
     def only_factor(self, arm: str) -> str:
         """The factor of an arm that is trained at one point."""
 
-    def computed(self, job: "ComputedJob", number: str) -> Numbers:
+    def computed(self, job: ComputedJob, number: str) -> Numbers:
         """A number of a computed job for each seed, [S]; of one without seeds the same for all."""
 
     def arm_name(self, arm: str) -> str:

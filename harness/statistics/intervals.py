@@ -14,7 +14,7 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from . import LEVEL
+from ..spec.level import LEVEL
 
 Numbers = NDArray[np.float64]
 # Pieces of the axis: (low, high) each.

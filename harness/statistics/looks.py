@@ -17,7 +17,7 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from . import ALPHA
+from ..spec.level import ALPHA
 
 Numbers = NDArray[np.float64]
 

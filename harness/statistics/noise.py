@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from . import ALPHA
+from ..spec.level import ALPHA
 from .intervals import Numbers
 from .power import POWER, least_seeds
 from .two_samples import pooled_spread

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from . import LEVEL
+from ..spec.level import LEVEL
 from .two_samples import Effect
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from . import ALPHA
+from ..spec.level import ALPHA
 
 POWER = 0.8
 LARGE_NONCENTRALITY = 30.0

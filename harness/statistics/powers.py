@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from . import LEVEL
+from ..spec.level import LEVEL
 from .intervals import Numbers
 
 

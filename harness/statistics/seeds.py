@@ -7,7 +7,7 @@ import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 from numpy.typing import NDArray
 
-from . import ALPHA
+from ..spec.level import ALPHA
 from .intervals import Observation, Regions
 
 # Beyond this many seeds "add seeds" is no advice.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from . import ALPHA, LEVEL
+from ..spec.level import ALPHA, LEVEL
 from .intervals import Numbers, Observation
 from .power import POWER
 

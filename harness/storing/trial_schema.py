@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ..training import curves
-from ..training.curve import Curve
+from ..spec import curves
+from ..spec.curves.curve import Curve
 
 # Curves with one value a step, and those with one for each layer or the like.
 CURVES = tuple(curve.name for curve in curves.CURVES if not curve.across)

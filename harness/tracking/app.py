@@ -16,8 +16,8 @@ from mlflow.server import app as pages
 from mlflow.server.fastapi_app import app as mlflow_server
 from mlflow.store.artifact import artifact_repository_registry
 
+from ..storing.mlflow_address import ARTIFACTS_VARIABLE, AUTH_VARIABLE, TOKEN_VARIABLE, WRITE_VARIABLE
 from .guard import Guard, is_below
-from .uri import ARTIFACTS_VARIABLE, AUTH_VARIABLE, TOKEN_VARIABLE, WRITE_VARIABLE
 
 PATH = "/"
 # What MLflow's page keeps in the browser, as its own switches write it.

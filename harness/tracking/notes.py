@@ -3,16 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlencode
 
 from ..judging.spelling import in_prose
 from ..judging.verdict import Verdict
 from ..spec import Study, arms_of
+from ..storing.mlflow_address import BEST_FIRST, runs_link
 
 # Characters of a tag, which MLflow would cut by itself or refuse.
 LONGEST_TAG = 5_000
-# Of what a run came to: MLflow's page shows metrics without a prefix below the curves.
-BEST_FIRST = "metrics.`test_loss`"
 # A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
 SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!", "withdrawn": "⊘"}
 # Between what is noted of a launch and the words for what it came to.
@@ -41,12 +39,6 @@ def claims_of(study: Study, scale: str) -> dict[str, list[str]]:
     """Arm -> the claims that read it at a scale."""
     read = {each.claim: {arm for one in each.criteria_at(scale) for arm in arms_of(one.observe)} for each in study.judgements}
     return {arm: [claim for claim, arms in read.items() if arm in arms] for arm in study.arms}
-
-
-def runs_link(experiment: str, query: str) -> str:
-    """An experiment's runs that a query finds, the best first."""
-    asked = {"searchFilter": query, "orderByKey": BEST_FIRST, "orderByAsc": "true"}
-    return f"#/experiments/{experiment}/runs?{urlencode(asked, quote_via=quote)}"
 
 
 def page_link(experiment: str, run_id: str, study: str) -> str:

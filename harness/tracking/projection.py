@@ -26,9 +26,10 @@ import psutil
 from ..errors import UserError, masked, one_line
 from ..judging.verdict import Verdict
 from ..spec import Configuration, Study
+from ..spec.curves import CURVES
 from ..storing.computations import Computation
+from ..storing.mlflow_address import SQLITE, require_reachable
 from ..storing.trial_schema import CURVE_PREFIX
-from ..training.curves import CURVES
 from ..workloads.base import PROOF, READ
 from .notes import (
     JUDGED,
@@ -45,7 +46,6 @@ from .notes import (
     verdicts_note,
 )
 from .state import KIND, MODELS, NOTE, identity
-from .uri import SQLITE, require_reachable
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "CRITICAL")  # its errors reach us as such, and users as a line

@@ -17,9 +17,7 @@ from urllib.parse import urlencode
 
 from ..errors import UserError, masked, one_line
 from ..options import Options
-from ..storing.store import Store
-from .guard import is_below
-from .uri import (
+from ..storing.mlflow_address import (
     ARTIFACTS,
     ARTIFACTS_VARIABLE,
     AUTH_VARIABLE,
@@ -32,6 +30,8 @@ from .uri import (
     bring_along,
     default_uri,
 )
+from ..storing.store import Store
+from .guard import is_below
 
 # MLflow's server can start jobs, and models can be pickles: neither is ours to offer.
 CLOSED = {

@@ -5,8 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from ..spec import Study, fingerprint
+from ..storing.mlflow_address import SQLITE
 from .notes import study_note
-from .uri import SQLITE
 
 NOTE = "mlflow.note.content"
 # Of models, and not of generative AI; what else MLflow's page needs to be told: harness/tracking/app.py.

@@ -9,10 +9,10 @@ from ..errors import UserError, masked, one_line
 from ..options import Options
 from ..spec import Study
 from ..storing.ledger import Ledger
+from ..storing.mlflow_address import ARTIFACTS, FILE, bring_along, default_uri
 from ..storing.store import Store
 from .live import Sink
 from .state import settled
-from .uri import ARTIFACTS, FILE, bring_along, default_uri
 
 if TYPE_CHECKING:
     from .projection import Tracker

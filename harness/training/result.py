@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import EVALUATION_STEP, PROBE_STEP, STEP
-from .curves import CURVES
+from ..spec.curves import CURVES
+from ..spec.curves.curve import EVALUATION_STEP, PROBE_STEP, STEP
+from ..spec.curves.roughness import rises, spikes, squared_changes
 from .probes.base import Probe
-from .roughness import rises, spikes, squared_changes
 
 Numbers = NDArray[np.float64]
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 # What the environment of a trial calls what was proved of its workload, and what was read of a user's data.
 PROOF, READ = "proof", "data_read"
-# Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
-EVALUATION_TARGETS = 4096
 
 
 class BaseWorkload(ABC):

@@ -86,7 +86,7 @@ class BuiltInWorkload(BaseWorkload):
     def network(self, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str) -> PackedNetwork:
         from .network import PackedNetwork
 
-        return PackedNetwork(self.declared, facts, seeds, device, precision)
+        return PackedNetwork(self.model(facts), self.declared, facts, seeds, device, precision)
 
     def _check_fit(self, facts: DataFacts) -> None:
         """Raises UserError where the model cannot take the data."""

@@ -11,13 +11,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ...models import Drop, Parameter, Tap, View
+from ...models import Drop, Model, Parameter, Tap, View
 from ..number_formats import format_named
 from ..randomness import Order, torch_generator
 from ..spec import Workload
-from . import workload_of
-from .base import EVALUATION_TARGETS
 from .data import DataFacts
+from .data.base import EVALUATION_TARGETS
 
 # In the place of a target that an evaluation does not count; torch's own.
 NOT_COUNTED = -100
@@ -70,8 +69,16 @@ class PackedNetwork:
     # What drops activations in training; evaluations and curvature are of the whole network.
     drop: Drop | None = None
 
-    def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
-        self.model = workload_of(workload).model(facts, device.type, precision)
+    def __init__(
+        self,
+        model: Model,
+        workload: Workload,
+        facts: DataFacts,
+        seeds: Sequence[int],
+        device: torch.device,
+        precision: str,
+    ):
+        self.model = model
         self.classifies = self.measures = facts.classes > 0
         self.squares = workload.loss == "squared_error"
         self.scenario, self.classes_a_task = workload.scenario, facts.classes // workload.tasks

@@ -75,7 +75,7 @@ class UserWorkload(BaseWorkload):
     def network(self, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str) -> PackedNetwork:
         from .own.network import OwnNetwork
 
-        return OwnNetwork(self.declared, facts, seeds, device, precision)
+        return OwnNetwork(self.model(facts, device.type, precision), self.declared, facts, seeds, device, precision)
 
     def proof(self, device: str = "cpu", precision: str = "fp32") -> str:
         return str(self.model(None, device, precision).proof)

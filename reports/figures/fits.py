@@ -9,8 +9,9 @@ from ...harness.judging.trial_arrays import TrialArrays
 from ...harness.metrics import Curve, GrowthFactor, Optimum, Slope
 from ...harness.metrics.estimating.weighted import present
 from ...harness.spec import arms_of
+from ...harness.spec.design import in_words
 from ...harness.spec.observed import Observed
-from ...harness.spec.trials import NotEstimableError, in_words
+from ...harness.spec.trials import NotEstimableError
 from ...harness.statistics.intervals import Observation
 from .drawing import Columns, upright
 

@@ -13,9 +13,10 @@ from ...harness.judging.trial_sets import TrialSet
 from ...harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
 from ...harness.metrics.estimating.weighted import tuned_index
 from ...harness.spec import POINTS, Criterion, Judgement, arms_of
+from ...harness.spec.design import in_words
 from ...harness.spec.observed import Observed
 from ...harness.spec.parts import parts, with_other_arms
-from ...harness.spec.trials import NotEstimableError, Numbers, in_words
+from ...harness.spec.trials import NotEstimableError, Numbers
 from ...harness.statistics.intervals import Observation
 from .drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
 from .frames import number

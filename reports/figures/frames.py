@@ -12,10 +12,10 @@ from ...harness.judging.trial_sets import TrialSet
 from ...harness.metrics.curve import STEPS_OF
 from ...harness.metrics.estimating.weighted import stacked
 from ...harness.spec import Criterion, Judgement, Training
+from ...harness.spec.level import LEVEL
 from ...harness.spec.observed import Observed
 from ...harness.spec.parts import all_parts
 from ...harness.spec.trials import NotEstimableError, Numbers
-from ...harness.statistics import LEVEL
 from ...harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
 from .drawing import Columns
 

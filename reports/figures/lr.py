@@ -13,9 +13,10 @@ from ...harness.judging.trial_sets import TrialSet
 from ...harness.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
 from ...harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
 from ...harness.spec import Judgement, arms_of
+from ...harness.spec.design import in_words
 from ...harness.spec.observed import Observed
 from ...harness.spec.parts import all_parts, searched_factor
-from ...harness.spec.trials import NotEstimableError, Numbers, in_words
+from ...harness.spec.trials import NotEstimableError, Numbers
 from .drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
 from .frames import band, is_searched, number, of_kind
 from .palette import INK, SOFT, Look, looks

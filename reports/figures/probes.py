@@ -11,8 +11,8 @@ from ...harness.judging.trial_sets import TrialSet
 from ...harness.metrics import Curve, CurveDistance, CurveRatio
 from ...harness.metrics.estimating.weighted import tuned_index
 from ...harness.spec import Criterion, Judgement
+from ...harness.spec.design import in_words
 from ...harness.spec.observed import Observed
-from ...harness.spec.trials import in_words
 from ...harness.statistics.intervals import Observation
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import number, run_curve, seed_band, training_of

@@ -14,9 +14,10 @@ from ...harness.metrics.estimating.range_test_rules import Suggestion
 from ...harness.metrics.estimating.weighted import initial_loss, mean
 from ...harness.metrics.range_tests import picks
 from ...harness.spec import Criterion, Judgement
+from ...harness.spec.design import in_words
 from ...harness.spec.observed import Observed
 from ...harness.spec.parts import all_parts
-from ...harness.spec.trials import NotEstimableError, in_words
+from ...harness.spec.trials import NotEstimableError
 from .drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
 from .frames import band, number, of_kind
 from .palette import INK, SOFT, Look, looks

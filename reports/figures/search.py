@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...harness.judging.trial_sets import TrialSet
-from ...harness.spec.trials import in_words
+from ...harness.spec.design import in_words
 from .drawing import Drawing, Panel, StudyFigure, grid
 from .layout import LETTER
 from .lr import FACTORS

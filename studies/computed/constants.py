@@ -6,10 +6,11 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ...harness.metrics.estimating.gradient_noise import noise_parts
 from ...harness.randomness import numpy_generator, torch_generator
 from ...harness.spec import Training
 from ...harness.spec.computed import Worked
-from ...harness.training.noise import half_batch_variance, noise_parts
+from ...harness.training.noise import half_batch_variance
 from ...harness.training.schedules import learning_rates
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from folklore.harness.spec import Study
 from folklore.harness.storing.ledger import Ledger
+from folklore.harness.storing.mlflow_address import FILE, default_uri
 from folklore.harness.storing.store import Store
-from folklore.harness.tracking.uri import FILE, default_uri
 from tests.harness.helpers import bowl, planned, result, rows
 
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from folklore.harness.spec import Training, Workload
 from folklore.harness.training.suitability import lr_multipliers
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.architectures import architecture_named
 from folklore.harness.workloads.data import load
 from folklore.harness.workloads.network import PackedNetwork
@@ -48,7 +49,7 @@ def in_ours(name: str) -> str:
 
 def mlp(lanes: int = LANES, **fields: Any) -> PackedNetwork:
     workload = Workload(**{"model": "mlp", "dataset": "digits", "width": WIDTH, "depth": DEPTH, **fields})
-    return PackedNetwork(workload, DIGITS.facts, range(lanes), torch.device("cpu"), "fp32")
+    return workload_of(workload).network(DIGITS.facts, range(lanes), torch.device("cpu"), "fp32")
 
 
 # Each pair of an activation, a norm and a residual stream, but for two activations.

@@ -812,8 +812,8 @@ RUNNING = (
     ),
     Fault(
         "a run that gave trials up ends well",
-        "harness/running/run.py",
-        "code = INTERRUPTED if stopped else FAILED if given_up else FINE",
+        "harness/run_studies.py",
+        'code = INTERRUPTED if stopped else FAILED if launched.count("given_up") else FINE',
         "code = INTERRUPTED if stopped else FINE",
         HARNESS + "running/test_run.py::test_a_run_that_gives_trials_up_fails",
     ),

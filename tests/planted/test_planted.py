@@ -10,7 +10,7 @@ import torch
 from folklore.harness.judging.outcomes import INVALID, MULTIPLICITY, VERDICTS
 from folklore.harness.options import Options
 from folklore.harness.planning.catalog import judgeable, load_study
-from folklore.harness.running.run import launch
+from folklore.harness.run_studies import run_studies
 from folklore.harness.spec import Study
 from folklore.harness.spec.criterion import READINGS
 from folklore.harness.training.pack import Lane, Pack
@@ -27,7 +27,7 @@ def store(ray_address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for study in studies.STUDIES:
         file_of(study, store).write_text(study.canonical_json())
     declared = [judgeable(load_study(str(file_of(study, store)))) for study in studies.STUDIES]
-    assert launch(declared, studies.SCALE, Options(str(store), address=ray_address, workers=2), None) == 0
+    assert run_studies(declared, studies.SCALE, Options(str(store), address=ray_address, workers=2), None) == 0
     return store
 
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from ...errors import UserError, one_line, unknown
 from ...input_files import TooMuchError
-from ...tracking.uri import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
+from ...storing.mlflow_address import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
 from ..table import MOST_ROWS, Role, Table
 from .columns import beside, frame_of
 from .databases import OF_MLFLOW, tables_of

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...spec import Configuration, Training
+from ...spec.curves import SETTING_OF
+from ...spec.design import in_words
 from ...spec.observed import Observed
 from ...spec.parts import arms_of
-from ...spec.trials import NotEstimableError, Numbers, Trials, in_words
-from ...training.curves import SETTING_OF
+from ...spec.trials import NotEstimableError, Numbers, Trials
 
 # Octaves within which two values of a factor are the same.
 SAME_VALUE = 1e-6

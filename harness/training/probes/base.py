@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...spec import Measurement
-from ..curve import Curve
+from ...spec.curves.curve import Curve
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..curve import Curve
+from ...spec.curves.of_probes import (
+    AWAKE_UNITS,
+    DEAD_GRADIENT,
+    DEAD_UNITS,
+    DEAD_UNITS_FIRST,
+    LIVING_GRADIENT,
+    OF_PROBES,
+    REVIVED_UNITS,
+    REVIVED_UNITS_DEEPER,
+    REVIVED_UNITS_FIRST,
+)
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
@@ -16,22 +26,9 @@ if TYPE_CHECKING:
 
     from ...workloads.network import PackedNetwork
 
-DEAD = Curve("probe_dead_units", "share", "share of the hidden units that are zero on all of fixed training examples")
-DEAD_FIRST = Curve("probe_dead_units_first", "share", "the same of the first layer's units")
-DEAD_GRADIENT = Curve(
-    "probe_dead_gradient",
-    "nats",
-    "largest entry of the gradient of those examples' loss with respect to the incoming weights and biases of such units",
-)
-LIVING_GRADIENT = Curve("probe_living_gradient", "nats", "the same of all other units")
-REVIVED = Curve("probe_revived_units", "share", "share of the units that were dead half-way and are not any more")
-REVIVED_FIRST = Curve("probe_revived_units_first", "share", "the same of the first layer's units")
-REVIVED_DEEPER = Curve("probe_revived_units_deeper", "share", "the same of the units above the first layer")
-AWAKE = Curve("probe_awake_units", "share", "share of the dead units that some held-out example wakes")
-
 
 class DeadUnitShares(Probe):
-    curves = (DEAD, DEAD_FIRST, DEAD_GRADIENT, LIVING_GRADIENT, REVIVED, REVIVED_FIRST, REVIVED_DEEPER, AWAKE)
+    curves = OF_PROBES["dead_units"]
     setting = "dead_units"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
@@ -44,14 +41,14 @@ class DeadUnitShares(Probe):
         entries_KLU = incoming(step.network, gradient_KP)
         halfway_KLU, awake_KLU = step.tallies["units_dead_halfway"], step.tallies["units_awake"]
         found = {
-            DEAD.name: dead_KLU.flatten(1).double().mean(dim=1),
-            DEAD_FIRST.name: dead_KLU[:, 0].double().mean(dim=1),
+            DEAD_UNITS.name: dead_KLU.flatten(1).double().mean(dim=1),
+            DEAD_UNITS_FIRST.name: dead_KLU[:, 0].double().mean(dim=1),
             DEAD_GRADIENT.name: _largest(entries_KLU, dead_KLU),
             LIVING_GRADIENT.name: _largest(entries_KLU, ~dead_KLU),
-            REVIVED.name: share(~dead_KLU, halfway_KLU),
-            REVIVED_FIRST.name: share(~dead_KLU[:, :1], halfway_KLU[:, :1]),
-            REVIVED_DEEPER.name: share(~dead_KLU[:, 1:], halfway_KLU[:, 1:]),
-            AWAKE.name: share(awake_KLU, dead_KLU),
+            REVIVED_UNITS.name: share(~dead_KLU, halfway_KLU),
+            REVIVED_UNITS_FIRST.name: share(~dead_KLU[:, :1], halfway_KLU[:, :1]),
+            REVIVED_UNITS_DEEPER.name: share(~dead_KLU[:, 1:], halfway_KLU[:, 1:]),
+            AWAKE_UNITS.name: share(awake_KLU, dead_KLU),
         }
         # A unit that is no number is not dead.
         return {name: value_K.where(firing.finite, float("nan")) for name, value_K in found.items()}

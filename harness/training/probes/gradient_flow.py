@@ -11,7 +11,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..curve import Curve
+from ...spec.curves.of_probes import (
+    FLOW_FIRST,
+    FLOW_FIRST_MOVED,
+    FLOW_FIRST_UPDATE,
+    FLOW_HIDDEN_LEAST,
+    FLOW_HIDDEN_MOST,
+    FLOW_LAST,
+    FLOW_LAST_MOVED,
+    FLOW_LAST_UPDATE,
+    FLOW_LEAST,
+    FLOW_MOST,
+    FLOW_NORM,
+    FLOW_RMS_LEAST,
+    FLOW_RMS_MOST,
+    OF_PROBES,
+)
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
@@ -19,31 +34,12 @@ if TYPE_CHECKING:
 
     from ...workloads.network import PackedNetwork
 
-OF = "of the gradient of fixed training examples' loss"
-NORM = Curve("probe_flow_norm", "nats", f"norm {OF}")
-LEAST = Curve("probe_flow_least", "nats", f"norm {OF}, of the weight matrix where it is smallest")
-MOST = Curve("probe_flow_most", "nats", f"norm {OF}, of the weight matrix where it is largest")
-HIDDEN_LEAST = Curve("probe_flow_hidden_least", "nats", f"norm {OF}, smallest of the matrices from hidden to hidden units")
-HIDDEN_MOST = Curve("probe_flow_hidden_most", "nats", f"norm {OF}, largest of the matrices from hidden to hidden units")
-RMS_LEAST = Curve("probe_flow_rms_least", "nats", f"root mean square {OF}, of the weight matrix where it is smallest")
-RMS_MOST = Curve("probe_flow_rms_most", "nats", f"root mean square {OF}, of the weight matrix where it is largest")
-FIRST = Curve("probe_flow_first", "nats", f"root mean square {OF}, of the first weight matrix")
-LAST = Curve("probe_flow_last", "nats", f"root mean square {OF}, of the last weight matrix before the readout")
-FIRST_UPDATE = Curve("probe_flow_first_update", "", "update over weights of the first weight matrix")
-LAST_UPDATE = Curve("probe_flow_last_update", "", "update over weights of the last weight matrix before the readout")
-FIRST_MOVED = Curve("probe_flow_first_moved", "", "distance of the first weight matrix from its start, over its norm there")
-LAST_MOVED = Curve(
-    "probe_flow_last_moved", "", "distance of the last weight matrix before the readout from its start, over its norm there"
-)
 # Of the matrices in the order of the model, the last of which is the readout.
-ENDS = {FIRST: 0, LAST: -2}
+ENDS = {FLOW_FIRST: 0, FLOW_LAST: -2}
 
 
 class GradientFlow(Probe):
-    curves = (
-        *(NORM, LEAST, MOST, HIDDEN_LEAST, HIDDEN_MOST, RMS_LEAST, RMS_MOST, FIRST, LAST),
-        *(FIRST_UPDATE, LAST_UPDATE, FIRST_MOVED, LAST_MOVED),
-    )
+    curves = OF_PROBES["gradient_flow"]
     setting = "gradient_flow"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
@@ -52,18 +48,18 @@ class GradientFlow(Probe):
         network = step.network
         gradient_KP = gradient_of(network, *step.training_sample(step.measurement.flow_examples))
         norms_KM = matrix_norms(network, gradient_KP)
-        found = {NORM.name: gradient_KP.double().norm(dim=1)}
+        found = {FLOW_NORM.name: gradient_KP.double().norm(dim=1)}
         if norms_KM.shape[1] < 2:  # of what is no network of layers
             return found
         entries_M = norms_KM.new_tensor(_sizes(network)).sqrt()
         hidden_KM = norms_KM[:, _hidden(network)]
         if hidden_KM.shape[1]:
-            found |= {HIDDEN_LEAST.name: hidden_KM.amin(dim=1), HIDDEN_MOST.name: hidden_KM.amax(dim=1)}
+            found |= {FLOW_HIDDEN_LEAST.name: hidden_KM.amin(dim=1), FLOW_HIDDEN_MOST.name: hidden_KM.amax(dim=1)}
         return found | {
-            LEAST.name: norms_KM.amin(dim=1),
-            MOST.name: norms_KM.amax(dim=1),
-            RMS_LEAST.name: (norms_KM / entries_M).amin(dim=1),
-            RMS_MOST.name: (norms_KM / entries_M).amax(dim=1),
+            FLOW_LEAST.name: norms_KM.amin(dim=1),
+            FLOW_MOST.name: norms_KM.amax(dim=1),
+            FLOW_RMS_LEAST.name: (norms_KM / entries_M).amin(dim=1),
+            FLOW_RMS_MOST.name: (norms_KM / entries_M).amax(dim=1),
             **{curve.name: (norms_KM / entries_M)[:, place] for curve, place in ENDS.items()},
         }
 
@@ -78,10 +74,10 @@ class GradientFlow(Probe):
         )
         updates_KM, moved_KM = update_KM / before_KM, moved_KM / start_KM
         return {
-            FIRST_UPDATE.name: updates_KM[:, ENDS[FIRST]],
-            LAST_UPDATE.name: updates_KM[:, ENDS[LAST]],
-            FIRST_MOVED.name: moved_KM[:, ENDS[FIRST]],
-            LAST_MOVED.name: moved_KM[:, ENDS[LAST]],
+            FLOW_FIRST_UPDATE.name: updates_KM[:, ENDS[FLOW_FIRST]],
+            FLOW_LAST_UPDATE.name: updates_KM[:, ENDS[FLOW_LAST]],
+            FLOW_FIRST_MOVED.name: moved_KM[:, ENDS[FLOW_FIRST]],
+            FLOW_LAST_MOVED.name: moved_KM[:, ENDS[FLOW_LAST]],
         }
 
 

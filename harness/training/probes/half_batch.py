@@ -6,37 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..curve import Curve
+from ...spec.curves.of_probes import GRADIENT_VARIANCE, LAYER_ACTIVATION
 from ..noise import half_batch_variance
 from .base import Objective, Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-VARIANCE = Curve(
-    "probe_gradient_variance",
-    "nats^2",
-    "trace of the covariance of the batch gradient, from half a batch",
-    tracked="weights/gradient_variance",
-    place=7,
-)
-ACTIVATION = Curve(
-    "probe_layer_activation",
-    "",
-    "mean absolute value of each activation, in the order of `taps`",
-    across="taps",
-    place=2,
-)
-
 
 class HalfBatch(Probe):
-    curves = (VARIANCE, ACTIVATION)
+    curves = (GRADIENT_VARIANCE, LAYER_ACTIVATION)
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         sizes = ActivationSizes()
         variance_K = gradient_variance(step.objective, step.inputs, step.targets, step.gradient, sizes, step.scale)
         # A module that shows no activations has none to note.
-        return {VARIANCE.name: variance_K} | ({ACTIVATION.name: sizes.stacked(step.taps)} if step.taps else {})
+        return {GRADIENT_VARIANCE.name: variance_K} | ({LAYER_ACTIVATION.name: sizes.stacked(step.taps)} if step.taps else {})
 
 
 class ActivationSizes:

@@ -8,24 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...spec import Measurement
-from ..curve import Curve
+from ...spec.curves.of_probes import OF_PROBES
 from .base import ProbedStep
 from .sharpness import LargestEigenvalue
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-VALUE = Curve(
-    "probe_preconditioned_sharpness",
-    "",
-    "largest eigenvalue of the Hessian between the inverse roots of what Adam divides by",
-    tracked="weights/preconditioned_sharpness",
-)
-RESIDUAL = Curve("probe_preconditioned_sharpness_residual", "", "|Mv - value v| over the value, of that matrix M and its v")
-
 
 class PreconditionedEigenvalue(LargestEigenvalue):
-    curves = (VALUE, RESIDUAL)
+    curves = OF_PROBES["preconditioned_sharpness"]
     setting = "preconditioned_sharpness"
 
     def serves(self, measurement: Measurement) -> bool:

@@ -9,18 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...spec import Measurement
-from ..curve import Curve
+from ...spec.curves.of_probes import OF_PROBES
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-VALUE = Curve("probe_sharpness", "nats", "largest eigenvalue of the Hessian of the training loss", tracked="weights/sharpness")
-RESIDUAL = Curve("probe_sharpness_residual", "", "|Hv - value v| over the value, of that eigenvalue and its vector v")
-
 
 class LargestEigenvalue(Probe):
-    curves = (VALUE, RESIDUAL)
+    curves = OF_PROBES["sharpness"]
     setting = "sharpness"
 
     def memory(self, measurement: Measurement, parameters_KP: Tensor) -> dict[str, Tensor]:

@@ -9,30 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..curve import Curve
+from ...spec.curves.of_probes import (
+    OF_PROBES,
+    TOKEN_LENGTH_SLOPE,
+    TOKEN_SLOPE,
+    TOKEN_STEP_SLOPE,
+    TOKEN_UPDATE_COMMON,
+    TOKEN_UPDATE_RARE,
+)
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 LEAST = 10
-SLOPE = Curve(
-    "probe_token_slope",
-    "",
-    "slope over tokens of the logarithm of a row's movement per occurrence, over its norm, on that of the token's frequency",
-)
-LENGTH_SLOPE = Curve("probe_token_length_slope", "", "the same of the movement itself, not over the row's norm")
-STEP_SLOPE = Curve("probe_token_step_slope", "", "the same of a row's movement per step, over its norm")
-RARE = Curve(
-    "probe_token_update_rare",
-    "",
-    "movement per occurrence over the row's norm, geometric mean of the rarest quarter of the tokens that count",
-)
-COMMON = Curve("probe_token_update_common", "", "the same of the commonest quarter of them")
 
 
 class TokenRowMotion(Probe):
-    curves = (SLOPE, LENGTH_SLOPE, STEP_SLOPE, RARE, COMMON)
+    curves = OF_PROBES["token_rows"]
     setting = "token_rows"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
@@ -44,11 +38,11 @@ class TokenRowMotion(Probe):
         frequency_KV = found["token_occurrences"].float().log()
         by_occurrence_KV = relative_KV + (steps_K1 / counts_KV).log()
         return {
-            SLOPE.name: slope(frequency_KV, by_occurrence_KV, there_KV),
-            LENGTH_SLOPE.name: slope(frequency_KV, (found["row_paths"] / counts_KV).log(), there_KV),
-            STEP_SLOPE.name: slope(frequency_KV, relative_KV, there_KV),
-            RARE.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=True),
-            COMMON.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=False),
+            TOKEN_SLOPE.name: slope(frequency_KV, by_occurrence_KV, there_KV),
+            TOKEN_LENGTH_SLOPE.name: slope(frequency_KV, (found["row_paths"] / counts_KV).log(), there_KV),
+            TOKEN_STEP_SLOPE.name: slope(frequency_KV, relative_KV, there_KV),
+            TOKEN_UPDATE_RARE.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=True),
+            TOKEN_UPDATE_COMMON.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=False),
         }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...spec.configuration import LOSS_SCALES
-from ..curve import Curve
+from ...spec.curves.of_probes import OF_PROBES
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
@@ -22,17 +22,8 @@ FP16_FLUSHED = 2.0**-25
 LOGITS = "logits"
 
 
-def _shares(name: str, of: str, place: int) -> Curve:
-    about = f"of {of} gradients that FP16 flushes, by loss scale"
-    return Curve(f"probe_layer_underflow_{name}", "share", about, across="loss_scales", place=place)
-
-
 class Underflow(Probe):
-    curves = (
-        _shares("activation", "hidden activations'", place=3),
-        _shares("logits", "the logits'", place=4),
-        _shares("weight", "the weights'", place=5),
-    )
+    curves = OF_PROBES["underflow"]
     setting = "underflow"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..curve import Curve
+from ...spec.curves.of_probes import (
+    LAYER_UPDATE_RATIO,
+    MATRIX_UPDATE_RATIO,
+    MATRIX_UPDATE_RATIO_HIGH,
+    MATRIX_UPDATE_RATIO_LEAST,
+    MATRIX_UPDATE_RATIO_LOW,
+    MATRIX_UPDATE_RATIO_MOST,
+    MEDIAN_UPDATE_RATIO,
+    UPDATE_RATIO,
+    WEIGHT_NORM,
+)
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
@@ -23,49 +33,31 @@ if TYPE_CHECKING:
 
     from ...workloads.network import PackedNetwork
 
-RATIO = Curve("probe_update_ratio", "", "norm of the update over that of the weights", tracked="weights/update_ratio", place=8)
-WEIGHT_NORM = Curve("probe_weight_norm", "", "norm of all weights", tracked="weights/norm", place=9)
-MEDIAN_RATIO = Curve("probe_median_update_ratio", "", "median over the layers of update over weights", place=10, derived=True)
-LAYER_RATIO = Curve(
-    "probe_layer_update_ratio",
-    "",
-    "update over weights of each layer, in the order of `layers`",
-    across="layers",
-    heavy=True,
-    place=1,
-)
-MATRIX_RATIO = Curve("probe_matrix_update_ratio", "", "median over the weight matrices of update over weights")
-MATRIX_RATIO_LOW = Curve("probe_matrix_update_ratio_low", "", "lower quartile over the weight matrices of update over weights")
-MATRIX_RATIO_HIGH = Curve(
-    "probe_matrix_update_ratio_high", "", "upper quartile over the weight matrices of update over weights"
-)
-MATRIX_RATIO_LEAST = Curve("probe_matrix_update_ratio_least", "", "smallest of the weight matrices' updates over weights")
-MATRIX_RATIO_MOST = Curve("probe_matrix_update_ratio_most", "", "largest of the weight matrices' updates over weights")
 QUANTILES = {
-    MATRIX_RATIO: 0.5,
-    MATRIX_RATIO_LOW: 0.25,
-    MATRIX_RATIO_HIGH: 0.75,
-    MATRIX_RATIO_LEAST: 0.0,
-    MATRIX_RATIO_MOST: 1.0,
+    MATRIX_UPDATE_RATIO: 0.5,
+    MATRIX_UPDATE_RATIO_LOW: 0.25,
+    MATRIX_UPDATE_RATIO_HIGH: 0.75,
+    MATRIX_UPDATE_RATIO_LEAST: 0.0,
+    MATRIX_UPDATE_RATIO_MOST: 1.0,
 }
 
 
 class Updates(Probe):
-    curves = (RATIO, WEIGHT_NORM, MEDIAN_RATIO, LAYER_RATIO, *QUANTILES)
+    curves = (UPDATE_RATIO, WEIGHT_NORM, MEDIAN_UPDATE_RATIO, LAYER_UPDATE_RATIO, *QUANTILES)
 
     def after_update(self, step: ProbedStep, before_KP: Tensor) -> dict[str, Tensor]:
         network = step.network
         change_KP = network.flat_KP - before_KP
         weight, change = network.layer_norms(before_KP), network.layer_norms(change_KP)
         return {
-            RATIO.name: change_KP.norm(dim=1) / before_KP.norm(dim=1),
+            UPDATE_RATIO.name: change_KP.norm(dim=1) / before_KP.norm(dim=1),
             WEIGHT_NORM.name: before_KP.norm(dim=1),
-            LAYER_RATIO.name: (change / weight).where(weight > 0, float("nan")),
+            LAYER_UPDATE_RATIO.name: (change / weight).where(weight > 0, float("nan")),
             **_over_matrices(network, change_KP, before_KP),
         }
 
     def derived(self, records: Mapping[str, NDArray[np.float64]]) -> dict[str, list[float]]:
-        return {MEDIAN_RATIO.name: [_median(row) for row in records[LAYER_RATIO.name]]}
+        return {MEDIAN_UPDATE_RATIO.name: [_median(row) for row in records[LAYER_UPDATE_RATIO.name]]}
 
 
 def _over_matrices(network: PackedNetwork, change_KP: Tensor, before_KP: Tensor) -> dict[str, Tensor]:

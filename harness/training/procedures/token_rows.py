@@ -15,10 +15,10 @@ from torch import Tensor
 
 from ...errors import UserError
 from ...spec import Configuration
+from ...spec.curves.token_groups import GROUPS, QUARTER
 from ...workloads import workload_of
 from ...workloads.data import Dataset, Index
 from ...workloads.network import NOT_COUNTED, PackedNetwork
-from ..token_groups import GROUPS, QUARTER
 from .base import Evaluation, Procedure
 
 # Share of the run that is over when counting begins: the embedding has left where it started.

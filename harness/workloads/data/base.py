@@ -19,6 +19,8 @@ Index = NDArray[np.int64]
 
 # Batches are drawn for this many steps at a time; a restart redraws the block it stands in.
 STEPS_PER_DRAW = 256
+# Targets a lane that an evaluation holds at once: bounds its memory without changing its result beyond rounding.
+EVALUATION_TARGETS = 4096
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def require_reproducible(found: Found) -> None:
     was handed over is not made again, but pickled."""
     if found.address in HANDED:
         return
-    command = [sys.executable, "-m", "folklore.harness.workloads.own.identity", found.address]
+    command = [sys.executable, "-m", "folklore.harness.workloads.own.finding", found.address]
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     variables.pop("PYTHONHASHSEED", None)
     said = subprocess.run(command, env=variables, capture_output=True, text=True)
@@ -192,3 +192,12 @@ def _imported(address: str, name: str) -> ModuleType:
         )
         torch.set_default_dtype(torch.float32)
     return found
+
+
+def main() -> None:
+    """Prints the parts of a workload by its address, as JSON."""
+    print(json.dumps(find(sys.argv[1]).parts))
+
+
+if __name__ == "__main__":
+    main()

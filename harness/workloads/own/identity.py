@@ -11,7 +11,6 @@ import from elsewhere are not followed.
 import ast
 import hashlib
 import inspect
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -155,14 +154,3 @@ def _source(name: str) -> str:
         return ast.unparse(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):  # edited since it was imported
         return text
-
-
-def main() -> None:
-    """Prints the parts of a workload by its address, as JSON."""
-    from .finding import find
-
-    print(json.dumps(find(sys.argv[1]).parts))
-
-
-if __name__ == "__main__":
-    main()

@@ -22,8 +22,8 @@ from ....models.module_itself import UNPICKLABLE, as_complex, python_state
 from ...errors import UserCodeError
 from ...randomness import Order, key
 from ...spec import Workload
-from ..base import EVALUATION_TARGETS
 from ..data import DataFacts
+from ..data.base import EVALUATION_TARGETS
 from ..network import PackedNetwork, Scores
 from .finding import find_again
 from .module import counts_of, own_data
@@ -43,10 +43,18 @@ class OwnNetwork(PackedNetwork):
     shows = False
     model: OwnModule
 
-    def __init__(self, workload: Workload, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str):
+    def __init__(
+        self,
+        model: OwnModule,
+        workload: Workload,
+        facts: DataFacts,
+        seeds: Sequence[int],
+        device: torch.device,
+        precision: str,
+    ):
         assert workload.own is not None, "of a user's workload"
         self.seeds, self.found = tuple(seeds), find_again(workload.own)
-        super().__init__(workload, facts, seeds, device, precision)
+        super().__init__(model, workload, facts, seeds, device, precision)
         self.examples = own_data(workload.own, device.type)
         # What lanes that share a program draw cannot be told apart: they draw nothing.
         self.packed = len(seeds) > 1 and not self.model.alone

@@ -19,7 +19,6 @@ from folklore.harness.external.noise import Difference, noise_of, parse_differen
 from folklore.harness.external.outcome_file import default_path
 from folklore.harness.external.repeating import environments
 from folklore.harness.external.run_metric import Curve, Logged, logged_metric, printed_metric, written_metric
-from folklore.harness.machine.description import Device
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore_here
 
 SHARED = Path(__file__).parents[4] / "shared" / "runs"
@@ -187,9 +186,9 @@ def test_one_thread_a_run_unless_the_user_says_otherwise(monkeypatch: pytest.Mon
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("NUMEXPR_NUM_THREADS", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    for each in environments(2, Device("cpu", "cpu", 2, 1)):
+    for each in environments(2, gpus=0):
         assert (each["OMP_NUM_THREADS"], each["NUMEXPR_NUM_THREADS"]) == ("3", "1")
-    places = environments(3, Device("cuda", "gpu", 2, 1))
+    places = environments(3, gpus=2)
     assert [each["CUDA_VISIBLE_DEVICES"] for each in places] == ["0", "1", "0"]
 
 

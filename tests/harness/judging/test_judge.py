@@ -15,8 +15,8 @@ from folklore.harness.judging.trial_arrays import TrialArrays
 from folklore.harness.judging.verdict import Finding, Panel, Verdict
 from folklore.harness.metrics import Computed, RelativeGap, TunedLoss
 from folklore.harness.spec import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
+from folklore.harness.spec.level import ALPHA
 from folklore.harness.spec.trial import Trial
-from folklore.harness.statistics import ALPHA
 from folklore.harness.statistics.seeds import _would_decide, seeds_needed
 from folklore.harness.training.result import LaneResult
 from tests.harness.helpers import bowl, changed, computations, frame, result

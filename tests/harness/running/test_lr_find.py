@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from folklore.harness.cli import app
+from folklore.harness.judging.lr_range import SMOOTHING, STEEPEST, TENTH, RangeTest
 from folklore.harness.metrics.estimating.range_test_rules import MEANINGS, PUBLISHED, RULES, suggest
-from folklore.harness.reading.range_test import SMOOTHING, STEEPEST, TENTH, RangeTest
 from folklore.harness.spec import Training, Workload
 
 

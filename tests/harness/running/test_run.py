@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from folklore.harness import run_studies as run
 from folklore.harness.cli import app
 from folklore.harness.errors import UserError
 from folklore.harness.judging.trial_sets import published_sets, stored_sets
@@ -19,11 +20,11 @@ from folklore.harness.options import Options
 from folklore.harness.planning import catalog, plan
 from folklore.harness.planning.catalog import load_study, study_names
 from folklore.harness.planning.prepare import Prepared
-from folklore.harness.running import run
+from folklore.harness.run_studies import run_studies
+from folklore.harness.running import studies as launching
 from folklore.harness.running.campaign import Outcome
-from folklore.harness.running.events import Events
 from folklore.harness.running.reporter import NullReporter
-from folklore.harness.running.run import UntilDecided, launch
+from folklore.harness.running.studies import UntilDecided
 from folklore.harness.spec import Claim, Source, Study
 from folklore.harness.spec.trial import Trial
 from folklore.harness.storing.declaration import declarations
@@ -43,13 +44,13 @@ class Trainer:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, outcome, shows: bool = False) -> None:
         self.outcome, self.seeds = outcome, []
         self.declared_before_training: list[int] = []
-        monkeypatch.setattr(run, "_train_or_sync", self)
+        monkeypatch.setattr(launching, "_train_or_sync", self)
         if shows:  # a catalogue of one: of how many studies pages are is not the point
             monkeypatch.setattr(catalog, "study_names", lambda: ["batch_ramp"])
         else:
             monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
 
-    def __call__(self, ready: Sequence[Prepared], options: Options, deadline: float | None, events: Events) -> list[Outcome]:
+    def __call__(self, ready: Sequence[Prepared], *arguments: object) -> list[Outcome]:
         for each in ready:
             study = each.plan.study
             self.seeds.append(study.seeds_at(each.plan.scale))
@@ -73,7 +74,7 @@ def _gap(size: float, noise: float):
 
 def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
-    assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+    assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 0
     (found,) = declarations(Store(str(tmp_path)), study, "laptop")
     assert trainer.declared_before_training == [1]
     assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
@@ -85,9 +86,9 @@ def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path:
     (tests/studies asks of every study whether it is refused for want of power.)"""
     declared = load_study(name)
     assert published_sets(declared)
-    monkeypatch.setattr(run, "_train_or_sync", lambda ready, options, deadline, reporter: [Outcome(0, 0, False, 0)])
+    monkeypatch.setattr(launching, "_train_or_sync", lambda *arguments: [Outcome(0, 0, False, 0)])
     monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
-    assert launch([declared], "laptop", Options(str(tmp_path)), None) == 0
+    assert run_studies([declared], "laptop", Options(str(tmp_path)), None) == 0
     assert [each.hash for each in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
 
 
@@ -96,7 +97,7 @@ def test_a_study_with_too_little_power_does_not_begin(study: Study, tmp_path: Pa
     trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
     weak = changed(study, {"judgements.0.criteria.0.expected": {"value": 0.011, "source": "a theory", "spread": 0.5}})
     with pytest.raises(UserError, match=r"show the expected .* power, and 80% is needed"):
-        launch([weak], "laptop", Options(str(tmp_path)), None)
+        run_studies([weak], "laptop", Options(str(tmp_path)), None)
     assert trainer.seeds == []
     assert declarations(Store(str(tmp_path)), weak, "laptop") == []
 
@@ -106,26 +107,26 @@ def test_several_studies_say_what_they_take_together(study: Study, tmp_path: Pat
     monkeypatch.setattr(NullReporter, "say", lambda self, text: said.append(text))
     monkeypatch.setattr("folklore.harness.running.campaign.train", lambda ready, *others: [])
     monkeypatch.setattr(run, "_show", lambda *arguments: (Path(), {}))
-    assert launch([study, changed(study, {"name": "other"})], "laptop", Options(str(tmp_path)), None) == 0
+    assert run_studies([study, changed(study, {"name": "other"})], "laptop", Options(str(tmp_path)), None) == 0
     (together,) = [line for line in said if line.startswith("all together 100 trials, about ")]
     each = [float(line.split("about ")[2].split(" s ")[0]) for line in said if line.startswith("training 50 trials")]
     assert float(together.split("about ")[1].removesuffix(" s")) == pytest.approx(sum(each), abs=1.5)
     said.clear()
-    assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+    assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 0
     assert not [line for line in said if line.startswith("all together")]
 
 
 def test_a_run_that_gives_trials_up_fails(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        run, "_train_or_sync", lambda *arguments: [Outcome(trained=48, given_up=2, interrupted=False, not_in_mlflow=0)]
+        launching, "_train_or_sync", lambda *arguments: [Outcome(trained=48, given_up=2, interrupted=False, not_in_mlflow=0)]
     )
     monkeypatch.setattr(run, "_show", lambda *arguments: (Path(), {}))
-    assert launch([study], "laptop", Options(str(tmp_path)), None) == 1
+    assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 1
 
 
 def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
-    assert launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
+    assert run_studies([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
     (records,) = [each for each in stored_sets(study, Ledger(Store(str(tmp_path)), study.name)) if each.scale == "laptop"]
     (verdict,) = records.verdicts()
     assert trainer.seeds[0] == 5
@@ -154,7 +155,7 @@ def test_a_scale_is_planned_once_a_command(
     trainer = Trainer(monkeypatch, _gap(0.0, 0.005), shows=True)
     store, file = str(tmp_path / "s"), tmp_path / "toy.json"
     file.write_text(study.canonical_json())
-    assert launch([study], "laptop", Options(store), None, UntilDecided(12)) == 0
+    assert run_studies([study], "laptop", Options(store), None, UntilDecided(12)) == 0
     assert trainer.seeds == [5, 8, 12]
     once = ("toy", "laptop", "cpu")
     assert planned_from_scratch[once] == 1
@@ -169,8 +170,8 @@ def test_a_scale_is_planned_once_a_command(
 def test_a_later_run_stays_at_its_look(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the option it trains nothing more, and judges what is there by its looks."""
     trainer = Trainer(monkeypatch, _gap(0.0, 0.005))
-    launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
-    launch([study], "laptop", Options(str(tmp_path)), None)
+    run_studies([study], "laptop", Options(str(tmp_path)), None, UntilDecided(8))
+    run_studies([study], "laptop", Options(str(tmp_path)), None)
     assert trainer.seeds == [5, 8, 8]
 
 
@@ -189,7 +190,7 @@ def test_a_file_of_the_ledger_is_read_once_a_phase(study: Study, tmp_path: Path,
             shutil.rmtree(tmp_path / "judged")
             shutil.rmtree(tmp_path / "written")
         read.clear()
-        assert launch([study], "laptop", Options(str(tmp_path)), None) == 0
+        assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 0
         assert {count for name, count in read.items() if count} == {len(phases.split(" and "))}, phases
 
 
@@ -201,7 +202,7 @@ def test_the_index_keeps_what_other_runs_stored(study: Study, tmp_path: Path, mo
         claim = Claim(id=f"{name}.works", kinds=("empirical",), paraphrase="It works.", measure="its gap", sources=(source,))
         judged = (judgement.model_copy(update={"claim": claim.id}),)
         own = study.model_copy(update={"name": name, "claims": (claim,), "judgements": judged})
-        assert launch([own], "laptop", Options(str(tmp_path)), None) == 0
+        assert run_studies([own], "laptop", Options(str(tmp_path)), None) == 0
     index = (tmp_path / "pages" / "index.html").read_text()
     assert '"toy.html' in index
     assert '"another.html' in index
@@ -209,17 +210,17 @@ def test_the_index_keeps_what_other_runs_stored(study: Study, tmp_path: Path, mo
 
 def test_what_was_judged_once_gets_no_looks(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Trainer(monkeypatch, _gap(0.0, 0.005))
-    launch([study], "laptop", Options(str(tmp_path)), None)
+    run_studies([study], "laptop", Options(str(tmp_path)), None)
     with pytest.raises(UserError, match=r"is judged once by its declaration"):
-        launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(12))
+        run_studies([study], "laptop", Options(str(tmp_path)), None, UntilDecided(12))
 
 
 def test_looks_beyond_sense_are_refused(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Trainer(monkeypatch, _gap(0.0, 0.005))
     with pytest.raises(UserError, match=r"--most-seeds 3: must be more than the study's own 5"):
-        launch([study], "laptop", Options(str(tmp_path)), None, UntilDecided(3))
+        run_studies([study], "laptop", Options(str(tmp_path)), None, UntilDecided(3))
     with pytest.raises(UserError, match=r"scale 'smoke' is never judged"):
-        launch([study], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
+        run_studies([study], "smoke", Options(str(tmp_path)), None, UntilDecided(12))
     assert declarations(Store(str(tmp_path)), study, "laptop") == []
 
 
@@ -232,10 +233,10 @@ def test_a_run_that_trains_nothing_imports_nothing_heavy(
     mlflow_in(store)
     with monkeypatch.context() as patch:
         Trainer(patch, _gap(0.1, 0.0001))
-        assert launch([study], "laptop", Options(str(store)), None) == 0
+        assert run_studies([study], "laptop", Options(str(store)), None) == 0
     assert local_device().kind == "cpu"
     # What trains nothing still brings MLflow up to date and writes the pages: once.
-    assert launch([study], "laptop", Options(str(store)), None) == 0
+    assert run_studies([study], "laptop", Options(str(store)), None) == 0
     options, ledger = Options(str(store)), Ledger(Store(str(store)), study.name)
     assert sync(study, options, ledger) == 0
     identity = open_tracker(study, options, ledger.store).identity

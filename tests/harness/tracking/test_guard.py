@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 import pytest
 
 from folklore.harness.errors import UserError
+from folklore.harness.storing.mlflow_address import default_uri
 from folklore.harness.tracking.guard import Guard, is_below
 from folklore.harness.tracking.server import require_artifacts_below
-from folklore.harness.tracking.uri import default_uri
 
 TOKEN = "the-right-one"
 

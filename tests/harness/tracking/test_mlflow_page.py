@@ -21,9 +21,16 @@ from folklore.harness.errors import UserError
 from folklore.harness.options import Options
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
+from folklore.harness.storing.mlflow_address import (
+    ARTIFACTS,
+    ARTIFACTS_VARIABLE,
+    FILE,
+    TOKEN_VARIABLE,
+    WRITE_VARIABLE,
+    default_uri,
+)
 from folklore.harness.tracking.projection import Tracker
 from folklore.harness.tracking.server import APP, CLOSED, command_of
-from folklore.harness.tracking.uri import ARTIFACTS, ARTIFACTS_VARIABLE, FILE, TOKEN_VARIABLE, WRITE_VARIABLE, default_uri
 from tests.harness.helpers import planned, result, rows
 from tests.harness.tracking.test_projection import verdict
 from tests.postgresql import free_port

@@ -18,9 +18,17 @@ from folklore.harness.judging.verdict import Verdict
 from folklore.harness.reading.pages import self_contained
 from folklore.harness.spec import Study
 from folklore.harness.storing import trial_rows
-from folklore.harness.tracking.notes import LONGEST_TAG, SIGNS, VIEW, runs_link, trial_name
+from folklore.harness.storing.mlflow_address import (
+    ARTIFACTS,
+    FILE,
+    artifact_locations,
+    bring_along,
+    default_uri,
+    experiments,
+    runs_link,
+)
+from folklore.harness.tracking.notes import LONGEST_TAG, SIGNS, VIEW, trial_name
 from folklore.harness.tracking.projection import FINALS, LAUNCHER, PARENT, Tracker, _params
-from folklore.harness.tracking.uri import ARTIFACTS, FILE, artifact_locations, bring_along, default_uri, experiments
 from tests.harness.helpers import planned, result, rows
 
 

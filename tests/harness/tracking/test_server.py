@@ -8,10 +8,10 @@ import typer
 
 from folklore.harness.cli import app
 from folklore.harness.options import Options
+from folklore.harness.storing.mlflow_address import default_uri
 from folklore.harness.storing.store import Store
 from folklore.harness.tracking import server
 from folklore.harness.tracking.server import PROJECT, command_of, how_to_browse
-from folklore.harness.tracking.uri import default_uri
 
 COMMANDS = typer.main.get_command(app).commands
 

@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 from folklore.harness.spec import Study
+from folklore.harness.storing.mlflow_address import default_uri
 from folklore.harness.tracking.projection import Tracker
 from folklore.harness.tracking.state import settled
-from folklore.harness.tracking.uri import default_uri
 
 
 def test_an_experiment_is_settled_once_nothing_but_packs_can_be_missing(

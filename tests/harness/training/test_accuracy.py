@@ -22,9 +22,10 @@ from folklore.harness.spec.trials import NotEstimableError
 from folklore.harness.storing import trial_rows
 from folklore.harness.training.pack import Pack
 from folklore.harness.workloads import network as networks
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data.examples import digits
 from folklore.harness.workloads.data.text import Text
-from folklore.harness.workloads.network import NOT_COUNTED, PackedNetwork
+from folklore.harness.workloads.network import NOT_COUNTED
 from folklore.harness.workloads.own.finding import find
 from tests.harness import helpers
 from tests.harness.training import contract
@@ -87,7 +88,7 @@ def test_curves_end_with_the_final_values() -> None:
 def test_of_tokens_that_count(text: Text, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One by one, however many are evaluated at once."""
     monkeypatch.setattr(networks, "EVALUATION_TARGETS", chunk)
-    network = PackedNetwork(GPT, text.facts, [1, 2], torch.device("cpu"), "fp32")
+    network = workload_of(GPT).network(text.facts, [1, 2], torch.device("cpu"), "fp32")
     index = torch.from_numpy(text.sample_index("test", 20, GPT.context))
     inputs, targets = text.gather(text.arrays("test"), index, GPT.context)
     targets = targets.masked_fill(targets % 3 == 0, NOT_COUNTED)

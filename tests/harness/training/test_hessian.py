@@ -10,11 +10,12 @@ from torch import Tensor
 
 from folklore import models
 from folklore.harness.spec import Workload
+from folklore.harness.spec.curves.of_probes import SHARPNESS, SHARPNESS_RESIDUAL
 from folklore.harness.training import hessian
 from folklore.harness.training.hessian import hessian_product, largest_eigenvalue, sharpness
 from folklore.harness.training.pack import Pack
-from folklore.harness.training.probes.sharpness import RESIDUAL, VALUE
 from folklore.harness.workloads import network as network_of_a_pack
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import Dataset
 from folklore.harness.workloads.data.examples import digits
 from folklore.harness.workloads.data.synthetic import quadratic, regression
@@ -30,7 +31,7 @@ GPT = Workload(width=4, depth=1, heads=2, context=4)
 
 
 def network(workload: Workload, dataset: Dataset, seeds: list[int], precision: str = "fp32") -> PackedNetwork:
-    found = PackedNetwork(workload, dataset.facts, seeds, CPU, precision)
+    found = workload_of(workload).network(dataset.facts, seeds, CPU, precision)
     # Away from the start, at which biases are zero and readouts nearly so.
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
@@ -169,17 +170,17 @@ def test_it_is_that_of_the_weights_at_the_end_and_of_the_labels_that_are_trained
         pack.advance()
         expected = sharpness(pack.network, *examples(workload, digits(), 64), [1, 2]).value
         for lane, result in enumerate(pack.results()):
-            seen = result.curves[VALUE.name]
+            seen = result.curves[SHARPNESS.name]
             assert seen[-1] == pytest.approx(float(expected[lane]), rel=1e-5)
             assert np.isnan(seen[:-1]).all()
-            assert result.curves[RESIDUAL.name][-1] < hessian.TOLERANCE
+            assert result.curves[SHARPNESS_RESIDUAL.name][-1] < hessian.TOLERANCE
 
 
 def test_at_probes_it_is_that_of_the_weights_that_each_leaves() -> None:
     """Again by runs that end there, with a constant LR."""
     pack = pack_of("probes", digits(), steps=12, probes=3)
     pack.advance()
-    seen = [result.curves[VALUE.name] for result in pack.results()]
+    seen = [result.curves[SHARPNESS.name] for result in pack.results()]
     by_hand = []
     other = pack_of("off", digits(), steps=12, probes=3)
     while not other.done:
@@ -193,7 +194,7 @@ def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hessian, "sharpness", None)
     pack = pack_of("off", digits())
     pack.advance()
-    assert VALUE.name not in pack.results()[1].curves
+    assert SHARPNESS.name not in pack.results()[1].curves
 
 
 # ---- preconditioned, and near the last probe's
@@ -223,7 +224,7 @@ def test_preconditioned_against_the_whole_hessian(corrects: bool) -> None:
         eigenvalues = torch.linalg.eigvals(whole / by_hand[lane][:, None]).real
         seen = result.curves["probe_preconditioned_sharpness"][-1]
         assert seen == pytest.approx(float(eigenvalues.max()), rel=1e-3)
-        assert seen != pytest.approx(result.curves[VALUE.name][-1], rel=0.1)
+        assert seen != pytest.approx(result.curves[SHARPNESS.name][-1], rel=0.1)
         assert result.curves["probe_preconditioned_sharpness_residual"][-1] <= hessian.TOLERANCE
 
 

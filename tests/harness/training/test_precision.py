@@ -11,8 +11,8 @@ from folklore.harness.spec import Training
 from folklore.harness.spec.configuration import LOSS_SCALES
 from folklore.harness.training.loss_scaling import LossScaler
 from folklore.harness.training.probes.underflow import FP16_FLUSHED, underflow_shares
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data.text import Text
-from folklore.harness.workloads.network import PackedNetwork
 from folklore.models.emulated_fp8 import Fp8Product, rounded
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, lane
@@ -48,7 +48,7 @@ def test_the_scale_follows_grad_scaler() -> None:
 
 def test_a_scaled_loss_has_the_same_gradient(text: Text) -> None:
     """Bit by bit, for powers of two change no FP32 number's digits; clipping and optimizers that know no size would hide it."""
-    network = PackedNetwork(GPT, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    network = workload_of(GPT).network(text.facts, [0, 1], torch.device("cpu"), "fp32")
     index = torch.from_numpy(text.batch_index(0, 0, 8, GPT.context)[0].reshape(2, 4))
     batch = text.gather(text.arrays("train"), index, GPT.context)
     losses_K, gradient_KP = network.gradient(*batch)
@@ -62,7 +62,7 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
     lane's weights, and from a scale that overflows."""
     fields = {"loss_scale": 2.0**24, "scale_growth_interval": 5, "steps": 24, "clip_norm": 0.5, "weight_decay": 0.0}
     pack = contract.pack(*(lane(GPT, seed, precision="fp16", loss_scaling="dynamic", **fields) for seed in (1, 2)))
-    plain = PackedNetwork(GPT, text.facts, [2], torch.device("cpu"), "fp16")
+    plain = workload_of(GPT).network(text.facts, [2], torch.device("cpu"), "fp16")
     weights = list(plain.views.values())
     optimizer = torch.optim.AdamW(weights, weight_decay=0.0)
     scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=5)
@@ -140,7 +140,7 @@ def test_fp8_products_round_operands_and_gradients() -> None:
 
 def test_underflow_is_what_casting_flushes(text: Text) -> None:
     """The share of weight gradients against torch's own cast to FP16, at every loss scale."""
-    network = PackedNetwork(GPT, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    network = workload_of(GPT).network(text.facts, [0, 1], torch.device("cpu"), "fp32")
     index = torch.from_numpy(text.batch_index(0, 0, 512, GPT.context)[0].reshape(2, 256))
     inputs, targets = text.gather(text.arrays("train"), index, GPT.context)
     _, gradient_KP = network.gradient(inputs, targets)
@@ -163,7 +163,7 @@ def test_underflow_is_what_casting_flushes(text: Text) -> None:
 def test_every_format_has_nearly_the_gradients_of_fp32(text: Text, precision: str, share: float) -> None:
     """At states along an FP32 training. share: of the norm, as much as its few bits of mantissa make of each number."""
     pack = contract.pack(lane(GPT, steps=30, batch_size=8))
-    narrow = PackedNetwork(GPT, text.facts, [0], torch.device("cpu"), precision)
+    narrow = workload_of(GPT).network(text.facts, [0], torch.device("cpu"), precision)
     while not pack.done:
         pack._draw()
         narrow.flat_KP.copy_(pack.network.flat_KP)

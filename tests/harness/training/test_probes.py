@@ -5,23 +5,23 @@ import pytest
 import torch
 
 from folklore.harness.spec import Measurement, Training, Workload
+from folklore.harness.spec.curves import CURVES
+from folklore.harness.spec.curves.curve import Curve
 from folklore.harness.training import pack as pack_module
-from folklore.harness.training.curve import Curve
-from folklore.harness.training.curves import CURVES
 from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
 from folklore.harness.training.noise import noise_scale
 from folklore.harness.training.probes import PROBES
 from folklore.harness.training.probes.base import Probe, ProbedStep
 from folklore.harness.training.probes.half_batch import gradient_variance
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data import load
 from folklore.harness.workloads.data.text import Text
-from folklore.harness.workloads.network import PackedNetwork
 from tests.harness.training import contract
 from tests.harness.training.contract import GPT, MLP, lane, trained
 
 
 def test_layer_norms_make_up_the_whole(text: Text) -> None:
-    network = PackedNetwork(GPT, text.facts, [0, 1], torch.device("cpu"), "fp32")
+    network = workload_of(GPT).network(text.facts, [0, 1], torch.device("cpu"), "fp32")
     values = torch.randn_like(network.flat_KP)
     assert torch.allclose(network.layer_norms(values).square().sum(1).sqrt(), values.norm(dim=1))
     qkv = network.layers.index("blocks.0.attention.qkv")

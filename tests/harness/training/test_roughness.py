@@ -3,8 +3,8 @@ import warnings
 import numpy as np
 import pytest
 
+from folklore.harness.spec.curves.roughness import SPIKE_WINDOW, rises, spikes, squared_changes
 from folklore.harness.training import roughness
-from folklore.harness.training.roughness import SPIKE_WINDOW, rises, spikes, squared_changes
 
 
 def test_a_spike_stands_out_of_what_came_before() -> None:

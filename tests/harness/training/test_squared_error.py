@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from folklore.harness.errors import UserError
 from folklore.harness.spec import Workload
 from folklore.harness.training.pack import Pack
+from folklore.harness.workloads import workload_of
 from folklore.harness.workloads.data.examples import digits
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import PackedNetwork
@@ -47,7 +48,7 @@ def pack_of(workload: Workload, **training: object) -> Pack:
 
 @pytest.mark.parametrize("workload", [MLP, CNN], ids=["mlp", "cnn"])
 def test_the_loss_and_its_gradient(workload: Workload) -> None:
-    network = PackedNetwork(workload, DIGITS.facts, [1, 2], torch.device("cpu"), "fp32")
+    network = workload_of(workload).network(DIGITS.facts, [1, 2], torch.device("cpu"), "fp32")
     features, labels = DIGITS.arrays("train")
     inputs, targets = features[:14].view(2, 7, 8, 8), labels[:14].view(2, 7)
     losses, gradient = network.gradient(inputs, targets)

@@ -9,11 +9,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from folklore.harness.spec.curves.token_groups import GROUPS
 from folklore.harness.training.pack import Pack
 from folklore.harness.training.probes import token_rows
 from folklore.harness.training.procedures.plain import Plain
 from folklore.harness.training.procedures.token_rows import TokenRows, quarters
-from folklore.harness.training.token_groups import GROUPS
 from folklore.harness.workloads.data.text import Text
 from folklore.harness.workloads.network import NOT_COUNTED
 from folklore.models import View

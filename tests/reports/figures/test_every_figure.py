@@ -13,21 +13,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from folklore.harness.judging.lr_range import RangeTest
 from folklore.harness.judging.observe import observe
 from folklore.harness.metrics import CurveRatio, MaxTrainable, MeanGap, NoiseScale, Optimum, Quotient, Slope, UnderflowShare
 from folklore.harness.metrics.detectors import RULES as RULES_OF_SPIKES
 from folklore.harness.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
 from folklore.harness.planning.catalog import load_study
-from folklore.harness.reading.range_test import RangeTest
 from folklore.harness.spec import Arm, Study
 from folklore.harness.spec.observed import KINDS, Observed
 from folklore.harness.statistics.intervals import binomial
-from folklore.reports.figures import detectors, losses, lr, range_test
+from folklore.reports.figures import detectors, losses, lr
+from folklore.reports.figures import lr_range as range_test
 from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, claim_figure, figures_of, study_figures
 from folklore.reports.figures.drawing import LINES, POINTS, Drawing, Panel, grid
 from folklore.reports.figures.interactive import specification
+from folklore.reports.figures.lr_range import draw_range_test
 from folklore.reports.figures.palette import looks, numbered
-from folklore.reports.figures.range_test import draw_range_test
 from folklore.reports.figures.render import as_figure
 from folklore.reports.figures.scales import Scale
 from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded

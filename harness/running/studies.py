@@ -1,49 +1,32 @@
-"""One `folklore run`: plan, train what is missing, judge, write pages. What training needs is imported when it is needed."""
+"""Prepares, declares and trains studies; whoever asks for a launch writes its pages.
 
-import time
+Modules that training needs are imported when it begins.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UserError, one_line, unknown
-from ..judging.power import pilot_of, require_power, resolutions, whole_seeds
+from ..errors import UserError, unknown
+from ..judging.power import pilot_of, require_power
 from ..judging.sequential import DEFAULT_TIMES, planned_looks, undecided
-from ..judging.trial_sets import (
-    TrialSet,
-    Wanted,
-    at_its_look,
-    at_last_look,
-    everywhere,
-    published_sets,
-    stored_set,
-    stored_sets,
-)
-from ..judging.verdict import Verdict
-from ..options import Options, checkpoint_seconds
+from ..judging.trial_sets import at_its_look, at_last_look, stored_set
+from ..options import Options
 from ..planning.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
-from ..planning.recipe import study_recipe
 from ..planning.variation import Changes, vary
-from ..reading.pages import self_contained, write_pages
-from ..reading.stored_studies import every_study
 from ..spec import Study
 from ..storing.declaration import declarations, declare, looks_of, require_declarable
 from ..storing.ledger import Ledger
-from ..storing.pages_folder import pages_folder
 from ..storing.store import Store
-from ..tracking.server import how_to_browse
-from ..tracking.sync import open_tracker, sync
-from ..tracking.uri import require_known
+from ..tracking.sync import sync
 from .events import EVENTS
-from .lease import leases
+from .facts import known_sets, run_facts
 from .progress import duration
 from .ray_connection import cluster_device
-from .reporter import NullReporter, Reporter
+from .reporter import Reporter
 
 if TYPE_CHECKING:
     from .campaign import Outcome
-
-FINE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 @dataclass(frozen=True)
@@ -53,22 +36,23 @@ class UntilDecided:
     most_seeds: int | None = None
 
 
-def launch(
-    studies: Sequence[Study],
-    scale: str | None,
-    options: Options,
-    deadline: float | None,
-    until_decided: UntilDecided | None = None,
-    reporter: Reporter | None = None,
-) -> int:
-    """Run some studies; returns the exit code. Prints nothing: reporter hears of it, by default nobody."""
-    require_known(options.tracking)
-    checkpoint_seconds()
-    store = Store(options.store)
-    store.check_writable()
-    pages_folder(store)
-    with leases(store, [study.name for study in studies]):
-        return _launch(store, studies, scale, options, deadline, until_decided, reporter or NullReporter())
+@dataclass(frozen=True)
+class Launched:
+    """studies: as they were trained, at their latest interim analysis. outcomes: one for each study and each interim analysis.
+    unfinished: whether the launch was interrupted and trials of it are missing."""
+
+    studies: "list[Prepared]"
+    outcomes: "list[Outcome]"
+    unfinished: bool
+
+    @property
+    def in_mlflow(self) -> bool:
+        """Whether MLflow has all of it."""
+        return not any(outcome.not_in_mlflow or outcome.run_id is None for outcome in self.outcomes)
+
+    def count(self, what: str) -> int:
+        """trained, given_up or not_in_mlflow: over all outcomes."""
+        return sum(getattr(outcome, what) for outcome in self.outcomes)
 
 
 def changed_as_wished(
@@ -91,7 +75,7 @@ def changed_as_wished(
     return study, scale
 
 
-def _launch(
+def launch(
     store: Store,
     studies: Sequence[Study],
     scale: str | None,
@@ -99,8 +83,9 @@ def _launch(
     deadline: float | None,
     until_decided: UntilDecided | None,
     reporter: Reporter,
-) -> int:
-    started = time.monotonic()
+    at_the_end: Callable[[], object],
+) -> Launched:
+    """Train what is missing of some studies. at_the_end: called in a thread of its own while Ray ends. Raises UserError."""
     # The training machine is inspected in place: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
@@ -111,38 +96,18 @@ def _launch(
     ]
     _declare_all(ready, until_decided)
     ready = [_at_look(each) for each in ready]
-    outcomes = _train_or_sync(ready, options, deadline, reporter)
+    outcomes = _train_or_sync(ready, options, deadline, reporter, at_the_end)
     every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
         further = [following for each in ready if (following := _at_next_look(each, reporter)) is not None]
         if not further:
             break
-        outcomes = _train_or_sync(further, options, deadline, reporter)
+        outcomes = _train_or_sync(further, options, deadline, reporter, at_the_end)
         every += outcomes
         names = [each.plan.study.name for each in further]
         ready = [each for each in ready if each.plan.study.name not in names] + further
-    left = _tell_what_is_left(ready, reporter) if any(outcome.interrupted for outcome in outcomes) else False
-    stopped = left and deadline is None
-    if not stopped:
-        in_mlflow = not any(outcome.not_in_mlflow or outcome.run_id is None for outcome in every)
-        pages, verdicts = _show(ready, store, options, reporter, in_mlflow)
-        _attach(ready, every, pages, verdicts, options, reporter)
-    missed, given_up = (sum(getattr(each, name) for each in outcomes) for name in ("not_in_mlflow", "given_up"))
-    if missed and not stopped:
-        reporter.warn(f"{missed} packs are not in MLflow yet: `folklore sync` brings them")
-    if given_up and not stopped:
-        reporter.warn(f"{given_up} trials or computed jobs were given up; their claims are invalid until they are done")
-    code = INTERRUPTED if stopped else FAILED if given_up else FINE
-    reporter.emit(
-        "finished",
-        exit_code=code,
-        trained=sum(each.trained for each in every),
-        given_up=given_up,
-        interrupted=left,
-        not_in_mlflow=missed,
-        seconds=round(time.monotonic() - started, 1),
-    )
-    return code
+    unfinished = any(outcome.interrupted for outcome in outcomes) and _tell_what_is_left(ready, reporter)
+    return Launched(ready, every, unfinished)
 
 
 def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
@@ -164,12 +129,7 @@ def _require_power(ready: Prepared) -> None:
     # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
     if study.scale(scale).judged and expecting and study.variation_of is None:
         # Nor are its own trials that are published: whoever repeats a study must be able to.
-        require_power(study, scale, pilot_of(_seen(ready, lambda at, device: at != scale), scale))
-
-
-def _seen(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
-    study, plans = ready.plan.study, ready.plans
-    return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]
+        require_power(study, scale, pilot_of(known_sets(ready, lambda at, device: at != scale), scale))
 
 
 def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
@@ -209,82 +169,6 @@ def _at_next_look(ready: Prepared, reporter: Reporter) -> Prepared | None:
     return extended(ready, study.with_seeds(scale, following[0], why))
 
 
-def run_facts(ready: Prepared) -> dict[str, Any]:
-    """What a run says of its plan before it trains."""
-    plan, estimate = ready.plan, ready.estimate
-    return {
-        "study": plan.study.name,
-        "version": plan.study.version,
-        "study_hash": plan.study.hash,
-        "scale": plan.scale,
-        "device": f"{ready.device.count} x {ready.device.name}",
-        "seeds": plan.study.seeds_at(plan.scale),
-        "trials": len(plan.digests),
-        "trials_left": sum(len(pack.trials) for pack in ready.left),
-        "computed_jobs": len(ready.jobs),
-        "computed_jobs_left": len(ready.jobs_left),
-        "packs_left": len(ready.left),
-        "workers": estimate.workers,
-        "seconds": round(estimate.seconds, 1),
-        "time": duration(estimate.seconds),
-        "time_from": estimate.source,
-    }
-
-
-def _read(ready: Prepared) -> str:
-    """What was read of a user's data; several datasets by name."""
-    said = {used: ready.facts[name].contents for name, used in ready.datasets.items() if ready.facts[name].contents}
-    return "; ".join(f"{used}: {contents}" for used, contents in said.items()) if len(said) > 1 else "".join(said.values())
-
-
-def plan_facts(ready: Prepared) -> dict[str, Any]:
-    """`run_facts`, and what training takes."""
-    plan, estimate, facts = ready.plan, ready.estimate, run_facts(ready)
-    first = ("study", "version", "study_hash", "scale", "device")
-    return {
-        **{name: facts[name] for name in first},
-        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
-        **({"data_read": read} if (read := _read(ready)) else {}),
-        **({"workload": ready.proof} if ready.proof else {}),
-        "parameters": ready.parameters,
-        "arms": len(plan.study.arms),
-        **facts,
-        "lanes": _lanes(ready),
-        "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
-        "recipe": study_recipe(plan.study, plan.scale),
-    }
-
-
-def power_facts(ready: Prepared) -> dict[str, Any] | None:
-    """What the plan's seeds can show, by the spread of stored or published trials, or the one that the study declares; None if
-    there is neither."""
-    study, scale = ready.plan.study, ready.plan.scale
-    if not study.scale(scale).judged:
-        return None
-    pilot = pilot_of(_seen(ready), scale)
-    found = list(resolutions(study, scale, study.seeds_at(scale), pilot))
-    if pilot is None and all(each.power is None for each in found):
-        return None
-    return {
-        "from": "what the study declares of a pilot"
-        if pilot is None
-        else f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
-        "seeds": study.seeds_at(scale),
-        "claims": len(study.judgements),
-        "criteria": [asdict(each) for each in found],
-    }
-
-
-def _lanes(ready: Prepared) -> str:
-    """Lanes of the packs, what they run as, and where that comes from."""
-    choices = ready.choices().values()
-    if not choices:
-        return "1 (alone)"
-    few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
-    sources, programs = sorted({each.source for each in choices}), sorted({each.program for each in choices})
-    return f"{few} to {many} ({', '.join(sources)}; {', '.join(programs)})"
-
-
 def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
     """Of several studies each gets the datasets it names; one that none of them names is refused."""
     if len(studies) == 1 or not options.datasets:
@@ -299,7 +183,13 @@ def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Opt
     ]
 
 
-def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float | None, reporter: Reporter) -> "list[Outcome]":
+def _train_or_sync(
+    ready: Sequence[Prepared],
+    options: Options,
+    deadline: float | None,
+    reporter: Reporter,
+    at_the_end: Callable[[], object],
+) -> "list[Outcome]":
     """Train what is left; where nothing is, only bring MLflow up to date."""
     for each in ready:
         facts = run_facts(each)
@@ -331,7 +221,7 @@ def _train_or_sync(ready: Sequence[Prepared], options: Options, deadline: float 
     reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
     from .campaign import most_valuable_first, train
 
-    return train(most_valuable_first(left), options, reporter.view(), deadline)
+    return train(most_valuable_first(left), options, reporter.view(), deadline, at_the_end)
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -355,53 +245,3 @@ def _tell_what_is_left(ready: Sequence[Prepared], reporter: Reporter) -> bool:
     for name, (done, whole) in left.items():
         reporter.warn(f"{name}: interrupted: {done} of {whole} trials and computed jobs are kept; the same command goes on")
     return bool(left)
-
-
-def _attach(
-    ready: Sequence[Prepared],
-    outcomes: "Sequence[Outcome]",
-    pages: Path,
-    verdicts: Mapping[str, Sequence[Verdict]],
-    options: Options,
-    reporter: Reporter,
-) -> None:
-    """Pages and verdicts to the launches in MLflow; where it does not take them they are in their folder all the
-    same."""
-    for outcome in outcomes:
-        if outcome.run_id is None:
-            continue
-        own = next(each for each in ready if each.plan.study.name == outcome.study)
-        try:
-            tracker = open_tracker(own.plan.study, options, own.ledger.store)
-            tracker.judged(outcome.run_id, verdicts[outcome.study])
-            about = [*pages.glob(f"{outcome.study}.html"), *pages.glob(f"{outcome.study}-*.html")]
-            tracker.attach(outcome.run_id, {page.name: self_contained(page) for page in about})
-        except Exception as error:  # whatever MLflow's backend raises
-            reporter.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
-
-
-def _show(
-    ready: Sequence[Prepared], store: Store, options: Options, reporter: Reporter, in_mlflow: bool
-) -> tuple[Path, dict[str, list[Verdict]]]:
-    """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
-    studies = [each.plan.study for each in ready]
-    names = [study.name for study in studies]
-    others = [study for study in every_study(store) if study.name not in names]
-    plans = {each.plan.study.name: each.plans for each in ready}
-    pages, found = write_pages(store, [*others, *studies], only=names, plans=plans)
-    shown: dict[str, list[Verdict]] = {}
-    for each in ready:
-        own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
-        own = own or stored_set(each.plan, each.ledger).verdicts()
-        shown[each.plan.study.name] = own
-        reporter.judged(own)
-        for verdict in own:
-            said = {**verdict.row(), "unit": verdict.unit, "variation": each.plan.study.variation_of is not None}
-            reporter.emit("verdict", **said)
-    page = names[0] if len(names) == 1 else "index"
-    reporter.say(f"page: {pages / page}.html")
-    for name in names:
-        reporter.emit("page", path=f"{pages / name}.html")
-    if in_mlflow:
-        reporter.say(f"MLflow: {how_to_browse(options, store)}")
-    return pages, shown

@@ -1,10 +1,10 @@
-"""Every curve: those that all runs have, and those of the probes, which stand in the probes' own modules.
+"""Every curve that a run leaves: those of all runs, and those that probes measure.
 
 Columns of stored trials, what MLflow is given and what the engine records follow from here. Nothing here needs torch.
 """
 
 from .curve import EVALUATION_STEP, PROBE_STEP, STEP, Curve
-from .probes import PROBES
+from .of_probes import OF_PROBES
 from .token_groups import GROUPS
 
 # What every run has, probed or not.
@@ -113,8 +113,10 @@ def _in_order(curves: list[Curve]) -> tuple[Curve, ...]:
 
 
 # In the order of the columns: of lanes, then across layers and the like; each as first published, later ones by name.
-CURVES = _in_order([*OF_EVERY_RUN, *(group.curve for group in GROUPS), *(curve for probe in PROBES for curve in probe.curves)])
+CURVES = _in_order(
+    [*OF_EVERY_RUN, *(group.curve for group in GROUPS), *(curve for curves in OF_PROBES.values() for curve in curves)]
+)
 # Curve -> the field of a configuration without which no run keeps it; '': all do.
 SETTING_OF = {curve.name: curve.setting for curve in CURVES} | {
-    curve.name: f"measurement.{probe.setting}" for probe in PROBES if probe.setting for curve in probe.curves
+    curve.name: f"measurement.{setting}" for setting, curves in OF_PROBES.items() if setting for curve in curves
 }

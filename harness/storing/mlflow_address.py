@@ -1,10 +1,11 @@
-"""Where MLflow is, told without importing it."""
+"""Addresses of MLflow, of its artifacts and of places within its page, without importing it."""
 
 import sqlite3
 import urllib.error
 import urllib.request
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 from ..errors import UserError, masked, one_line
 
@@ -18,6 +19,8 @@ TOKEN_VARIABLE, WRITE_VARIABLE, AUTH_VARIABLE = "FOLKLORE_MLFLOW_TOKEN", "FOLKLO
 ARTIFACTS_VARIABLE = "FOLKLORE_MLFLOW_ARTIFACTS"
 # Below a store.
 ARTIFACTS = "mlartifacts"
+# What trials are sorted by: MLflow's page shows metrics without a prefix below the curves.
+BEST_FIRST = "metrics.`test_loss`"
 
 
 def default_uri(store_root: Path) -> str:
@@ -68,6 +71,12 @@ def bring_along(database: Path, folder: Path) -> None:
                 moved = f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?"
                 length = len(elsewhere) + 1
                 connection.execute(moved, (str(folder), length, length, f"{elsewhere}/"))
+
+
+def runs_link(experiment: str, query: str) -> str:
+    """An experiment's runs that a query matches, the best first: an address within MLflow's page."""
+    asked = {"searchFilter": query, "orderByKey": BEST_FIRST, "orderByAsc": "true"}
+    return f"#/experiments/{experiment}/runs?{urlencode(asked, quote_via=quote)}"
 
 
 def require_known(uri: str | None) -> None:

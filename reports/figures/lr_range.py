@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from ...harness.metrics.estimating.range_test_rules import Suggestion
 from ...harness.spec.configuration import SQUARED_ERROR
-from ...harness.spec.trials import in_words
+from ...harness.spec.design import in_words
 from .drawing import Drawing, Panel
 from .palette import INK, SOFT, Look, numbered
 from .render import save
 from .scales import Scale
 
 if TYPE_CHECKING:
-    from ...harness.reading.range_test import RangeTest
+    from ...harness.judging.lr_range import RangeTest
 
 # Inches for the names of rules, and of a rule's row.
 NAMES, ROW = 1.75, 0.24
