@@ -36,8 +36,8 @@ def main() -> None:
     # libraries in several processes cost many times what they gain.
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    from .cli import app
     from .errors import UnreadError
+    from .use.cli import app
 
     signal.signal(signal.SIGINT, _interrupt)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")

@@ -1,7 +1,7 @@
 """Reading what users hand in: regular files alone, and never more bytes or files than a bound.
 
 A FIFO or a device keeps its reader waiting or feeds it without end, and a few kilobytes can unpack to more than any memory
-holds. All bounds on data stand here; the one on a study's file stands in harness/spec/study_file.py.
+holds. All bounds on data stand here; the one on a study's file stands in harness/declare/study_file.py.
 """
 
 import os

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ..harness.judging.combining import OF_PARTS, SOME_WORKLOADS
-from ..harness.judging.error_rates import FRAGILE
-from ..harness.judging.explaining import WHY_OPEN
-from ..harness.judging.outcomes import DECIDED, INVALID, OPEN
-from ..harness.judging.sentences import Sentence
-from ..harness.judging.verdict import Verdict
+from ..harness.judge.combining import OF_PARTS, SOME_WORKLOADS
+from ..harness.judge.error_rates import FRAGILE
+from ..harness.judge.explaining import WHY_OPEN
+from ..harness.judge.outcomes import DECIDED, INVALID, OPEN
+from ..harness.judge.sentences import Sentence
+from ..harness.judge.verdict import Verdict
 from .phrases import with_bold_numbers
 
 MOST_SENTENCES = 4

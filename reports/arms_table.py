@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from ..harness.judging.observe import observe
-from ..harness.judging.relative import require_a_zero
-from ..harness.judging.spelling import number_and_interval
-from ..harness.judging.trial_arrays import TrialArrays
-from ..harness.judging.trial_sets import TrialSet
-from ..harness.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
-from ..harness.metrics.estimating.weighted import mean
-from ..harness.spec import Observed, Study
-from ..harness.spec.design import in_words
-from ..harness.spec.trials import NotEstimableError
-from ..harness.statistics.intervals import Observation
+from ..harness.declare import Observed, Study
+from ..harness.declare.design import in_words
+from ..harness.declare.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
+from ..harness.declare.metrics.estimating.weighted import mean
+from ..harness.declare.trials import NotEstimableError
+from ..harness.judge.observe import observe
+from ..harness.judge.relative import require_a_zero
+from ..harness.judge.spelling import number_and_interval
+from ..harness.judge.statistics.intervals import Observation
+from ..harness.judge.trial_arrays import TrialArrays
+from ..harness.judge.trial_sets import TrialSet
 from .figures.axis import Axis, interval_marks, percent
 from .words import with_power
 

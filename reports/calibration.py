@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from ..harness.storing import evidence
+from ..harness.plan.store import evidence
 
 # What was asked for: coverage of a 95% interval, and false verdicts at the most.
 LEAST_COVERAGE, MOST_COVERAGE, MOST_FALSE = 0.93, 0.97, 0.05

@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.judging.outcomes import WITHDRAWN
-from ..harness.judging.verdict_history import Change, Stand
-from ..harness.planning.catalog import Register
-from ..harness.spec import Erratum
+from ..harness.declare import Erratum
+from ..harness.judge.outcomes import WITHDRAWN
+from ..harness.judge.verdict_history import Change, Stand
+from ..harness.plan.catalog import Register
 from . import phrases
 from .places import page
 

@@ -6,17 +6,17 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..harness.judging.error_rates import FRAGILE, ErrorRates, standing, why_fragile
-from ..harness.judging.explaining import asked_of_workloads, enumerated
-from ..harness.judging.power import Resolution
-from ..harness.judging.robustness import Robustness
-from ..harness.judging.settling import turns_open_at
-from ..harness.judging.spelling import in_prose, region, spell, spell_declared
-from ..harness.judging.verdict import Finding, Verdict
-from ..harness.judging.verdict_history import Change
-from ..harness.judging.withdrawing import Withdrawn, as_judged
-from ..harness.planning.catalog import register
-from ..harness.spec import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
+from ..harness.declare import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
+from ..harness.judge.error_rates import FRAGILE, ErrorRates, standing, why_fragile
+from ..harness.judge.explaining import asked_of_workloads, enumerated
+from ..harness.judge.power import Resolution
+from ..harness.judge.robustness import Robustness
+from ..harness.judge.settling import turns_open_at
+from ..harness.judge.spelling import in_prose, region, spell, spell_declared
+from ..harness.judge.verdict import Finding, Verdict
+from ..harness.judge.verdict_history import Change
+from ..harness.judge.withdrawing import Withdrawn, as_judged
+from ..harness.plan.catalog import register
 from . import changes_page
 from .figures.strip import Seen, Strip, strips
 from .phrases import with_bold_numbers

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.judging.verdict import Verdict
-from ..harness.judging.verdict_memory import Judged
-from ..harness.planning.catalog import Register
-from ..harness.spec import Study
+from ..harness.declare import Study
+from ..harness.judge.verdict import Verdict
+from ..harness.judge.verdict_memory import Judged
+from ..harness.plan.catalog import Register
 from .places import beside_page, place_of
 
 

@@ -5,11 +5,11 @@ from collections.abc import Collection, Mapping
 from itertools import groupby
 from typing import Any
 
-from ..harness.judging.grading import grade, right_side
-from ..harness.judging.outcomes import REFUTED, SUPPORTED
-from ..harness.judging.withdrawing import Withdrawn
-from ..harness.planning.catalog import Register
-from ..harness.spec import Claim, Document
+from ..harness.declare import Claim, Document
+from ..harness.judge.grading import grade, right_side
+from ..harness.judge.outcomes import REFUTED, SUPPORTED
+from ..harness.judge.withdrawing import Withdrawn
+from ..harness.plan.catalog import Register
 from . import phrases
 from . import rows as shared
 from .outcome_table import Outcome, OutcomeTable

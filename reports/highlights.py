@@ -3,7 +3,7 @@ hold, that fail and that surprised, picked by a rule.
 
 What was measured stands here; what arithmetic settles is counted apart. Of each claim the verdict of the largest scale that
 decides it counts. What surprised lies furthest from what was expected
-(judging/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
+(judge/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
 of what holds and fails follows: firm verdicts before fragile ones, and of these the surest first (p to three digits),
 of equally sure ones that with the shortest words; the studies take turns, so that none fills a column.
 """
@@ -11,11 +11,11 @@ of equally sure ones that with the shortest words; the studies take turns, so th
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..harness.judging.error_rates import FIRM, FRAGILE
-from ..harness.judging.grading import right_side
-from ..harness.judging.outcomes import REFUTED, SUPPORTED
-from ..harness.judging.sentences import Sentence, plain
-from ..harness.spec import Claim
+from ..harness.declare import Claim
+from ..harness.judge.error_rates import FIRM, FRAGILE
+from ..harness.judge.grading import right_side
+from ..harness.judge.outcomes import REFUTED, SUPPORTED
+from ..harness.judge.sentences import Sentence, plain
 from . import phrases
 from .outcome_table import Outcome, OutcomeTable
 from .places import card_figure_file

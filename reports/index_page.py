@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ..harness.judging.explaining import enumerated
-from ..harness.judging.outcomes import WITHDRAWN
-from ..harness.planning.catalog import Register
-from ..harness.spec import Claim, Study
+from ..harness.declare import Claim, Study
+from ..harness.judge.explaining import enumerated
+from ..harness.judge.outcomes import WITHDRAWN
+from ..harness.plan.catalog import Register
 from . import document_page, phrases
 from . import rows as shared
 from .highlights import highlights

@@ -5,9 +5,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..harness.external.gate import MEANINGS, Gate
-from ..harness.external.judged import Judged
-from ..harness.external.judging import JudgedRuns
+from ..harness.elsewhere.gate import MEANINGS, Gate
+from ..harness.elsewhere.judge_runs import JudgedRuns
+from ..harness.elsewhere.run_verdict import Judged
 from .figures.drawing import caption
 from .figures.judged_runs import drawing
 from .figures.render import as_svg

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..harness.judging.spelling import spell_interval
-from ..harness.judging.verdict import Verdict
-from ..harness.judging.verdict_memory import Judged, published_verdicts
-from ..harness.judging.withdrawing import Withdrawn
-from ..harness.planning import catalog
-from ..harness.planning.catalog import Register
-from ..harness.spec import Study
+from ..harness.declare import Study
+from ..harness.judge.spelling import spell_interval
+from ..harness.judge.verdict import Verdict
+from ..harness.judge.verdict_memory import Judged, published_verdicts
+from ..harness.judge.withdrawing import Withdrawn
+from ..harness.plan import catalog
+from ..harness.plan.catalog import Register
 from . import index_page
 from .outcome_table import Outcome, OutcomeTable, outcome_table
 from .verdict_words import MARKS, NOT_GRADED, WORDS

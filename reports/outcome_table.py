@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..harness.judging.error_rates import ARITHMETIC, ErrorRates, Place, error_rates, place_in_register, standing, why_fragile
-from ..harness.judging.outcomes import DECIDED
-from ..harness.judging.robustness import Robustness
-from ..harness.judging.verdict import Verdict
-from ..harness.judging.verdict_memory import Judged
-from ..harness.planning.catalog import Register
+from ..harness.judge.error_rates import ARITHMETIC, ErrorRates, Place, error_rates, place_in_register, standing, why_fragile
+from ..harness.judge.outcomes import DECIDED
+from ..harness.judge.robustness import Robustness
+from ..harness.judge.verdict import Verdict
+from ..harness.judge.verdict_memory import Judged
+from ..harness.plan.catalog import Register
 
 # Small to large; scales with other names follow.
 SCALES = ("laptop", "gpu", "cluster")

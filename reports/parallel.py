@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
-from ..harness.machine.description import available_cores
+from ..harness.train.machine.description import available_cores
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from ..harness.judging.combining import SOME_WORKLOADS
-from ..harness.judging.sentences import Number, Sentence
-from ..harness.judging.spelling import in_prose
-from ..harness.judging.verdict import Finding, Verdict
-from ..harness.judging.verdict_history import Stand
-from ..harness.spec import Claim
+from ..harness.declare import Claim
+from ..harness.judge.combining import SOME_WORKLOADS
+from ..harness.judge.sentences import Number, Sentence
+from ..harness.judge.spelling import in_prose
+from ..harness.judge.verdict import Finding, Verdict
+from ..harness.judge.verdict_history import Stand
 
 # An answer of several sentences that is longer than this is cut to the sentence of the criterion that decides.
 LONGEST_ANSWER = 150

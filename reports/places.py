@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..harness.judging.verdict import Verdict
+from ..harness.judge.verdict import Verdict
 
 _NAME = re.compile(r'\sid="([^"]*)"')
 

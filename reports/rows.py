@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from ..harness.judging.withdrawing import Withdrawn
-from ..harness.spec import Source
+from ..harness.declare import Source
+from ..harness.judge.withdrawing import Withdrawn
 from . import phrases
 from .outcome_table import Column, Outcome, OutcomeTable
 from .places import place_of

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..harness.judging.explaining import enumerated
-from ..harness.judging.regimes import in_thousands
-from ..harness.judging.trial_sets import TrialSet
-from ..harness.spec import Configuration, Study
-from ..harness.training.schedules import schedule_named
-from ..harness.workloads import workload_of
-from ..harness.workloads.base import PROOF, READ
+from ..harness.declare import Configuration, Study
+from ..harness.judge.explaining import enumerated
+from ..harness.judge.regimes import in_thousands
+from ..harness.judge.trial_sets import TrialSet
+from ..harness.train.schedules import schedule_named
+from ..harness.train.workloads import workload_of
+from ..harness.train.workloads.base import PROOF, READ
 from .arms_table import RANGE_TEST
 from .words import counted
 

@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ..harness.declare import Study
+from ..harness.elsewhere.gate import Gate
+from ..harness.elsewhere.judge_runs import JudgedRuns
 from ..harness.errors import one_line
-from ..harness.external.gate import Gate
-from ..harness.external.judging import JudgedRuns
-from ..harness.judging.error_rates import ErrorRates
-from ..harness.judging.spelling import spell, spell_interval
-from ..harness.judging.trial_sets import HERE, TrialSet
-from ..harness.judging.verdict import Verdict
-from ..harness.judging.verdict_history import history
-from ..harness.judging.verdict_memory import Judged, published_verdicts
-from ..harness.planning.catalog import Register
-from ..harness.spec import Study
+from ..harness.judge.error_rates import ErrorRates
+from ..harness.judge.spelling import spell, spell_interval
+from ..harness.judge.trial_sets import HERE, TrialSet
+from ..harness.judge.verdict import Verdict
+from ..harness.judge.verdict_history import history
+from ..harness.judge.verdict_memory import Judged, published_verdicts
+from ..harness.plan.catalog import Register
 from . import (
     calibration,
     changes_page,
@@ -43,7 +43,7 @@ from .places import beside_page, figures, page, places, trials_page
 from .study_page import Neighbour, Section
 from .verdict_words import WORDS
 
-# What harness/reading/pages.py asks of a site.
+# What harness/use/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write", "write_judged_runs"]
 
 # Shipped with the site once; a page loads it when a reader asks a figure. It comes with the plotly package.

@@ -14,26 +14,26 @@ from typing import Any
 
 import pandas as pd
 
-from ..harness.judging.error_rates import ErrorRates, standing
-from ..harness.judging.explaining import enumerated, told_workloads
-from ..harness.judging.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
-from ..harness.judging.power import Resolution, resolution, whole_seeds
-from ..harness.judging.robustness import Robustness
-from ..harness.judging.trial_sets import HERE, TrialSet
-from ..harness.judging.verdict import Verdict
-from ..harness.judging.verdict_history import Change, history
-from ..harness.judging.verdict_memory import Judged
-from ..harness.planning import catalog
-from ..harness.planning.catalog import Register
-from ..harness.planning.recipe import study_recipe
-from ..harness.spec import Claim, Judgement, Study
-from ..harness.spec.parts import all_parts
-from ..harness.storing.declaration import changed_since
-from ..harness.storing.mlflow_address import runs_link
-from ..harness.storing.source_check import commits_of, sources_of
-from ..harness.storing.trial_schema import SUMMARY
-from ..harness.workloads import workload_of
-from ..harness.workloads.base import PROOF, READ
+from ..harness.declare import Claim, Judgement, Study
+from ..harness.declare.parts import all_parts
+from ..harness.judge.error_rates import ErrorRates, standing
+from ..harness.judge.explaining import enumerated, told_workloads
+from ..harness.judge.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
+from ..harness.judge.power import Resolution, resolution, whole_seeds
+from ..harness.judge.robustness import Robustness
+from ..harness.judge.trial_sets import HERE, TrialSet
+from ..harness.judge.verdict import Verdict
+from ..harness.judge.verdict_history import Change, history
+from ..harness.judge.verdict_memory import Judged
+from ..harness.plan import catalog
+from ..harness.plan.catalog import Register
+from ..harness.plan.recipe import study_recipe
+from ..harness.plan.store.declaration import changed_since
+from ..harness.plan.store.mlflow_address import runs_link
+from ..harness.plan.store.source_check import commits_of, sources_of
+from ..harness.plan.store.trial_schema import SUMMARY
+from ..harness.train.workloads import workload_of
+from ..harness.train.workloads.base import PROOF, READ
 from .answers import answer
 from .arms_table import ArmsTable, arms_table
 from .claim_cards import Card, card

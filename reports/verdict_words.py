@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..harness.judging.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
+from ..harness.judge.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
 
 NOT_TESTED = "not yet tested"
 NOT_GRADED = "not graded"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import Curve, LossGap
-from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare.metrics import Curve, LossGap
 from . import scales
 from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
 from . import scales
 from .shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted
 

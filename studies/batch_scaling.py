@@ -3,8 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from ..harness.metrics import FormGap, LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
-from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare.metrics import FormGap, LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
 from . import scales
 from .shorthand import above, inside, judgement, lr_grid, predicted
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from ..harness.metrics import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
-from ..harness.spec import (
+from ..harness.declare import (
     Arm,
     AtLeast,
     AtMost,
@@ -18,6 +17,7 @@ from ..harness.spec import (
     Training,
     Workload,
 )
+from ..harness.declare.metrics import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
 from . import scales
 from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted
 

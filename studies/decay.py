@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..harness.metrics import FinalLoss, Gap, LossAfter, LossGap, Mean, Scaled, Share
-from ..harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from ..harness.declare.metrics import FinalLoss, Gap, LossAfter, LossGap, Mean, Scaled, Share
 from . import scales
 from .shorthand import (
     above,

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from ..harness.metrics import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
-from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
 from . import scales
 from .shorthand import above, below, computed, inside, judgement, predicted
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import Computed, Curve, RelativeGap
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import Computed, Curve, RelativeGap
 from . import scales
 from .shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap
 

@@ -4,7 +4,7 @@ An erratum says what is wrong in two sentences, with numbers of the published tr
 one version of a study: the next one asks again and is judged as usual. Entries stay, for the list of all that ever changed.
 """
 
-from ..harness.spec import Erratum
+from ..harness.declare import Erratum
 
 ERRATA = (
     Erratum(

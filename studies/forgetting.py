@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import LossGap, Share, TaskAccuracy, TaskLoss
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import LossGap, Share, TaskAccuracy, TaskLoss
 from . import scales
 from .shorthand import above, judgement, predicted
 

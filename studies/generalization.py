@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
 from . import scales
 from .shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.metrics import Curve, FinalLoss, GrowthFactor, LossGap
-from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare.metrics import Curve, FinalLoss, GrowthFactor, LossGap
 from . import scales
 from .shorthand import below, judgement, loss_gap, predicted
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import BetweenLines, OverheadBatch, Slope, SpeedUp
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import BetweenLines, OverheadBatch, Slope, SpeedUp
 from . import scales
 from .shorthand import above, below, computed, inside, judgement, peak_lrs
 

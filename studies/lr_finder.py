@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.metrics import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
-from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
+from ..harness.declare.metrics import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
 from . import scales
 from .shorthand import above, below, inside, judgement, lr_grid, predicted
 

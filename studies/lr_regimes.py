@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.metrics import (
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Reported, Study, Training, Workload, log2_grid
+from ..harness.declare.metrics import (
     BasinWidth,
     Curve,
     FailureRate,
@@ -19,7 +20,6 @@ from ..harness.metrics import (
     StepsToTarget,
     TunedLoss,
 )
-from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Reported, Study, Training, Workload, log2_grid
 from . import scales
 from .shorthand import above, below, exceeds, judgement, no_worse
 

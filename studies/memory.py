@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import SpeedUp
-from ..harness.spec import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Study, Training, Workload
+from ..harness.declare.metrics import SpeedUp
 from . import scales
 from .shorthand import below, computed, inside, judgement
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
 from . import scales
 from .shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted
 

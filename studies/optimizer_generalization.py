@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import LossAt, LossGap, TunedLoss
-from ..harness.spec import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from ..harness.declare.metrics import LossAt, LossGap, TunedLoss
 from . import scales
 from .shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
 from . import scales
 from .shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs, reported_gap
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import Curve, FinalLoss, Gap, LossGap, Slope, StoppedLoss, TurningStep, TurnRate
-from ..harness.spec import Arm, Criterion, Measurement, Published, Range, Search, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Range, Search, Study, Training, Workload
+from ..harness.declare.metrics import Curve, FinalLoss, Gap, LossGap, Slope, StoppedLoss, TurningStep, TurnRate
 from . import scales
 from .shorthand import above, below, exceeds, judgement
 

@@ -3,7 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..harness.metrics import (
+from ..harness.declare import (
+    Arm,
+    AtLeast,
+    AtMost,
+    Criterion,
+    Measurement,
+    Observed,
+    Published,
+    Study,
+    Training,
+    Workload,
+    log2_grid,
+)
+from ..harness.declare.metrics import (
     Computed,
     Curve,
     CurveDistance,
@@ -17,19 +30,6 @@ from ..harness.metrics import (
     TunedLoss,
     UnderflowShare,
     Unmeasured,
-)
-from ..harness.spec import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Measurement,
-    Observed,
-    Published,
-    Study,
-    Training,
-    Workload,
-    log2_grid,
 )
 from . import scales
 from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, outside, predicted

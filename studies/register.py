@@ -19,7 +19,7 @@ nothing. Thresholds were fixed before the first run; a change needs a written re
 
 from typing import Any
 
-from ..harness.spec import Claim, Document, Regime
+from ..harness.declare import Claim, Document, Regime
 from .errata import ERRATA
 from .rule_changes import RULE_CHANGES
 

@@ -4,7 +4,7 @@ A new version has fresh seeds, and its rule was written before they were trained
 who knows both can judge the change. Written from the log's tables.
 """
 
-from ..harness.spec import RuleChange
+from ..harness.declare import RuleChange
 
 # Study and its new version -> claim -> the verdict before, and what has changed since.
 CHANGES = {

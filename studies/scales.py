@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..harness.spec import Scale
+from ..harness.declare import Scale
 
 
 def smoke(seeds: int = 2, **changes: Any) -> Scale:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ..harness.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
-from ..harness.spec import (
+from ..harness.declare import (
     Arm,
     AtLeast,
     AtMost,
@@ -22,6 +21,7 @@ from ..harness.spec import (
     Workload,
     log2_grid,
 )
+from ..harness.declare.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
 
 
 def peak_lrs(*exponents: float) -> dict[str, tuple[float, ...]]:

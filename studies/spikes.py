@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import (
+from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import (
     AlarmLead,
     AlarmLimit,
     AlarmPrecision,
@@ -15,7 +16,6 @@ from ..harness.metrics import (
     SpikeRecurrence,
     StepsToTarget,
 )
-from ..harness.spec import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
 from . import scales
 from .shorthand import above, below, judgement, loss_gap, no_worse
 

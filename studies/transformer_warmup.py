@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..harness.metrics import FinalLoss, Gap, LossAt, LossGap, Share
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import FinalLoss, Gap, LossAt, LossGap, Share
 from . import scales
 from .shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted
 

@@ -2,7 +2,8 @@
 
 from typing import Any, Literal
 
-from ..harness.metrics import (
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare.metrics import (
     CureRate,
     CurveRatio,
     DivergenceTime,
@@ -16,7 +17,6 @@ from ..harness.metrics import (
     Share,
     TunedLoss,
 )
-from ..harness.spec import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from . import scales
 from .shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted
 

@@ -1,6 +1,6 @@
 """How long a warmup is long enough?"""
 
-from ..harness.spec import Arm, Criterion, Measurement, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Study, Training, Workload
 from . import scales
 from .shorthand import judgement, loss_gap, lr_grid, no_worse
 

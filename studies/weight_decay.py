@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..harness.metrics import Curve
-from ..harness.spec import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare.metrics import Curve
 from . import scales
 from .shorthand import above, below, computed, exceeds, judgement
 

@@ -8,11 +8,12 @@ import re
 import subprocess
 import sys
 from importlib.metadata import distributions, requires, version
-from pathlib import Path
 
 from packaging.requirements import Requirement
 
-CONSTRAINTS = Path(__file__).parents[1] / "constraints.txt"
+from tests.places import ROOT
+
+CONSTRAINTS = ROOT / "constraints.txt"
 # Which torch is installed is the user's choice (a GPU's or a CPU's), and with it come others; these came with Python.
 UNPINNED = re.compile(r"torch|triton|nvidia-.*|cuda-.*|pip|setuptools|folklore-harness")
 # The tests use what of mup needs no torchvision.

@@ -88,7 +88,7 @@ def folklore_here(*arguments: object, code: int | None = 0) -> Said:
     """Run the command in this process: seconds of imports less. Otherwise as `folklore`."""
     from typer.testing import CliRunner
 
-    from folklore.harness.cli import app
+    from folklore.harness.use.cli import app
 
     done = CliRunner().invoke(app, [*map(str, arguments)])
     if done.exception is not None and not isinstance(done.exception, SystemExit):

@@ -19,10 +19,10 @@ import pytest
 import torch
 
 from folklore.harness.__main__ import COLLECTED_AFTER
-from folklore.harness.metrics import RelativeGap, TunedLoss
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
-from folklore.harness.storing.store import SCHEMES
-from folklore.harness.workloads.data.text import Text
+from folklore.harness.declare import Arm, AtLeast, AtMost, Criterion, Judgement, Measurement, Scale, Study, Training, Workload
+from folklore.harness.declare.metrics import RelativeGap, TunedLoss
+from folklore.harness.plan.store.store import SCHEMES
+from folklore.harness.train.workloads.data.text import Text
 from tests.cpu_seconds import CpuSeconds
 from tests.harness.helpers import markov
 from tests.shared_ray import shared_ray
@@ -100,7 +100,7 @@ def few_calibrated() -> Iterator[None]:
 @pytest.fixture
 def memory_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     """An object store in this process: nobody's results are kept there, so users are refused it."""
-    monkeypatch.setattr("folklore.harness.storing.store.SCHEMES", (*SCHEMES, "memory"))
+    monkeypatch.setattr("folklore.harness.plan.store.store.SCHEMES", (*SCHEMES, "memory"))
 
 
 @pytest.fixture(scope="session")

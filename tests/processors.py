@@ -15,10 +15,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+from tests.places import ROOT
+
 ONE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 TWO = dict.fromkeys((*ONE, "FOLKLORE_TEST_THREADS"), "2")
 SSE = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Nehalem"}
@@ -66,10 +66,10 @@ def lacking(row: str) -> str | None:
 
 def seen_here(short: bool, judged: Sequence[str] = ()) -> Seen:
     """What this process judges and computes. short: without what takes long. judged: these studies alone."""
-    from folklore.harness.judging.trial_sets import published_sets
-    from folklore.harness.planning import catalog
-    from folklore.harness.planning.computing import computed_jobs
-    from folklore.harness.spec.computed import called
+    from folklore.harness.declare.computed import called
+    from folklore.harness.judge.trial_sets import published_sets
+    from folklore.harness.plan import catalog
+    from folklore.harness.plan.computing import computed_jobs
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     verdicts = {}
@@ -89,7 +89,7 @@ def seen_here(short: bool, judged: Sequence[str] = ()) -> Seen:
 
 def differences(expected: Seen, seen: Seen) -> Iterator[str]:
     """Words that differ, and numbers that differ by more than their tolerance."""
-    from folklore.harness.spec.computed import registry
+    from folklore.harness.declare.computed import registry
 
     for place, (word, numbers) in expected.verdicts.items():
         other, theirs = seen.verdicts[place]
@@ -113,9 +113,9 @@ def _near(before: float | None, now: float | None, tolerance: float) -> bool:
 
 def published(judged: Sequence[str] = ()) -> Seen:
     """What stands beside the evidence. judged: verdicts of these studies alone."""
-    from folklore.harness.judging.verdict_memory import judged_evidence
-    from folklore.harness.planning import catalog
-    from folklore.harness.storing import evidence
+    from folklore.harness.judge.verdict_memory import judged_evidence
+    from folklore.harness.plan import catalog
+    from folklore.harness.plan.store import evidence
 
     verdicts, computed = {}, {}
     for study in map(catalog.load_study, catalog.study_names()):

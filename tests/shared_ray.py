@@ -37,7 +37,7 @@ def shared_ray(folder: Path, owner: int) -> str:
 
 
 def main(owner: int) -> None:
-    import folklore.harness.running.ray_connection  # noqa: F401  (sets Ray's switches)
+    import folklore.harness.launch.ray_connection  # noqa: F401  (sets Ray's switches)
 
     from ray.cluster_utils import Cluster  # isort: skip
 

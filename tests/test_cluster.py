@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import ray
 
-from folklore.harness.machine.description import available_memory_bytes, local_device, worker_memory_bytes
-from folklore.harness.machine.repository import Sources, running_sources
-from folklore.harness.running.ray_connection import Connection, Resources, cluster_device
-from folklore.harness.spec import Study, Training
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Study, Training
+from folklore.harness.launch.ray_connection import Connection, Resources, cluster_device
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.machine.description import available_memory_bytes, local_device, worker_memory_bytes
+from folklore.harness.train.machine.repository import Sources, running_sources
 from tests.chaos.faults import can_mount
 from tests.chaos.servers import Nodes
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from folklore.harness.spec import Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Study
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
 from tests.chaos.servers import MlflowServer
 from tests.command_line import FOLKLORE, HANG_SECONDS, folklore, folklore_here
 from tests.processes import AGENTS, wait_until_gone

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from folklore.harness import install
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 FOR_STUDIES = ("setup", "study-warmup", "studies", "reports", "mlflow", "calibrate", "doctor")
 TESTS = ("test", "test-slow", "test-nightly", "test-all")
 FOR_TESTS = ("setup-dev", *TESTS, "test-gpu", "check", "lint", "audit", "chaos", "bench", "notebook")

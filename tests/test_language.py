@@ -1,11 +1,11 @@
 """Plain English: words of our own that stopped readers do not come back where a person reads, code and comments included."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.places import ROOT
+
 # What stands for it in plain English. Whole words, in any case.
 BANNED = {
     r"foretells?": "predict",

@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging.regimes import in_thousands
-from folklore.harness.machine.description import Device
+from folklore.harness.declare import Study, Workload
+from folklore.harness.judge.regimes import in_thousands
 from folklore.harness.options import Options
-from folklore.harness.planning import catalog
-from folklore.harness.planning.plan import make_plan
-from folklore.harness.planning.prepare import prepare
-from folklore.harness.spec import Study, Workload
-from folklore.harness.storing import evidence
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import load
+from folklore.harness.plan import catalog
+from folklore.harness.plan.plan import make_plan
+from folklore.harness.plan.prepare import prepare
+from folklore.harness.plan.store import evidence
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.machine.description import Device
+from folklore.harness.train.workloads import workload_of
+from folklore.harness.train.workloads.data import load
 from tests.benchmarks.works import WORKS
 from tests.command_line import folklore_here
 from tests.harness.test_imports import ORDER
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 LOG = ROOT / "reports" / "log"
 # Half hours.

@@ -10,10 +10,10 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
-from folklore.harness.running.lease import Lease
-from folklore.harness.spec import Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Study
+from folklore.harness.launch.lease import Lease
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
 from tests.command_line import HANG_SECONDS, folklore, folklore_here
 from tests.harness.helpers import planned, result, rows
 from tests.postgresql import free_port, started
@@ -73,9 +73,8 @@ def test_files_on_an_object_store(bucket: str, study: Study) -> None:
     assert state is not None
     assert torch.equal(state["weights"], torch.arange(5.0))
     # A listing that was asked for before must not hide what another process writes.
-    code = (
-        f"from folklore.harness.storing.store import Store; Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
-    )
+    write = f"Store('{bucket}/files').write('ledger/toy/other.0.parquet', b'x')"
+    code = f"from folklore.harness.plan.store.store import Store; {write}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_SECONDS)
     assert "ledger/toy/other.0.parquet" in store.names("ledger/toy", ".parquet")
     (name,) = [each for each in store.names("ledger/toy", "") if "other" not in each]

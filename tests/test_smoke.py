@@ -9,10 +9,10 @@ import pytest
 from mlflow import MlflowClient
 
 from folklore.harness.options import Options
-from folklore.harness.planning.catalog import load_study
-from folklore.harness.run_studies import run_studies
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.plan.catalog import load_study
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.use.run_studies import run_studies
 
 pytestmark = pytest.mark.slow
 

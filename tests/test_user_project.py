@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.planning import catalog
-from folklore.harness.planning.plan import make_plan
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.workloads.data import describe
+from folklore.harness.plan import catalog
+from folklore.harness.plan.plan import make_plan
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.workloads.data import describe
 from tests.command_line import HANG_SECONDS, folklore
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[1]
 PACKAGES = ("harness", "models", "reports", "studies")
 # What setuptools reads.
 SOURCES = (*PACKAGES, "pyproject.toml", "README.md", "LICENSE")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from folklore.harness.judging.sentences import Sentence
-from folklore.harness.judging.verdict import Finding, Verdict
+from folklore.harness.judge.sentences import Sentence
+from folklore.harness.judge.verdict import Finding, Verdict
 
 
 def a_finding(verdict: str = "supported", **fields: Any) -> Finding:

@@ -12,7 +12,7 @@ CAPTION = "Computed, not trained; what is measured by seeds is drawn for the fir
 
 
 def drawing(plots: Sequence[Mapping[str, Any]]) -> Drawing | None:
-    """The plots of a claim (spec/computed.py), one below the other."""
+    """The plots of a claim (declare/computed.py), one below the other."""
     return grid([_panel(plot) for plot in plots], columns=1)
 
 

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import CriticalBatch
-from ...harness.metrics.batch_sizes import BatchSweep
-from ...harness.metrics.estimating.fits import fit_hyperbola
-from ...harness.spec import Judgement
-from ...harness.spec.trials import NotEstimableError
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import CriticalBatch
+from ...harness.declare.metrics.batch_sizes import BatchSweep
+from ...harness.declare.metrics.estimating.fits import fit_hyperbola
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Columns, Drawing, Panel, grid, upright
 from .frames import band, example_unit, metrics, number
 from .palette import HUES, INK, SOFT, Look

@@ -6,11 +6,11 @@ Nothing else chooses: no page asks what kind a metric is.
 
 from dataclasses import dataclass
 
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import Computed
-from ...harness.spec import Judgement
-from ...harness.spec.observed import Observed
-from ...harness.spec.parts import parts
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import Computed
+from ...harness.declare.observed import Observed
+from ...harness.declare.parts import parts
+from ...harness.judge.trial_sets import TrialSet
 from . import (
     arithmetic,
     batch,

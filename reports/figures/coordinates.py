@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import MeanActivationSlope
-from ...harness.metrics.estimating.weighted import present
-from ...harness.spec import Judgement
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import MeanActivationSlope
+from ...harness.declare.metrics.estimating.weighted import present
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import known, seed_band
 from .palette import LINES, MARKERS, Look, shades

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import DetectedShare
-from ...harness.metrics.detection import sound_scores
-from ...harness.metrics.detectors import RULES, Detector
-from ...harness.metrics.spikes import every_step, within
-from ...harness.spec import Judgement
-from ...harness.spec.trials import NotEstimableError, Numbers
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import DetectedShare
+from ...harness.declare.metrics.detection import sound_scores
+from ...harness.declare.metrics.detectors import RULES, Detector
+from ...harness.declare.metrics.spikes import every_step, within
+from ...harness.declare.trials import NotEstimableError, Numbers
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import metrics, of_kind
 from .palette import HUES, INK, LINES, MARKERS, Look

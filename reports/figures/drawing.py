@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.spec import Criterion, Judgement
+from ...harness.declare import Criterion, Judgement
+from ...harness.judge.trial_sets import TrialSet
 from .palette import LOOKS, Look
 from .scales import Scale
 

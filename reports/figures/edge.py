@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import EdgeLoss, EdgeSharpness
-from ...harness.spec import Judgement
-from ...harness.spec.parts import all_parts
-from ...harness.spec.trials import NotEstimableError, Numbers
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import EdgeLoss, EdgeSharpness
+from ...harness.declare.parts import all_parts
+from ...harness.declare.trials import NotEstimableError, Numbers
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import HEIGHT, ClaimFigure, Drawing, Panel
 from .frames import of_kind, seed_band
 from .palette import SOFT, Look, looks

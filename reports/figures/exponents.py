@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...harness.judging.observe import observe
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import Slope
-from ...harness.metrics.estimating.evaluation import evaluate
-from ...harness.metrics.estimating.weighted import present
-from ...harness.spec import Judgement, arms_of
+from ...harness.declare import Judgement, arms_of
+from ...harness.declare.metrics import Slope
+from ...harness.declare.metrics.estimating.evaluation import evaluate
+from ...harness.declare.metrics.estimating.weighted import present
+from ...harness.judge.observe import observe
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from . import fits
 from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from .frames import band

@@ -4,15 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
 
-from ...harness.judging.observe import observe
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.metrics import Curve, GrowthFactor, Optimum, Slope
-from ...harness.metrics.estimating.weighted import present
-from ...harness.spec import arms_of
-from ...harness.spec.design import in_words
-from ...harness.spec.observed import Observed
-from ...harness.spec.trials import NotEstimableError
-from ...harness.statistics.intervals import Observation
+from ...harness.declare import arms_of
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics import Curve, GrowthFactor, Optimum, Slope
+from ...harness.declare.metrics.estimating.weighted import present
+from ...harness.declare.observed import Observed
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.observe import observe
+from ...harness.judge.statistics.intervals import Observation
+from ...harness.judge.trial_arrays import TrialArrays
 from .drawing import Columns, upright
 
 Fit = Slope | GrowthFactor

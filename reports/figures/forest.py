@@ -7,17 +7,17 @@ from functools import singledispatch
 
 import numpy as np
 
-from ...harness.judging.spelling import HUNDREDTHS, PERCENT, in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
-from ...harness.metrics.estimating.weighted import tuned_index
-from ...harness.spec import POINTS, Criterion, Judgement, arms_of
-from ...harness.spec.design import in_words
-from ...harness.spec.observed import Observed
-from ...harness.spec.parts import parts, with_other_arms
-from ...harness.spec.trials import NotEstimableError, Numbers
-from ...harness.statistics.intervals import Observation
+from ...harness.declare import POINTS, Criterion, Judgement, arms_of
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
+from ...harness.declare.metrics.estimating.weighted import tuned_index
+from ...harness.declare.observed import Observed
+from ...harness.declare.parts import parts, with_other_arms
+from ...harness.declare.trials import NotEstimableError, Numbers
+from ...harness.judge.spelling import HUNDREDTHS, PERCENT, in_prose
+from ...harness.judge.statistics.intervals import Observation
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import WIDTH, ClaimFigure, Drawing, Panel, across, grid
 from .frames import number
 from .layout import BOLD, LETTER, wrapped

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import TaskAccuracy, TaskLoss
-from ...harness.metrics.forgetting import last_task
-from ...harness.spec import Judgement
-from ...harness.statistics.intervals import Observation
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import TaskAccuracy, TaskLoss
+from ...harness.declare.metrics.forgetting import last_task
+from ...harness.judge.statistics.intervals import Observation
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import metrics, number
 from .palette import looks

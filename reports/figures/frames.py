@@ -6,17 +6,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...harness.judging.observe import observe
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics.curve import STEPS_OF
-from ...harness.metrics.estimating.weighted import stacked
-from ...harness.spec import Criterion, Judgement, Training
-from ...harness.spec.level import LEVEL
-from ...harness.spec.observed import Observed
-from ...harness.spec.parts import all_parts
-from ...harness.spec.trials import NotEstimableError, Numbers
-from ...harness.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
+from ...harness.declare import Criterion, Judgement, Training
+from ...harness.declare.level import LEVEL
+from ...harness.declare.metrics.curve import STEPS_OF
+from ...harness.declare.metrics.estimating.weighted import stacked
+from ...harness.declare.observed import Observed
+from ...harness.declare.parts import all_parts
+from ...harness.declare.trials import NotEstimableError, Numbers
+from ...harness.judge.observe import observe
+from ...harness.judge.statistics.intervals import LEAST_SEEDS, Observation, t_quantile
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import Columns
 
 Metric = TypeVar("Metric", bound=Observed)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ...harness.judging.observe import observe
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import GrowthFactor
-from ...harness.spec import Judgement
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import GrowthFactor
+from ...harness.judge.observe import observe
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from . import fits
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import of_kind

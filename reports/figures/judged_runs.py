@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...harness.external.comparing import Part
-from ...harness.external.judged import Judged
-from ...harness.external.laws import curve
-from ...harness.statistics.two_samples import NoSpreadError, against
+from ...harness.elsewhere.comparing import Part
+from ...harness.elsewhere.laws import curve
+from ...harness.elsewhere.run_verdict import Judged
+from ...harness.judge.statistics.two_samples import NoSpreadError, against
 from .drawing import WIDE, WIDTH, Drawing, Panel, across
 from .palette import INK, SOFT, Look, numbered
 from .scales import Scale

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics.estimating.weighted import stacked, tuned_index
-from ...harness.spec.trials import NotEstimableError
+from ...harness.declare.metrics.estimating.weighted import stacked, tuned_index
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import Columns, Drawing, Panel, StudyFigure, grid
 from .frames import is_searched, seed_band
 from .lr import MOST_CURVES, chunks

@@ -7,16 +7,16 @@ from functools import singledispatch
 
 import numpy as np
 
-from ...harness.judging.observe import observe
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
-from ...harness.metrics.estimating.weighted import initial_loss, mean, tuned_index
-from ...harness.spec import Judgement, arms_of
-from ...harness.spec.design import in_words
-from ...harness.spec.observed import Observed
-from ...harness.spec.parts import all_parts, searched_factor
-from ...harness.spec.trials import NotEstimableError, Numbers
+from ...harness.declare import Judgement, arms_of
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
+from ...harness.declare.metrics.estimating.weighted import initial_loss, mean, tuned_index
+from ...harness.declare.observed import Observed
+from ...harness.declare.parts import all_parts, searched_factor
+from ...harness.declare.trials import NotEstimableError, Numbers
+from ...harness.judge.observe import observe
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, Stack, StudyFigure, across, grid
 from .frames import band, is_searched, number, of_kind
 from .palette import INK, SOFT, Look, looks

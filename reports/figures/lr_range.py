@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...harness.metrics.estimating.range_test_rules import Suggestion
-from ...harness.spec.configuration import SQUARED_ERROR
-from ...harness.spec.design import in_words
+from ...harness.declare.configuration import SQUARED_ERROR
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics.estimating.range_test_rules import Suggestion
 from .drawing import Drawing, Panel
 from .palette import INK, SOFT, Look, numbered
 from .render import save
 from .scales import Scale
 
 if TYPE_CHECKING:
-    from ...harness.judging.lr_range import RangeTest
+    from ...harness.judge.lr_range import RangeTest
 
 # Inches for the names of rules, and of a rule's row.
 NAMES, ROW = 1.75, 0.24

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import CriticalBatch, NoiseScale
-from ...harness.metrics.curves import noise_curve
-from ...harness.spec import Criterion, Judgement
-from ...harness.spec.parts import all_parts
-from ...harness.spec.trials import NotEstimableError
+from ...harness.declare import Criterion, Judgement
+from ...harness.declare.metrics import CriticalBatch, NoiseScale
+from ...harness.declare.metrics.curves import noise_curve
+from ...harness.declare.parts import all_parts
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .batch import CRITICAL
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import band, example_unit, metrics, number, of_kind, training_of

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import StoppedLoss, TurningStep, TurnRate
-from ...harness.metrics.overfitting import TRAINING, VALIDATION, curves_of
-from ...harness.spec import Judgement
-from ...harness.spec.trials import NotEstimableError
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import StoppedLoss, TurningStep, TurnRate
+from ...harness.declare.metrics.overfitting import TRAINING, VALIDATION, curves_of
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import arms_by_panel, number, run_curve, seed_band
 from .palette import looks

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import to_hex
 
-from ...harness.spec import Study
+from ...harness.declare import Study
 
 # Okabe and Ito 2008; its light hues darkened to a contrast of three on white, and its yellow left out.
 HUES = ("#0072b2", "#d55e00", "#00875f", "#b0508a", "#b97a00", "#3a93c9", "#4d4d4d", "#7a5c2e")

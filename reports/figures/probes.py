@@ -5,15 +5,15 @@ from functools import singledispatch
 
 import numpy as np
 
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import Curve, CurveDistance, CurveRatio
-from ...harness.metrics.estimating.weighted import tuned_index
-from ...harness.spec import Criterion, Judgement
-from ...harness.spec.design import in_words
-from ...harness.spec.observed import Observed
-from ...harness.statistics.intervals import Observation
+from ...harness.declare import Criterion, Judgement
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics import Curve, CurveDistance, CurveRatio
+from ...harness.declare.metrics.estimating.weighted import tuned_index
+from ...harness.declare.observed import Observed
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.statistics.intervals import Observation
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import number, run_curve, seed_band, training_of
 from .palette import looks

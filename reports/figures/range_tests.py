@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
-from ...harness.metrics.estimating.range_test_rules import Suggestion
-from ...harness.metrics.estimating.weighted import initial_loss, mean
-from ...harness.metrics.range_tests import picks
-from ...harness.spec import Criterion, Judgement
-from ...harness.spec.design import in_words
-from ...harness.spec.observed import Observed
-from ...harness.spec.parts import all_parts
-from ...harness.spec.trials import NotEstimableError
+from ...harness.declare import Criterion, Judgement
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
+from ...harness.declare.metrics.estimating.range_test_rules import Suggestion
+from ...harness.declare.metrics.estimating.weighted import initial_loss, mean
+from ...harness.declare.metrics.range_tests import picks
+from ...harness.declare.observed import Observed
+from ...harness.declare.parts import all_parts
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
 from .frames import band, number, of_kind
 from .palette import INK, SOFT, Look, looks

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.spec.design import in_words
+from ...harness.declare.design import in_words
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import Drawing, Panel, StudyFigure, grid
 from .layout import LETTER
 from .lr import FACTORS
@@ -42,7 +42,7 @@ def importances(records: TrialSet) -> dict[str, float]:
     search = records.study.search_at(records.scale)
     if search is None:
         return {}
-    from ...harness.planning.proposals import importances as importances_of  # imports Optuna, which few pages need
+    from ...harness.plan.proposals import importances as importances_of  # imports Optuna, which few pages need
 
     return importances_of(search, records.table.tunings)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import SharpnessCorrelation
-from ...harness.spec import Judgement
-from ...harness.statistics.intervals import Observation
+from ...harness.declare import Judgement
+from ...harness.declare.metrics import SharpnessCorrelation
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.statistics.intervals import Observation
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import known
 from .palette import looks

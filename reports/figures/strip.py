@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from ...harness.judging.spelling import number_and_interval, region, spell_declared
-from ...harness.judging.verdict import Finding
-from ...harness.spec import Criterion, Published
+from ...harness.declare import Criterion, Published
+from ...harness.judge.spelling import number_and_interval, region, spell_declared
+from ...harness.judge.verdict import Finding
 from ..words import OUTCOMES, short_source
 from .axis import Axis, Label, interval_marks, percent, placed
 

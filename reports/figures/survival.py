@@ -4,16 +4,16 @@ from functools import singledispatch
 
 import numpy as np
 
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import CureRate, DivergenceTime, FailureRate
-from ...harness.metrics.divergence import divergence_edge
-from ...harness.metrics.estimating.weighted import tuned_index
-from ...harness.spec import Judgement, arms_of
-from ...harness.spec.observed import Observed
-from ...harness.spec.parts import all_parts
-from ...harness.spec.trials import NotEstimableError
-from ...harness.statistics.intervals import binomial
+from ...harness.declare import Judgement, arms_of
+from ...harness.declare.metrics import CureRate, DivergenceTime, FailureRate
+from ...harness.declare.metrics.divergence import divergence_edge
+from ...harness.declare.metrics.estimating.weighted import tuned_index
+from ...harness.declare.observed import Observed
+from ...harness.declare.parts import all_parts
+from ...harness.declare.trials import NotEstimableError
+from ...harness.judge.statistics.intervals import binomial
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .palette import INK, LINES, Look, looks
 from .scales import Scale

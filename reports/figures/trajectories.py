@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import MeanGap
-from ...harness.metrics.estimating.weighted import evaluation_curves, initial_loss, position, tuned_index, tuned_loss
-from ...harness.spec import Criterion, Judgement
-from ...harness.spec.trials import Numbers
-from ...harness.statistics.intervals import Observation
+from ...harness.declare import Criterion, Judgement
+from ...harness.declare.metrics import MeanGap
+from ...harness.declare.metrics.estimating.weighted import evaluation_curves, initial_loss, position, tuned_index, tuned_loss
+from ...harness.declare.trials import Numbers
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.statistics.intervals import Observation
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
 from .frames import band, example_unit, known, seed_band, training_of
 from .palette import looks

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...harness.spec import Study
-from ...harness.storing.trial_schema import CURVE_PREFIX
+from ...harness.declare import Study
+from ...harness.plan.store.trial_schema import CURVE_PREFIX
 
 Drawn = Mapping[str, tuple[str, str]]
 

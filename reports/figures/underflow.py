@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ...harness.judging.spelling import in_prose
-from ...harness.judging.trial_arrays import TrialArrays
-from ...harness.judging.trial_sets import TrialSet
-from ...harness.metrics import UnderflowShare
-from ...harness.metrics.estimating.weighted import tuned_index
-from ...harness.spec import Judgement
-from ...harness.spec.configuration import LOSS_SCALES
+from ...harness.declare import Judgement
+from ...harness.declare.configuration import LOSS_SCALES
+from ...harness.declare.metrics import UnderflowShare
+from ...harness.declare.metrics.estimating.weighted import tuned_index
+from ...harness.judge.spelling import in_prose
+from ...harness.judge.trial_arrays import TrialArrays
+from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from .frames import known, seed_band
 from .palette import looks

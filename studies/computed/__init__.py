@@ -7,7 +7,7 @@ A module is one subject and computes with the engine's own parts. What is listed
 from collections.abc import Mapping
 from typing import Any
 
-from ...harness.spec.computed import EXACT, MEASURED, Function, Number, computed
+from ...harness.declare.computed import EXACT, MEASURED, Function, Number, computed
 
 # Float64 arithmetic of some thousand operations: what processors differ in stays far below this.
 FLOAT64 = computed(1e-9)

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...harness.declare import Training
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.declare.trials import Numbers
 from ...harness.randomness import numpy_generator
-from ...harness.spec import Training
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.spec.trials import Numbers
-from ...harness.training.optimizers import make_optimizer
+from ...harness.train.optimizers import make_optimizer
 
 EPSILON = 1e-8
 # Until the steps that no correction makes too large are right to a few percent.

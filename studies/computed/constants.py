@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...harness.metrics.estimating.gradient_noise import noise_parts
+from ...harness.declare import Training
+from ...harness.declare.computed import Worked
+from ...harness.declare.metrics.estimating.gradient_noise import noise_parts
 from ...harness.randomness import numpy_generator, torch_generator
-from ...harness.spec import Training
-from ...harness.spec.computed import Worked
-from ...harness.training.noise import half_batch_variance
-from ...harness.training.schedules import learning_rates
+from ...harness.train.noise import half_batch_variance
+from ...harness.train.schedules import learning_rates
 
 
 def cosine() -> Worked:

@@ -8,10 +8,10 @@ import scipy
 import torch
 from torch import Tensor
 
-from ...harness.spec import Training
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.spec.trials import Numbers
-from ...harness.training.optimizers import make_optimizer
+from ...harness.declare import Training
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.declare.trials import Numbers
+from ...harness.train.optimizers import make_optimizer
 from .adam import end_on_the_bowl, noisy_bowl
 from .small_gpt import engine
 

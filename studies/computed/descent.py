@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ...harness.spec import Training
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.spec.trials import Numbers
-from ...harness.training.optimizers import make_optimizer
-from ...harness.workloads.data import load
+from ...harness.declare import Training
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.declare.trials import Numbers
+from ...harness.train.optimizers import make_optimizer
+from ...harness.train.workloads.data import load
 
 # LR times the largest curvature, around where descent should cease to converge.
 AROUND_TWO = (1.9, 1.99, 1.999, 2.001, 2.01, 2.1)

@@ -1,6 +1,6 @@
 """What training holds in memory and what it computes, counted: one step at a time, on any machine.
 
-Memory is counted as torch asks for it (training/allocations.py), and operations by torch's own counter. What is asked of
+Memory is counted as torch asks for it (train/allocations.py), and operations by torch's own counter. What is asked of
 gradients is asked of the engine's own procedures.
 """
 
@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.utils.checkpoint import set_checkpoint_early_stop
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
-from ...harness.spec import Training, Workload
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.training.allocations import Allocations, pretended
-from ...harness.training.budget import (
+from ...harness.declare import Training, Workload
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.train.allocations import Allocations, pretended
+from ...harness.train.budget import (
     FLOAT_BYTES,
     Step,
     best_segments,
@@ -31,8 +31,8 @@ from ...harness.training.budget import (
     state_numbers,
     total,
 )
-from ...harness.training.optimizers import make_optimizer
-from ...harness.workloads.data import DataFacts
+from ...harness.train.optimizers import make_optimizer
+from ...harness.train.workloads.data import DataFacts
 from .small_gpt import GPT, engine
 
 GB = 1e9

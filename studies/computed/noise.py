@@ -16,11 +16,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from ...harness.spec import Configuration, Training, Workload
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.training.pack import Lane, Pack
-from ...harness.training.procedures import SAMPLINGS
-from ...harness.workloads.data import load
+from ...harness.declare import Configuration, Training, Workload
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.train.pack import Lane, Pack
+from ...harness.train.procedures import SAMPLINGS
+from ...harness.train.workloads.data import load
 from .memory import DOCUMENT_GPU, FUSED_ATTENTION, GB, large_operations, large_step, slope
 from .small_gpt import UNMEASURED
 

@@ -14,8 +14,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from ...harness.declare.computed import Worked
 from ...harness.randomness import torch_generator
-from ...harness.spec.computed import Worked
 
 ROWS, WIDTH = 64, 512
 FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}

@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...harness.spec import Configuration, Training, Workload
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.spec.trials import Numbers
-from ...harness.training.optimizers import make_optimizer
-from ...harness.training.pack import Lane, Pack
-from ...harness.workloads import workload_of
-from ...harness.workloads.data import DataFacts, load
+from ...harness.declare import Configuration, Training, Workload
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.declare.trials import Numbers
+from ...harness.train.optimizers import make_optimizer
+from ...harness.train.pack import Lane, Pack
+from ...harness.train.workloads import workload_of
+from ...harness.train.workloads.data import DataFacts, load
 from .small_gpt import UNMEASURED
 
 GPT = Workload(model="gpt", dataset="python-docs", width=16, depth=2, heads=2, context=16)

@@ -1,7 +1,7 @@
 """What a ramp of the batch saves, counted."""
 
-from ...harness.spec import Training
-from ...harness.spec.computed import Table, Worked
+from ...harness.declare import Training
+from ...harness.declare.computed import Table, Worked
 
 # The LR would be divided, or the batch is multiplied, by the factor after each of these shares of the examples.
 CHANGES, FACTOR, STEPS = (0.5, 0.75), 4.0, 4096

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...harness.declare import Configuration, Measurement, Training, Workload
 from ...harness.randomness import numpy_generator
-from ...harness.spec import Configuration, Measurement, Training, Workload
-from ...harness.training.pack import Lane, Pack
-from ...harness.workloads.data.text import Text, tokenize
+from ...harness.train.pack import Lane, Pack
+from ...harness.train.workloads.data.text import Text, tokenize
 
 # Many tokens a step, so that activations outweigh weights and gradients a hundred times.
 GPT = Workload(model="gpt", width=16, depth=4, heads=2, context=64)

@@ -4,9 +4,9 @@ after bias corrections have come to one, so without them."""
 import numpy as np
 import torch
 
-from ...harness.spec import Training
-from ...harness.spec.computed import Curve, Plot, Table, Worked
-from ...harness.spec.trials import Numbers
+from ...harness.declare import Training
+from ...harness.declare.computed import Curve, Plot, Table, Worked
+from ...harness.declare.trials import Numbers
 from .adam import SETTINGS, trained
 
 BETAS2 = (0.95, 0.99, 0.999)

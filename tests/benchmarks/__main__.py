@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 
-from folklore.harness.machine.description import environment, local_device
+from folklore.harness.train.machine.description import environment, local_device
 from tests.benchmarks import engine, harness, results, roofline, scale, stock, stores
 from tests.benchmarks.works import WORKS
 

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 
 from folklore.harness.errors import one_line
-from folklore.harness.machine.description import available_cores, local_device
-from folklore.harness.machine.device_memory import free_device_memory
-from folklore.harness.planning.lanes import Packing
-from folklore.harness.storing.store import Store
-from folklore.harness.training.pack import Pack
-from folklore.harness.training.programs import Program, default_program
-from folklore.harness.training.throughput import LanesSearch, measure
-from folklore.harness.workloads import workload_of
+from folklore.harness.plan.lanes import Packing
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.machine.description import available_cores, local_device
+from folklore.harness.train.machine.device_memory import free_device_memory
+from folklore.harness.train.pack import Pack
+from folklore.harness.train.programs import Program, default_program
+from folklore.harness.train.throughput import LanesSearch, measure
+from folklore.harness.train.workloads import workload_of
 from tests.benchmarks.solo import EAGER, Solo, Way, ways
 from tests.benchmarks.works import AGREEMENT_STEPS, Work
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import torch
 
-from folklore.harness.machine.description import environment, local_device
+from folklore.harness.declare import Study
 from folklore.harness.options import Options
-from folklore.harness.planning.plan import PlannedPack, make_plan
-from folklore.harness.planning.prepare import prepare
-from folklore.harness.spec import Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.programs import default_program
-from folklore.harness.workloads.data import load
+from folklore.harness.plan.plan import PlannedPack, make_plan
+from folklore.harness.plan.prepare import prepare
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.machine.description import environment, local_device
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.programs import default_program
+from folklore.harness.train.workloads.data import load
 from tests.benchmarks.stock import seconds_of, study_of
 from tests.benchmarks.works import Work, gpt
 from tests.command_line import FOLKLORE
@@ -74,8 +74,8 @@ def planning(trials: int = 100_000) -> dict[str, Any]:
 
 def pages(say: Callable[[str], None]) -> dict[str, Any]:
     """All pages from the published evidence, by the command itself."""
-    from folklore.harness.judging.trial_sets import published_sets
-    from folklore.harness.planning import catalog
+    from folklore.harness.judge.trial_sets import published_sets
+    from folklore.harness.plan import catalog
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     trials = sum(len(each.trials) for study in studies for each in published_sets(study))

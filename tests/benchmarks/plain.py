@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from folklore.harness.spec import Workload
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.data import DataFacts
-from folklore.harness.workloads.network import initial_values
+from folklore.harness.declare import Workload
+from folklore.harness.train.workloads import workload_of
+from folklore.harness.train.workloads.data import DataFacts
+from folklore.harness.train.workloads.network import initial_values
 from folklore.models.cnn import LEAST_SIDE_TO_HALVE
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.machine.description import environment, local_device
+from folklore.harness.train.machine.description import environment, local_device
 from tests.benchmarks.engine import PACKED, Contender, Found
 from tests.benchmarks.works import WORKS, Work
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import torch
 
-from folklore.harness.workloads import workload_of
+from folklore.harness.train.workloads import workload_of
 from tests.benchmarks.works import Work
 
 SIDE = {"cpu": 1024, "cuda": 8192}

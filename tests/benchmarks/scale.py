@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from folklore.harness.machine.description import environment, local_device
-from folklore.harness.planning.plan import PlannedPack, make_plan
-from folklore.harness.running.jobs import Progress
-from folklore.harness.running.pack_queue import PackQueue
-from folklore.harness.running.ray_connection import Connection, Resources
-from folklore.harness.spec import Study
+from folklore.harness.declare import Study
+from folklore.harness.launch.jobs import Progress
+from folklore.harness.launch.pack_queue import PackQueue
+from folklore.harness.launch.ray_connection import Connection, Resources
+from folklore.harness.plan.plan import PlannedPack, make_plan
+from folklore.harness.train.machine.description import environment, local_device
 from tests.benchmarks.stock import study_of
 from tests.benchmarks.works import Work, gpt
 
@@ -64,7 +64,7 @@ def measure(say: Callable[[str], None]) -> dict[str, Any]:
     heard = Counter(packs)
     queue = PackQueue(plan, lambda pack: NoJob(), lambda p, _: p, lambda: None, lambda: heard.digests)  # type: ignore[arg-type,return-value]
     with Connection(Resources("cpu", local_device().count)) as connection:
-        from folklore.harness.running import ray_tune  # imports Ray, which reads its token then
+        from folklore.harness.launch import ray_tune  # imports Ray, which reads its token then
 
         connection.wait()
         started = time.perf_counter()

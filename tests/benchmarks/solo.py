@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from folklore.harness.spec import Configuration
-from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
-from folklore.harness.training.schedules import learning_rates
-from folklore.harness.workloads.data import STEPS_PER_DRAW, Dataset
+from folklore.harness.declare import Configuration
+from folklore.harness.train.programs import STEPS_BEFORE_CAPTURE
+from folklore.harness.train.schedules import learning_rates
+from folklore.harness.train.workloads.data import STEPS_PER_DRAW, Dataset
 from tests.benchmarks.plain import plain_model
 
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16}

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from folklore.harness.spec import Arm, Measurement, Scale, Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Arm, Measurement, Scale, Study
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
 from tests.benchmarks import works as all_works
 from tests.benchmarks.results import entry
 from tests.benchmarks.works import Work
@@ -68,7 +68,7 @@ def main(name: str) -> None:
     import ray
     from ray import tune
 
-    from folklore.harness.machine.description import local_device
+    from folklore.harness.train.machine.description import local_device
 
     device = local_device()
     work = next(each for each in all_works.WORKS[device.kind] if each.name == name)

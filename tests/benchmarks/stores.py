@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from folklore.harness.machine.description import environment
-from folklore.harness.metrics import RelativeGap, TunedLoss
-from folklore.harness.planning.plan import make_plan
-from folklore.harness.spec import Arm, AtLeast, AtMost, Claim, Criterion, Judgement, Scale, Source, Study, Training, Workload
-from folklore.harness.storing import trial_rows
-from folklore.harness.storing.declaration import declare
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training.result import LaneResult
-from folklore.harness.workloads import data
+from folklore.harness.declare import Arm, AtLeast, AtMost, Claim, Criterion, Judgement, Scale, Source, Study, Training, Workload
+from folklore.harness.declare.metrics import RelativeGap, TunedLoss
+from folklore.harness.plan.plan import make_plan
+from folklore.harness.plan.store import trial_rows
+from folklore.harness.plan.store.declaration import declare
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.machine.description import environment
+from folklore.harness.train.result import LaneResult
+from folklore.harness.train.workloads import data
 
 PANELS, ARMS = 5, 10
 TRIALS, LANES, POINTS, LAYERS, PROBES = 50_000, 16, 60, 10, 40
@@ -128,7 +128,7 @@ def _result(lr: float, draw: np.random.Generator) -> LaneResult:
 def command(arguments: list[str], folder: Path) -> dict[str, float]:
     """Seconds, CPU-seconds with those of children, and megabytes at the most, of one process or its largest child."""
     script = (
-        "import resource, sys, time; from folklore.harness.cli import app; started = time.perf_counter()\n"
+        "import resource, sys, time; from folklore.harness.use.cli import app; started = time.perf_counter()\n"
         "try: app(sys.argv[1:], standalone_mode=False)\n"
         "finally:\n"
         "    kinds = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"

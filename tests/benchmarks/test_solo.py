@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from folklore.harness.training.pack import Pack
+from folklore.harness.train.pack import Pack
 from tests.benchmarks import engine
 from tests.benchmarks.engine import PACKED, Contender, Found
 from tests.benchmarks.results import FOLDER, DisagreementError, comparisons

@@ -23,11 +23,11 @@ from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
 from folklore.harness import Watch
-from folklore.harness.machine.description import environment, local_device
-from folklore.harness.spec import Workload
-from folklore.harness.watching import pace as pace_module
-from folklore.harness.watching import watch as watch_module
-from folklore.harness.workloads.data import DataFacts
+from folklore.harness.declare import Workload
+from folklore.harness.elsewhere.watch import pace as pace_module
+from folklore.harness.elsewhere.watch import watch as watch_module
+from folklore.harness.train.machine.description import environment, local_device
+from folklore.harness.train.workloads.data import DataFacts
 from tests.benchmarks import results
 from tests.benchmarks.plain import PlainCNN, PlainGPT
 

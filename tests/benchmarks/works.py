@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from folklore.harness.planning.lanes import Shape
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane
-from folklore.harness.workloads.data import Dataset, load
+from folklore.harness.declare import Configuration, Measurement, Training, Workload
+from folklore.harness.plan.lanes import Shape
+from folklore.harness.train.pack import Lane
+from folklore.harness.train.workloads.data import Dataset, load
 
 # The largest difference of a lane's training losses from those of the trial trained alone, over AGREEMENT_STEPS steps, with
 # which its figures are taken to speak of the same computation: nats; sums in 16 bits round more.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from folklore.harness.running.standstill import SAID_SECONDS
+from folklore.harness.launch.standstill import SAID_SECONDS
 from tests.chaos.scene import RUN_SECONDS, Run, Scene
 from tests.processes import command_of
 

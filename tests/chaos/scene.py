@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from folklore.harness.spec import Arm, Measurement, Scale, Study, Training, Workload
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Arm, Measurement, Scale, Study, Training, Workload
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
 from tests.command_line import FOLKLORE
 from tests.processes import AGENTS, command_of, inheriting, wait_until_gone
 

@@ -74,7 +74,7 @@ class Nodes:
     def __init__(self, cores: Sequence[int], environment: dict[str, str]):
         from ray.cluster_utils import Cluster
 
-        import folklore.harness.running.ray_connection  # noqa: F401  (sets Ray's switches)
+        import folklore.harness.launch.ray_connection  # noqa: F401  (sets Ray's switches)
 
         os.environ.update(environment)  # which Ray's processes inherit
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})

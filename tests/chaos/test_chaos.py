@@ -1,5 +1,5 @@
 """A short version of `make chaos`: whatever is struck, every trial ends with one result, the undisturbed one. Parts of Ray are
-killed in tests/harness/running/test_ray_process.py."""
+killed in tests/harness/launch/test_ray_process.py."""
 
 from pathlib import Path
 

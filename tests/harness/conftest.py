@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.spec import Study
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.mlflow_address import FILE, default_uri
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Study
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.mlflow_address import FILE, default_uri
+from folklore.harness.plan.store.store import Store
 from tests.harness.helpers import bowl, planned, result, rows
 
 
@@ -27,7 +27,7 @@ def stored(study: Study, tmp_path: Path) -> Store:
 @pytest.fixture(scope="session")
 def empty_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new database: MLflow's migrations take seconds, and a copy none."""
-    from folklore.harness.tracking.projection import _make_database
+    from folklore.harness.launch.tracking.projection import _make_database
 
     path = tmp_path_factory.mktemp("mlflow") / FILE
     _make_database(path)

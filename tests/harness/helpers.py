@@ -11,21 +11,21 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from folklore.harness.judging.trial_sets import stored_sets
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.planning.computing import computed_jobs
-from folklore.harness.planning.plan import Plan, make_plan
-from folklore.harness.spec import Study
-from folklore.harness.spec.computed import called
-from folklore.harness.spec.trial import Trial
-from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.storing.computations import Computation, computation
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training import ENGINE_VERSION
-from folklore.harness.training.result import NORMS, LaneResult
-from folklore.harness.workloads.data import tokenize
-from folklore.harness.workloads.data.text import Text
+from folklore.harness.declare import Study
+from folklore.harness.declare.computed import called
+from folklore.harness.declare.trial import Trial
+from folklore.harness.judge.trial_sets import stored_sets
+from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.plan.computing import computed_jobs
+from folklore.harness.plan.plan import Plan, make_plan
+from folklore.harness.plan.store import trial_rows, trial_schema
+from folklore.harness.plan.store.computations import Computation, computation
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train import ENGINE_VERSION
+from folklore.harness.train.result import NORMS, LaneResult
+from folklore.harness.train.workloads.data import tokenize
+from folklore.harness.train.workloads.data.text import Text
 
 INITIAL_LOSS = 5.0
 

@@ -1,8 +1,11 @@
-"""The direction of imports, read from the source: studies -> harness.spec and harness.metrics, what they compute -> the
-engine; models -> nothing of ours;
-reports -> harness; within the harness, one room after another; nothing under harness imports reports or names a study."""
+"""The direction of imports, read from the source.
+
+studies -> declare, and what they compute -> the engine; models -> nothing of ours; within the harness one wing after another;
+reports -> what reads; nothing under harness imports reports or names a study. No two files import each other.
+"""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,26 +16,33 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
+
 FOLDERS = ("studies", "harness", "models", "reports")
-# What lies in harness/, rooms and single modules: each may import those before it.
-ORDER = (
-    *("errors", "randomness", "options", "input_files", "machine", "statistics", "spec", "number_formats", "workloads"),
-    *("training", "metrics", "storing", "planning", "judging", "tracking", "reading", "running", "calibration", "external"),
-    *("watching", "bundle", "install", "agents", "cli", "api", "__main__"),
-)
+# Modules that all wings share, then the wings in the order of the data: each may import those before it.
+SHARED_MODULES = ("folders", "errors", "randomness", "options", "input_files")
+WINGS = ("declare", "train", "plan", "judge", "launch", "elsewhere", "use")
+ORDER = (*SHARED_MODULES, *WINGS, "__main__")
+# What a wing may import of those before it, if not all: runs trained elsewhere need nothing of an engine.
+NOT_FOR = {"elsewhere": {"train", "launch"}}
+# Names of before, answered for one version.
+EARLIER = ("spec", "metrics")
 # The only modules that may import these packages, at any level.
 OWNERS = {
-    "ray": {f"harness/running/{name}.py" for name in ("ray_tune", "ray_connection")},
-    "mlflow": {f"harness/tracking/{name}.py" for name in ("projection", "tables", "origin", "app")}
-    | {"harness/external/readers/mlflow_runs.py", "harness/watching/to_mlflow.py"},
-    "optuna": {"harness/planning/proposals.py", "harness/external/readers/optuna_trials.py"},
+    "ray": {f"harness/launch/{name}.py" for name in ("ray_tune", "ray_connection")},
+    "mlflow": {f"harness/launch/tracking/{name}.py" for name in ("projection", "tables", "origin", "app")}
+    | {"harness/elsewhere/readers/mlflow_runs.py", "harness/elsewhere/watch/to_mlflow.py"},
+    "optuna": {"harness/plan/proposals.py", "harness/elsewhere/readers/optuna_trials.py"},
 }
 
 
 @cache
 def sources(folder: str) -> tuple[Path, ...]:
     return tuple(sorted((ROOT / folder).rglob("*.py")))
+
+
+def all_sources() -> tuple[Path, ...]:
+    return tuple(path for folder in FOLDERS for path in sources(folder))
 
 
 @cache
@@ -54,7 +64,7 @@ def module_of(path: Path, node: ast.ImportFrom) -> str:
 
 
 def names_of(path: Path, statements: Iterable[ast.AST]) -> Iterator[str]:
-    """What import statements of a file import: "folklore.harness.spec.Study", "torch"."""
+    """What import statements of a file import: "folklore.harness.declare.Study", "torch"."""
     for node in statements:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -91,7 +101,7 @@ def test_studies_import_what_they_are_made_of() -> None:
     """But for the functions that compute: with the engine and its data, and each other's parts."""
     for path in sources("studies"):
         computes = path.parent.name == "computed"
-        allowed = ("spec", "metrics", *(("training", "workloads", "randomness") if computes else ()))
+        allowed = ("declare", *(("train", "randomness") if computes else ()))
         # What is withdrawn belongs to the register, and stands in a file of its own.
         beside = (
             ("errata", "rule_changes") if path.stem == "register" else ("computed",) if computes else ("scales", "shorthand")
@@ -113,31 +123,59 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
         assert not strings & names, f"{path} names a study"
 
 
-def test_the_innermost_rooms_know_few_others() -> None:
-    """The spec stands alone, statistics know no studies, and the engine no sweeps: of the machine, what can be trained on."""
-    engine = {"errors", "randomness", "machine", "spec", "number_formats", "workloads", "training"}
-    rooms = {"spec": {"spec", "errors", "input_files", "statistics"}, "statistics": {"statistics"}, "training": engine}
-    for room, allowed in rooms.items():
-        for path in sources(f"harness/{room}"):
-            names = [name for name in ours(path) if not (room == "training" and name[0] == "models")]
-            assert all(name[0] == "harness" and name[1] in allowed for name in names), path
+def test_statistics_know_no_study() -> None:
+    """Arrays and numbers in, numbers out."""
+    for path in sources("harness/judge/statistics"):
+        assert all(name[1:3] == ["judge", "statistics"] or name[1:3] == ["declare", "level"] for name in ours(path)), path
 
 
-def test_rooms_import_in_one_direction() -> None:
-    """At any level: no import is hidden in a function for the sake of a cycle."""
+def wing_of(path: Path) -> str:
+    return path.relative_to(ROOT / "harness").parts[0].removesuffix(".py")
+
+
+def test_wings_import_in_one_direction() -> None:
+    """At any level: no import is hidden in a function for the sake of a circle."""
     for path in sources("harness"):
-        room = path.relative_to(ROOT / "harness").parts[0].removesuffix(".py")
-        if room == "__init__":  # offers the Python interface, imported when it is asked for
+        wing = wing_of(path)
+        if wing in (
+            "__init__",
+            "install",
+            *EARLIER,
+        ):  # offers others when they are asked for; runs before anything is installed
             continue
-        others = {name[1] for name in ours(path) if name[0] == "harness" and name[1:]} - {room}
-        later = others - set(ORDER[: ORDER.index(room)])
+        others = {name[1] for name in ours(path) if name[0] == "harness" and name[1:]} - {wing}
+        later = others - set(ORDER[: ORDER.index(wing)]) | others & NOT_FOR.get(wing, set())
         assert not later, f"{path} imports {later}"
 
 
-def test_every_room_says_what_it_is() -> None:
-    for path in (ROOT / "harness").iterdir():
-        if path.is_dir() and any(path.glob("*.py")):
-            assert ast.get_docstring(ast.parse((path / "__init__.py").read_text())), path
+def test_reports_import_what_reads() -> None:
+    """Verdicts, stored trials and what is told of them, never the engine's programs, Ray or MLflow."""
+    for path in sources("reports"):
+        for name in ours(path):
+            wing, room = ([*name[1:3], ""])[:2] if name[0] == "harness" else ("", "")
+            trains = wing == "launch" or (wing == "train" and room not in ("machine", "workloads", "schedules"))
+            assert not trains, f"{path} imports {name}"
+
+
+def test_no_files_import_each_other() -> None:
+    """Nor for type checkers alone. The package's own face hands on what is asked of it, and is imported by nobody."""
+    files = {path: {file_of(name) for name in imported(path) if name.startswith("folklore.")} for path in all_sources()}
+    waiting = dict(files)
+    while free := [path for path, targets in waiting.items() if not (targets & waiting.keys() - {path})]:
+        for path in free:
+            del waiting[path]
+    assert not waiting, f"a circle among {sorted(str(path.relative_to(ROOT)) for path in waiting)}"
+
+
+def test_every_wing_says_what_comes_in_what_goes_out_and_what_it_may_import() -> None:
+    assert {path.name for path in (ROOT / "harness").iterdir() if path.is_dir() and path.name != "__pycache__"} == set(WINGS)
+    for wing in WINGS:
+        words = ast.get_docstring(tree(ROOT / "harness" / wing / "__init__.py")) or ""
+        assert [line.partition(":")[0] for line in words.splitlines()[2:]] == ["In", "Out", "Imports"], wing
+        stated = set(re.findall(r"[a-z_]+", words.rpartition("Imports:")[2])) & {*WINGS, "models"}
+        names = [name for path in sources(f"harness/{wing}") for name in ours(path)]
+        used = {name[1] if name[0] == "harness" else name[0] for name in names if name[1:]}
+        assert used & {*WINGS, "models"} - {wing} == stated, f"{wing} imports {used}, and says {stated}"
 
 
 def test_every_package_is_installed() -> None:
@@ -171,7 +209,7 @@ def test_each_big_package_has_one_owner() -> None:
 
 # Where something is pickled and read again in one run, and never a file or a store: a user's module that is copied, and a
 # workload on its way to a worker.
-PICKLING = {"models/module_itself.py", "harness/workloads/users.py"}
+PICKLING = {"models/module_itself.py", "harness/train/workloads/users.py"}
 
 
 def test_no_eval_and_no_pickle() -> None:
@@ -185,7 +223,13 @@ def test_no_eval_and_no_pickle() -> None:
 
 
 # Folders whose modules only read what was trained and computed.
-READERS = ("harness/statistics", "harness/judging", "harness/reading", "harness/external", "reports")
+READERS = ("harness/judge", "harness/use/reading", "harness/elsewhere", "reports")
+# What follows a training loop, which is torch's.
+IN_A_LOOP = ROOT / "harness" / "elsewhere" / "watch"
+
+
+def readers() -> list[Path]:
+    return [path for folder in READERS for path in sources(folder) if IN_A_LOOP not in path.parents]
 
 
 def at_import(path: Path) -> Iterator[str]:
@@ -207,7 +251,7 @@ def file_of(name: str) -> Path | None:
 def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
     """At import, and through whatever is imported on the way. Of the engine only its descriptions are read: names, words, units
     and curves, which need no torch."""
-    waiting = [path for folder in READERS for path in sources(folder)]
+    waiting = readers()
     seen = set(waiting)
     while waiting:
         path = waiting.pop()
@@ -217,7 +261,7 @@ def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
             if found is not None and found not in seen:
                 seen.add(found)
                 waiting.append(found)
-    for path in (path for folder in READERS for path in sources(folder)):
+    for path in readers():
         inside = {name for name in imported(path) if name.split(".")[0] == "torch"}
         assert not inside, f"{path} imports {inside}"
 
@@ -276,6 +320,9 @@ READING = (
 )
 
 
+READING_MODULES = ("api", "reading.references", "reading.compare", "reading.provenance", "run_studies", "cli.doctor")
+
+
 def test_what_only_reads_needs_no_heavy_library() -> None:
     """Nor one that is installed. Torch alone takes two seconds to import. What trains says in a line that it is missing."""
     code = f"""
@@ -289,12 +336,12 @@ def light(doing):
     heavy = {{'torch', 'ray', 'mlflow', 'optuna'}} & {{*sys.modules}}
     assert not heavy, f"{{doing}} imports {{heavy}}"
     print("light:", doing)
-from folklore.harness.cli import app
+from folklore.harness.use.cli import app
 for command in {READING!r}:
     assert not app(command.split(), standalone_mode=False), command
     light(command)
-for module in ("api", "reading.references", "reading.compare", "reading.provenance", "running.run", "cli.doctor"):
-    importlib.import_module("folklore.harness." + module)
+for module in {READING_MODULES!r}:
+    importlib.import_module("folklore.harness.use." + module)
     light(module)
 import folklore.reports.site
 light("pages")

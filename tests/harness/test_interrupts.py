@@ -52,7 +52,7 @@ def test_an_import_is_finished_first(
 def test_what_ray_leaves_behind_is_collected_before_its_end_and_sigterm_is_ours_again(ray_address: str) -> None:
     """Ray ends the process, code 1, where a reference is collected after its core worker has gone: here it always is. And it
     takes SIGTERM's handler away as it is shut down, be it while the main thread is busy elsewhere."""
-    body = """from folklore.harness.running.ray_connection import Connection, Resources
+    body = """from folklore.harness.launch.ray_connection import Connection, Resources
     import gc, os
     class CollectedLate:
         def __init__(self, core_worker): self.core_worker = core_worker

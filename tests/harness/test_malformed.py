@@ -13,10 +13,10 @@ import yaml
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from folklore.harness.cli import app
+from folklore.harness.declare import Spec, Study, study_file
 from folklore.harness.errors import UserError, invalid
-from folklore.harness.planning.catalog import judgeable, load_study, study_names
-from folklore.harness.spec import Spec, Study, study_file
+from folklore.harness.plan.catalog import judgeable, load_study, study_names
+from folklore.harness.use.cli import app
 from tests.harness.malformed import ODD_CHARACTERS, bomb, cases
 from tests.parts import NIGHTLY
 

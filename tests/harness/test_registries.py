@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from folklore.harness.declare import Study, Training, Workload
+from folklore.harness.declare.computed import Function, registry
+from folklore.harness.declare.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
+from folklore.harness.declare.metrics import FormGap
+from folklore.harness.declare.metrics.estimating import fits, range_test_rules
+from folklore.harness.declare.metrics.range_tests import FinderRule
 from folklore.harness.errors import UserError
-from folklore.harness.metrics import FormGap
-from folklore.harness.metrics.estimating import fits, range_test_rules
-from folklore.harness.metrics.range_tests import FinderRule
-from folklore.harness.number_formats import format_named
-from folklore.harness.spec import Study, Training, Workload
-from folklore.harness.spec.computed import Function, registry
-from folklore.harness.spec.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
-from folklore.harness.storing import trial_rows, trial_schema
-from folklore.harness.training.optimizers import base, optimizer_kind
-from folklore.harness.training.schedules import schedule_named
-from folklore.harness.workloads import workload_of
+from folklore.harness.plan.store import trial_rows, trial_schema
+from folklore.harness.train.optimizers import base, optimizer_kind
+from folklore.harness.train.precisions import precision_named
+from folklore.harness.train.schedules import schedule_named
+from folklore.harness.train.workloads import workload_of
 from folklore.models.parametrization import LR_RULES
 from folklore.studies.computed import operations
 from tests.harness.helpers import planned, result, rows
@@ -87,12 +87,12 @@ def test_every_schedule_is_one() -> None:
 
 def test_every_number_format_is_one_that_a_gpu_has() -> None:
     for name in PRECISIONS:
-        found = format_named(name)
+        found = precision_named(name)
         assert found.activation_bytes == found.dtype.itemsize
         assert found.flops_per_second["cuda"] > 0
         assert callable(found.product())
     with pytest.raises(UserError, match="no number format named 'fp7': did you mean 'fp8'"):
-        format_named("fp7")
+        precision_named("fp7")
 
 
 def test_a_model_without_a_builder_trains_no_other() -> None:

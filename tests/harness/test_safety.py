@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from folklore.harness.cli import app
-from folklore.harness.cli.output import out
 from folklore.harness.errors import UserError, masked, one_line
+from folklore.harness.launch.tracking import server
+from folklore.harness.launch.tracking.server import CLOSED, command_of, is_loopback
 from folklore.harness.options import Options
-from folklore.harness.storing.store import Store
-from folklore.harness.tracking import server
-from folklore.harness.tracking.server import CLOSED, command_of, is_loopback
+from folklore.harness.plan.store.store import Store
+from folklore.harness.use.cli import app
+from folklore.harness.use.cli.output import out
 from tests.command_line import folklore_here
 
 
@@ -136,7 +136,7 @@ def test_nothing_is_written_outside_a_store(tmp_path: Path, name: str) -> None:
 
 
 def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:
-    from folklore.harness.machine.description import environment
+    from folklore.harness.train.machine.description import environment
 
     os.environ["FOLKLORE_TEST_SECRET"] = "hunter2"
     try:
@@ -147,7 +147,7 @@ def test_secrets_of_the_environment_do_not_reach_workers_descriptions() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("RAY_AUTH_MODE", "disabled"), ("MLFLOW_SERVER_ALLOWED_HOSTS", "*")])
 def test_the_doctor_sees_switches_that_let_others_in(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from folklore.harness.cli.doctor import _unsafe
+    from folklore.harness.use.cli.doctor import _unsafe
 
     assert all(check.ok for check in _unsafe())
     monkeypatch.setenv(name, value)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from folklore.harness.spec import Workload
-from folklore.harness.workloads.architectures import architecture_named
+from folklore.harness.declare import Workload
+from folklore.harness.train.workloads.architectures import architecture_named
 from folklore.models import GPT, View
 from tests.models.layout import as_in_torch
 

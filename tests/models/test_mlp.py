@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from folklore.harness.spec import Training, Workload
-from folklore.harness.training.suitability import lr_multipliers
-from folklore.harness.workloads import workload_of
-from folklore.harness.workloads.architectures import architecture_named
-from folklore.harness.workloads.data import load
-from folklore.harness.workloads.network import PackedNetwork
+from folklore.harness.declare import Training, Workload
+from folklore.harness.train.suitability import lr_multipliers
+from folklore.harness.train.workloads import workload_of
+from folklore.harness.train.workloads.architectures import architecture_named
+from folklore.harness.train.workloads.data import load
+from folklore.harness.train.workloads.network import PackedNetwork
 
 DIGITS = load("digits")
 LANES, BATCH, WIDTH, DEPTH, CLASSES = 2, 5, 8, 4, 10

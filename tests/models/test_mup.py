@@ -10,16 +10,16 @@ import pytest
 import torch
 from torch import nn
 
+from folklore.harness.declare import Configuration, Measurement, Training, Workload
 from folklore.harness.errors import UserError
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.suitability import lr_multipliers
-from folklore.harness.workloads import data, workload_of
-from folklore.harness.workloads.data import DataFacts
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.suitability import lr_multipliers
+from folklore.harness.train.workloads import data, workload_of
+from folklore.harness.train.workloads.data import DataFacts
 from folklore.models import CNN, GPT, MLP, Parametrization
 from folklore.models.parametrization import LR_RULES
 from tests.benchmarks.plain import PlainBlock, PlainGPT
-from tests.harness.training.single_steps import assert_lane_is_torchs
+from tests.harness.train.single_steps import assert_lane_is_torchs
 from tests.models.layout import as_in_torch
 from tests.models.test_cnn import PlainCNN, examples, random_view
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.mutations.faults import Fault
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = ("harness", "models", "reports", "studies")
 COPIED = (*PACKAGES, "tests", "pyproject.toml")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "results")

@@ -8,19 +8,7 @@ checks.
 from collections.abc import Sequence
 from typing import Any
 
-from folklore.harness.metrics import (
-    CriticalBatch,
-    FinalLoss,
-    MaxTrainable,
-    NoiseScale,
-    Optimum,
-    Quotient,
-    RelativeGap,
-    Share,
-    Slope,
-    TunedLoss,
-)
-from folklore.harness.spec import (
+from folklore.harness.declare import (
     Arm,
     AtLeast,
     AtMost,
@@ -39,7 +27,19 @@ from folklore.harness.spec import (
     Workload,
     log2_grid,
 )
-from folklore.harness.spec.claims import Quantifier
+from folklore.harness.declare.claims import Quantifier
+from folklore.harness.declare.metrics import (
+    CriticalBatch,
+    FinalLoss,
+    MaxTrainable,
+    NoiseScale,
+    Optimum,
+    Quotient,
+    RelativeGap,
+    Share,
+    Slope,
+    TunedLoss,
+)
 from tests.planted import truths
 
 SCALE = "laptop"
@@ -297,7 +297,7 @@ SYMBOLS = 8
 
 
 def _markov_study() -> Study:
-    from folklore.harness.workloads.data.synthetic import entropy
+    from folklore.harness.train.workloads.data.synthetic import entropy
 
     least = entropy(SYMBOLS)
     own = _Claims()

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.judging.outcomes import INVALID, MULTIPLICITY, VERDICTS
+from folklore.harness.declare import Study
+from folklore.harness.declare.criterion import READINGS
+from folklore.harness.judge.outcomes import INVALID, MULTIPLICITY, VERDICTS
 from folklore.harness.options import Options
-from folklore.harness.planning.catalog import judgeable, load_study
-from folklore.harness.run_studies import run_studies
-from folklore.harness.spec import Study
-from folklore.harness.spec.criterion import READINGS
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.workloads.data import load
-from folklore.harness.workloads.data.synthetic import entropy, stationary, transitions
+from folklore.harness.plan.catalog import judgeable, load_study
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.workloads.data import load
+from folklore.harness.train.workloads.data.synthetic import entropy, stationary, transitions
+from folklore.harness.use.run_studies import run_studies
 from tests.command_line import folklore_here
 from tests.planted import studies, truths
 
@@ -50,7 +50,7 @@ def test_known_answers_are_found(study: Study, store: Path) -> None:
 
 def test_every_verdict_and_reading_is_planted() -> None:
     """But for what no truth brings about: trials that are missing, and p values between the level of one part and that of all
-    (tests/harness/judging/test_judge.py)."""
+    (tests/harness/judge/test_judge.py)."""
     assert {verdict for verdict, _ in studies.EXPECTED.values()} == {*VERDICTS} - {INVALID}
     readings = {reading for verdict, reading in studies.EXPECTED.values() if verdict in ("partly", "refuted", "open")}
     assert readings == {*READINGS} - {MULTIPLICITY}

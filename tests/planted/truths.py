@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from folklore.harness.metrics.estimating import fits
+from folklore.harness.declare.metrics.estimating import fits
 
 Numbers = NDArray[np.float64]
 

@@ -6,8 +6,9 @@ import nbformat
 from nbclient import NotebookClient
 
 from tests.command_line import HANG_SECONDS
+from tests.places import ROOT
 
-NOTEBOOK = Path(__file__).parents[2] / "reports" / "example.ipynb"
+NOTEBOOK = ROOT / "reports" / "example.ipynb"
 
 
 def committed() -> nbformat.NotebookNode:

@@ -1,7 +1,7 @@
 """The rule by which a study's page gets its first sentences."""
 
-from folklore.harness.judging.sentences import Number, Sentence
-from folklore.harness.judging.verdict import Panel, Verdict
+from folklore.harness.judge.sentences import Number, Sentence
+from folklore.harness.judge.verdict import Panel, Verdict
 from folklore.reports.answers import Answer, answer, shortened
 from tests.verdicts import a_finding, a_verdict, saying
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import scipy
 
-from folklore.harness.judging.trial_sets import HERE, TrialSet, trial_sets
-from folklore.harness.spec import Arm, Study
-from folklore.harness.spec.trial import Trial
+from folklore.harness.declare import Arm, Study
+from folklore.harness.declare.trial import Trial
+from folklore.harness.judge.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports.arms_table import MOST_ROWS, arms_table
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 

@@ -8,8 +8,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.spec import Study
+from folklore.harness.declare import Study
+from folklore.harness.judge.verdict_memory import Judged
 from folklore.reports import site
 from tests.reports.browsing import MARKS, started, visited
 from tests.reports.test_site import REGISTER, of, of_two_parts, records

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Document, Study
+from folklore.harness.declare import Document, Study
+from folklore.harness.plan.catalog import Register
 from folklore.reports import site
 from tests.reports.browsing import MARKS, started, visited
 from tests.reports.test_highlights import BASE, claim

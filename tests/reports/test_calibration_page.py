@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.calibration import CASES, SEEDS
-from folklore.harness.storing import evidence
+from folklore.harness.judge.calibration import CASES, SEEDS
+from folklore.harness.plan.store import evidence
 from folklore.reports import calibration, site
 from tests.reports.test_site import REGISTER, of
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging import withdrawing
-from folklore.harness.judging.verdict_history import Change, Stand
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Erratum, Study
+from folklore.harness.declare import Erratum, Study
+from folklore.harness.judge import withdrawing
+from folklore.harness.judge.verdict_history import Change, Stand
+from folklore.harness.plan.catalog import Register
 from folklore.reports import changes_page, matrix, site, verdict_words
 from folklore.reports.changes_page import course
 from tests.reports.links import dead_links

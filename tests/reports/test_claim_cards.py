@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging.error_rates import ErrorRates
-from folklore.harness.judging.outcomes import VERDICTS
-from folklore.harness.judging.power import Resolution
-from folklore.harness.judging.robustness import Alternative, Robustness
-from folklore.harness.judging.sentences import Number, Sentence
-from folklore.harness.judging.verdict import Finding, Panel, Verdict
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.metrics import RelativeGap, TunedLoss
-from folklore.harness.spec import (
+from folklore.harness.declare import (
     AtLeast,
     AtMost,
     Claim,
@@ -27,6 +19,14 @@ from folklore.harness.spec import (
     Source,
     Study,
 )
+from folklore.harness.declare.metrics import RelativeGap, TunedLoss
+from folklore.harness.judge.error_rates import ErrorRates
+from folklore.harness.judge.outcomes import VERDICTS
+from folklore.harness.judge.power import Resolution
+from folklore.harness.judge.robustness import Alternative, Robustness
+from folklore.harness.judge.sentences import Number, Sentence
+from folklore.harness.judge.verdict import Finding, Panel, Verdict
+from folklore.harness.judge.verdict_memory import Judged
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records

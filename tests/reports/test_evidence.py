@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from folklore.harness.storing import evidence
+from folklore.harness.plan.store import evidence
 
 RECORD = Path(__file__).parent / "golden" / "evidence.json"
 # Of a number: the last digits of floats differ between machines.

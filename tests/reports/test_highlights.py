@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from folklore.harness.judging.error_rates import error_rates
-from folklore.harness.planning.catalog import register
-from folklore.harness.spec import Claim, Source
-from folklore.harness.spec.claims import Side
+from folklore.harness.declare import Claim, Source
+from folklore.harness.declare.claims import Side
+from folklore.harness.judge.error_rates import error_rates
+from folklore.harness.plan.catalog import register
 from folklore.reports.highlights import CHOSEN, MOST, Highlights, highlights
 from folklore.reports.outcome_table import Outcome, OutcomeTable
 from folklore.reports.places import card_figure_file

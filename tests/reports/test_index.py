@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.judging.verdict import Verdict
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Claim, Document, Source, Study
-from folklore.harness.spec.claims import Side
+from folklore.harness.declare import Claim, Document, Source, Study
+from folklore.harness.declare.claims import Side
+from folklore.harness.judge.trial_sets import TrialSet
+from folklore.harness.judge.verdict import Verdict
+from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.plan.catalog import Register
 from folklore.reports import document_page, glossary, index_page, rows, site
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.verdict_words import NOT_GRADED, NOT_TESTED

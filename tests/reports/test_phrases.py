@@ -2,8 +2,8 @@
 
 import pytest
 
-from folklore.harness.judging.sentences import Number, Sentence
-from folklore.harness.spec import Claim
+from folklore.harness.declare import Claim
+from folklore.harness.judge.sentences import Number, Sentence
 from folklore.reports import phrases
 
 

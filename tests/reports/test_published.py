@@ -13,15 +13,15 @@ import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
-from folklore.harness.judging.spelling import in_prose, region
-from folklore.harness.judging.verdict import Finding
-from folklore.harness.judging.verdict_memory import Memory, published_verdicts
-from folklore.harness.planning import catalog
-from folklore.harness.reading.pages import published_sets, write_pages
-from folklore.harness.spec import Study
-from folklore.harness.storing import trial_schema
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Study
+from folklore.harness.judge.spelling import in_prose, region
+from folklore.harness.judge.verdict import Finding
+from folklore.harness.judge.verdict_memory import Memory, published_verdicts
+from folklore.harness.plan import catalog
+from folklore.harness.plan.store import trial_schema
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.use.reading.pages import published_sets, write_pages
 from folklore.reports.figures import render
 from folklore.reports.figures.drawing import WIDTH, Drawing
 from folklore.reports.places import places

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from folklore.harness.cli import choices
-from folklore.harness.cli.base import app
+from folklore.harness.declare import Study
 from folklore.harness.options import Options
-from folklore.harness.reading.pages import store_option, write_pages
-from folklore.harness.spec import Study
-from folklore.harness.storing.declaration import declare
-from folklore.harness.storing.store import Store
+from folklore.harness.plan.store.declaration import declare
+from folklore.harness.plan.store.store import Store
+from folklore.harness.use.cli import choices
+from folklore.harness.use.cli.base import app
+from folklore.harness.use.reading.pages import store_option, write_pages
 from folklore.reports import site
 from tests.harness.helpers import bowl, changed, result, stored
 from tests.reports.test_site import REGISTER, of, records

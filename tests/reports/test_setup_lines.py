@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from folklore.harness.judging.trial_sets import published_sets
-from folklore.harness.planning.catalog import load_study
+from folklore.harness.judge.trial_sets import published_sets
+from folklore.harness.plan.catalog import load_study
 from folklore.reports.setup_lines import setup_lines
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
-from folklore.harness.judging.verdict_memory import Judged
-from folklore.harness.planning.catalog import Register
-from folklore.harness.spec import Claim, Document, Judgement, Source, Study
-from folklore.harness.storing import evidence
-from folklore.harness.storing.declaration import declarations, declare
-from folklore.harness.storing.source_check import SourceCheck
-from folklore.harness.storing.store import Store
+from folklore.harness.declare import Claim, Document, Judgement, Source, Study
+from folklore.harness.judge.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
+from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.plan.catalog import Register
+from folklore.harness.plan.store import evidence
+from folklore.harness.plan.store.declaration import declarations, declare
+from folklore.harness.plan.store.source_check import SourceCheck
+from folklore.harness.plan.store.store import Store
 from folklore.reports import matrix, site, study_page
 from tests.harness.helpers import bowl, changed, frame, result
 from tests.reports.links import dead_links, pages_of

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from folklore.harness.judging.verdict_history import history
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.judging.withdrawing import as_judged
-from folklore.harness.planning.catalog import load_study, register, study_names
-from folklore.harness.spec import Erratum
-from folklore.harness.storing import evidence
+from folklore.harness.declare import Erratum
+from folklore.harness.judge.verdict_history import history
+from folklore.harness.judge.verdict_memory import published_verdicts
+from folklore.harness.judge.withdrawing import as_judged
+from folklore.harness.plan.catalog import load_study, register, study_names
+from folklore.harness.plan.store import evidence
 from folklore.reports import phrases
 
 ERRATA = register().errata

@@ -3,8 +3,8 @@
 from collections import Counter
 from itertools import groupby
 
-from folklore.harness.planning.catalog import register, study_names
-from folklore.harness.spec.configuration import MODELS, OPTIMIZERS
+from folklore.harness.declare.configuration import MODELS, OPTIMIZERS
+from folklore.harness.plan.catalog import register, study_names
 
 CLAIMS = register().claims
 # Of many examples, and yet an identity, a rule or a definition.

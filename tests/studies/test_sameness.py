@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.planning.catalog import load_study, register, study_names
-from folklore.harness.planning.plan import make_plan
-from folklore.harness.spec import Study, fingerprint
+from folklore.harness.declare import Study, fingerprint
+from folklore.harness.plan.catalog import load_study, register, study_names
+from folklore.harness.plan.plan import make_plan
 
 WRITTEN = Path(__file__).with_name("sameness.json")
 REGISTER = "register"

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from folklore.harness.declare import AtMost, Outside, Study
+from folklore.harness.declare.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
+from folklore.harness.declare.trial import Trial
 from folklore.harness.errors import UserError
-from folklore.harness.judging.trial_sets import stored_sets
-from folklore.harness.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
-from folklore.harness.planning.catalog import load_study
-from folklore.harness.planning.plan import make_plan
-from folklore.harness.spec import AtMost, Outside, Study
-from folklore.harness.spec.trial import Trial
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training.result import LaneResult
+from folklore.harness.judge.trial_sets import stored_sets
+from folklore.harness.plan.catalog import load_study
+from folklore.harness.plan.plan import make_plan
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.result import LaneResult
 from folklore.studies import scales
 from folklore.studies.shorthand import compare, exceeds, inside, judgement, lr_grid
 from tests.harness.helpers import result, rows

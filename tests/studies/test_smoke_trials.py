@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.judging.trial_sets import stored_sets
-from folklore.harness.planning.catalog import load_study, study_names
-from folklore.harness.planning.plan import Plan, make_plan
-from folklore.harness.planning.prepare import datasets_named, outline
-from folklore.harness.spec.trial import Trial
-from folklore.harness.storing import trial_rows
-from folklore.harness.storing.ledger import Ledger
-from folklore.harness.storing.store import Store
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.starting import LaneState
-from folklore.harness.workloads.data import describe, load
+from folklore.harness.declare.trial import Trial
+from folklore.harness.judge.trial_sets import stored_sets
+from folklore.harness.plan.catalog import load_study, study_names
+from folklore.harness.plan.plan import Plan, make_plan
+from folklore.harness.plan.prepare import datasets_named, outline
+from folklore.harness.plan.store import trial_rows
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.starting import LaneState
+from folklore.harness.train.workloads.data import describe, load
 from tests.parts import fast_for
 
 SCALE = "smoke"

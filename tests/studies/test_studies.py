@@ -3,16 +3,16 @@ import re
 
 import pytest
 
+from folklore.harness.declare import AtMost, Criterion, Study, arms_of
 from folklore.harness.errors import UserError
-from folklore.harness.judging.power import pilot_of, require_power
-from folklore.harness.judging.spelling import HUNDREDTHS, spell_declared
-from folklore.harness.judging.trial_sets import published_sets
-from folklore.harness.planning import catalog
-from folklore.harness.planning.catalog import judgeable, load_study, names_judging, register, study_names
-from folklore.harness.planning.plan import points
-from folklore.harness.spec import AtMost, Criterion, Study, arms_of
-from folklore.harness.training.measured_steps import evaluation_steps, probe_steps
-from folklore.harness.training.programs import STEPS_BEFORE_CAPTURE
+from folklore.harness.judge.power import pilot_of, require_power
+from folklore.harness.judge.spelling import HUNDREDTHS, spell_declared
+from folklore.harness.judge.trial_sets import published_sets
+from folklore.harness.plan import catalog
+from folklore.harness.plan.catalog import judgeable, load_study, names_judging, register, study_names
+from folklore.harness.plan.plan import points
+from folklore.harness.train.measured_steps import evaluation_steps, probe_steps
+from folklore.harness.train.programs import STEPS_BEFORE_CAPTURE
 
 
 @pytest.fixture(params=study_names(), scope="module")

@@ -13,7 +13,7 @@ import time
 
 # Where the file that FOLKLORE_CHAOS_MEMORY names is there.
 LANES_IN_MEMORY = 2
-WATCHED = "folklore.harness.training.pack"
+WATCHED = "folklore.harness.train.pack"
 # Seconds by which the clock is moved.
 CLOCK = "FOLKLORE_CHAOS_CLOCK"
 

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from folklore.harness.judging.trial_sets import HERE, TrialSet, published_sets, trial_sets
-from folklore.harness.planning.catalog import load_study
-from folklore.harness.spec import Arm, AtLeast, AtMost, Criterion, Judgement, Study
-from folklore.harness.spec.observed import Observed
-from folklore.harness.spec.trial import Trial
-from folklore.harness.training.result import LaneResult
+from folklore.harness.declare import Arm, AtLeast, AtMost, Criterion, Judgement, Study
+from folklore.harness.declare.observed import Observed
+from folklore.harness.declare.trial import Trial
+from folklore.harness.judge.trial_sets import HERE, TrialSet, published_sets, trial_sets
+from folklore.harness.plan.catalog import load_study
+from folklore.harness.train.result import LaneResult
 from folklore.reports.figures.choosing import Shown, claim_figure, figures_of
 from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
 from folklore.reports.figures.layout import TEXT

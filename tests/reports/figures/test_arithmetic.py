@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.metrics import Computed, NoiseScale, RelativeGap, TunedLoss
-from folklore.harness.spec import Study
-from folklore.harness.spec.observed import Observed
+from folklore.harness.declare import Study
+from folklore.harness.declare.metrics import Computed, NoiseScale, RelativeGap, TunedLoss
+from folklore.harness.declare.observed import Observed
+from folklore.harness.judge.trial_sets import TrialSet
 from folklore.reports import site
 from folklore.reports.figures.arithmetic import CAPTION, drawing
 from folklore.reports.figures.choosing import Shown, claim_figure

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from folklore.harness.metrics import Optimum, Quotient
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected
+from folklore.harness.declare import AtLeast, AtMost, Criterion, Expected
+from folklore.harness.declare.metrics import Optimum, Quotient
 from folklore.reports.figures.drawing import COLUMNS, Drawing, Panel, caption, grid, leading, on_a_card
 from folklore.reports.figures.layout import PIXELS_AN_INCH, apart, laid_out, on_lines
 from folklore.reports.figures.palette import numbered

@@ -13,15 +13,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.lr_range import RangeTest
-from folklore.harness.judging.observe import observe
-from folklore.harness.metrics import CurveRatio, MaxTrainable, MeanGap, NoiseScale, Optimum, Quotient, Slope, UnderflowShare
-from folklore.harness.metrics.detectors import RULES as RULES_OF_SPIKES
-from folklore.harness.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
-from folklore.harness.planning.catalog import load_study
-from folklore.harness.spec import Arm, Study
-from folklore.harness.spec.observed import KINDS, Observed
-from folklore.harness.statistics.intervals import binomial
+from folklore.harness.declare import Arm, Study
+from folklore.harness.declare.metrics import (
+    CurveRatio,
+    MaxTrainable,
+    MeanGap,
+    NoiseScale,
+    Optimum,
+    Quotient,
+    Slope,
+    UnderflowShare,
+)
+from folklore.harness.declare.metrics.detectors import RULES as RULES_OF_SPIKES
+from folklore.harness.declare.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
+from folklore.harness.declare.observed import KINDS, Observed
+from folklore.harness.judge.lr_range import RangeTest
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.statistics.intervals import binomial
+from folklore.harness.plan.catalog import load_study
 from folklore.reports.figures import detectors, losses, lr
 from folklore.reports.figures import lr_range as range_test
 from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, claim_figure, figures_of, study_figures

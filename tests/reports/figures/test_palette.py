@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from folklore.harness.planning.catalog import load_study, study_names
+from folklore.harness.plan.catalog import load_study, study_names
 from folklore.reports.figures.palette import looks
 
 

@@ -7,10 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folklore.harness.judging.trial_sets import TrialSet
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.metrics import BetweenLines, EdgeSharpness, FinalLoss, GrowthFactor, SharpnessCorrelation
-from folklore.harness.spec import (
+from folklore.harness.declare import (
     Arm,
     AtLeast,
     AtMost,
@@ -23,8 +20,11 @@ from folklore.harness.spec import (
     Study,
     Within,
 )
-from folklore.harness.spec.trial import Trial
-from folklore.harness.training.result import LaneResult
+from folklore.harness.declare.metrics import BetweenLines, EdgeSharpness, FinalLoss, GrowthFactor, SharpnessCorrelation
+from folklore.harness.declare.trial import Trial
+from folklore.harness.judge.trial_sets import TrialSet
+from folklore.harness.judge.verdict_memory import published_verdicts
+from folklore.harness.train.result import LaneResult
 from folklore.reports.figures import edge, forest, growth, lines, sharpness
 from tests.harness.helpers import result
 from tests.reports.figures.helpers import drawn, judgement_of, planted, published

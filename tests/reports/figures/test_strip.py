@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from folklore.harness.judging.verdict import Finding
-from folklore.harness.metrics import Curve, FinalLoss, Gap, MaxTrainable, Quotient, TunedLoss
-from folklore.harness.spec import AtLeast, AtMost, Criterion, Expected, Observable, Published, Within
+from folklore.harness.declare import AtLeast, AtMost, Criterion, Expected, Observable, Published, Within
+from folklore.harness.declare.metrics import Curve, FinalLoss, Gap, MaxTrainable, Quotient, TunedLoss
+from folklore.harness.judge.verdict import Finding
 from folklore.reports.figures.axis import Axis, Label, interval_marks, placed
 from folklore.reports.figures.strip import Seen, Strip, strips
 from tests.verdicts import a_finding

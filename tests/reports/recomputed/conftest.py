@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning.catalog import load_study
+from folklore.harness.judge.verdict_memory import published_verdicts
+from folklore.harness.plan.catalog import load_study
 from tests.reports.recomputed.tables import trials
 
 

@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 import numpy as np
 import pandas as pd
 
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning.catalog import load_study
-from folklore.harness.storing import evidence
+from folklore.harness.judge.verdict_memory import published_verdicts
+from folklore.harness.plan.catalog import load_study
+from folklore.harness.plan.store import evidence
 
 
 @lru_cache(maxsize=1)

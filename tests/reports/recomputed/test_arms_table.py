@@ -2,8 +2,8 @@
 
 import pytest
 
-from folklore.harness.judging.trial_sets import published_sets
-from folklore.harness.planning.catalog import load_study
+from folklore.harness.judge.trial_sets import published_sets
+from folklore.harness.plan.catalog import load_study
 from folklore.reports.arms_table import arms_table
 from tests.reports.recomputed.tables import trials, tuned
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.judging.verdict_memory import published_verdicts
-from folklore.harness.planning.catalog import load_study
+from folklore.harness.judge.verdict_memory import published_verdicts
+from folklore.harness.plan.catalog import load_study
 from tests.reports.recomputed.tables import best, curves, final, gap, published, runs, start, trials
 
 STUDY = "decay"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from folklore.harness.workloads.data import load
+from folklore.harness.train.workloads.data import load
 from tests.reports.recomputed.tables import curves, published, runs
 
 STUDY = "edge_of_stability"

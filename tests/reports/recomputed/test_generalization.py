@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from folklore.harness.planning import catalog
+from folklore.harness.plan import catalog
 from tests.reports.recomputed.tables import best, gap, published, runs, trials
 
 STUDY = "generalization"

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from folklore.harness.planning.catalog import load_study
+from folklore.harness.plan.catalog import load_study
 from tests.reports.recomputed.tables import published
 
 STUDY = "memory"

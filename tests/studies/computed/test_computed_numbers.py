@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.planning import catalog
-from folklore.harness.planning.computing import computed_jobs
-from folklore.harness.spec import Configuration, Measurement, Training, Workload
-from folklore.harness.spec.computed import Worked, called, job_of, registry
-from folklore.harness.storing import evidence
-from folklore.harness.storing.computations import Computation
-from folklore.harness.training.optimizers.adam import Adam
-from folklore.harness.training.optimizers.adamw import AdamW
-from folklore.harness.training.optimizers.lamb import LAMB
-from folklore.harness.training.optimizers.lars import LARS
-from folklore.harness.training.optimizers.lion import Lion
-from folklore.harness.training.optimizers.sgd import SGD
-from folklore.harness.training.optimizers.sgdw import SGDW
-from folklore.harness.training.pack import Lane, Pack
-from folklore.harness.training.procedures.accumulation import Accumulation
-from folklore.harness.training.procedures.epochs import Epochs
-from folklore.harness.training.procedures.plain import Plain
-from folklore.harness.training.schedules import cosine
-from folklore.harness.training.schedules.base import Schedule
-from folklore.harness.workloads.data import load
+from folklore.harness.declare import Configuration, Measurement, Training, Workload
+from folklore.harness.declare.computed import Worked, called, job_of, registry
+from folklore.harness.plan import catalog
+from folklore.harness.plan.computing import computed_jobs
+from folklore.harness.plan.store import evidence
+from folklore.harness.plan.store.computations import Computation
+from folklore.harness.train.optimizers.adam import Adam
+from folklore.harness.train.optimizers.adamw import AdamW
+from folklore.harness.train.optimizers.lamb import LAMB
+from folklore.harness.train.optimizers.lars import LARS
+from folklore.harness.train.optimizers.lion import Lion
+from folklore.harness.train.optimizers.sgd import SGD
+from folklore.harness.train.optimizers.sgdw import SGDW
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.procedures.accumulation import Accumulation
+from folklore.harness.train.procedures.epochs import Epochs
+from folklore.harness.train.procedures.plain import Plain
+from folklore.harness.train.schedules import cosine
+from folklore.harness.train.schedules.base import Schedule
+from folklore.harness.train.workloads.data import load
 from folklore.models import layers
 from folklore.studies.computed import adam, constants, decay, descent, memory, noise, optimizers, small_gpt, sparse
 from tests.parts import fast_for

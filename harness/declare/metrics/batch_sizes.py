@@ -1,0 +1,242 @@
+"""How many steps a loss costs at a batch size, and how the best learning rate depends on it."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ..design import in_words
+from ..observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
+from ..trials import NotEstimableError, Numbers, Trials
+from .estimating import fits
+from .estimating.evaluation import evaluate
+from .estimating.fits import Flags
+from .estimating.weighted import at_the_edge, evaluation_curves, mean, present, seed_mean, tuned_index
+
+
+class _ToTarget(Observed):
+    """The target is the validation loss at which `anchor` at its tuned LR has made `share` of its mean fall over the run.
+
+    Steps are read off each run's validation curve, interpolated; a run that does not get there is censored at its last
+    step. Each seed runs at the LR that needs fewest steps on the other seeds.
+    """
+
+    anchor: ArmName = Field(description="the arm that sets the target")
+    share: float = Field(gt=0, lt=1, description="share of the anchor's fall in loss that the target lies at")
+    over: FactorName = "peak_lr"
+
+    def _target(self, trials: Trials) -> float:
+        """The validation loss in nats at which the anchor has made its share of the loss reduction. Fixed over resamples."""
+        anchor, over = self.anchor, self.over
+        best = tuned_index(anchor, over, trials)
+        start = float(trials.values(anchor, over, "initial_loss")[best].mean())
+        end = float(evaluation_curves(anchor, over, trials)[best, :, -1].mean())
+        return start - self.share * (start - end)
+
+    def _log_steps(self, arm: str, trials: Trials) -> tuple[Numbers, Flags]:
+        """ln of the steps to the target [G, S], and which runs did not get there: theirs is ln of their last step."""
+        target, over = self._target(trials), self.over
+        losses = evaluation_curves(arm, over, trials)
+        initial = trials.values(arm, over, "initial_loss").astype(np.float64)
+        steps = np.asarray(trials.values(arm, over, "curve_evaluation_step")[0, 0], dtype=np.float64)
+        before = np.concatenate([initial[..., None], losses[..., :-1]], axis=2)
+        reached = losses <= target
+        first = reached.argmax(axis=2)
+        after = np.take_along_axis(losses, first[..., None], axis=2)[..., 0]
+        prior = np.take_along_axis(before, first[..., None], axis=2)[..., 0]
+        begin = np.concatenate([[0.0], steps[:-1]])[first]
+        fall = np.where(prior > after, prior - after, 1.0)
+        passed = begin + (steps[first] - begin) * np.clip((prior - target) / fall, 0.0, 1.0)
+        censored = np.logical_not(reached.any(axis=2))
+        return np.log(np.where(censored, steps[-1], np.maximum(passed, 1.0))), censored
+
+    def _tuned_log_steps(self, arm: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Flags]:
+        """ln of each seed's steps at the LR that needs fewest on the other seeds, [R, S]: choosing and judging stay apart. A
+        seed that has all of the weight has no others, and chooses by itself."""
+        steps_GS, censored_GS = self._log_steps(arm, trials)
+        best = int(mean(steps_GS, weights[:1])[0].argmin())
+        grid = trials.grid(arm, self.over)
+        # Where no run gets there, no LR is better than another; where there is one, there is nothing to choose.
+        if len(grid) > 1 and best in (0, len(grid) - 1) and not censored_GS.all():
+            raise NotEstimableError(
+                "open",
+                f"the {in_words(self.over)} at which {trials.arm_name(arm)} reaches the target soonest, {grid[best]:.3g},"
+                f" {at_the_edge(best)}",
+            )
+        total_RG = weights @ steps_GS.T
+        others_RGS = total_RG[:, :, None] - weights[:, None, :] * steps_GS[None]
+        alone_RS = weights == weights.sum(axis=1, keepdims=True)
+        choice_RS = np.where(alone_RS[:, None], total_RG[:, :, None], others_RGS).argmin(axis=1)
+        seed = np.arange(steps_GS.shape[1])
+        return steps_GS[choice_RS, seed], censored_GS[choice_RS, seed]
+
+
+class StepsToTarget(_ToTarget):
+    """Geometric mean over seeds of the steps to the target loss. Not estimable if runs are censored."""
+
+    kind: Literal["steps_to_target"] = "steps_to_target"
+    arm: ObservedArm
+
+    LOG_AXIS: ClassVar[bool] = True
+    AT_ONE_POINT: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "batch"
+    UNIT: ClassVar[str] = "steps"
+    EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "anchor": "batch_8", "share": 0.8}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the weighted mean of ln(steps), [R]. Not estimable if a run does not get there: nothing is made up for it."""
+        steps, censored = self._tuned_log_steps(self.arm, trials, weights)
+        if censored[0].any():
+            raise _out_of_reach(self.arm, trials, int(censored[0].sum()))
+        return np.asarray(np.exp(seed_mean(np.where(censored, np.nan, steps), weights)))
+
+
+class BatchSweep(_ToTarget):
+    """`points` are pairs of a batch size and an arm."""
+
+    points: Annotated[tuple[tuple[int, str], ...], ARM] = Field(
+        min_length=4, description="pairs of a batch size and an arm that trains with it"
+    )
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "batch"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
+        "anchor": "batch_8",
+        "share": 0.8,
+    }
+
+    def runs(self, trials: Trials, weights: Numbers) -> tuple[Numbers, Numbers, Numbers, Flags]:
+        """Batch sizes [M], ln S [R, M], weights [R, M] and what is censored [R, M], of all runs of the sweep."""
+        points = present(self.points, trials)
+        found = [self._tuned_log_steps(arm, trials, weights) for _, arm in points]
+        batch = np.repeat([float(size) for size, _ in points], weights.shape[1])
+        steps, censored = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+        return batch, steps, np.tile(weights, len(points)), censored
+
+
+class CriticalBatch(BatchSweep):
+    """B_crit of S = S_min (1 + B_crit / B) fitted to ln S (McCandlish et al. 2018, section 2.3); censored runs as such."""
+
+    kind: Literal["critical_batch_size"] = "critical_batch_size"
+
+    LOG_AXIS: ClassVar[bool] = True
+    UNIT: ClassVar[str] = "examples"
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """B_crit in examples, [R], of S = S_min (1 + B_crit / B) (McCandlish et al. 2018, equation 2.11) fitted to ln S by
+        Tobit EM: a run that does not reach the target is censored at its last step (estimating/fits.py)."""
+        return fits.fit_hyperbola(*self.runs(trials, weights)).critical_batch
+
+
+class HyperbolaError(BatchSweep):
+    """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
+    the noise of the seeds contributes. With `raw` that of the one fit to all batch sizes, noise and all, as fits to published
+    tables have it."""
+
+    kind: Literal["hyperbola_error"] = "hyperbola_error"
+    raw: Literal[True] | None = Field(
+        default=None, description="the residuals of one fit to all batch sizes, the noise of the seeds with them"
+    )
+
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    UNIT: ClassVar[str] = "none (an error of ln S, 0.1 is about 10%)"
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Root mean square of the left-out residuals in ln S, [R]. Without the share that the seeds' noise has in it: a left-
+        out residual of a true hyperbola has the variance of its mean over seeds, times n / (n - 2) for a fit of two parameters
+        to n batch sizes (the mean of 1 / (1 - leverage)). With `raw`: fits.residual_rms."""
+        batch, steps, weight, censored = self.runs(trials, weights)
+        if self.raw:
+            return fits.residual_rms(batch, steps, weight, censored)
+        square = fits.leave_one_batch_out_rms(batch, steps, weight, censored) ** 2
+        sizes = len(np.unique(batch))
+        split = (len(weights), sizes, weights.shape[1])
+        by_size, copies = steps.reshape(split), weight.reshape(split)
+        total = copies.sum(axis=2)
+        centre = (copies * by_size).sum(axis=2, keepdims=True) / total[..., None]
+        variance_of_mean = (copies * (by_size - centre) ** 2).sum(axis=2) / (total - 1) / total
+        return np.asarray(np.sqrt(np.maximum(0.0, square - variance_of_mean.mean(axis=1) * sizes / (sizes - 2))))
+
+
+class DoublingGain(BatchSweep):
+    """S(B) / S(2B), geometric mean over the doublings with B from `above` to `below` times the fitted critical batch size.
+
+    With b = B / B_crit the hyperbola predicts (1 + b) / (1/2 + b): 2 far below the critical size, 4/3 at it, 1 far beyond it.
+    """
+
+    kind: Literal["doubling_gain"] = "doubling_gain"
+    below: float = Field(default=0.125, gt=0, description="doublings up to this share of the critical batch size count")
+    above: float | None = Field(default=None, gt=0, description="and from this share of it on; none: from the smallest on")
+
+    LOG_AXIS: ClassVar[bool] = True
+    NO_EFFECT: ClassVar[float] = 1.0
+    UNIT: ClassVar[str] = "none (a ratio of steps)"
+    EXAMPLE: ClassVar[Example] = {**BatchSweep.EXAMPLE, "below": 0.25}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the mean over doublings of ln S(B) - ln S(2B), [R], without unit: 2 is perfect. Which batch sizes count is
+        decided once, by the knee of all seeds. Out of regime where none lies far enough below it."""
+        knee = float(fits.fit_hyperbola(*self.runs(trials, weights[:1])).critical_batch[0])
+        arms = dict(present(self.points, trials))
+        least = 0.0 if self.above is None else self.above * knee
+        pairs = [(size, 2 * size) for size in arms if 2 * size in arms and least <= size <= self.below * knee]
+        if not pairs:
+            place = f"at most {self.below:g}" if self.above is None else f"{self.above:g} to {self.below:g}"
+            raise NotEstimableError(
+                "out of regime",
+                f"the critical batch size is {knee:.3g}, and no batch size of {place} times that was trained and doubled",
+            )
+        logs = {}
+        for size in {size for pair in pairs for size in pair}:
+            steps, censored = self._tuned_log_steps(arms[int(size)], trials, weights)
+            if censored[0].any():
+                raise _out_of_reach(arms[int(size)], trials, int(censored[0].sum()))
+            logs[size] = seed_mean(steps, weights)
+        return np.asarray(np.exp(np.mean([logs[small] - logs[large] for small, large in pairs], axis=0)))
+
+
+def _out_of_reach(arm: str, trials: Trials, count: int) -> NotEstimableError:
+    subject = f"{count} runs of {trials.arm_name(arm)} do" if count > 1 else f"a run of {trials.arm_name(arm)} does"
+    return NotEstimableError("open", f"{subject} not reach the target loss", "longer training would settle it")
+
+
+class FormGap(Observed):
+    """AICc of one form of the best LR against the batch size minus that of another; below 0 speaks for `left`.
+
+    power: a B^p. surge: a / ((sqrt(b/B) + sqrt(B/b)) / 2) (Li et al. 2024). saturating: a / (1 + b/B)^exponent.
+    """
+
+    kind: Literal["form_gap"] = "form_gap"
+    points: tuple[tuple[int, Observable], ...] = Field(
+        min_length=5, description="pairs of a batch size and an observable of the best LR there"
+    )
+    left: Literal["power", "surge", "saturating"] = Field(description="the form that numbers below 0 speak for")
+    right: Literal["power", "surge", "saturating"] = Field(description="the form it is compared with")
+    exponent: float = Field(default=1.0, gt=0, description="of the saturating form: 1 for SGD, 1/2 for Adam")
+
+    OF_LOSSES: ClassVar[OfLosses] = "divides"
+    UNIT: ClassVar[str] = "AICc"
+    EXAMPLE: ClassVar[Example] = {
+        "points": [
+            [8, {"kind": "optimum", "arm": "batch_8"}],
+            [16, {"kind": "optimum", "arm": "batch_16"}],
+            [32, {"kind": "optimum", "arm": "batch_32"}],
+            [64, {"kind": "optimum", "arm": "batch_64"}],
+            [128, {"kind": "optimum", "arm": "batch_128"}],
+        ],
+        "left": "power",
+        "right": "saturating",
+    }
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """AICc of the left form minus that of the right one, [R] (Hurvich and Tsai 1989), of fits to ln y by least squares."""
+        points = present(self.points, trials)
+        logs = np.log(np.stack([evaluate(part, trials, weights) for _, part in points], axis=1))
+        defined = np.isfinite(logs).all(axis=1)
+        batch = np.array([float(size) for size, _ in points])
+        gap = fits.aicc_difference(batch, logs[defined], self.left, self.right, self.exponent)
+        found = np.full(len(weights), np.nan)
+        found[defined] = gap
+        return found

@@ -1,0 +1,240 @@
+"""What probes saw while runs were trained."""
+
+import itertools
+import math
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from ..design import in_words
+from ..observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from ..trials import NotEstimableError, Numbers, Trials
+from .estimating.gradient_noise import noise_parts
+from .estimating.weighted import kept, position, present, seed_mean, settings_of, stacked, training_of, tuned
+
+# Neighbouring probes that a noise curve averages, each part on its own.
+SMOOTHED_PROBES = 5
+
+
+class CurveRatio(Observed):
+    """A curve's mean over the first share of the steps divided by its mean over the last share, at the tuned LR."""
+
+    kind: Literal["curve_ratio"] = "curve_ratio"
+    arm: ObservedArm
+    curve: Literal["gradient_norm", "gradient_variance"] = Field(description="the curve whose means are taken")
+    first: Annotated[float, END] = Field(default=0.01, gt=0, le=0.5, description="share of the steps at the beginning")
+    last: Annotated[float, END] = Field(default=0.10, gt=0, le=0.5, description="share of the steps at the end")
+    over: FactorName = "peak_lr"
+
+    LOG_AXIS: ClassVar[bool] = True
+    NO_EFFECT: ClassVar[float] = 1.0
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "curves"
+    UNIT: ClassVar[str] = "none (a ratio)"
+    EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "gradient_norm", "first": 0.01, "last": 0.1}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """exp of the weighted mean over seeds of ln(mean over the first share of steps / mean over the last), at the tuned LR,
+        [R]."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        curves = trials.values(arm, over, f"curve_probe_{self.curve}")
+        steps = trials.values(arm, over, "curve_probe_step")
+        total = training_of(arm, over, trials).steps
+
+        def log_ratio(curve: Numbers, step: Numbers) -> float:
+            early, late = step <= math.ceil(self.first * total), step > (1 - self.last) * total
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return float(np.log(curve[early].mean() / curve[late].mean()))
+
+        ratios = np.array(
+            [
+                [log_ratio(np.asarray(curve, dtype=np.float64), np.asarray(step)) for curve, step in zip(*pair, strict=True)]
+                for pair in zip(curves, steps, strict=True)
+            ]
+        )
+        return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
+
+
+class CurveDistance(Observed):
+    """Median over probes of |curve / curve of `reference` - 1|, both at the LR tuned for `reference`, seeds paired."""
+
+    kind: Literal["curve_distance"] = "curve_distance"
+    arm: ObservedArm
+    reference: ArmName = Field(description="the arm whose curve it is compared with")
+    curve: Literal["gradient_norm"] = Field(default="gradient_norm", description="the curve that is compared")
+    over: FactorName = "peak_lr"
+
+    AT_ONE_POINT: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "curves"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    UNIT: ClassVar[str] = "relative"
+    EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of median_t |A_t / B_t - 1|, [R], without unit. Not estimable if runs diverge or grids
+        differ."""
+        over, column = self.over, f"curve_probe_{self.curve}"
+        best = tuned(self.reference, over, trials, weights)
+        grid, reference_grid = trials.grid(self.arm, over), trials.grid(self.reference, over)
+        if not np.allclose(grid, reference_grid):
+            names = " and ".join(map(trials.arm_name, (self.arm, self.reference)))
+            raise NotEstimableError("open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
+        curves, reference = (stacked(trials.values(arm, over, column)) for arm in (self.arm, self.reference))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = np.median(np.abs(curves / reference - 1), axis=2)
+        if not np.isfinite(distance[best[0]]).all():
+            name = trials.arm_name(self.arm)
+            raise NotEstimableError("open", f"runs of {name} diverge there, and their curves have no distance")
+        return seed_mean(distance[best], weights)
+
+
+class MeanActivationSlope(Observed):
+    """How one tap's activations depend on width, over several steps: the mean slope of log size on log x, with its sign.
+
+    `points` are pairs of x (the width) and an arm. Sizes are mean absolute values, averaged geometrically over seeds. It is
+    no maximum over steps or taps: noise widens its interval and does not move it.
+    """
+
+    kind: Literal["mean_activation_slope"] = "mean_activation_slope"
+    points: Annotated[tuple[tuple[float, str], ...], ARM] = Field(
+        min_length=3, description="pairs of the width and an arm of that width"
+    )
+    tap: int = Field(default=-1, description="which activations, in the order of the model: 0 the first, -1 the logits")
+    steps: int = Field(default=5, ge=1, description="how many probed steps to use")
+    end: bool = Field(default=False, description="the last of the probed steps rather than the first")
+    at: float | None = Field(default=None, gt=0, description="the LR at which arms are read; none: the only one they have")
+
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "coordinates"
+    UNIT: ClassVar[str] = "none (an exponent)"
+    EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "tap": -1, "steps": 5}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Mean over steps t of d ln size / d ln width by least squares, [R], without unit: sizes are logs [W, S, T, A] (widths,
+        seeds, steps, taps), of which one tap is used, averaged over seeds. Steps at which a size is zero are left out."""
+        x, logs = self.log_sizes(trials)
+        logs_WST = logs[..., self.tap]
+        usable = np.isfinite(logs_WST).all(axis=(0, 1))
+        if not usable.any():
+            raise NotEstimableError("out of regime", "the activations that this compares are zero at every step used")
+        slope = (x - x.mean()) / ((x - x.mean()) ** 2).sum()  # what sizes are weighted by in the slope of their line
+        return seed_mean(np.einsum("w,wst->st", slope, logs_WST[..., usable]).mean(axis=1), weights)
+
+    def log_sizes(self, trials: Trials) -> tuple[Numbers, Numbers]:
+        """The logs of the widths whose arms are trained at this scale, [W], and of the sizes of their activations at the steps
+        that count, [W, S, T, A]; minus infinity for a size of zero."""
+        points, at, sizes = present(self.points, trials), self.at, []
+        for _, arm in points:
+            over = "peak_lr" if at is not None else trials.only_factor(arm)
+            curves = trials.values(arm, over, "curve_probe_layer_activation")[
+                0 if at is None else position(trials, arm, over, at)
+            ]
+            if not len(curves[0][0]):
+                raise NotEstimableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
+            part = slice(-self.steps, None) if self.end else slice(self.steps)
+            sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
+        with np.errstate(divide="ignore"):
+            return np.log([width for width, _ in points]), np.log(np.array(sizes))
+
+
+class UnderflowShare(Observed):
+    """Share of non-zero gradient entries that FP16 would flush to zero at a loss scale, mean over an arm's probes.
+
+    At the tuned LR. The arm measures underflow.
+    """
+
+    kind: Literal["underflow_share"] = "underflow_share"
+    arm: ObservedArm
+    of: Literal["activation", "logits", "weight"] = Field(description="activation: before the logits, all together")
+    scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
+    over: FactorName = "peak_lr"
+
+    AT_ONE_POINT: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    FIGURE: ClassVar[str] = "underflow"
+    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    UNIT: ClassVar[str] = "share of the entries, 0 to 1"
+    EXAMPLE: ClassVar[Example] = {"arm": "fp16", "of": "activation", "scale_exponent": 8}
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        return settings_of(f"probe_layer_underflow_{self.of}")
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """Weighted mean over seeds of the mean over probes of the share flushed to zero, in [0, 1], [R]. Invalid where
+        unmeasured."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        column = kept(arm, over, f"probe_layer_underflow_{self.of}", trials)
+        shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
+        return seed_mean(shares[best], weights)
+
+
+class NoiseScale(Observed):
+    """tr(Sigma) / |G|^2 in examples, at the tuned LR (McCandlish et al. 2018, appendix A.1).
+
+    Both parts are averaged over the probes from `first` to `last` of the run and over seeds, and then divided. With `pieces`
+    that is done in each of this many equal pieces of that window, and the pieces are averaged: a mean over steps. If each step
+    on the way costs 1 + noise scale / B, all of them cost S_min (1 + B_crit / B), with B_crit that mean.
+    """
+
+    kind: Literal["noise_scale"] = "noise_scale"
+    arm: ObservedArm
+    first: Annotated[float, END] = Field(default=0.0, ge=0, lt=1, description="where the probes begin, as a share of the run")
+    last: Annotated[float, END] = Field(default=1.0, gt=0, le=1, description="where the probes end, as a share of the run")
+    pieces: int | None = Field(default=None, ge=2, le=100, description="equal pieces of the window; none: one")
+    over: FactorName = "peak_lr"
+
+    LOG_AXIS: ClassVar[bool] = True
+    OF_LOSSES: ClassVar[OfLosses] = "no zero"
+    AT_ONE_POINT: ClassVar[bool] = True
+    FIGURE: ClassVar[str] = "noise"
+    UNIT: ClassVar[str] = "examples"
+    EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "first": 0.5, "last": 1.0}
+
+    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
+        """tr(Sigma) / |G|^2 in examples, [R] (McCandlish et al. 2018, equation 2.9): both parts are means over probes and
+        weighted means over seeds, then divided, in every piece. Not estimable if the squared mean gradient comes out
+        negative."""
+        arm, over = self.arm, self.over
+        best = tuned(arm, over, trials, weights)
+        share, *parts = _noise_parts(arm, over, trials)
+        ends = np.linspace(self.first, self.last, (self.pieces or 1) + 1)
+        scales = []
+        for begin, end in itertools.pairwise(ends):
+            inside = (share > begin) & (share <= end)
+            if not inside.any():
+                raise NotEstimableError("open", f"{trials.arm_name(arm)} has no probe in a piece of its window", "add probes")
+            trace, signal = (seed_mean(np.nanmean(np.where(inside, part, np.nan), axis=2)[best], weights) for part in parts)
+            if signal[0] <= 0:
+                lost = f"the mean gradient of {trials.arm_name(arm)} is lost in its noise"
+                raise NotEstimableError("open", lost, "more probes or a larger batch would show it")
+            scales.append(np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan))
+        return np.asarray(np.mean(scales, axis=0))
+
+
+def _noise_parts(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, Numbers]:
+    """Share of the run, tr(Sigma) and |G|^2 at every probe, [G, S, probes]."""
+    training = training_of(arm, over, trials)
+    steps = stacked(trials.values(arm, over, "curve_probe_step"))
+    variance = stacked(trials.values(arm, over, "curve_probe_gradient_variance"))
+    square = stacked(trials.values(arm, over, "curve_probe_gradient_norm")) ** 2
+    trace, signal = noise_parts(square, variance, training.batch_size)
+    if training.batch_ramp:
+        trace *= np.vectorize(lambda step: training.batch_size_at(int(step) - 1) / training.batch_size)(steps)
+    return steps / training.steps, trace, signal
+
+
+def noise_curve(arm: str, over: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Numbers]:
+    """The noise scale over training at the tuned LR, for a figure: share of the run [P] and examples [R, P], nan where not
+    positive; neighbouring probes are averaged, each part on its own."""
+    best = tuned(arm, over, trials, weights)[0]
+    share, *parts = (part[best] for part in _noise_parts(arm, over, trials))
+    window = np.ones(SMOOTHED_PROBES) / SMOOTHED_PROBES
+    smooth = np.apply_along_axis(np.convolve, 1, np.array([share[0], *parts[0], *parts[1]]), window, mode="valid")
+    split = 1 + len(parts[0])
+    trace, signal = (weights @ part / weights.sum(axis=1, keepdims=True) for part in (smooth[1:split], smooth[split:]))
+    return smooth[0], np.where(signal > 0, trace / np.where(signal > 0, signal, 1.0), np.nan)

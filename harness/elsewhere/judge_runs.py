@@ -1,0 +1,205 @@
+"""Claims about runs that others trained, judged: verdict, interval, p value, what such runs could have shown, what would settle
+it.
+
+The rules are those of studies (judge/outcomes.py): an interval inside the region claimed supports, one inside the region that
+refutes refutes. A verdict is firm if it survives the correction over all claims judged together, leaving out any run, the other
+reasonable readings of the same runs, and bounds moved by a quarter; and if no arm has fewer than three runs.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+
+from ..declare.level import ALPHA
+from ..errors import UserError, unknown
+from ..judge.outcomes import DECIDED
+from ..judge.statistics.two_samples import Spread
+from .checks import checked
+from .claims import RunClaim, read_claim
+from .comparing import Assumptions, against_number
+from .compute_saved import compute_saved
+from .firmness import why_fragile, why_fragile_alone
+from .laws import judge_law
+from .roles import ReadingOptions, text
+from .run_verdict import LEAST_RUNS, Judged, judge_pairs, together
+from .runs import Runs, runs_of
+from .samples import Pair, Sample, pairs, read_values, sample
+from .sizes import over_sizes
+from .table import Problem, Role
+from .tuned import judge_tuned
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """claims: lines (claims.py). compare: an arm that all others are compared with, instead. by: what counts as a difference
+    there, in percent of that arm ('1%') or in the metric's unit ('0.02')."""
+
+    claims: tuple[str, ...] = ()
+    compare: str | None = None
+    by: str | None = None
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    how: Assumptions = field(default_factory=Assumptions)
+
+
+@dataclass(frozen=True)
+class JudgedRuns:
+    """runs: of each metric, as they were judged; problems: of all of them."""
+
+    runs: tuple[Runs, ...]
+    claims: tuple[Judged, ...]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return tuple(dict.fromkeys(problem for each in self.runs for problem in each.problems))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "sources": list(self.runs[0].sources),
+            "formats": list(self.runs[0].formats),
+            "read": [_read(each) for each in self.runs],
+            "problems": [vars(each) for each in self.problems],
+            "claims": [each.to_dict() for each in self.claims],
+        }
+
+
+def _read(runs: Runs) -> dict[str, Any]:
+    columns = {role: {"column": column, "told_by": runs.told_by[role]} for role, column in runs.roles.items()}
+    final = runs.final()
+    return {
+        "metric": runs.metric,
+        "better": runs.better,
+        "columns": columns,
+        "runs": len(final),
+        "arms": {str(arm): int(count) for arm, count in final["arm"].value_counts(sort=False).items()},
+        "tasks": [each for each in runs.tasks if each],
+    }
+
+
+def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
+    """Reads, checks and judges. Raises UserError for a source that cannot be read, an open question, or a bad claim."""
+    claims = [read_claim(each, options.reading.columns.get("metric")) for each in options.claims]
+    if not claims and options.compare is None:
+        raise UserError("nothing to judge: add --claim 'METRIC: B < A by 1%', --claims FILE.yaml or --compare ARM")
+    if options.compare is not None:
+        runs = _runs(sources, options.reading, [], (options.compare,))
+        claims += list(_comparisons(runs, options.compare, options.by))
+        values = read_values(runs, claims[0])
+        return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how, values) for each in claims])))
+    read: dict[str, Runs] = {}
+    judged = []
+    for claim in claims:
+        if claim.metric not in read:
+            same = [each for each in claims if each.metric == claim.metric]
+            arms = tuple(arm for each in same for arm in each.arms)
+            read[claim.metric] = _runs(sources, options.reading, same, arms)
+        judged.append(_judge(read[claim.metric], _spelled(claim, read[claim.metric].arms), options.how))
+    return JudgedRuns(tuple(read.values()), tuple(corrected(judged)))
+
+
+def _spelled(claim: RunClaim, arms: Sequence[str]) -> RunClaim:
+    """With arms as the runs spell them: 1e-3 is 0.001."""
+    alike = {text(each): each for each in reversed(arms)}
+    other = claim.other if isinstance(claim.other, float) or claim.other in arms else alike.get(text(claim.other), claim.other)
+    return replace(claim, arm=claim.arm if claim.arm in arms else alike.get(text(claim.arm), claim.arm), other=other)
+
+
+def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
+    factors = tuple(dict.fromkeys(each.factor for each in claims if each.factor))
+    compares = not claims or any(each.arms for each in claims)
+    columns: dict[Role, str] = {"metric": claims[0].metric} if claims else {}
+    columns.update(reading.columns)
+    named = () if len(arms) < 2 else arms  # of one arm all others are compared with it
+    return checked(
+        runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares)), factors, named
+    )
+
+
+def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
+    """Every other arm against this one, in the direction that is better."""
+    if arm not in runs.arms:
+        raise unknown("arm", arm, runs.arms)
+    if runs.better is None:
+        raise UserError(f"is a lower or a higher {runs.metric} better? Say --minimize or --maximize")
+    if len(runs.arms) < 2:
+        raise UserError(f"--compare {arm}: it is the only arm; name the column that holds the arms with --arm")
+    sign, size = "<" if runs.better == "lower" else ">", f" by {by}" if by else ""
+    for each in (name for name in runs.arms if name != arm):
+        claim = read_claim(f"x: '{each}' {sign} '{arm}'{size}")
+        yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}{size}")
+
+
+def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
+    judged = judge_claim(runs, claim, how, values)
+    saved = compute_saved(runs, claim)
+    doubts = [f"{each.what}: {', '.join(each.examples)}" for each in runs.problems if each.doubtful]
+    return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
+
+
+def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
+    """One claim. values: what it reads, if that is known. Raises UserError for arms, columns and steps that are not there."""
+    if claim.law is not None:
+        return judge_law(runs, claim)
+    values = read_values(runs, claim) if values is None else values
+    if isinstance(claim.other, float):
+        return judge_alone(claim, _alone(values, claim, claim.other))
+    if claim.factor:
+        return over_sizes(runs, claim, how)
+    given = list(pairs(values, claim, how.paired))
+    if not given:
+        raise UserError(f"claim '{claim.text}': no task has runs of both arms; compare arms that share one")
+    if runs.tuned:
+        return judge_tuned(claim, given)
+    return judge_given(claim, given, how, _borrowed(values, given))
+
+
+def _borrowed(values: pd.DataFrame, given: Sequence[Pair]) -> Spread | None:
+    """The spread of all arms, for arms with a single run, also with a run left out."""
+    if all(min(len(each.arm), len(each.other)) > LEAST_RUNS for each in given):
+        return None
+    samples = values.groupby(["arm", "task"])["value"].agg(["var", "count"]).query("count > 1")
+    freedom = int((samples["count"] - 1).sum())
+    pooled = float((samples["var"] * (samples["count"] - 1)).sum())
+    return Spread(math.sqrt(pooled / freedom), freedom) if freedom else None
+
+
+def judge_given(claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None) -> Judged:
+    """Two arms on each task, and why the verdict is fragile."""
+    judged = judge_pairs(claim, given, how, shared)
+    return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
+
+
+def judge_alone(claim: RunClaim, given: Sequence[tuple[str, Sample]]) -> Judged:
+    """The same of an arm against a number."""
+    judged = together(claim, [against_number(claim, *each) for each in given], ())
+    return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, given)))
+
+
+def _alone(values: pd.DataFrame, claim: RunClaim, number: float) -> list[tuple[str, Sample]]:
+    """The arm's values on each task. Raises UserError for an arm that is not there, and if what is read as a number is the name
+    of an arm, too."""
+    arms = values["arm"].unique()
+    if text(number) in {text(each) for each in arms} and "+" not in claim.text:
+        raise UserError(
+            f"claim '{claim.text}': is {number:g} the arm of that name, or a number? Put the arm in quotes, write the"
+            f" number with its sign (+{number:g})"
+        )
+    if claim.arm not in arms:
+        raise unknown("arm", claim.arm, arms)
+    return [(str(task), sample(part)) for task, part in values[values["arm"] == claim.arm].groupby("task", sort=False)]
+
+
+def corrected(judged: Sequence[Judged]) -> list[Judged]:
+    """With what does not survive Benjamini and Hochberg's procedure over all claims judged together called fragile."""
+    decided = sorted((each.p, index) for index, each in enumerate(judged) if each.verdict in DECIDED)
+    survive: set[int] = set()
+    for rank, (p, _) in enumerate(decided, start=1):
+        if p <= ALPHA * rank / len(judged):
+            survive = {index for _, index in decided[:rank]}
+    told = f"one of {len(judged)} claims judged together, and too weak for that (Benjamini–Hochberg)"
+    return [
+        replace(each, fragile=(*each.fragile, told)) if each.verdict in DECIDED and index not in survive else each
+        for index, each in enumerate(judged)
+    ]

@@ -1,0 +1,148 @@
+"""Laws: does a metric follow a curve of one column, on each task?
+
+hyperbola: y = E (1 + x / x_crit), a straight line in x whose intercept and slope are positive: samples to a loss against the
+batch size (McCandlish et al. 2018, equation 2.11). power law: y = A x^k. What is judged is the root mean square of the
+logarithm's residuals of the means at each x, less what the noise of these means adds.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+
+from ..declare.level import ALPHA
+from ..errors import UserError
+from ..judge.statistics.intervals import Numbers
+from ..judge.statistics.two_samples import Effect, pooled_spread
+from .claims import RunClaim
+from .comparing import Part, verdict_of
+from .run_verdict import QUARTERS, Judged, together
+from .runs import Runs
+from .samples import read_values
+
+LEAST_SIZES, LEAST_RUNS = 3, 2
+# Variances of means over how their estimate is spread; standard deviations below this share are rounding.
+VARIANCES, LEAST_NOISE = 50, 1e-4
+# Points of a grid on either side of its centre, and how often a finer one is laid.
+GRID, ROUNDS = 30, 5
+
+
+@dataclass(frozen=True)
+class Fit:
+    """parameters: E and x_crit, or A and k. residual: root mean square of ln(y / fit)."""
+
+    parameters: tuple[float, float]
+    residual: float
+
+
+def fitted(law: str, x: Numbers, y: Numbers) -> Fit:
+    """Least squares of the logarithm; x, y [n] above 0."""
+    if law == "power law":
+        slope, level = np.polyfit(np.log(x), np.log(y), 1)
+        parameters = (float(np.exp(level)), float(slope))
+    else:
+        critical = float(np.exp(_log_critical(x, y)))
+        parameters = (float(np.exp(np.mean(np.log(y) - np.log1p(x / critical)))), critical)
+    return Fit(parameters, float(np.sqrt(np.mean(np.log(y / curve(law, parameters, x)) ** 2))))
+
+
+def _log_critical(x: Numbers, y: Numbers) -> float:
+    """ln x_crit: the best of a grid, which is laid ever finer about it."""
+    low, high = math.log(x.min() / 1e3), math.log(x.max() * 1e4)
+    centre, step = (low + high) / 2, (high - low) / (2 * GRID)
+    for _ in range(ROUNDS):
+        tried = centre + step * np.arange(-GRID, GRID + 1)  # [g]
+        left = np.log(y) - np.log1p(x / np.exp(tried)[:, None])  # [g, n]
+        centre, step = float(tried[np.argmin(np.std(left, axis=1))]), 2 * step / GRID
+    return centre
+
+
+def curve(law: str, parameters: tuple[float, float] | Numbers, x: Numbers) -> Numbers:
+    """The fit at x."""
+    first, second = parameters
+    return np.asarray(first * x**second if law == "power law" else first * (1 + x / second))
+
+
+def judge_law(runs: Runs, claim: RunClaim) -> Judged:
+    """On each task that has runs at three sizes or more. Raises UserError if none has."""
+    groups = {str(task): _groups(part, claim) for task, part in read_values(runs, claim).groupby("task", sort=False)}
+    parts = [_part(task, each, claim) for task, each in groups.items() if len(each) >= LEAST_SIZES]
+    if not parts:
+        raise UserError(
+            f"claim '{claim.text}': no task has runs at {LEAST_SIZES} values of {claim.factor}, two at each; add runs"
+        )
+    judged = together(claim, parts, ())
+    return replace(judged, fragile=(*judged.fragile, *_fragile(claim, judged)))
+
+
+def _fragile(claim: RunClaim, judged: Judged) -> Iterator[str]:
+    for name, by in QUARTERS.items():
+        question, moved = claim.question.moved(by), []
+        for part in judged.parts:
+            assert part.effect is not None
+            verdict, reading = verdict_of(question, part.effect)
+            moved.append(replace(part, verdict=verdict, reading=reading))
+        other = together(claim, moved, (), question).verdict
+        if other != judged.verdict:
+            yield f"{other} with {name}"
+
+
+def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
+    sizes = pd.to_numeric(part[claim.factor], errors="coerce")
+    fine = part[(sizes > 0) & (part["value"] > 0)]
+    grouped = fine.groupby(sizes[fine.index])["value"]
+    return {float(size): each.to_numpy(float) for size, each in grouped if len(each) >= LEAST_RUNS}
+
+
+def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
+    assert claim.law is not None
+    x, means = np.array(list(groups)), np.array([each.mean() for each in groups.values()])
+    fit = fitted(claim.law, x, means)
+    effect = _residual(fit, list(groups.values()))
+    runs = sum(int(each.size) for each in groups.values())
+    first, second = fit.parameters
+    hyperbola = f"{first:.4g} (1 + {claim.factor} / {second:.4g})"
+    words = hyperbola if claim.law == "hyperbola" else f"{first:.4g} {claim.factor}^{second:.3g}"
+    samples = (x, means, np.array(fit.parameters))
+    return Part(
+        task, *verdict_of(claim.question, effect), fit.residual, effect, (runs, runs), f"{claim.metric} = {words}", samples
+    )
+
+
+def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:
+    """How far the law misses the means of endless runs.
+
+    With S sizes and means whose logarithms have the variance v, S residual^2 / v is a noncentral chi-square with S - 2 degrees
+    of freedom and noncentrality S missed^2 / v; v is spread as its estimate is. So without a miss this is the F test for lack
+    of fit, and far from it a t test. Had v no part in it, the noise of few runs would count as a miss.
+    """
+    sizes, pooled = len(groups), pooled_spread([np.log(each) for each in groups])
+    assert pooled is not None
+    quantiles = scipy.stats.chi2.ppf((np.arange(VARIANCES) + 0.5) / VARIANCES, pooled.freedom)
+    deviation = max(pooled.deviation, LEAST_NOISE)
+    noise = deviation**2 * np.mean([1 / each.size for each in groups]) * pooled.freedom / quantiles / sizes
+
+    def below(missed: float) -> float:
+        """The probability of a smaller residual."""
+        return float(np.mean(scipy.special.chndtr(fit.residual**2 / noise, sizes - 2, missed**2 / noise)))
+
+    def p_inside(lower: float, upper: float) -> float:
+        tails = (1 - below(lower) if lower > 0 else 0.0, below(upper) if upper < math.inf else 0.0)
+        return min(1.0, 2 * max(tails))
+
+    low, high = (_end(below, share, fit.residual) for share in (1 - ALPHA / 2, ALPHA / 2))
+    spread = (high - low) / 4 * math.sqrt(LEAST_RUNS)
+    return Effect(fit.residual, min(low, fit.residual), max(high, fit.residual), LEAST_RUNS, p_inside, spread)
+
+
+def _end(below: Callable[[float], float], share: float, residual: float) -> float:
+    """Where the probability of a smaller residual comes down to the share; 0 if it is never above it."""
+    if below(0.0) <= share:
+        return 0.0
+    high = max(residual, 1e-12)
+    while below(high) > share:
+        high *= 2
+    return float(scipy.optimize.brentq(lambda missed: below(missed) - share, 0.0, high))

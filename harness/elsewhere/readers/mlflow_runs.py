@@ -1,0 +1,165 @@
+"""Runs of an MLflow experiment: mlflow:EXPERIMENT, http://HOST:PORT#EXPERIMENT, FILE.db#EXPERIMENT, a folder mlruns."""
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from ...errors import UserError, one_line, unknown
+from ...input_files import TooMuchError
+from ...plan.store.mlflow_address import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
+from ..table import MOST_ROWS, Role, Table
+from .columns import beside, frame_of
+from .databases import OF_MLFLOW, tables_of
+from .source import Source, problem, readable
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
+    from mlflow.tracking import MlflowClient
+
+# A scheme of ours before an experiment's name, or before an address that is not known as MLflow's by itself.
+NAMED, BEFORE = "mlflow:", "mlflow+"
+# Databases store the largest float in place of infinity.
+LARGEST_FLOAT = 1.7976931348623157e308
+# What MLflow measures of the machine.
+OF_MACHINE = "system/"
+EXPERIMENT_FILE = "meta.yaml"
+# No word to its makers, folders as they were written before databases, and no minutes of trying a server again.
+# A busy server may take longer than 20 seconds, our limit elsewhere, for a page of 25,000 values.
+SETTINGS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ALLOW_FILE_STORE": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "120",
+}
+# Asked at once.
+REQUESTS = 8
+# Experiments, or runs, of one answer: no server gives more than 50,000.
+PAGE = 1000
+CRASHED = "left out; if they stopped because they diverged, the verdict is too good for their arm"
+# Metric -> (step, value).
+History = dict[str, list[tuple[int, float]]]
+
+
+def recognizes(source: Source) -> bool:
+    """Addresses; databases by their tables; folders in which folders have a file of MLflow's."""
+    if source.path is None:
+        return source.address.startswith((NAMED, BEFORE, *SERVERS, *DATABASES)) and not source.address.startswith(SQLITE)
+    if source.is_folder:
+        return any(file.count("/") == 1 and file.endswith(f"/{EXPERIMENT_FILE}") for file in source.files)
+    return tables_of(source.path) >= OF_MLFLOW
+
+
+def read(source: Source) -> Table:
+    """A row for each finished run, or for each of its steps if any metric was logged more than once: run_id, run_name, step,
+    params, tags that users set, metrics. Raises UserError."""
+    uri = _uri(source)
+    if uri.startswith(SQLITE) and not tables_of(Path(uri.removeprefix(SQLITE))) >= OF_MLFLOW:  # MLflow would make one
+        raise source.error(f"no database of MLflow is at {uri}", "name one that is there, or set MLFLOW_TRACKING_URI")
+    try:
+        require_reachable(uri)
+    except UserError:
+        raise source.error("no MLflow server answers there", "start it, or fix its address") from None
+    try:
+        with patch.dict(os.environ, SETTINGS):
+            return _read(source, uri)
+    except UserError:
+        raise
+    except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
+        raise source.error(f"MLflow cannot read it ({one_line(error)[:200]})", "fix that, or export the runs as CSV") from None
+
+
+def _read(source: Source, uri: str) -> Table:
+    from mlflow.entities import RunStatus, ViewType
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=uri)
+    experiment = _experiment(client, source)
+    every = list(_runs(client, experiment, ViewType.ACTIVE_ONLY))
+    done = [run for run in every if run.info.status == RunStatus.to_string(RunStatus.FINISHED) and run.data.metrics]
+    if not done:
+        raise source.error("no finished run with a metric is in the experiment", "name another as ADDRESS#EXPERIMENT")
+    others = Counter("without a metric" if run.info.status == "FINISHED" else run.info.status.lower() for run in every)
+    others -= Counter({"without a metric": len(done)})
+    with readable(source.place):
+        histories = _histories(client, done)
+        is_long = any(len(points) > 1 for history in histories for points in history.values())
+        rows = [row for run, history in zip(done, histories, strict=True) for row in _rows(run, history, is_long)]
+        frame = frame_of(rows)
+    problems = (
+        *problem("runs that did not finish", sum(others.values()), CRASHED, [f"{n} {status}" for status, n in others.items()]),
+        *problem("deleted runs", sum(1 for _ in _runs(client, experiment, ViewType.DELETED_ONLY)), "left out"),
+    )
+    roles: dict[Role, str] = {"run": "run_id", **({"step": "step"} if is_long else {})}
+    return Table(frame, source.shown, "MLflow runs", roles, problems)
+
+
+def _uri(source: Source) -> str:
+    if source.path is not None:
+        return f"{SQLITE}{source.path.absolute()}" if not source.is_folder else source.path.absolute().as_uri()
+    if source.address.startswith(NAMED):
+        own = default_uri(Path(os.environ.get("FOLKLORE_STORE", "results")).absolute())
+        return os.environ.get("MLFLOW_TRACKING_URI") or os.environ.get("FOLKLORE_TRACKING") or own
+    return source.address.removeprefix(BEFORE)
+
+
+def _experiment(client: "MlflowClient", source: Source) -> str:
+    """Its id, by its name or its id; the only one with runs if none is named. Raises UserError."""
+    name = source.part or source.address.removeprefix(NAMED) * source.address.startswith(NAMED)
+    if name and (named := client.get_experiment_by_name(name)):
+        return str(named.experiment_id)
+    found = {each.name: each.experiment_id for each in client.search_experiments(max_results=PAGE)}
+    if name in found.values():
+        return name
+    if name:
+        raise unknown(f"experiment in {source.shown}", name, found)
+    full = [each for each in found if client.search_runs([found[each]], max_results=1)]
+    if len(full) != 1:
+        raise source.error(f"has {len(full)} experiments with runs ({', '.join(full[:8])})", "name one as ADDRESS#EXPERIMENT")
+    return str(found[full[0]])
+
+
+def _runs(client: "MlflowClient", experiment: str, view: int) -> Iterator["Run"]:
+    """Page by page: without its token, the second page would be missing without a word."""
+    token: str | None = None
+    while True:
+        page = client.search_runs([experiment], run_view_type=view, max_results=PAGE, page_token=token)
+        yield from page
+        if not (token := page.token):
+            return
+
+
+def _histories(client: "MlflowClient", runs: list["Run"]) -> list[History]:
+    """Metric -> its (step, value) as they were logged, for each run. Raises TooMuchError."""
+    total = 0
+
+    def history(run: "Run") -> History:
+        nonlocal total
+        names = [name for name in run.data.metrics if not name.startswith(OF_MACHINE)]
+        found = {name: [(each.step, each.value) for each in client.get_metric_history(run.info.run_id, name)] for name in names}
+        total += sum(map(len, found.values()))
+        if total > MOST_ROWS:
+            raise TooMuchError(f"holds more than {MOST_ROWS:,} values, the most that are read")
+        return found
+
+    with ThreadPoolExecutor(REQUESTS) as pool:
+        return list(pool.map(history, runs))
+
+
+def _rows(run: "Run", history: History, is_long: bool) -> Iterator[dict[str, Any]]:
+    """The last value of a metric that a step has twice counts, as MLflow itself shows it."""
+    steps: dict[int, dict[str, Any]] = {}
+    for name, points in history.items():
+        for step, value in points:
+            value = math.copysign(math.inf, value) if abs(value) == LARGEST_FLOAT else value
+            steps.setdefault(step if is_long else 0, {})[name] = value
+    tags = {name: value for name, value in run.data.tags.items() if not name.startswith("mlflow.")}
+    own = {"run_id": run.info.run_id, "run_name": run.info.run_name}
+    taken = {*history, *own, "step"}
+    around = {**own, **beside(tags, {*taken, *run.data.params}, "tags."), **beside(run.data.params, taken, "params.")}
+    for step in sorted(steps):
+        yield {**around, **({"step": step} if is_long else {}), **steps[step]}

@@ -1,0 +1,77 @@
+"""Claims over a size: does the difference of two arms change with parameters, tokens or batch?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from pandas.api.types import is_numeric_dtype
+
+from ..declare.level import ALPHA
+from ..errors import UserError
+from ..judge.statistics.pooling import heterogeneity, trend
+from ..judge.statistics.powers import powers
+from ..judge.statistics.two_samples import pooled_spread
+from .claims import RunClaim
+from .comparing import Assumptions, Part, compared, question_of
+from .firmness import why_fragile
+from .run_verdict import Judged, notes_on, together
+from .runs import Runs
+from .samples import pairs, read_values
+
+LEAST_SIZES = 3
+
+
+def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
+    """Each size is a part; the claim has to hold on all, and how the effect changes is a note. No number is pooled."""
+    column = runs.frame[claim.factor]
+    sizes = sorted({float(each) for each in column.dropna()} if is_numeric_dtype(column) else set())
+    if len(sizes) < 2:
+        raise UserError(f"claim '{claim.text}': {claim.factor} must hold at least two sizes as numbers; name another column")
+    named = {size: f"{claim.factor} {size:g}" for size in sizes}
+    sized = replace(runs, frame=runs.frame.assign(task=runs.frame[claim.factor].map(named)))
+    values = read_values(sized, claim)
+    given = list(pairs(values, claim, how.paired))
+    if len(given) < 2:
+        raise UserError(f"claim '{claim.text}': fewer than two sizes have runs of both arms; compare arms that share sizes")
+    shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
+    question = question_of(claim, given)
+    parts = [compared(claim, pair, how, shared, question, False) for pair in given]
+    on_all = replace(claim, quantifier="all")
+    judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
+    judged = replace(judged, fragile=(*judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
+    of_name = {name: size for size, name in named.items()}
+    trends = _trend_notes(parts, [of_name[each.name] for each in parts], claim)
+    return replace(judged, claim=claim, notes=(*judged.notes, *trends, *_power_notes(parts, of_name, claim)))
+
+
+def _power_notes(parts: Sequence[Part], size_of: Mapping[str, float], claim: RunClaim) -> Iterator[str]:
+    """Whether one power of the size fits both arms; of positive values at three sizes or more."""
+    if len(parts) < LEAST_SIZES or any(np.min(values) <= 0 for part in parts for values in part.samples):
+        return
+    rows = [(size_of[part.name], value, 1 - side) for part in parts for side in (0, 1) for value in part.samples[side]]
+    x, y, is_arm = (np.array(column, float) for column in zip(*rows, strict=True))
+    found = powers(x, y, is_arm)
+    if found.p <= ALPHA:
+        own = " and ".join(f"{each:.3g}" for each in found.exponents)
+        yield f"the arms have exponents of their own in {claim.factor} ({own}; p = {found.p:.2g} against a shared one)"
+    else:
+        ratio = f"{found.ratio:.4g} times ({found.low:.4g} to {found.high:.4g})"
+        told = f"one exponent ({found.shared:.3g}) fits both arms (p = {found.p:.2g})"
+        yield f"{told}; under it '{claim.arm}' is {ratio} '{claim.other}'"
+
+
+def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim) -> Iterator[str]:
+    found = [(each.effect, size) for each, size in zip(parts, sizes, strict=True) if each.effect is not None]
+    if len(found) < 2:
+        return
+    effects = [each for each, _ in found]
+    p = heterogeneity(effects)
+    signs = {each.low > 0 for each in effects if each.low > 0 or each.high < 0}
+    yield "the sign changes with size" if len(signs) == 2 else "no size has the effect the other way round"
+    percent = 100 if claim.relative else 1
+    if len(found) > 2:
+        slope = trend(effects, [size for _, size in found])
+        low, high = (f"{percent * each:.3g}" for each in (slope.low, slope.high))
+        change = f"{percent * slope.estimate:+.3g}{'%' * claim.relative} ({low} to {high})"
+        yield f"the difference changes by {change} for each doubling of {claim.factor}"
+    yield f"it is {'not ' * (p <= ALPHA)}the same at all sizes as far as these runs can tell (Cochran's Q: p = {p:.2g})"

@@ -1,0 +1,87 @@
+"""How many verdicts of a register may be false, and which of them stand firm.
+
+Every claim is judged at 5% by itself. Of the m claims that were tested at most m x 5% are expected to be decided falsely.
+Benjamini and Hochberg's procedure (1995) finds those verdicts among which the expected share of false ones
+is at most 5%: theirs is a q value of at most 5%. What is exact has no error and does not count.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+
+from ..declare.level import ALPHA
+from .outcomes import DECIDED, OPEN
+from .robustness import Robustness
+from .verdict import Verdict
+
+FIRM, FRAGILE, EXACT, COMPUTED = "firm", "fragile", "exact", "computed"
+# Standings of what arithmetic settles, and no trial.
+ARITHMETIC = (EXACT, COMPUTED)
+
+# Claim, scale, device.
+Place = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """tested: claims with an error whose outcome is open or decided. decided: of these. q: of every one tested."""
+
+    tested: int
+    decided: int
+    q: Mapping[Place, float]
+
+    @property
+    def expected_false(self) -> float:
+        """At most this many of the decided verdicts are expected to be false."""
+        return min(float(self.decided), ALPHA * self.tested)
+
+
+def place_in_register(verdict: Verdict) -> Place:
+    return verdict.claim, verdict.scale, verdict.device
+
+
+def error_rates(verdicts: Iterable[Verdict]) -> ErrorRates:
+    tested = [each for each in verdicts if each.verdict in (*DECIDED, OPEN) and not each.is_arithmetic]
+    p_values = np.array([_p(each) for each in tested])
+    q_values: Sequence[float] = scipy.stats.false_discovery_control(p_values).tolist() if len(tested) else []
+    decided = sum(each.verdict in DECIDED for each in tested)
+    return ErrorRates(len(tested), decided, dict(zip(map(place_in_register, tested), q_values, strict=True)))
+
+
+def _p(verdict: Verdict) -> float:
+    """Seeds that are all alike have no spread to take an error from; that so many are is no rarer than a sign test says."""
+    alike = verdict.low is not None and verdict.low == verdict.high
+    return min(1.0, max(verdict.p, 2.0 ** (1 - verdict.seeds))) if alike else verdict.p
+
+
+def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
+    """Firm: it survives the correction for the register, leaving out any one seed, every other reading, and its bounds moved by
+    a quarter, and was asked before it was seen. Exact, computed: arithmetic settles it (declare/computed.py). Fragile: else.
+    Empty: it decides nothing, or whether it holds is not known."""
+    if verdict.verdict not in DECIDED:
+        return ""
+    if verdict.is_arithmetic:
+        return EXACT if all(each.grade == "exact" for each in verdict.findings) else COMPUTED
+    if robustness is None:
+        return ""
+    return FRAGILE if why_fragile(verdict, robustness, rates) else FIRM
+
+
+def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> list[str]:
+    """What it does not survive, a clause each."""
+    found = ["its criteria were written after its trials were seen"] if verdict.after_the_fact else []
+    found += ["its criteria differ from those declared before its trials"] if verdict.declared_otherwise else []
+    q = rates.q.get(place_in_register(verdict), 0.0)
+    if q > ALPHA:
+        found.append(f"among {rates.tested} claims it may be chance (q = {q:.2g})")
+    if robustness.seeds_that_matter:
+        found.append(f"without one seed it is {robustness.without_seed[robustness.seeds_that_matter[0]]}")
+    if robustness.readings_that_matter:
+        first = robustness.readings_that_matter[0]
+        found.append(f"by another reading ({first.choice}) it is {first.verdict}")
+    moved = [each for each in robustness.choices_that_matter if each.moved]
+    if moved:
+        found.append(f"with {moved[0].choice} it is {moved[0].verdict}")
+    return found

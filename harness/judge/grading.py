@@ -1,0 +1,41 @@
+"""What a verdict means for the documents: each is graded by what it says itself.
+
+A document that gives no number is graded by the direction alone: a threshold that only our rule brings is not its own. Where
+documents disagree each has a side, and how large an effect is may be what tells them apart: the verdict itself decides. If a
+study's criteria tell the sides apart, the one shown to be right is supported and the others are refuted; else only those on
+the first side, which the claim states, are graded. What only we ask, what our copies of the documents have lost, and what is
+withdrawn, grades nobody.
+"""
+
+from ..declare import Claim
+from .outcomes import PARTLY, REFUTED, SUPPORTED, WITHDRAWN
+from .verdict import Verdict
+
+
+def by_direction(claim: Claim, verdict: Verdict) -> str:
+    """The verdict on what the documents say: if they agree and give no number, by the direction of the effect."""
+    if claim.sides or claim.size or claim.quantifier == "exact" or not verdict.direction:
+        return verdict.verdict
+    return SUPPORTED if verdict.direction == "claimed" else REFUTED
+
+
+def right_side(claim: Claim, verdict: Verdict) -> str:
+    """The side that was shown to be right, by its name; empty: none was, or the sides were not told apart."""
+    return verdict.right.get(verdict.verdict, "")
+
+
+def grade(claim: Claim, verdict: Verdict, document: str) -> str | None:
+    """A document's grade on a claim, one of the verdicts; None if it has none."""
+    if claim.own or document in claim.ungraded or verdict.verdict == WITHDRAWN:
+        return None
+    found = by_direction(claim, verdict)
+    if not claim.sides:
+        return found
+    own = claim.side_of(document)
+    if not own:
+        return None
+    right = right_side(claim, verdict)
+    if not right:  # what is judged is the first side, and nothing that tells it from another
+        return found if claim.sides[0].name in own else None
+    grades = {SUPPORTED if name == right else REFUTED for name in own}
+    return grades.pop() if len(grades) == 1 else PARTLY

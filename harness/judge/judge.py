@@ -1,0 +1,196 @@
+"""From observations to verdicts, by the regions declared beforehand.
+
+Each criterion has an outcome (outcomes.py), criteria combine to claims over their parts and workloads (combining.py), and every
+claim is judged at 5% by itself. How many of a register's verdicts may be false is worked out over all of them
+(error_rates.py).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ..declare import Claim, Criterion, Judgement, Regime, Reported, Study
+from ..declare.level import ALPHA
+from ..declare.trials import NotEstimableError
+from ..plan import catalog
+from . import explaining
+from .cautions import Rows, cautions
+from .combining import combined
+from .observe import observe
+from .outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, REGIME, Probabilities, outcome, probabilities
+from .regimes import outside
+from .sentences import Sentence, filled
+from .settling import what_would_settle
+from .spelling import spell_interval
+from .surprises import surprise
+from .trial_arrays import TrialArrays
+from .verdict import Finding, Verdict
+
+
+def judge(
+    study: Study,
+    scale: str,
+    device: str,
+    trials: pd.DataFrame,
+    failures: Mapping[str, str] | None = None,
+    table: TrialArrays | None = None,
+    alpha: float = ALPHA,
+    calibration: Rows = (),
+) -> list[Verdict]:
+    """A verdict for every judgement of the study, in declared order.
+
+    table: the trials as arrays, where they are at hand. alpha: the error rate; intervals are those of level 1 - alpha.
+    calibration: what was counted in simulated worlds, by which verdicts warn of estimators that fail in worlds like this one.
+    """
+    if not study.scale(scale).judged:
+        return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
+    table = table or TrialArrays(study, scale, trials, dict(failures or {}))
+    claims = {each.id: each for each in catalog.register().including(study).claims} if study.judgements else {}
+    return [
+        _verdict(judgement, claims.get(judgement.claim), table, device, len(trials), alpha, calibration)
+        for judgement in study.judgements
+    ]
+
+
+def report(judgement: Judgement, table: TrialArrays) -> list[str]:
+    """What is shown beside a claim and decides nothing, a line each: what the study reports, and of slopes the other error."""
+    scatter = [line for each in judgement.criteria_at(table.scale) if (line := _scatter(each, table)) is not None]
+    return [*(_reported(reported, table) for reported in judgement.reported), *scatter]
+
+
+def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
+    """A slope has two errors: that of the seeds, which is in its interval, and that of points beside their line."""
+    try:
+        error = criterion.observe.scatter(table)
+        if error is None:
+            return None
+        seen = observe(criterion.observe, table)
+    except NotEstimableError:
+        return None
+    assert seen.spread is not None
+    by_seeds = seen.spread / math.sqrt(seen.seeds)
+    return (
+        f"{criterion.name}: standard error {by_seeds:.2g} between seeds (in the interval), {error:.2g} from points off the line"
+    )
+
+
+def _reported(reported: Reported, table: TrialArrays) -> str:
+    try:
+        seen = observe(reported.observe, table)
+    except NotEstimableError as error:
+        return f"{reported.name}: no estimate, because {error}"
+    return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.written_in)}"
+
+
+def _finding(
+    criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows, parts: int
+) -> Finding:
+    """parts: how many are tested on its workload."""
+    level = 1 - alpha * (2 if criterion.one_sided else 1)
+    kept: dict[str, Any] = {"name": criterion.name, "unit": criterion.written_in, "level": level}
+    kept |= {"panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
+    try:
+        seen = observe(criterion.observe, table, level)
+    except NotEstimableError as error:
+        return Finding(
+            verdict=error.verdict,
+            estimate=None,
+            low=None,
+            high=None,
+            seeds=table.seeds,
+            p_supported=1.0,
+            p_refuted=1.0,
+            reason=str(error),
+            settling=error.remedy,
+            **kept,
+        )
+    elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
+    p = probabilities(criterion, seen) if elsewhere is None else Probabilities()
+    verdict, reading = outcome(criterion, seen, p, alpha) if elsewhere is None else (OUT_OF_REGIME, REGIME)
+    unsure = verdict == OPEN or (verdict == REFUTED and parts * p.refuted > alpha)
+    settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
+    return Finding(
+        verdict=verdict,
+        estimate=seen.estimate,
+        low=seen.low,
+        high=seen.high,
+        seeds=seen.seeds,
+        p_supported=p.supported,
+        p_refuted=p.refuted,
+        reason=elsewhere or explaining.reason(criterion, seen, verdict, reading, settling),
+        reading=reading,
+        p_direction=p.direction,
+        says=filled(criterion, seen.estimate, seen.low, seen.high),
+        cautions=cautions(criterion.observe, table, calibration),
+        surprise=surprise(criterion, seen, table.scale),
+        grade=criterion.observe.grade,
+        claimed=explaining.in_question(criterion),
+        settling=settling,
+        **kept,
+    )
+
+
+def _verdict(
+    judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float, calibration: Rows
+) -> Verdict:
+    criteria = judgement.criteria_at(table.scale)
+    parts = Counter(each.panel for each in criteria if not each.precondition)
+    findings = tuple(
+        _finding(
+            each, claim.regime if claim else None, table, alpha, calibration, 1 if each.precondition else parts[each.panel]
+        )
+        for each in criteria
+    )
+    found = combined(findings, judgement.quantifier or (claim.quantifier if claim else "all"), alpha)
+    deciding = explaining.deciding(findings, found)
+    reason = explaining.explained(findings, found, deciding, alpha)
+    answer = explaining.answer(findings, found, deciding)
+    verdict, reading = found.verdict, found.reading
+    return Verdict(
+        study=table.study.name,
+        claim=judgement.claim,
+        scale=table.scale,
+        device=device,
+        verdict=verdict,
+        estimate=deciding.estimate,
+        low=deciding.low,
+        high=deciding.high,
+        seeds=deciding.seeds,
+        trials=trials,
+        reason=reason,
+        unit=deciding.unit,
+        findings=findings,
+        reading=reading,
+        answer=answer,
+        advice=judgement.advice_on(verdict, reading),
+        p=found.p if verdict not in (OUT_OF_REGIME, INVALID) else 1.0,
+        direction=found.direction,
+        cautions=tuple(dict.fromkeys(each for finding in findings for each in finding.cautions)),
+        panels=found.panels,
+        right=dict[str, str]((judgement.right or {}).items()),
+        surprise=deciding.surprise,
+        after_the_fact=bool(table.study.revised),
+    )
+
+
+def _unjudged(study: Study, judgement: Judgement, scale: str, device: str, trials: int) -> Verdict:
+    reason = f"scale '{scale}' is not judged: {study.scale(scale).description}"
+    return Verdict(
+        study=study.name,
+        claim=judgement.claim,
+        scale=scale,
+        device=device,
+        verdict=OUT_OF_REGIME,
+        estimate=None,
+        low=None,
+        high=None,
+        seeds=study.seeds_at(scale),
+        trials=trials,
+        reason=reason,
+        unit="",
+        findings=(),
+        answer=(Sentence((reason,)),),
+    )

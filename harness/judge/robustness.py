@@ -1,0 +1,284 @@
+"""Would another reasonable analysis choice change the verdict?
+
+Two ways: without each seed in turn, and in a small multiverse (Steegen et al. 2016) of choices that a study makes and could as
+well have made otherwise. None of this decides anything: the verdict is that of the declaration.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..declare import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
+from ..declare.observed import RANGE_TEST, Choice
+from ..declare.parts import marks
+from ..plan.store.computations import Computations
+from .judge import judge
+from .outcomes import INVALID, OUT_OF_REGIME
+from .trial_arrays import TrialArrays
+from .verdict import Verdict
+
+# What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/declare/observed.py).
+MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}
+WINDOWS = {"half the window": 0.5, "twice the window": 2.0}
+# What the distances of thresholds from no effect are multiplied by, and widths of bands: in the logarithm for ratios.
+THRESHOLDS = {"thresholds a quarter nearer": 0.75, "thresholds a quarter further": 1.25}
+# Weight of the past where range tests are smoothed.
+SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
+
+# Fewer than a verdict rests on: their error is 3% of an interval's length, and there are many to work out.
+RESAMPLES = 500
+
+Change = Callable[[Judgement], Judgement | None]
+# What an earlier declaration is called -> how it judged.
+Earlier = Mapping[str, Sequence[Judgement]]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The verdict under another choice; what it is called on a page. moved: the choice moves the thresholds, and is no other
+    reading of the data."""
+
+    choice: str
+    verdict: str
+    moved: bool = False
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """Of one claim. without_seed: seed -> verdict without it. alternatives: where the choice bears on the claim."""
+
+    claim: str
+    verdict: str
+    without_seed: dict[int, str]
+    alternatives: tuple[Alternative, ...]
+
+    @property
+    def seeds_that_matter(self) -> list[int]:
+        return [seed for seed, verdict in self.without_seed.items() if verdict != self.verdict]
+
+    @property
+    def choices_that_matter(self) -> list[Alternative]:
+        return [each for each in self.alternatives if each.verdict != self.verdict]
+
+    @property
+    def readings_that_matter(self) -> list[Alternative]:
+        return [each for each in self.choices_that_matter if not each.moved]
+
+    @property
+    def seeds_in_words(self) -> str:
+        if not self.seeds_that_matter:
+            return f"unchanged without any one of {len(self.without_seed)} seeds"
+        return "different without seed " + ", ".join(f"{seed} ({self.without_seed[seed]})" for seed in self.seeds_that_matter)
+
+    @property
+    def choices_in_words(self) -> str:
+        count, others = len(self.alternatives), self.choices_that_matter
+        if not count:
+            return "no alternative choice applies"
+        if others:
+            share = f"{len(others)} of {count} alternative choices" if count > 1 else "the one alternative choice"
+            return f"different under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
+        every = {1: "the one alternative choice", 2: "both alternative choices"}.get(count, f"all {count} alternative choices")
+        return f"unchanged under {every} ({', '.join(each.choice for each in self.alternatives)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> "Robustness":
+        return cls(
+            value["claim"],
+            value["verdict"],
+            {int(seed): verdict for seed, verdict in value["without_seed"].items()},
+            tuple(Alternative(**each) for each in value["alternatives"]),
+        )
+
+
+def robustness(
+    study: Study,
+    scale: str,
+    device: str,
+    trials: pd.DataFrame,
+    verdicts: Sequence[Verdict],
+    computations: Computations | None = None,
+    earlier: Earlier | None = None,
+) -> list[Robustness]:
+    """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to. earlier: how
+    they were judged before."""
+    numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and not each.is_arithmetic]
+    if not numbers:
+        return []
+    claims = [each.claim for each in numbers]
+    seeds = study.seed_numbers_at(scale)
+    whole_verdicts = {each.claim: each for each in verdicts}
+    without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
+    whole = _table(study, scale, trials, computations)
+    for seed in seeds:
+        table = whole.of_seeds([each for each in seeds if each != seed])
+        for found in judge(study, scale, device, trials, table=table):
+            if found.claim in without:
+                without[found.claim][seed] = found.verdict
+    alternatives: dict[str, list[Alternative]] = {claim: [] for claim in claims}
+    earlier = earlier or {}
+    for choice, other, touched, table in _universes(study, scale, trials, computations, earlier):
+        for found in judge(other, scale, device, trials, table=table):
+            gone = found.verdict == INVALID and choice in earlier  # what an earlier version computed is no longer stored
+            gone |= choice in MARGINS | WINDOWS and _cannot_be_read(found, whole_verdicts[found.claim])
+            if found.claim in alternatives and found.claim in touched and not gone:
+                alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
+    return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
+
+
+def _cannot_be_read(found: Verdict, declared: Verdict) -> bool:
+    """Whether another margin or window only takes numbers away: some part has none any more, and what has one says the same."""
+    pairs = list(zip(found.findings, declared.findings, strict=True))
+    lost = [new.estimate is None and old.estimate is not None for new, old in pairs]
+    return any(lost) and all(gone or new.verdict == old.verdict for gone, (new, old) in zip(lost, pairs, strict=True))
+
+
+def _table(study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None) -> TrialArrays:
+    table = TrialArrays(study, scale, trials, computations=computations)
+    table.resample_count = RESAMPLES
+    return table
+
+
+def _universes(
+    study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None, earlier: Earlier
+) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
+    """Each with one choice made otherwise, and the claims it bears on: those that studies declare, those of earlier
+    declarations, and those that any study could have made otherwise."""
+    every = {each.claim for each in study.judgements}
+    changes: dict[str, Change] = {
+        **{choice: partial(_multiplied, of="margin", by=factor) for choice, factor in MARGINS.items()},
+        **{choice: partial(_multiplied, of="window", by=factor) for choice, factor in WINDOWS.items()},
+        **{choice: partial(_moved, by=factor) for choice, factor in THRESHOLDS.items()},
+    }
+    declared = {
+        other.name
+        for judgement in study.judgements
+        for each in judgement.criteria_at(scale)
+        for other in each.alternatives or ()
+    }
+    changes.update({choice: partial(_read_otherwise, choice=choice) for choice in sorted(declared)})
+    changes.update({choice: partial(_as_before, study, scale, before) for choice, before in earlier.items()})
+    for choice, change in changes.items():
+        changed = {each.claim: other for each in study.judgements if (other := change(each)) is not None}
+        if changed:
+            judgements = tuple(changed.get(each.claim, each) for each in study.judgements)
+            otherwise = study.model_copy(update={"judgements": judgements})
+            yield choice, otherwise, set(changed), _table(otherwise, scale, trials, computations)
+    smoothed = {each.claim for each in study.judgements if any(arms_of(asked.observe, RANGE_TEST) for asked in each.criteria)}
+    for choice, smoothing in SMOOTHINGS.items() if smoothed else ():
+        table = _table(study, scale, trials, computations)
+        table.smoothing = smoothing
+        yield choice, study, smoothed, table
+    if bool((trials["outcome"] == "diverged").any()):
+        for choice, counted in _other_divergences(trials):
+            yield choice, study, every, _table(study, scale, counted, computations)
+
+
+def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """What a diverged run counts with, and what counts as diverged. Multiples of an initial loss that is not positive mean
+    nothing: they are left out."""
+    diverged, initial = trials["outcome"] == "diverged", trials["initial_loss"]
+    if not (initial <= 0).any():
+        yield (
+            "a diverged run counts with twice its initial loss",
+            trials.assign(initial_loss=np.where(diverged, 2 * initial, initial)),
+        )
+    worst = trials.loc[~diverged].groupby("arm")["test_loss"].max().reindex(trials["arm"]).to_numpy()
+    cap = np.where(diverged & np.isfinite(worst), worst, initial)
+    yield "a diverged run counts with the worst finished one of its arm", trials.assign(initial_loss=cap)
+    ended = diverged & np.isfinite(trials["test_loss"]) & np.isfinite(trials["train_loss"])
+    finished = np.where(ended, "finished", trials["outcome"])
+    yield "a run that ends with a finite loss has not diverged", trials.assign(outcome=finished)
+    if not (initial <= 0).any():
+        high = ~diverged & (trials["test_loss"] > 0.9 * initial)
+        yield (
+            "a run that ends above 90% of its initial loss has diverged",
+            trials.assign(outcome=np.where(high, "diverged", trials["outcome"])),
+        )
+
+
+def _read_otherwise(judgement: Judgement, choice: str) -> Judgement | None:
+    """By an alternative that criteria declare under this name; None if none of them does."""
+    others = [next((a.observe for a in each.alternatives or () if a.name == choice), None) for each in judgement.criteria]
+    if all(other is None for other in others):
+        return None
+    criteria = [
+        each if other is None else each.model_copy(update={"observe": other})
+        for each, other in zip(judgement.criteria, others, strict=True)
+    ]
+    return judgement.model_copy(update={"criteria": tuple(criteria)})
+
+
+def _as_before(study: Study, scale: str, before: Sequence[Judgement], judgement: Judgement) -> Judgement | None:
+    """As an earlier version judged the claim; None if it asked the same, or of arms that there are no more."""
+    other = next((each for each in before if each.claim == judgement.claim), None)
+    if other is None or not other.criteria_at(scale) or _decides(other, scale) == _decides(judgement, scale):
+        return None
+    arms = {arm for each in other.criteria_at(scale) for arm in arms_of(each.observe)}
+    return other if arms <= set(study.arms_at(scale)) else None
+
+
+def _decides(judgement: Judgement, scale: str) -> list[tuple[Any, ...]]:
+    criteria = judgement.criteria_at(scale)
+    return [
+        (each.panel, each.observe, each.claimed, each.refuted, each.precondition, judgement.quantifier) for each in criteria
+    ]
+
+
+def _multiplied(judgement: Judgement, of: str, by: float) -> Judgement | None:
+    """With the choices of a sort that its observables make multiplied; None if they make none."""
+    criteria = [each.model_copy(update={"observe": _in(each.observe, of, by)}) for each in judgement.criteria]
+    same = all(new.observe == old.observe for new, old in zip(criteria, judgement.criteria, strict=True))
+    return None if same else judgement.model_copy(update={"criteria": tuple(criteria)})
+
+
+def _in(value: Any, of: str, by: float) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_in(each, of, by) for each in value)
+    if not isinstance(value, Observed):
+        return value
+    changed = {name: _in(part, of, by) for name, part in value}
+    for name, choice in marks(type(value), Choice).items():
+        # A window that is the whole run, or begins with it, is no choice.
+        if choice.of == of and 0 < changed[name] < 1:
+            changed[name] = min(changed[name] * by, choice.most)
+    return value.model_copy(update=changed)
+
+
+def _moved(judgement: Judgement, by: float) -> Judgement | None:
+    """Regions nearer to or further from no effect; bands are narrowed or widened."""
+    criteria = [_moved_criterion(each, by) for each in judgement.criteria]
+    if criteria == list(judgement.criteria):
+        return None
+    return judgement.model_copy(update={"criteria": tuple(criteria)})
+
+
+def _moved_criterion(criterion: Criterion, by: float) -> Criterion:
+    on_axis = criterion.observe.log_axis, criterion.observe.no_effect
+    sides = {name: _moved_rule(getattr(criterion, name), by, *on_axis) for name in ("claimed", "refuted")}
+    return criterion.model_copy(update=sides)
+
+
+def _moved_rule(rule: Rule, by: float, log_axis: bool, no_effect: float) -> Rule:
+    """On a log axis a threshold keeps its sign, so that one at 0 or below stays where it is."""
+    if isinstance(rule, AtLeast | AtMost):
+        return rule.model_copy(update={"value": _moved_threshold(rule.value, by, log_axis, no_effect)})
+    if log_axis and rule.low > 0:
+        centre, half = math.sqrt(rule.low * rule.high), math.sqrt(rule.high / rule.low) ** by
+        return rule.model_copy(update={"low": centre / half, "high": centre * half})
+    centre, half = (rule.low + rule.high) / 2, by * (rule.high - rule.low) / 2
+    return rule.model_copy(update={"low": centre - half, "high": centre + half})
+
+
+def _moved_threshold(value: float, by: float, log_axis: bool, no_effect: float) -> float:
+    if not log_axis or no_effect == 0:
+        return no_effect + (value - no_effect) * by
+    return float(no_effect * (value / no_effect) ** by) if value > 0 else value

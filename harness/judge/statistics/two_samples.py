@@ -1,0 +1,206 @@
+"""Two samples of runs, or one against a number: the effect with its interval.
+
+Absolute effects are differences of means. Relative ones are (mean of x) / (mean of y) - 1, with Fieller's interval (1954): the
+contrast mean(x) - (1 + e) mean(y) is tested at every e, and e lies in the interval where it is not rejected. So a test at an
+edge and the interval agree, and nothing is divided by a noisy mean.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+
+from ...declare.level import ALPHA, LEVEL
+from .intervals import Numbers, Observation
+from .power import POWER
+
+# A mean less than this many standard errors from zero is no base for percentages.
+LEAST_BASE_ERRORS = 4.0
+
+
+@dataclass(frozen=True)
+class Effect(Observation):
+    """An observation with the degrees of freedom of its standard error; its seeds and spread are those of one sample as
+    informative as the two."""
+
+    freedom: float = math.inf
+
+    @property
+    def error(self) -> float:
+        return (self.spread or 0.0) / math.sqrt(self.seeds)
+
+    @property
+    def smallest_visible(self) -> float:
+        """The effect that such runs show in four of five repetitions: (t_0.975 + t_0.8) standard errors, the usual
+        approximation (Chow et al. 2008, section 3.1)."""
+        return float(np.sum(scipy.stats.t.ppf([1 - ALPHA / 2, POWER], self.freedom))) * self.error
+
+
+class NoSpreadError(ValueError):
+    """Nothing tells how far runs differ by themselves."""
+
+
+class NoBaseError(ValueError):
+    """A mean lies too near zero for percentages of it."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A standard deviation between runs that is known from elsewhere than the two samples. freedom: inf if it is exact."""
+
+    deviation: float
+    freedom: float = math.inf
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """x against scale times y: the estimate of mean(x) - scale mean(y), its standard error, and the degrees of freedom."""
+
+    value: float
+    error: float
+    freedom: float
+
+    @property
+    def t(self) -> float:
+        if self.error > 0:
+            return self.value / self.error
+        return math.copysign(math.inf, self.value) if self.value else 0.0
+
+
+def contrast(x: Numbers, y: Numbers, scale: float, paired: bool, spread: Spread | None) -> Contrast:
+    """Student's for pairs, Welch's (1947) for independent samples, Student's or the normal with a spread from elsewhere.
+
+    x [n], y [m]; of pairs n = m and x[i] belongs to y[i]. Raises NoSpreadError for a sample of one without a spread.
+    """
+    value = float(np.mean(x) - scale * np.mean(y))
+    if spread is not None:
+        return Contrast(value, spread.deviation * math.sqrt(1 / len(x) + scale**2 / len(y)), spread.freedom)
+    if paired:
+        if len(x) < 2:
+            raise NoSpreadError("one pair has no spread")
+        return Contrast(value, float(np.std(x - scale * y, ddof=1) / math.sqrt(len(x))), len(x) - 1)
+    if min(len(x), len(y)) < 2:
+        raise NoSpreadError("one run has no spread")
+    parts = np.array([np.var(x, ddof=1) / len(x), scale**2 * np.var(y, ddof=1) / len(y)])
+    total = float(parts.sum())
+    if total == 0:
+        return Contrast(value, 0.0, len(x) + len(y) - 2)
+    return Contrast(value, math.sqrt(total), total**2 / float(np.sum(parts**2 / [len(x) - 1, len(y) - 1])))
+
+
+def pooled_spread(groups: list[Numbers]) -> Spread | None:
+    """The standard deviation within groups, of which it is assumed to be the same; None if no group has two runs."""
+    several = [each for each in groups if len(each) > 1]
+    freedom = sum(len(each) - 1 for each in several)
+    if not freedom:
+        return None
+    return Spread(math.sqrt(sum(float(np.var(each, ddof=1)) * (len(each) - 1) for each in several) / freedom), freedom)
+
+
+def difference(x: Numbers, y: Numbers, paired: bool = False, spread: Spread | None = None, level: float = LEVEL) -> Effect:
+    """mean(x) - mean(y)."""
+    found = contrast(x, y, 1.0, paired, spread)
+    half = found.error * _t_quantile(found.freedom, level)
+    return _observation(found.value, found.value - half, found.value + half, x, y, found, lambda edge: _moved(found, edge))
+
+
+def relative_difference(
+    x: Numbers, y: Numbers, paired: bool = False, spread: Spread | None = None, level: float = LEVEL
+) -> Effect:
+    """mean(x) / mean(y) - 1, of a base that is surely not zero; in units of |mean(y)|, so that below is always negative.
+
+    Raises NoBaseError for a base too near zero.
+    """
+    base = float(np.mean(y))
+    if base < 0:  # a lower return is a lower one, whatever its sign
+        flipped = relative_difference(-x, -y, paired, spread, level)
+        return _mirrored(flipped)
+    of_base = contrast(y, np.zeros(1), 0.0, False, spread) if spread else _error_of(y)
+    if base == 0 or of_base.t < LEAST_BASE_ERRORS:
+        raise NoBaseError(f"a mean of {base:.3g} lies too near zero to be a base for percentages; claim an absolute difference")
+
+    def at(edge: float) -> Contrast:
+        return contrast(x, y, 1 + edge, paired, spread)
+
+    estimate = float(np.mean(x)) / base - 1
+    low, high = (_fieller_end(at, estimate, sign, level) for sign in (-1, 1))
+    here = at(0.0)
+    return _observation(estimate, low, high, x, y, Contrast(here.value / base, here.error / base, here.freedom), at)
+
+
+def against(x: Numbers, value: float, spread: Spread | None = None, relative: bool = False, level: float = LEVEL) -> Effect:
+    """mean(x) - value, or (mean(x) - value) / |value|; the value has no error. Raises NoSpreadError."""
+    if spread is None and len(x) < 2:
+        raise NoSpreadError("one run has no spread")
+    unit = abs(value) if relative else 1.0
+    shifted = (x - value) / unit
+    scaled = None if spread is None else Spread(spread.deviation / unit, spread.freedom)
+    found = (
+        _error_of(shifted)
+        if scaled is None
+        else Contrast(float(np.mean(shifted)), scaled.deviation / math.sqrt(len(x)), scaled.freedom)
+    )
+    half = found.error * _t_quantile(found.freedom, level)
+    return _observation(found.value, found.value - half, found.value + half, x, x, found, lambda edge: _moved(found, edge))
+
+
+def _error_of(x: Numbers) -> Contrast:
+    if len(x) < 2:
+        return Contrast(float(np.mean(x)), math.inf, 1)
+    return Contrast(float(np.mean(x)), float(np.std(x, ddof=1)) / math.sqrt(len(x)), len(x) - 1)
+
+
+def _moved(found: Contrast, edge: float) -> Contrast:
+    return Contrast(found.value - edge, found.error, found.freedom)
+
+
+def _t_quantile(freedom: float, level: float) -> float:
+    return float(scipy.special.stdtrit(freedom, 0.5 + level / 2))
+
+
+def _fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, level: float) -> float:
+    """Where the contrast turns significant, below the estimate or above it."""
+
+    def excess(edge: float) -> float:
+        found = at(edge)
+        return -sign * found.t - _t_quantile(found.freedom, level)
+
+    if at(estimate).error == 0:
+        return estimate
+    distance = max(abs(estimate), 1e-12)
+    for _ in range(200):
+        if excess(estimate + sign * distance) >= 0:
+            return float(scipy.optimize.brentq(excess, estimate, estimate + sign * distance, xtol=1e-15, rtol=1e-12))
+        distance *= 2
+    return sign * math.inf
+
+
+def _observation(
+    estimate: float, low: float, high: float, x: Numbers, y: Numbers, found: Contrast, at: Callable[[float], Contrast]
+) -> Effect:
+    """at: the contrast against an effect."""
+
+    def tail(edge: float, above: bool) -> float:
+        if math.isinf(edge):
+            return 0.0
+        here = at(edge)
+        if here.error == 0:
+            return 0.0 if (here.value > 0) == above and here.value else 1.0
+        # Not scipy.stats.t, whose checks take 50 times as long.
+        return float(scipy.special.stdtr(here.freedom, -here.t if above else here.t))
+
+    def p_inside(lower: float, upper: float) -> float:
+        return min(1.0, 2 * max(tail(lower, above=True), tail(upper, above=False)))
+
+    # Seeds that stand for both samples: a spread and a number that give the standard error and its degrees of freedom back.
+    runs = max(2, round(2 / (1 / len(x) + 1 / len(y))))
+    return Effect(estimate, low, high, runs, p_inside, found.error * math.sqrt(runs), freedom=found.freedom)
+
+
+def _mirrored(seen: Effect) -> Effect:
+    def p_inside(low: float, high: float) -> float:
+        return seen.p_inside(-high, -low)
+
+    return Effect(-seen.estimate, -seen.high, -seen.low, seen.seeds, p_inside, seen.spread, freedom=seen.freedom)

@@ -1,0 +1,290 @@
+"""Stored trials sorted into sets that can be judged: one declaration, scale, kind of device, data and engine each."""
+
+import itertools
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from ..declare import Judgement, Study
+from ..errors import UserError
+from ..plan.computing import computed_jobs, digest, jobs_of
+from ..plan.plan import Plan, Plans
+from ..plan.search_results import searched_plan
+from ..plan.store import evidence
+from ..plan.store.computations import Computation, Computations
+from ..plan.store.declaration import (
+    Declaration,
+    declarations,
+    declared_otherwise,
+    earlier_judgements,
+    looks_of,
+    stored_declarations,
+)
+from ..plan.store.ledger import Ledger
+from ..plan.store.source_check import Finding, SourceCheck, findings
+from ..plan.store.trial_schema import JUDGED
+from ..train.machine.repository import OURS, Repository
+from .cautions import published_calibration
+from .judge import judge
+from .outcomes import INVALID
+from .robustness import Robustness, robustness
+from .sequential import judge_in_looks, seeds_reached
+from .trial_arrays import TrialArrays
+from .verdict import Verdict
+from .withdrawing import as_judged, as_they_stand
+
+HERE, PUBLISHED = "this store", "published"
+# Whether the set of a scale and kind of device is asked for.
+Wanted = Callable[[str, str], bool]
+
+
+def everywhere(scale: str, device: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class TrialSet:
+    """Trials that belong together, and where they come from. source_check: None of those not published, and of those published
+    before there was one. earlier: declarations of earlier versions, whose judgements are alternative readings."""
+
+    study: Study
+    scale: str
+    device: str
+    source: str
+    trials: pd.DataFrame
+    failures: Mapping[str, str] = field(default_factory=dict)
+    complete: bool = False
+    declarations: tuple[Declaration, ...] = ()
+    computations: Computations = field(default_factory=dict)
+    source_check: SourceCheck | None = None
+    earlier: tuple[Declaration, ...] = ()
+
+    @cached_property
+    def table(self) -> TrialArrays:
+        """The trials as arrays, for all that is observed and drawn of them."""
+        return TrialArrays(self.study, self.scale, self.trials, dict(self.failures), computations=self.computations)
+
+    @property
+    def computed(self) -> list[Computation]:
+        """What is there of its study's computed jobs."""
+        jobs = computed_jobs(self.study, self.scale)
+        return [each for key, each in self.computations.items() if key in jobs]
+
+    def computed_for(self, judgement: Judgement) -> list[Computation]:
+        """What is there of a claim's computed jobs, in declared order."""
+        digests = (digest(self.study, job) for job in jobs_of(judgement, self.study, self.scale))
+        return [self.computations[each] for each in digests if each in self.computations]
+
+    @property
+    def ran_under(self) -> list[str]:
+        """Hashes of other declarations than today's that its trials ran under."""
+        return sorted(set(self.trials["study_hash"]) - {self.study.hash})
+
+    @property
+    def looks(self) -> tuple[int, ...] | None:
+        """Where seeds are added until claims are decided: after how many of them it is judged."""
+        return looks_of(self.declarations, self.study)
+
+    @property
+    def declared_otherwise(self) -> str:
+        """How what it is judged by differs from what was declared before its trials; '' if it does not."""
+        return declared_otherwise(self.declarations, self.study, self.ran_under)
+
+    def verdicts(self) -> list[Verdict]:
+        """As they stand: those that errata withdraw say so, and so do those judged by other than was declared."""
+        judged = self._judge()
+        if otherwise := self.declared_otherwise:
+            judged = [replace(each, declared_otherwise=True, cautions=(otherwise, *each.cautions)) for each in judged]
+        return as_they_stand(self.study, judged)
+
+    def _judge(self) -> list[Verdict]:
+        if self.looks:
+            return judge_in_looks(
+                self.study, self.scale, self.device, self.trials, self.looks, self.failures, self.computations
+            )
+        calibration = published_calibration()
+        return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table, calibration=calibration)
+
+    def robustness(self, verdicts: Sequence[Verdict]) -> list[Robustness]:
+        """Whether the verdicts hold under other choices; of trials that were judged once."""
+        if self.looks or not self.study.scale(self.scale).judged:
+            return []
+        return robustness(
+            self.study,
+            self.scale,
+            self.device,
+            self.trials,
+            [as_judged(each) for each in verdicts],
+            self.computations,
+            earlier_judgements((*self.earlier, *self.declarations), self.study.version),
+        )
+
+
+def trial_sets(
+    study: Study,
+    trials: pd.DataFrame,
+    source: str,
+    failures: Mapping[str, str] | None = None,
+    declared: Callable[[str], Sequence[Declaration]] = lambda scale: (),
+    computations: Computations | None = None,
+    wanted: Wanted = everywhere,
+    plans: Plans | None = None,
+) -> list[TrialSet]:
+    """A set for each scale and kind of device that this study, as it is declared now, has trials of.
+
+    A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
+    one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
+    set with the newest trial is taken. declared: what was fixed for a scale before it ran. computations: of the study's jobs.
+    wanted: whether a set of a scale and device is asked for. plans: those that the command has made of the study.
+    """
+    sets: dict[tuple[str, str], TrialSet] = {}
+    plans = plans or Plans()
+    for device, engine_version, data_hashes in _origins(trials):
+        for scale in (each for each in study.scales if wanted(each, device)):
+            if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
+                continue
+            fixed = tuple(declared(scale))
+            plan = plans.plan(study, scale, device, data_hashes, engine_version)
+            plan = at_its_look(plan, trials, looks_of(fixed, study))
+            found = replace(planned_set(plan, trials, source, failures), declarations=fixed, computations=computations or {})
+            if not _is_of_scale(found, trials):
+                continue
+            other = sets.get((scale, device))
+            if len(found.trials) and (other is None or _newest(found) > _newest(other)):
+                sets[scale, device] = found
+    order = list(study.scales)
+    return sorted(sets.values(), key=lambda each: (not study.scale(each.scale).judged, order.index(each.scale), each.device))
+
+
+def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> TrialSet:
+    """The stored trials of one plan, and the errors of those of its trials that were given up."""
+    plan = searched_plan(plan, trials)
+    errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
+    selected = plan.select(trials)
+    return TrialSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
+
+
+def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None) -> Plan:
+    """The plan with as many seeds as have been reached of those its looks come to."""
+    if not looks:
+        return plan
+    study, scale = plan.study, plan.scale
+    whole = at_last_look(plan, looks)
+    seeds = seeds_reached(looks, study.seed_numbers_at(scale), searched_plan(whole, trials).select(trials))
+    return whole.with_seeds(study.with_seeds(scale, seeds, f"it is judged after {', '.join(map(str, looks))} seeds"))
+
+
+def at_last_look(plan: Plan, looks: tuple[int, ...]) -> Plan:
+    return plan.with_seeds(plan.study.with_seeds(plan.scale, looks[-1], "its looks come to them"))
+
+
+def stored_sets(study: Study, ledger: Ledger, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
+    found = trial_sets(
+        study,
+        ledger.trials(JUDGED),
+        HERE,
+        ledger.failures(),
+        lambda scale: declarations(ledger.store, study, scale),
+        ledger.computations(),
+        wanted,
+        plans,
+    )
+    earlier = (*evidence.earlier(study.name), *stored_declarations(ledger.store, study.name))
+    return [replace(each, earlier=earlier) for each in found]
+
+
+def published_sets(study: Study, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
+    """Of the published evidence."""
+    trials = evidence.trials(study.name)
+    if trials is None:
+        return []
+    found = trial_sets(
+        study,
+        trials,
+        PUBLISHED,
+        declared=lambda scale: evidence.declarations(study.name, scale),
+        computations=evidence.computations(study.name),
+        wanted=wanted,
+        plans=plans,
+    )
+    earlier = tuple(evidence.earlier(study.name))
+    return [
+        replace(each, source_check=evidence.source_check(study.name, each.scale, each.device), earlier=earlier)
+        for each in found
+    ]
+
+
+def checked(records: TrialSet, as_is: str | None = None, repository: Repository = OURS) -> SourceCheck:
+    """What readers of a set are told of where it comes from. as_is: why it is published whatever is found.
+
+    Raises UserError where something does not hold and no reason is given.
+    """
+    found = findings(records.study, records.trials, records.declarations, records.computed, repository)
+    if invalid := [each.claim for each in records.verdicts() if each.verdict == INVALID]:
+        way_out = f"`folklore run {records.study.name} --scale {records.scale}` goes on"
+        what = f"{', '.join(invalid)} cannot be judged, for trials or computed numbers are missing"
+        found.append(Finding(what, way_out))
+    if found and as_is is None:
+        told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
+        place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"
+        raise UserError(f"{place} is not published: {told}; or give --as-is REASON, which its page shows")
+    return SourceCheck(tuple(what for what, _ in found), as_is if found else None)
+
+
+def publish(records: TrialSet, check: SourceCheck) -> Path:
+    """A set's trials and what its study computes into the published evidence, and beside them what was found of where they come
+    from."""
+    evidence.write_computations(records.study.name, records.computed)
+    return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations, check)
+
+
+def stored_set(plan: Plan, ledger: Ledger) -> TrialSet:
+    """The set of one plan, empty where nothing is stored."""
+    fixed = tuple(declarations(ledger.store, plan.study, plan.scale))
+    found = planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures())
+    return replace(found, declarations=fixed, computations=ledger.computations())
+
+
+def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame) -> bool:
+    """False where `_is_of_scale` would surely say no: seen without expanding the scale's plan, which takes longer."""
+    chosen = study.scale(scale)
+    if chosen.judged and device == chosen.device:
+        return True
+    return bool((trials["scale"] == scale).any()) or set(study.seed_numbers_at(scale)) <= set(trials["seed"])
+
+
+def _is_of_scale(found: TrialSet, trials: pd.DataFrame) -> bool:
+    """Whether a set was run as its scale in part, or is all there, or has trials of all arms of a judged scale that is meant
+    for its device: then only seeds or grid points are missing."""
+    scale = found.study.scale(found.scale)
+    meant = scale.judged and found.device == scale.device
+    if meant and set(found.trials["arm"]) == set(found.study.arms_at(found.scale)):
+        return True
+    ran_as = trials.loc[trials["digest"].isin(found.trials["digest"]), "scale"]
+    return bool((ran_as == found.scale).any()) or found.complete
+
+
+def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
+    """Every device, engine version and combination of data that trials were made with."""
+    found: dict[tuple[str, int], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    first = trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"])
+    columns = (first[name] for name in ("device", "engine_version", "configuration", "data_hash"))
+    for device, engine_version, configuration, data_hash in zip(*columns, strict=True):
+        found[device, int(engine_version)][json.loads(configuration)["workload"]["dataset"]].add(data_hash)
+    for (device, engine_version), hashes in found.items():
+        for combination in itertools.product(*(sorted(each) for each in hashes.values())):
+            yield device, engine_version, dict(zip(hashes, combination, strict=True))
+
+
+def _datasets(study: Study, scale: str) -> set[str]:
+    """The datasets a study names at a scale."""
+    return {study.configuration(scale, arm, {}).workload.dataset for arm in study.arms_at(scale)}
+
+
+def _newest(records: TrialSet) -> str:
+    return str(records.trials["finished_at"].max())

@@ -1,0 +1,130 @@
+"""What is found out about a claim, as data: a finding for each criterion, a panel for each workload, a verdict."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ..declare.computed import Grade
+from ..declare.level import LEVEL
+from .sentences import Sentence, plain
+
+# What of a verdict is not in its flat form: tables inside a table.
+NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One criterion on one table. Numbers are None where there are none.
+
+    p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: what it says of its numbers.
+    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. grade: exact,
+    computed or measured (declare/computed.py). claimed: what is left open if it is open, a clause after "whether". settling:
+    what would settle it if it is open, or if it refutes, but not surely over all parts of its workload.
+    """
+
+    name: str
+    unit: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    p_supported: float
+    p_refuted: float
+    reason: str
+    reading: str = ""
+    p_direction: float = 1.0
+    level: float = LEVEL
+    panel: str = ""
+    precondition: bool = False
+    says: Sentence = field(default_factory=Sentence)
+    cautions: tuple[str, ...] = ()
+    surprise: float | None = None
+    grade: Grade = "measured"
+    claimed: str = ""
+    settling: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What becomes of a claim on one workload; name: '' if it has but one. p values as in outcomes.Probabilities."""
+
+    name: str
+    verdict: str
+    reading: str
+    p_supported: float = 1.0
+    p_refuted: float = 1.0
+    p_direction: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What becomes of one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
+
+    reading: why, in a word or two. answer: what a reader takes away; advice: what to do. p: of the verdict, against the claim's
+    being otherwise. direction: where the effect surely lies, "claimed" or "opposite" of the null, or "none" within the
+    margin; empty if that is not sure. panels: what becomes of it on each workload. right: the side of the documents that
+    "supported" and "refuted" show to be right. surprise: how far it lies from what was expected (surprises.py).
+    after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise: something else
+    was declared before them, as its first caution says.
+    """
+
+    study: str
+    claim: str
+    scale: str
+    device: str
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    trials: int
+    reason: str
+    unit: str
+    findings: tuple[Finding, ...]
+    reading: str = ""
+    answer: tuple[Sentence, ...] = ()
+    advice: str = ""
+    p: float = 1.0
+    direction: str = ""
+    cautions: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    right: dict[str, str] = field(default_factory=dict)
+    surprise: float | None = None
+    after_the_fact: bool = False
+    declared_otherwise: bool = False
+
+    @property
+    def is_arithmetic(self) -> bool:
+        """Whether it rests on numbers without an error alone."""
+        return bool(self.findings) and all(each.grade != "measured" for each in self.findings)
+
+    @property
+    def plain_answer(self) -> str:
+        return plain(self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it: sentences are plain text, and no longer know their numbers."""
+        findings = [{**asdict(each), "says": str(each.says)} for each in self.findings]
+        return {**asdict(self), "findings": findings, "answer": self.plain_answer}
+
+    def row(self) -> dict[str, Any]:
+        """The flat form that `folklore verdicts --json` prints; what is withdrawn says so (withdrawing.py)."""
+        flat = {name: value for name, value in self.to_dict().items() if name not in NESTED}
+        return {
+            **flat,
+            "cautions": list(self.cautions),
+            "panels": {each.name: each.verdict for each in self.panels if each.name},
+            "withdrawn": None,
+        }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "Verdict":
+        """From its JSON; explaining.retold puts the numbers back into its sentences."""
+        findings = tuple(
+            Finding(**{**each, "says": Sentence((each["says"],)), "cautions": tuple(each["cautions"])})
+            for each in value["findings"]
+        )
+        panels = tuple(Panel(**each) for each in value["panels"])
+        read = {"findings": findings, "panels": panels, "answer": (Sentence((value["answer"],)),)}
+        return cls(**{**value, **read, "cautions": tuple(value["cautions"])})

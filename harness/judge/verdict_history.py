@@ -1,0 +1,93 @@
+"""Every published verdict that was replaced by another word: `evidence/history.json`, which publishing appends to.
+
+Entries are facts: what stood there, what stands there now, of which versions of the study, and when. `why` is what the log says
+of it; an entry without one has none there. What was withdrawn is no entry: errata are the register's.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..plan.store import evidence
+from .outcomes import INVALID
+
+
+@dataclass(frozen=True)
+class Stand:
+    """What was said of a claim by one version of a study; published: else it stands in the log alone. version: None where it is
+    not known. Numbers in `unit`; None where there are none."""
+
+    version: int | None
+    verdict: str
+    reading: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    published: bool = True
+
+    @classmethod
+    def of(cls, verdict: Mapping[str, Any], version: int | None) -> "Stand":
+        """verdict: its fields, also as an earlier Folklore stored them."""
+        estimate, low, high, unit = (verdict[name] for name in ("estimate", "low", "high", "unit"))
+        return cls(version, verdict["verdict"], verdict.get("reading", ""), estimate, low, high, unit)
+
+
+@dataclass(frozen=True)
+class Change:
+    """date: as 2026-11-25. why: as the log has it; empty if it says nothing."""
+
+    claim: str
+    study: str
+    scale: str
+    device: str
+    date: str
+    old: Stand
+    new: Stand
+    why: str = ""
+
+    @property
+    def place(self) -> tuple[str, str, str, str]:
+        return self.claim, self.study, self.scale, self.device
+
+    @property
+    def of_words_alone(self) -> bool:
+        """Whether nothing was judged otherwise: a verdict had another name, or its trials were not there before."""
+        renamed = (self.old.verdict, self.new.verdict) == ("inconclusive", "open") and self.old.version == self.new.version
+        return renamed or self.old.verdict == INVALID
+
+
+def history() -> list[Change]:
+    """All changes of published verdicts, oldest first."""
+    path = _path()
+    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [Change(**{**each, "old": Stand(**each["old"]), "new": Stand(**each["new"])}) for each in found]
+
+
+def changes(
+    before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], versions: tuple[int | None, int], date: str
+) -> list[Change]:
+    """Of one study's verdicts, published before and now, those of a claim and scale that have another word. versions: its."""
+    known = {_place(each): each for each in before}
+    return [
+        Change(*_place(new), date, Stand.of(known[_place(new)], versions[0]), Stand.of(new, versions[1]))
+        for new in after
+        if _place(new) in known and known[_place(new)]["verdict"] != new["verdict"]
+    ]
+
+
+def append(found: Sequence[Change]) -> None:
+    """Write changes behind those that are there."""
+    if found:
+        text = json.dumps([asdict(each) for each in [*history(), *found]], indent=1, ensure_ascii=False)
+        _path().write_text(text + "\n", encoding="utf-8")
+
+
+def _place(verdict: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    return verdict["claim"], verdict["study"], verdict["scale"], verdict["device"]
+
+
+def _path() -> Path:
+    return evidence.FOLDER / "history.json"

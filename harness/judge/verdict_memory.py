@@ -1,0 +1,202 @@
+"""What became of each study's claims, remembered, so that an index need not judge again what has not changed.
+
+Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
+what was last judged of its own trials, by its trials, its declarations and the version of the statistics.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..declare import Study, fingerprint
+from ..plan.catalog import register
+from ..plan.store import declaration, evidence
+from ..plan.store.ledger import Ledger
+from ..plan.store.reading import DamagedError, read_as
+from ..plan.store.store import Store
+from . import explaining, verdict_history
+from .cautions import published_calibration
+from .judge import report
+from .robustness import Robustness
+from .trial_sets import TrialSet, published_sets
+from .verdict import Verdict
+from .verdict_history import Change
+from .withdrawing import as_judged, as_they_stand
+
+# Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
+# by planning: stores then forget what they were judged by before. tests/harness/judge/test_statistics_version.py fails if it
+# is not raised.
+STATISTICS_VERSION = 8
+# What else decides a number.
+LIBRARIES = ("numpy", "pandas", "scipy")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What pages say of a set of trials. verdicts: as they stand; kept as they were judged. meant_to_be: whether its scale is
+    judged. reported: claim -> what is shown beside its criteria and decides nothing. ran_under: hashes of other declarations
+    than today's that its trials ran under."""
+
+    meant_to_be: bool
+    scale: str
+    device: str
+    verdicts: list[Verdict]
+    robustness: list[Robustness]
+    reported: dict[str, list[str]]
+    ran_under: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, records: TrialSet, known: "Sequence[Judged]" = ()) -> "Judged":
+        """known: what is remembered of the same trials, declaration and statistics: it is not worked out again."""
+        for each in known:
+            if (each.scale, each.device) == (records.scale, records.device):
+                return each
+        found = records.verdicts()
+        judged = records.study.scale(records.scale).judged
+        reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
+        return cls(judged, records.scale, records.device, found, records.robustness(found), reported, records.ran_under)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Verdicts as they were judged: what is withdrawn is decided when they are read."""
+        return {**asdict(self), "verdicts": [as_judged(each).to_dict() for each in self.verdicts]}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
+        verdicts = [Verdict.from_dict(each) for each in value["verdicts"]]
+        robust = [Robustness.from_dict(each) for each in value["robustness"]]
+        return cls(**{**value, "verdicts": verdicts, "robustness": robust})
+
+
+class Memory:
+    """The verdicts of a study as they were last judged: of this store's trials, or where it has none, the published ones."""
+
+    def __init__(self, store: Store):
+        self.store = store
+
+    def recall(self, study: Study) -> list[Judged] | None:
+        """None where nothing is remembered, or something has changed since."""
+        own = Ledger(self.store, study.name).state()
+        if not own:
+            return published_verdicts(study)
+        try:
+            return read_as(
+                self.store, self._name(study), lambda content: _read(json.loads(content), self._key(study, own), study)
+            )
+        except (FileNotFoundError, DamagedError):  # half a file, or one of another version
+            return None
+
+    def remember(self, study: Study, judged: list[Judged]) -> None:
+        own = Ledger(self.store, study.name).state()
+        if own:
+            self.store.write(self._name(study), json.dumps(_written(self._key(study, own), study, judged)).encode())
+
+    def _name(self, study: Study) -> str:
+        return f"judged/{study.name}.json"
+
+    def _key(self, study: Study, own: list[str]) -> str:
+        declared = declaration.state(self.store, study.name)
+        return fingerprint([study.canonical_json(), _claims(study), own, declared, evidence.state(study.name), _statistics()])
+
+
+def published_verdicts(study: Study) -> list[Judged] | None:
+    """As they stand beside the evidence; None where they are not of this declaration and these trials."""
+    kept = _published().get(study.name)
+    return None if kept is None else _read(kept, _key_of_published(study), study)
+
+
+def judged_evidence(study: Study) -> list[Judged]:
+    """What the published evidence of a study comes to: as it stands beside it, or where that is of other trials, judged now."""
+    known = published_verdicts(study)
+    return [Judged.of(each) for each in published_sets(study)] if known is None else known
+
+
+def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
+    """Judge the published evidence of these studies again and keep the verdicts beside it; those of others stay. Verdicts that
+    become others are returned, and added to the history."""
+    judged = [(study, [Judged.of(records) for records in published_sets(study)]) for study in studies]
+    path, changed = _path(), list[Change]()
+    with evidence.written_by_one():  # another process may have published others while these were judged
+        found = _published()
+        for study, now in judged:
+            changed += _changes(study, found.get(study.name), now)
+            found[study.name] = _written(_key_of_published(study), study, now)
+        path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        verdict_history.append(changed)
+    return path, changed
+
+
+def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[Judged]) -> list[Change]:
+    """Of a study's published verdicts, against what stands there before it is written again."""
+    if kept is None:
+        return []
+    before = (verdict for each in kept["judged"] for verdict in each["verdicts"])
+    after = (vars(as_judged(verdict)) for each in judged for verdict in each.verdicts)
+    today = datetime.now(UTC).date().isoformat()
+    return verdict_history.changes(before, after, (kept.get("version"), study.version), today)
+
+
+def _key_of_published(study: Study) -> str:
+    # What is reported and what is said decide nothing, and so are not in the hash.
+    said = [each.model_dump(mode="json", include={"reported", "advice"}) for each in study.judgements]
+    sentences = [[criterion.says for criterion in judgement.criteria] for judgement in study.judgements]
+    told = [study.hash, said, sentences, study.revised, _claims(study)]
+    return fingerprint([*told, evidence.state(study.name)])
+
+
+def _claims(study: Study) -> list[Any]:
+    """The claims that a study judges, as the register has them: their quantifiers, regimes and sides decide, too."""
+    known = register().including(study)
+    return [known.claim(judgement.claim).model_dump(mode="json") for judgement in study.judgements]
+
+
+def _path() -> Path:
+    return evidence.FOLDER / "verdicts.json"
+
+
+def _published() -> dict[str, Any]:
+    path = _path()
+    return dict(_read_published(path, *evidence.stamp(path))) if path.exists() else {}
+
+
+@lru_cache(maxsize=2)
+def _read_published(path: Path, changed: int, size: int) -> Mapping[str, Any]:
+    """Of all studies in one file, and asked for a study at a time."""
+    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _written(key: str, study: Study, judged: list[Judged]) -> dict[str, Any]:
+    kept = [each.to_dict() for each in judged]
+    return {"of": key, "version": study.version, "judged": kept}
+
+
+def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[Judged] | None:
+    if kept["of"] != key:
+        return None
+    try:
+        judged = [Judged.from_dict(each) for each in kept["judged"]]
+    except (TypeError, KeyError):  # as another Folklore wrote it
+        return None
+    return [replace(each, verdicts=as_they_stand(study, _retold(study, each.verdicts))) for each in judged]
+
+
+def _retold(study: Study, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """What was stored has plain text for sentences: told again, they know their numbers as when it was judged."""
+    claims = register().including(study)
+    judgements = {each.claim: each for each in study.judgements}
+    found = []
+    for verdict in verdicts:
+        judgement = judgements[verdict.claim]
+        quantifier = judgement.quantifier or claims.claim(verdict.claim).quantifier
+        found.append(explaining.retold(verdict, judgement.criteria_at(verdict.scale), quantifier))
+    return found
+
+
+def _statistics() -> list[Any]:
+    """What judges, beside a study's own thresholds."""
+    return [STATISTICS_VERSION, {name: version(name) for name in LIBRARIES}, published_calibration()]

@@ -1,0 +1,54 @@
+"""Verdicts whose question was found to be wrong: shown as withdrawn, and counted as nothing else, until it is asked again.
+
+An erratum (declare/errata.py) speaks of one version of a study, at every scale and in every store: what is wrong is the
+question, whoever asks it. Stored and published verdicts stay as they were judged; they are withdrawn where they are read.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..declare import Erratum, Study
+from ..plan.catalog import register
+from .outcomes import DECIDED, OPEN, WITHDRAWN
+from .sentences import Sentence
+from .verdict import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Withdrawn(Verdict):
+    """A verdict that does not stand. Its numbers are what was measured; whatever was concluded from them is in `judged`."""
+
+    erratum: Erratum
+    judged: Verdict
+
+    @property
+    def is_arithmetic(self) -> bool:
+        """Nothing is settled."""
+        return False
+
+    def row(self) -> dict[str, Any]:
+        told = {"date": self.erratum.date, "reason": self.erratum.reason}
+        return {**super().row(), "withdrawn": {"verdict": self.judged.verdict, "reading": self.judged.reading, **told}}
+
+
+def as_they_stand(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """A study's verdicts, those withdrawn that an erratum names. Where nothing is concluded there is nothing to withdraw."""
+    name = study.variation_of or study.name
+    errata = {each.claim: each for each in register().errata if (each.study, each.version) == (name, study.version)}
+    return [
+        _withdrawn(each, errata[each.claim]) if each.claim in errata and each.verdict in (*DECIDED, OPEN) else each
+        for each in verdicts
+    ]
+
+
+def as_judged(verdict: Verdict) -> Verdict:
+    """The verdict as trials and criteria have it, withdrawn or not."""
+    return verdict.judged if isinstance(verdict, Withdrawn) else verdict
+
+
+def _withdrawn(verdict: Verdict, erratum: Erratum) -> Withdrawn:
+    kept = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
+    nothing = {"reading": "", "advice": "", "p": 1.0, "direction": "", "panels": (), "right": {}, "surprise": None}
+    told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": (Sentence((erratum.reason,)),)}
+    return Withdrawn(**{**kept, **nothing, **told}, erratum=erratum, judged=verdict)

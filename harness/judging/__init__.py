@@ -1,1 +1,0 @@
-"""From stored trials to observations, and from those to verdicts, by regions declared beforehand."""

@@ -1,0 +1,271 @@
+"""Training of planned studies, one or many at once, on one Ray: what is left of each is trained, recorded and projected.
+
+Lanes are measured first, then packs are handed out, study after study in the order given; the next study's fill the workers
+that a search leaves waiting. A deadline stops it cleanly: packs in flight leave a checkpoint.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from ..errors import UnwritableError, one_line
+from ..options import Options, checkpoint_seconds
+from ..plan.plan import Plan, PlannedPack, make_pack
+from ..plan.prepare import Prepared
+from ..plan.starts import kept_steps, starts_of
+from ..train.workloads import workload_of
+from .computing_job import ComputingJob, ComputingQueue
+from .jobs import Job, JobQueue, Progress
+from .lanes_job import lanes_job
+from .pack_queue import InTurn, MeasuredFirst, PackQueue, Until
+from .progress import RunView
+from .ray_connection import Resources, require_reachable
+from .ray_process import RayProcess
+from .tracking.live import Launch, Projector, Sink
+from .tracking.sync import open_tracker
+from .training_job import TrainingJob
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
+    given_up: trials and computed jobs. run_id: the launch's run in MLflow, where it has one."""
+
+    trained: int
+    given_up: int
+    interrupted: bool
+    not_in_mlflow: int
+    study: str = ""
+    run_id: str | None = None
+
+
+def train(
+    prepared: Sequence[Prepared],
+    options: Options,
+    view: RunView,
+    deadline: float | None = None,
+    at_the_end: Callable[[], object] = lambda: None,
+) -> list[Outcome]:
+    """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
+
+    deadline: seconds since 1970 at which training stops. at_the_end: called in a thread while Ray ends. Raises
+    UnwritableError where the store takes nothing any more, and RunFailedError where Ray is lost for good or a user's code
+    raises.
+    """
+    first = prepared[0]
+    workers = max(_workers(each) for each in prepared)
+    require_reachable(options.address)
+    # Ray starts beside all that is imported, and ends beside what its caller needs next.
+    at_most = options.workers if options.address else None
+    with RayProcess(Resources(first.device.kind, workers, options.address, at_most)) as ray:
+        projector = Projector()
+        parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
+        try:
+            for part in parts:
+                projector.serve(part.sink)
+            queue = _queue(parts, deadline)
+            # MLflow opens while Ray is waited for.
+            projector.start()
+            ray.wait()
+            with view:
+                ray.sweep(queue, _Listener(parts), lambda pack: any(part.is_stored(pack) for part in parts))
+            projector.drain()
+            for part in parts:
+                part.ended = True
+        finally:
+            projector.leave()
+            outcomes = [part.close() for part in parts]
+        if not any(outcome.interrupted for outcome in outcomes):
+            # This thread stays with Ray's end.
+            threading.Thread(target=at_the_end, name="at-the-end", daemon=True).start()
+    return outcomes
+
+
+def _workers(prepared: Prepared) -> int:
+    """Side by side; a computed job takes the place of a pack."""
+    return max(prepared.estimate.workers, min(prepared.device.count, len(prepared.left) + len(prepared.jobs_left)))
+
+
+def _queue(parts: Sequence["StudyRun"], deadline: float | None) -> JobQueue:
+    measurements: dict[str, Job] = {}
+    for part in parts:
+        measurements = {**part.measurements(), **measurements}
+    queue: JobQueue = MeasuredFirst(measurements, lambda: InTurn([queue for part in parts for queue in part.open_queues()]))
+    return queue if deadline is None else Until(queue, deadline)
+
+
+class StudyRun:
+    """One study's part of a campaign: its queue, its launch in MLflow, and what became of its packs."""
+
+    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: Projector, deadline: float | None):
+        self.prepared, self.view, self.projector, self.deadline = prepared, view, projector, deadline
+        self.ledger, self.packing = prepared.ledger, prepared.packing
+        self.choices = prepared.choices()
+        study, store = prepared.plan.study, self.ledger.store
+        launch = Launch(prepared.plan.scale, sum(len(pack.trials) for pack in prepared.left), prepared.data_hashes)
+        self.sink = Sink(self.ledger, lambda: open_tracker(study, options, store), launch)
+        self.trials = {trial.digest: trial for trial in prepared.plan.trials}
+        self.kept_steps = kept_steps(prepared.plan.trials)
+        self.queue: PackQueue | None = None
+        self.computing: ComputingQueue | None = None
+        self.packs: dict[str, PlannedPack] = {}
+        self.jobs: set[str] = set()
+        self.finished_packs: list[str] = []
+        self.failed_packs: list[str] = []
+        self.ended = False
+
+    def measurements(self) -> dict[str, Job]:
+        """What is to be measured of the shapes that something is left to train of."""
+        left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
+        worth = self.packing.worth_measuring(self.prepared.shapes)
+        return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in left}
+
+    def open_queues(self) -> "list[JobQueue]":
+        """The study's computed jobs, which are short, and its packs."""
+        prepared, ledger = self.prepared, self.ledger
+        study, uri = prepared.plan.study, ledger.store.root_uri
+        jobs = {digest: ComputingJob(study, job, uri) for digest, job in prepared.jobs_left.items()}
+        self.computing = ComputingQueue(jobs, self.added_job)
+        # With as many lanes as are known to be best now.
+        self.choices = prepared.choices()
+        plan = prepared.plan.with_search({}, {}).with_lanes({key: choice.lanes for key, choice in self.choices.items()})
+        stored, done, states = ledger.trials, ledger.digests, ledger.states
+        self.queue = PackQueue(plan, self.job, _next_plan, stored, done, self.added, self.removed, states, self.orphaned)
+        return [self.computing, self.queue]
+
+    def job(self, pack: PlannedPack) -> TrainingJob:
+        plan, first = self.prepared.plan, pack.trials[0].configuration
+        choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
+        dataset = self.prepared.datasets[first.workload.dataset]
+        uri = self.ledger.store.root_uri
+        return TrainingJob(
+            plan.study,
+            plan.scale,
+            plan.device,
+            dataset,
+            uri,
+            pack,
+            choice,
+            self.deadline,
+            checkpoint_seconds(),
+            workload_of(first.workload).pickled(),
+            {each.digest: steps for each in pack.trials if (steps := self.kept_steps.get(each.digest))},
+            {start.digest: self.job(make_pack([self.trials[start.digest]])) for start in starts_of(pack.trials)},
+        )
+
+    def added(self, pack: PlannedPack) -> None:
+        self.packs[pack.key] = pack
+        self.view.add(pack.key, len(pack.trials), self.packing.pack_seconds(pack))
+
+    def added_job(self, digest: str) -> None:
+        """A computed job is shown as a pack without a trial."""
+        self.jobs.add(digest)
+        self.view.add(digest, 0, 1.0)
+
+    def owns(self, key: str) -> bool:
+        return key in self.packs or key in self.jobs
+
+    def is_stored(self, key: str) -> bool:
+        """Whether a pack or a computed job is finished, though its worker could not say so."""
+        if key in self.jobs:
+            return self.ledger.computation(key) is not None
+        return key in self.packs and self.ledger.read(key, ["digest"]) is not None
+
+    def orphaned(self, pack: PlannedPack) -> None:
+        self.failed(pack.key, "what its trials start from was given up")
+
+    def removed(self, pack: PlannedPack) -> None:
+        del self.packs[pack.key]
+        self.view.remove(pack.key)
+
+    def finished(self, pack: str) -> None:
+        self.finished_packs.append(pack)
+        self.projector.add(self.sink, pack)
+        self.view.finished(pack)
+
+    def failed(self, pack: str, error: str) -> None:
+        self.failed_packs.append(pack)
+        try:
+            self.ledger.write_failure(pack, self._digests(pack), error)
+        except UnwritableError as unwritable:  # the next run finds the pack missing, which says the same
+            log.warning("that a pack was given up could not be written down (%s)", one_line(unwritable)[:200])
+        self.view.failed(pack, error)
+
+    def _digests(self, key: str) -> list[str]:
+        """Of the trials of a pack, or of a computed job."""
+        return [key] if key in self.jobs else [trial.digest for trial in self.packs[key].trials]
+
+    def close(self) -> Outcome:
+        """End the launch. A server that went away must not take the verdicts with it: the next start closes the launch."""
+        settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs) + len(self.jobs)
+        handed_out = self.queue is not None and self.queue.exhausted and self.computing is not None and self.computing.exhausted
+        complete = self.ended and handed_out and settled
+        status = "KILLED" if not complete else "FAILED" if self.failed_packs else "FINISHED"
+        try:
+            self.sink.finish(status)
+        except Exception as error:  # whatever MLflow's backend raises
+            log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
+        return Outcome(
+            trained=sum(len(self._digests(key)) for key in self.finished_packs if key in self.packs),
+            given_up=sum(len(self._digests(key)) for key in self.failed_packs),
+            interrupted=not complete,
+            not_in_mlflow=len(self.sink.missing),
+            study=self.prepared.plan.study.name,
+            run_id=self.sink.run_id,
+        )
+
+
+def _next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
+    from ..plan.proposals import next_plan  # imports Optuna, which only a search needs
+
+    return next_plan(plan, trials)
+
+
+class _Listener:
+    """Passes a sweep's events to the study whose pack it is. A pack of no study measures lanes."""
+
+    def __init__(self, parts: Sequence[StudyRun]):
+        self.parts = parts
+        self.told: set[str] = set()
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        if (part := self._owner(pack)) is not None:
+            # Losses of several studies have no common best.
+            part.view.progress(pack, progress if len(self.parts) == 1 else replace(progress, best_loss=None))
+
+    def finished(self, pack: str) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.finished(pack)
+
+    def stopped(self, pack: str) -> None:
+        """At the deadline: what is left goes on from its checkpoint."""
+
+    def halved(self, pack: str, reason: str) -> None:
+        if reason not in self.told:
+            self.told.add(reason)
+            log.warning("%s: its trials are tried in packs of half as many lanes", reason[:300])
+
+    def failed(self, pack: str, error: str) -> None:
+        if (part := self._owner(pack)) is not None:
+            part.failed(pack, error)
+        else:
+            log.warning("lanes could not be measured (%s): packs have as many as the model's size suggests", error)
+
+    def _owner(self, pack: str) -> StudyRun | None:
+        return next((part for part in self.parts if part.owns(pack)), None)
+
+
+def most_valuable_first(prepared: Sequence[Prepared]) -> list[Prepared]:
+    """By claims that would be judged for each second of training that is left."""
+
+    def value(each: Prepared) -> float:
+        plan = each.plan
+        judged = plan.study.scale(plan.scale).judged
+        return (len(plan.study.judgements) if judged else 1) / max(each.estimate.seconds, 1.0)
+
+    return sorted(prepared, key=value, reverse=True)

@@ -1,0 +1,92 @@
+"""What a prepared study is and takes, for `folklore plan` and the lines before training."""
+
+from dataclasses import asdict
+from typing import Any
+
+from ..judge.power import pilot_of, resolutions, whole_seeds
+from ..judge.trial_sets import TrialSet, Wanted, everywhere, published_sets, stored_sets
+from ..plan.prepare import Prepared
+from ..plan.recipe import study_recipe
+from .progress import duration
+
+
+def run_facts(ready: Prepared) -> dict[str, Any]:
+    """What a run says of its plan before it trains."""
+    plan, estimate = ready.plan, ready.estimate
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "study_hash": plan.study.hash,
+        "scale": plan.scale,
+        "device": f"{ready.device.count} x {ready.device.name}",
+        "seeds": plan.study.seeds_at(plan.scale),
+        "trials": len(plan.digests),
+        "trials_left": sum(len(pack.trials) for pack in ready.left),
+        "computed_jobs": len(ready.jobs),
+        "computed_jobs_left": len(ready.jobs_left),
+        "packs_left": len(ready.left),
+        "workers": estimate.workers,
+        "seconds": round(estimate.seconds, 1),
+        "time": duration(estimate.seconds),
+        "time_from": estimate.source,
+    }
+
+
+def plan_facts(ready: Prepared) -> dict[str, Any]:
+    """`run_facts`, and what training takes."""
+    plan, estimate, facts = ready.plan, ready.estimate, run_facts(ready)
+    first = ("study", "version", "study_hash", "scale", "device")
+    return {
+        **{name: facts[name] for name in first},
+        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
+        **({"data_read": read} if (read := _read(ready)) else {}),
+        **({"workload": ready.proof} if ready.proof else {}),
+        "parameters": ready.parameters,
+        "arms": len(plan.study.arms),
+        **facts,
+        "lanes": _lanes(ready),
+        "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+        "recipe": study_recipe(plan.study, plan.scale),
+    }
+
+
+def power_facts(ready: Prepared) -> dict[str, Any] | None:
+    """What the plan's seeds can show, by the spread of stored or published trials, or the one that the study declares; None if
+    there is neither."""
+    study, scale = ready.plan.study, ready.plan.scale
+    if not study.scale(scale).judged:
+        return None
+    pilot = pilot_of(known_sets(ready), scale)
+    found = list(resolutions(study, scale, study.seeds_at(scale), pilot))
+    if pilot is None and all(each.power is None for each in found):
+        return None
+    return {
+        "from": "what the study declares of a pilot"
+        if pilot is None
+        else f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
+        "seeds": study.seeds_at(scale),
+        "claims": len(study.judgements),
+        "criteria": [asdict(each) for each in found],
+    }
+
+
+def known_sets(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
+    """Trials of a study, stored and published, that a pilot can be taken from."""
+    study, plans = ready.plan.study, ready.plans
+    return [*stored_sets(study, ready.ledger, wanted, plans), *published_sets(study, wanted, plans)]
+
+
+def _read(ready: Prepared) -> str:
+    """What was read of a user's data; several datasets by name."""
+    said = {used: ready.facts[name].contents for name, used in ready.datasets.items() if ready.facts[name].contents}
+    return "; ".join(f"{used}: {contents}" for used, contents in said.items()) if len(said) > 1 else "".join(said.values())
+
+
+def _lanes(ready: Prepared) -> str:
+    """Lanes of the packs, what they run as, and where that comes from."""
+    choices = ready.choices().values()
+    if not choices:
+        return "1 (alone)"
+    few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
+    sources, programs = sorted({each.source for each in choices}), sorted({each.program for each in choices})
+    return f"{few} to {many} ({', '.join(sources)}; {', '.join(programs)})"

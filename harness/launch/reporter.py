@@ -1,0 +1,50 @@
+"""Who hears of a run: a person at a terminal, a machine that reads events, or nobody."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from rich.console import Console
+
+from ..judge.verdict import Verdict
+from .progress import RunView
+
+
+class Reporter(Protocol):
+    def emit(self, event: str, **fields: Any) -> None:
+        """One of launch/events.py's EVENTS, with its fields: for machines."""
+
+    def say(self, line: str) -> None:
+        """How the run goes on: for people, like all that follows."""
+
+    def warn(self, line: str) -> None:
+        """What they should know, or fix."""
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        """What became of one study's claims at one scale."""
+
+    def view(self) -> RunView:
+        """What shows the progress of training."""
+
+
+class NullReporter:
+    """Shows nothing, and keeps what it was warned of and why packs were given up."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self.failures: list[str] = []
+
+    def emit(self, event: str, **fields: Any) -> None:
+        if event == "pack_failed":
+            self.failures.append(f"pack {fields['pack']}: {fields['error']}")
+
+    def say(self, line: str) -> None:
+        pass
+
+    def warn(self, line: str) -> None:
+        self.warnings.append(line)
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        pass
+
+    def view(self) -> RunView:
+        return RunView({}, Console(quiet=True), events=self)

@@ -1,0 +1,247 @@
+"""Prepares, declares and trains studies; whoever asks for a launch writes its pages.
+
+Modules that training needs are imported when it begins.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..declare import Study
+from ..errors import UserError, unknown
+from ..judge.power import pilot_of, require_power
+from ..judge.sequential import DEFAULT_TIMES, planned_looks, undecided
+from ..judge.trial_sets import at_its_look, at_last_look, stored_set
+from ..options import Options
+from ..plan.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
+from ..plan.store.declaration import declarations, declare, looks_of, require_declarable
+from ..plan.store.ledger import Ledger
+from ..plan.store.store import Store
+from ..plan.variation import Changes, vary
+from .events import EVENTS
+from .facts import known_sets, run_facts
+from .progress import duration
+from .ray_connection import cluster_device
+from .reporter import Reporter
+from .tracking.sync import sync
+
+if TYPE_CHECKING:
+    from .campaign import Outcome
+
+
+@dataclass(frozen=True)
+class UntilDecided:
+    """Seeds are added until claims are decided; most_seeds: an arm at most, by default four times the study's own."""
+
+    most_seeds: int | None = None
+
+
+@dataclass(frozen=True)
+class Launched:
+    """studies: as they were trained, at their latest interim analysis. outcomes: one for each study and each interim analysis.
+    unfinished: whether the launch was interrupted and trials of it are missing."""
+
+    studies: "list[Prepared]"
+    outcomes: "list[Outcome]"
+    unfinished: bool
+
+    @property
+    def in_mlflow(self) -> bool:
+        """Whether MLflow has all of it."""
+        return not any(outcome.not_in_mlflow or outcome.run_id is None for outcome in self.outcomes)
+
+    def count(self, what: str) -> int:
+        """trained, given_up or not_in_mlflow: over all outcomes."""
+        return sum(getattr(outcome, what) for outcome in self.outcomes)
+
+
+def changed_as_wished(
+    study: Study, scale: str | None, changes: Changes, workload: str | None, options: Options, say: Callable[[str], None]
+) -> tuple[Study, str | None]:
+    """The study as it is declared, varied, or on the own workload at an address; and the scale, which a variation fixes.
+
+    say: is told line by line what a variation changes. Raises UserError.
+    """
+    if changes:
+        if scale is None:
+            scale = default_scale(study, None if options.address is None else cluster_device(options.address))
+        study = vary(study, scale, changes)
+        for line in study.changes[-1].why:
+            say(line)
+    if workload is not None:
+        from ..plan.own_study import own_study
+
+        study = own_study(study, workload, options)
+    return study, scale
+
+
+def launch(
+    store: Store,
+    studies: Sequence[Study],
+    scale: str | None,
+    options: Options,
+    deadline: float | None,
+    until_decided: UntilDecided | None,
+    reporter: Reporter,
+    at_the_end: Callable[[], object],
+) -> Launched:
+    """Train what is missing of some studies. at_the_end: called in a thread of its own while Ray ends. Raises UserError."""
+    # The training machine is inspected in place: the machine that starts a cluster's run may have no GPU itself.
+    cluster = None if options.address is None else cluster_device(options.address)
+    pairs = _with_own_datasets(studies, scale, options)
+    # One ledger a study, for a ledger keeps what it has read.
+    ready = [
+        prepare(study, scale or default_scale(study, cluster), own, Ledger(store, study.name), cluster=cluster)
+        for study, own in pairs
+    ]
+    _declare_all(ready, until_decided)
+    ready = [_at_look(each) for each in ready]
+    outcomes = _train_or_sync(ready, options, deadline, reporter, at_the_end)
+    every = list(outcomes)
+    while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
+        further = [following for each in ready if (following := _at_next_look(each, reporter)) is not None]
+        if not further:
+            break
+        outcomes = _train_or_sync(further, options, deadline, reporter, at_the_end)
+        every += outcomes
+        names = [each.plan.study.name for each in further]
+        ready = [each for each in ready if each.plan.study.name not in names] + further
+    unfinished = any(outcome.interrupted for outcome in outcomes) and _tell_what_is_left(ready, reporter)
+    return Launched(ready, every, unfinished)
+
+
+def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
+    """Write down what is fixed, before the first trial: of all studies, or if one cannot be, of none."""
+    planned = [(each, _looks(each, until_decided)) for each in ready]
+    counted = [(each, looks, _stored(each, looks)) for each, looks in planned]
+    for each, looks, stored in counted:
+        there = require_declarable(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+        # What was seen of its own trials is no reason to refuse them, and looks add the seeds that it takes.
+        if there is None and not stored and looks is None:
+            _require_power(each)
+    for each, looks, stored in counted:
+        declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+
+
+def _require_power(ready: Prepared) -> None:
+    study, scale = ready.plan.study, ready.plan.scale
+    expecting = any(each.expected for judgement in study.judgements for each in judgement.criteria_at(scale))
+    # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
+    if study.scale(scale).judged and expecting and study.variation_of is None:
+        # Nor are its own trials that are published: whoever repeats a study must be able to.
+        require_power(study, scale, pilot_of(known_sets(ready, lambda at, device: at != scale), scale))
+
+
+def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ...] | None:
+    if until_decided is None:
+        return None
+    study, scale = ready.plan.study, ready.plan.scale
+    if not study.scale(scale).judged:
+        raise UserError(f"--until-decided: scale '{scale}' is never judged; choose another --scale")
+    own = study.declared_seeds_at(scale)
+    return planned_looks(own, DEFAULT_TIMES * own if until_decided.most_seeds is None else until_decided.most_seeds)
+
+
+def _stored(ready: Prepared, looks: tuple[int, ...] | None) -> int:
+    """Trials of the plan that are stored; with looks, of all seeds they come to. Raises UserError where those cannot be had."""
+    plan = at_last_look(ready.plan, looks) if looks else ready.plan
+    return len(plan.digests & ready.ledger.digests())
+
+
+def _at_look(ready: Prepared) -> Prepared:
+    """With the seeds of the look that it has come to, if it is judged by looks."""
+    plan, ledger = ready.plan, ready.ledger
+    looks = looks_of(declarations(ledger.store, plan.study, plan.scale), plan.study)
+    study = at_its_look(plan, ledger.trials(), looks).study if looks else plan.study
+    return ready if study is plan.study else extended(ready, study)
+
+
+def _at_next_look(ready: Prepared, reporter: Reporter) -> Prepared | None:
+    """With the seeds of the next look; None if there is none, or no claim that more seeds could decide."""
+    records = stored_set(ready.plan, ready.ledger)
+    open_claims = undecided(records.verdicts())
+    study, scale = records.study, records.scale
+    following = [look for look in records.looks or () if look > study.seeds_at(scale)]
+    if not open_claims or not following:
+        return None
+    why = f"{len(open_claims)} claims are not decided by {study.seeds_at(scale)} seeds"
+    reporter.say(f"{study.name}: {why}: {following[0]} are next")
+    return extended(ready, study.with_seeds(scale, following[0], why))
+
+
+def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
+    """Of several studies each gets the datasets it names; one that none of them names is refused."""
+    if len(studies) == 1 or not options.datasets:
+        return [(study, options) for study in studies]
+    named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
+    for given in options.datasets:
+        if not any(given in names for names in named.values()):
+            raise unknown("dataset of these studies", given, sorted(set[str]().union(*named.values())))
+    return [
+        (study, replace(options, datasets={k: v for k, v in options.datasets.items() if k in named[study.name]}))
+        for study in studies
+    ]
+
+
+def _train_or_sync(
+    ready: Sequence[Prepared],
+    options: Options,
+    deadline: float | None,
+    reporter: Reporter,
+    at_the_end: Callable[[], object],
+) -> "list[Outcome]":
+    """Train what is left; where nothing is, only bring MLflow up to date."""
+    for each in ready:
+        facts = run_facts(each)
+        reporter.emit("planned", **_planned(each, facts))
+        reporter.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
+        if each.jobs_left:
+            reporter.say(f"computing {len(each.jobs_left)} of {len(each.jobs)} jobs, which train nothing")
+        if not each.left:
+            reporter.say("nothing to train: all trials are in the ledger")
+        if not (each.left or each.jobs_left):
+            _sync_if_it_can(each, options, reporter)
+            continue
+        if not each.left:
+            continue
+        reporter.say(
+            f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
+            f" about {facts['time']} ({facts['time_from']})"
+        )
+        from ..plan.lanes import reasons_apart
+
+        for reason in reasons_apart(each.choices().values()):
+            reporter.say(f"one trial a pack: {reason}")
+    left = [each for each in ready if each.left or each.jobs_left]
+    if not left:
+        return []
+    if len(left) > 1:
+        trials = sum(len(pack.trials) for each in left for pack in each.left)
+        reporter.say(f"all together {trials} trials, about {duration(sum(each.estimate.seconds for each in left))}")
+    reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
+    from .campaign import most_valuable_first, train
+
+    return train(most_valuable_first(left), options, reporter.view(), deadline, at_the_end)
+
+
+def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
+    study = ready.plan.study
+    departures = list(study.departures) if study.variation_of is not None else []
+    return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
+
+
+def _sync_if_it_can(ready: Prepared, options: Options, reporter: Reporter) -> None:
+    """An MLflow that is away keeps nobody from the verdicts."""
+    try:
+        sync(ready.plan.study, options, ready.ledger)
+    except UserError as error:
+        reporter.warn(f"{error}: `folklore sync` completes it later")
+
+
+def _tell_what_is_left(ready: Sequence[Prepared], reporter: Reporter) -> bool:
+    """Whether anything is; a line for each study that it is of."""
+    counts = {each.plan.study.name: progress(each) for each in ready}
+    left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
+    for name, (done, whole) in left.items():
+        reporter.warn(f"{name}: interrupted: {done} of {whole} trials and computed jobs are kept; the same command goes on")
+    return bool(left)

@@ -1,0 +1,6 @@
+"""What a study has to train, what of it is stored, and what the rest costs. Trains nothing.
+
+In: a study at a scale, the machine or cluster, a store.
+Out: trials with digests, computed jobs, packs and an estimate; the ledger, which keeps what is done.
+Imports: declare, train, models.
+"""

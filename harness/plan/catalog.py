@@ -1,0 +1,195 @@
+"""Finding studies and the register. pyproject.toml names the packages that hold them, so nothing here names a study."""
+
+import importlib
+import pkgutil
+import runpy
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..declare import Claim, Document, Erratum, Judgement, RuleChange, Study
+from ..declare.study_file import read_study_file
+from ..errors import UserError, invalid, unknown
+from .variation import is_variation
+
+STUDIES, REGISTER = "folklore.studies", "folklore.register"
+# Modules beside the studies that hold none.
+NO_STUDIES = ("register", "errata", "rule_changes", "scales", "shorthand")
+
+
+@dataclass(frozen=True)
+class Register:
+    """The documents and every claim in them, studied or not, the published verdicts that are withdrawn, and the rules that a
+    later version of a study changed."""
+
+    documents: tuple[Document, ...]
+    claims: tuple[Claim, ...]
+    errata: tuple[Erratum, ...] = ()
+    rule_changes: tuple[RuleChange, ...] = ()
+
+    def claim(self, claim_id: str) -> Claim:
+        for claim in self.claims:
+            if claim.id == claim_id:
+                return claim
+        raise unknown("claim", claim_id, [claim.id for claim in self.claims])
+
+    def including(self, study: Study) -> "Register":
+        """With the claims that a study brings along. Raises UserError where one has the name of another's, or stands in no
+        document."""
+        taken, documents = {claim.id for claim in self.claims}, [document.key for document in self.documents]
+        for claim in study.claims:
+            for source in claim.sources:
+                if source.document not in documents:
+                    raise unknown(f"document of claim '{claim.id}'", source.document, documents)
+            if claim.id in taken:
+                raise UserError(f"claim '{claim.id}' of study '{study.name}' is in the register already: give it another id")
+            taken.add(claim.id)
+        return replace(self, claims=(*self.claims, *study.claims))
+
+
+def study_names() -> list[str]:
+    """Every module of the studies packages that holds a STUDY, by name."""
+    return sorted(name for name, _ in _modules())
+
+
+def names_judging(claim: str) -> list[str]:
+    """Studies that may judge a claim: the one that the register files it under, and all that it files nothing under."""
+    filed = {each.id: each.study for each in register().claims}
+    others = set(filed.values()) - {filed[claim]} if claim in filed else set()
+    return [name for name in study_names() if name not in others]
+
+
+def is_file(name: str) -> bool:
+    """Whether a study's name is that of a file."""
+    return name.endswith((".json", ".yaml", ".yml", ".py"))
+
+
+def load_study(name: str) -> Study:
+    """A study by its name (hyphens count as underscores) or from a Python, JSON or YAML file. Raises UserError."""
+    if is_file(name):
+        path = Path(name)
+        study = _study_of_module(path) if path.suffix == ".py" else _study_of_data(path)
+        if study.name in study_names() or is_variation(study.name):
+            raise _taken(f"study file {path}", study.name)
+        return study
+    wanted = name.replace("-", "_")
+    for known, module in _modules():
+        if known == wanted:
+            try:
+                found = importlib.import_module(module).STUDY
+            except ValidationError as error:
+                raise invalid(f"study '{wanted}'", error) from None
+            assert isinstance(found, Study), f"{module}.STUDY is not a Study"
+            return found
+    raise unknown("study", name, study_names())
+
+
+def judgeable(study: Study) -> Study:
+    """The study, whose name is its own and all of whose claims are known: a page cannot be written of others.
+
+    Raises UserError.
+    """
+    if study.name in study_names() and study != load_study(study.name):
+        raise _taken(f"study '{study.name}'", study.name)
+    known = register().including(study)
+    for judgement in study.judgements:
+        _require_clauses(known.claim(judgement.claim), judgement)
+        sides = [side.name for side in known.claim(judgement.claim).sides]
+        for name in (judgement.right or {}).values():
+            if name not in sides:
+                raise unknown(f"side of claim '{judgement.claim}'", name, sides)
+    return study
+
+
+def _require_clauses(claim: Claim, judgement: Judgement) -> None:
+    """What the claim's measure promises is what is judged. Raises UserError."""
+    parts = [each for each in judgement.criteria if not each.precondition]
+    for each in parts:
+        if each.clause not in claim.clauses:
+            letters = ", ".join(filter(None, claim.clauses)) or "none"
+            raise UserError(
+                f"claim '{claim.id}': criterion '{each.name}' has clause = '{each.clause}', and its measure has {letters}; name"
+                " the clause that it decides"
+            )
+    for letter, text in claim.clauses.items():
+        if letter not in {each.clause for each in parts}:
+            raise UserError(
+                f"claim '{claim.id}': no criterion decides clause ({letter}) of its measure, '{text}'; add one, or write in the"
+                " measure that it is reported"
+            )
+
+
+@cache
+def register() -> Register:
+    for found in entry_points(group=REGISTER):
+        module = found.load()
+        return Register(module.DOCUMENTS, module.CLAIMS, module.ERRATA, module.RULE_CHANGES)
+    raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
+
+
+@cache
+def _packages() -> tuple[str, ...]:
+    """What pyproject.toml names; looked up once, for it takes a pass through all that is installed."""
+    found = tuple(each.value for each in entry_points(group=STUDIES))
+    if not found:
+        raise UserError("no studies are registered: install the project first (make setup, or pip install -e .)")
+    return found
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    for package in _packages():
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            if module.name not in NO_STUDIES and not module.ispkg:
+                yield module.name, f"{package}.{module.name}"
+
+
+def _study_of_data(path: Path) -> Study:
+    content = read_study_file(path)
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        raise invalid(f"study file {path}", error) from None
+    except RecursionError:
+        raise UserError(f"study file {path}: nested too deep for a study; flatten it") from None
+
+
+def _study_of_module(path: Path) -> Study:
+    """What a Python file calls STUDY. It is run: by whoever names it in a command, and never because a store does."""
+    subject = f"study file {path}"
+    if not path.is_file():
+        raise UserError(f"{subject}: there is no such file; give another file")
+    try:
+        with _first_on_path(path.resolve().parent):
+            study = runpy.run_path(str(path)).get("STUDY")
+    except ValidationError as error:
+        raise invalid(subject, error) from None
+    except UserError as error:
+        raise UserError(f"{subject}: {error}") from None
+    except Exception as error:  # whatever a user's file raises
+        from ..train.workloads.own.place import with_place  # imports torch
+
+        raise UserError(f"{subject} raises {with_place(error)}: fix it") from None
+    if not isinstance(study, Study):
+        raise UserError(f"{subject}: STUDY is {'missing' if study is None else type(study).__name__}; it must be a Study")
+    return study
+
+
+@contextmanager
+def _first_on_path(folder: Path) -> Iterator[None]:
+    """A file imports what lies beside it, as one that Python is told to run does."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _taken(subject: str, name: str) -> UserError:
+    of = "a variation's" if is_variation(name) else "a built-in study's"
+    return UserError(f"{subject}: name = {name}: is {of}, whose page and declaration it would overwrite; choose another name")

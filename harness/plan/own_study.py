@@ -1,0 +1,196 @@
+"""A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...models.reduction import Reduction
+from ..declare import Alternative, Change, Judgement, Study, Workload
+from ..declare.criterion import Observing
+from ..declare.metrics import Unmeasured
+from ..declare.own_address import OWN
+from ..declare.parts import relative_to_losses
+from ..errors import UserError, invalid
+from ..options import Options
+from ..train.programs import EAGER
+from ..train.workloads.own.finding import Found, find
+from ..train.workloads.own.module import own_module
+from .own_arms import Left, arms_left, judgement_left, untrainable, with_those_that_start_there
+from .proving import require_proved
+from .store.store import Store
+
+# Of the workload's identity in the variation's name.
+DIGITS = 8
+# A name has at most 64 characters.
+LONGEST_STEM = 50
+# The unit that studies declare thresholds of losses in.
+NATS = "nats"
+
+
+def own_study(study: Study, address: str, options: Options) -> Study:
+    """The study on the workload at MODULE:ATTRIBUTE. What is compared, how it is trained and what decides stay as declared.
+
+    Its name holds the workload's identity, so that a changed module is another variation. Raises UserError where the study or
+    the options ask for what an own workload does not have.
+    """
+    if options.datasets:
+        raise UserError(f"--data {next(iter(options.datasets))}: an own workload brings its data along; leave --data out")
+    if options.program not in (None, EAGER.name):
+        raise UserError(f"--program {options.program}: own workloads run eagerly; leave it out")
+    # Factors that every arm is tried at, by where they stand.
+    of_scales = {f"a factor of scale '{name}'": scale.factors for name, scale in study.scales.items()}
+    for where, varied in {"a factor": study.factors, **of_scales}.items():
+        for field in varied.keys() & Workload.model_fields.keys():
+            raise UserError(
+                f"study '{study.name}' cannot take an own workload: {where} varies {field}, which only the models here have;"
+                " choose a study that varies training alone"
+            )
+    found = find(address)
+    require_proved(found, Store(options.store))
+    replaced = _models_of_arms(study)
+    left = arms_left(study, (lambda arm: f"recipe_of_{arm}") if replaced else str)
+    made = _on(study, found, left)
+    if lost := untrainable(made):
+        # Of the names here back to those of the study.
+        back = {arm: lost[name] for arm, name in left.names.items() if name in lost}
+        left = replace(left, lost=with_those_that_start_there(study, {**left.lost, **back}))
+        made = _on(study, found, left)
+    return made
+
+
+def _on(study: Study, found: Found, left: Left) -> Study:
+    """The study with what is left of its arms and judgements. Raises UserError where no claim is."""
+    own, reduction = found.workload, own_module(found.planned).reduction
+    replaced = _models_of_arms(study)
+    spelled = (lambda name: f"{name} (its recipe on {own.name})") if replaced else str
+    made = {each.claim: judgement_left(each, left, spelled) for each in study.judgements}
+    judgements = [_of_its_loss(each, found) for each in made.values() if isinstance(each, Judgement)]
+    unjudged = {claim: reason for claim, reason in made.items() if isinstance(reason, str)}
+    if (study.judgements and not judgements) or not left.first:
+        claim, reason = next(iter((unjudged or left.lost).items()))
+        raise UserError(
+            f"study '{study.name}' cannot take an own workload: nothing would be left ('{claim}': {reason}); choose a study"
+            " that varies training alone"
+        )
+    dump = study.model_dump()
+    dump |= {
+        "name": f"{study.name[:LONGEST_STEM]}_own_{found.identity[:DIGITS]}",
+        "title": f"{study.title}, on own workload '{own.name}'",
+        "workload": found.declared.model_dump(),
+        "judgements": [each.model_dump() for each in judgements],
+        "answer": [claim for claim in study.answer if claim not in unjudged],
+        # Of other models.
+        "published": (),
+        "loss_name": own.loss_name,
+        "loss_unit": own.loss_unit,
+    }
+    for content in (dump, *dump["scales"].values()):
+        for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
+            content[field] = {left.first[arm]: said for arm, said in (content[field] or {}).items() if arm in left.first}
+        if content.get("arm_seeds"):
+            content["arm_seeds"] = {left.first[arm]: count for arm, count in content["arm_seeds"].items() if arm in left.first}
+    whole = len(own.examples["training"])
+    for arm in dump["arms"].values():
+        arm["settings"] = _of_training(arm["settings"], left)
+        if replaced:
+            arm["panel"] = arm["panel"] and f"{own.name}, recipe of: {arm['panel']}"
+    for scale in dump["scales"].values():
+        scale["workload"] = {}
+        scale["arm_settings"] = {arm: _of_training(settings, left) for arm, settings in scale["arm_settings"].items()}
+        for name, arm in dump["arms"].items():
+            # A step of all examples is one of all of one's own.
+            if arm["settings"].get("sampling", study.training.sampling) == "full":
+                scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
+    if own.optimizer is not None:
+        _add_own_optimizer(dump)
+    untrained = (f"Not trained: arm '{arm}' ({reason})." for arm, reason in left.lost.items())
+    not_judged = (f"Not judged: {claim} ({reason})." for claim, reason in unjudged.items())
+    why = (*_departures(study, found, reduction), *untrained, *not_judged)
+    try:
+        return study.changed(Change(why=why, workload=own.name), **dump)
+    except ValidationError as error:
+        raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
+
+
+def _add_own_optimizer(dump: dict[str, Any]) -> None:
+    """One more arm: the first one's training by the workload's own optimizer, judged by no claim and shown beside it."""
+    first, arm = next(iter(dump["arms"].items()))
+    dump["arms"]["own_optimizer"] = {
+        **arm,
+        "label": f"{arm['label']}, by the workload's own optimizer",
+        "settings": {**arm["settings"], "optimizer": OWN},
+        "reference": False,
+    }
+    for scale in dump["scales"].values():
+        for field in ("arm_factors", "arm_settings"):
+            if first in scale[field]:
+                scale[field]["own_optimizer"] = {
+                    **scale[field][first],
+                    **({"optimizer": OWN} if field == "arm_settings" else {}),
+                }
+    dump["departures"] = (*dump["departures"], f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer.")
+
+
+def _of_training(settings: Mapping[str, Any], left: Left) -> dict[str, Any]:
+    """What settings say beside the workload: the recipe that an arm keeps. What it starts from is called as it is here."""
+    found = {name: value for name, value in settings.items() if name not in Workload.model_fields}
+    start = found.get("starts_from")
+    return {**found, "starts_from": left.names.get(start, start)} if start is not None else found
+
+
+def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
+    """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and it may be negative."""
+    own = found.workload
+    reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
+
+    def spelled(each: Observing) -> Observing:
+        lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
+        fields: dict[str, Any] = {"observe": Unmeasured(reason=reason)} if lost else {}
+        if not isinstance(each, Alternative) and each.unit == NATS:
+            fields["unit"] = own.loss_unit
+        return each.model_copy(update=fields)
+
+    return judgement.with_observations(spelled)
+
+
+def _departures(study: Study, found: Found, reduction: Reduction) -> Iterator[str]:
+    """How the variation differs, and what of the study's claims this workload's loss leaves."""
+    yield _departure(study, found)
+    shown = ", descended as that and shown as their mean" if reduction.kind == "sum" else ""
+    yield f"The loss of a batch is {reduction.words}{shown}."
+    if found.workload.one_start:
+        yield "All seeds start from the same weights: intervals are of batches and draws, and speak of this start alone."
+    unit = found.workload.loss_unit
+    if unit != NATS and any(each.unit == NATS for judgement in study.judgements for each in judgement.criteria):
+        spelled = f"in {unit}" if unit else "without a unit"
+        yield f"Its loss is measured {spelled}: thresholds that the study declares in nats are taken for as many of these."
+    lost = [
+        judgement.claim
+        for judgement in study.judgements
+        if any(any(relative_to_losses(each.observe)) for each in judgement.criteria)
+    ]
+    if found.workload.loss_may_be_negative and lost:
+        yield f"Its loss may be negative, and shares of it mean nothing: out of regime is {', '.join(lost)}."
+
+
+def _departure(study: Study, found: Found) -> str:
+    own = f"Own workload '{found.workload.name}' ({found.address})"
+    speaks = f"this is a variation of study '{study.name}', and its verdicts speak of that workload alone."
+    replaced = _models_of_arms(study)
+    if not replaced:
+        others = study.workload.model_dump(exclude={"model", "dataset"}, exclude_defaults=True)
+        spelled = "".join(f", {name} {value}" for name, value in others.items())
+        return f"{own} in place of {study.workload.model} on {study.workload.dataset}{spelled}: {speaks}"
+    return (
+        f"{own} in place of {', '.join(replaced)}: {speaks} Arms, criteria and notes that are named after models stand for"
+        " those models' recipes (optimizer, batch size, steps, LRs) on this one workload: where several agree it is one"
+        " workload's word."
+    )
+
+
+def _models_of_arms(study: Study) -> list[str]:
+    """MODEL on DATASET for every model that arms name; empty where none does."""
+    named = [arm.settings for arm in study.arms.values() if "model" in arm.settings]
+    return list(dict.fromkeys(f"{each['model']} on {each.get('dataset', study.workload.dataset)}" for each in named))

@@ -1,0 +1,28 @@
+"""What is asked of an own workload before anything is planned: that it trains as plain PyTorch trains it, and that another
+process finds the same."""
+
+import json
+import logging
+
+from ..errors import UnwritableError
+from ..train.workloads.own.finding import Found, require_reproducible
+from ..train.workloads.own.module import own_module
+from .store.store import Store
+
+log = logging.getLogger(__name__)
+
+
+def require_proved(found: Found, store: Store) -> None:
+    """Raises UserError. What another process found is remembered in the store by the workload's identity; it takes seconds."""
+    proof = own_module(found.planned).proof
+    name = f"own/{found.identity}.json"
+    if store.exists(name):
+        return
+    require_reproducible(found)
+    if not store.exists(""):
+        return  # a plan writes nothing
+    told = {"workload": found.address, "proof": str(proof), "seconds": round(proof.seconds, 2), "parts": found.parts}
+    try:
+        store.write(name, (json.dumps(told, indent=1) + "\n").encode())
+    except UnwritableError as error:
+        log.info("what was proved of workload '%s' is not remembered: %s", found.address, error)

@@ -1,0 +1,249 @@
+"""What was fixed before the first trial: a study as it was declared, written down before anything of it is trained.
+
+declared/STUDY/SCALE-vVERSION-HASH.json     never written again
+
+The hash covers thresholds, seeds and all that decides numbers, and no words. So a page can say when a study was declared, with
+how many trials already there, and what has changed since: a threshold that moved after the first run shows.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...declare import Judgement, Spec, Study, fingerprint
+from ...declare.base import decides, declared
+from ...errors import UserError
+from .reading import read_or_leave
+from .store import Store
+
+SUFFIX = ".json"
+# A scale's field in declarations of earlier Folklores, always 0: it said nothing.
+RETIRED = "more_seeds"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """declared_at: UTC. trials_before: of this version and scale, stored when it was declared. looks: numbers of seeds after
+    which it is judged, where seeds are added until claims are decided; None: once, with its own. declared: the whole study.
+    """
+
+    study: str
+    version: int
+    scale: str
+    hash: str
+    declared_at: str
+    trials_before: int
+    looks: tuple[int, ...] | None
+    declared: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, content: bytes) -> "Declaration":
+        value = json.loads(content)
+        for scale in value["declared"].get("scales", {}).values():
+            scale.pop(RETIRED, None)
+        return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
+
+    def to_json(self) -> bytes:
+        """In declared order: arms and scales are shown in it, and a study may be read back from here."""
+        return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def declarations(store: Store, study: Study, scale: str) -> list[Declaration]:
+    """All that were ever written of this version at a scale, the first one first."""
+    found = stored_declarations(store, study.name)
+    return [each for each in found if (each.scale, each.version) == (scale, study.version)]
+
+
+def stored_declarations(store: Store, study: str) -> list[Declaration]:
+    """All that were ever written of a study, of any version and scale, the first one first."""
+    found = [each for name in store.names(f"declared/{study}", SUFFIX) if (each := _read(store, name)) is not None]
+    return sorted(found, key=lambda each: (each.declared_at, each.trials_before, each.hash))
+
+
+def state(store: Store, study: str) -> list[str]:
+    """Names all that is stored of it, contents included."""
+    return [f"{each.scale} {each.version} {fingerprint(asdict(each))}" for each in stored_declarations(store, study)]
+
+
+def _read(store: Store, name: str) -> Declaration | None:
+    return read_or_leave(store, name, Declaration.from_json, "this declaration is left out")
+
+
+def require_declarable(
+    store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None
+) -> Declaration | None:
+    """The declaration that is there already, or None where it may be written. looks: see Declaration.
+
+    Raises UserError where that would judge trials which were judged by other rules: once before looks, by other looks, or
+    again at the full error rate after looks.
+    """
+    before = declarations(store, study, scale)
+    same = next((each for each in before if each.hash == study.hash), None)
+    fixed = next((each.looks for each in before if each.looks), None)
+    if same is not None and (looks is None or same.looks == looks):
+        return same
+    if trials_before and (looks is not None or fixed is not None):
+        planned = f"after {', '.join(map(str, fixed))} seeds" if fixed else "once"
+        raise UserError(
+            f"study '{study.name}' version {study.version} at scale '{scale}' is judged {planned} by its declaration in this"
+            " store, and its trials were seen: raise its version and move first_seed to fresh seeds, or use another --store"
+        )
+    if looks is not None:
+        _require_fresh_seeds(store, study, scale, looks)
+    return None
+
+
+def _require_fresh_seeds(store: Store, study: Study, scale: str, looks: tuple[int, ...]) -> None:
+    """Looks begin on seeds that no earlier version was judged on: what was seen of those may have led to the new version."""
+    wanted = range(study.first_seed, study.first_seed + looks[-1])
+    for name in store.names(f"declared/{study.name}", SUFFIX):
+        other = _read(store, name)
+        if other is None or other.scale != scale or other.version == study.version:
+            continue
+        first = int(other.declared.get("first_seed", 0))
+        # Read as it lies there: another Folklore may have declared what this one would not take.
+        at_scale = other.declared.get("scales", {}).get(scale, {})
+        count = other.looks[-1] if other.looks else int(at_scale.get("seeds") or other.declared.get("seeds", 0))
+        if first < wanted.stop and wanted.start < first + count:
+            raise UserError(
+                f"study '{study.name}' version {study.version}: its seeds {wanted.start} to {wanted.stop - 1} meet those of"
+                f" version {other.version}, {first} to {first + count - 1}: move first_seed to {first + count} or beyond"
+            )
+
+
+def declare(store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None) -> Declaration:
+    """Write the declaration down, unless it is; returns it. Raises UserError as `require_declarable` does."""
+    there = require_declarable(store, study, scale, trials_before, looks)
+    if there is not None:
+        return there
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    content = study.model_dump(mode="json")
+    found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content)
+    store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", found.to_json())
+    return found
+
+
+def earlier_judgements(found: Sequence[Declaration], version: int) -> dict[str, tuple[Judgement, ...]]:
+    """What earlier versions judged, and this one as it was first declared, by what such a choice is called. What only another
+    Folklore can read is left out."""
+    judgements: dict[str, tuple[Judgement, ...]] = {}
+    for each in sorted(found, key=lambda each: (each.version, each.declared_at)):
+        choice = f"as version {each.version} asked" if each.version < version else "as first declared"
+        if each.version <= version and choice not in judgements:
+            with suppress(ValidationError):
+                judgements[choice] = tuple(Judgement.model_validate(one) for one in each.declared["judgements"])
+    return judgements
+
+
+def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
+    """The looks by which the study is judged: those it was declared with as it is now, else those of an earlier declaration of
+    its version, which a change does not take away. None: it is judged once."""
+    same = next((each for each in found if each.hash == study.hash), None)
+    return same.looks if same is not None else next((each.looks for each in found if each.looks), None)
+
+
+def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
+    """What decides and has changed since the first declaration, a line each."""
+    if not found or found[0].hash == study.hash:
+        return []
+    return changes(found[0].declared, study)
+
+
+def altered(found: Sequence[Declaration]) -> list[Declaration]:
+    """Those that say other than when they were written: their hash is of something else. Of what another Folklore declared that
+    cannot be told."""
+    return [each for each in found if (now := _hash_of(json.dumps(each.declared))) is not None and now != each.hash]
+
+
+@lru_cache(maxsize=256)
+def _hash_of(content: str) -> str | None:
+    """Kept: whatever is judged or shown asks again."""
+    try:
+        return Study.model_validate(json.loads(content)).hash
+    except ValidationError:
+        return None
+
+
+def declared_otherwise(found: Sequence[Declaration], study: Study, ran_under: Collection[str]) -> str:
+    """How a study that trials are judged by differs from what was declared before them, in a sentence; '' if it does not.
+
+    ran_under: hashes of other declarations that trials ran under. More seeds are no difference.
+    """
+    if changed := altered(found):
+        return (
+            f"the declaration of {changed[0].declared_at[:10]} was altered after it was written: its hash is {changed[0].hash},"
+            " and what it says now has another"
+        )
+    known = {each.hash: each for each in found}
+    unknown = sorted(each for each in ran_under if each not in known)
+    if unknown and not looks_of(found, study):
+        return f"its trials ran under a declaration that is not stored here (hash {unknown[0]}), so what it said is not known"
+    every = [line for each in sorted(ran_under) if each in known for line in changes(known[each].declared, study)]
+    if moved := [line for line in dict.fromkeys(every) if not SEEDS.match(line)]:
+        more = f", and {len(moved) - 1} more" if len(moved) > 1 else ""
+        return f"its trials ran under another declaration ({moved[0]}{more})"
+    return ""
+
+
+# Changes of how many seeds there are.
+SEEDS = re.compile(r"(scales\.\w+\.)?(first_seed|seeds):")
+
+
+def changes(old: Mapping[str, Any], new: Study) -> list[str]:
+    """What decides and differs from a declaration as it is stored, a line each: where, what it was, what it is.
+
+    Read by the fields of the study as it is now: what an earlier Folklore declared and this one would not take is compared as
+    it lies there, and all else with the defaults that it was declared with.
+    """
+    with suppress(ValidationError):
+        old = Study.model_validate(old).model_dump(mode="json")
+    return [f"{path}: {_spelled(was)} before, {_spelled(now)} now" for path, was, now in _differences(old, new)]
+
+
+_ABSENT = object()
+
+
+def _differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """old: JSON. new: a spec, or what is in one."""
+    if isinstance(old, Mapping) and isinstance(new, Spec):
+        fields = dict(new)
+        for field in [*old, *(field for field in fields if field not in old)]:
+            if field not in fields or decides(type(new), field):
+                # A field left at none says nothing; a setting of none does.
+                was, now = (_ABSENT if side.get(field) is None else side[field] for side in (old, fields))
+                yield from _differences(was, now, f"{path}.{field}".lstrip("."))
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in [*old, *(name for name in new if name not in old)]:
+            yield from _differences(old.get(name, _ABSENT), new.get(name, _ABSENT), f"{path}.{name}")
+    elif isinstance(old, list) and isinstance(new, tuple | list):
+        for index in range(max(len(old), len(new))):
+            was, now = (side[index] if index < len(side) else _ABSENT for side in (old, new))
+            yield from _differences(was, now, f"{path}[{_named((was, declared(now)), index)}]")
+    elif old != declared(new):
+        yield path, old, declared(new)
+
+
+def _named(pair: tuple[Any, Any], index: int) -> str:
+    """A list's entry by its claim or name, where it has one."""
+    for side in pair:
+        if isinstance(side, Mapping):
+            for key in ("claim", "name"):
+                if isinstance(side.get(key), str):
+                    return str(side[key])
+    return str(index)
+
+
+def _spelled(value: Any) -> str:
+    if value is _ABSENT:
+        return "nothing"
+    if value is None:
+        return "none"
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+    return text if len(text) <= 120 else text[:117] + "…"

@@ -1,0 +1,269 @@
+"""What is done: one file for each finished pack, written once, whole or not at all.
+
+ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
+failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
+checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
+states/STUDY/DIGEST-STEP.checkpoint  where a trial stood that others start from; the same. Without it the trial is trained again
+summaries/STUDY/KEY.parquet          what is read most of many packs (summaries.py)
+projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
+computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and projected/ name it by its digest
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...declare.trial import Start
+from ...errors import UserError
+from . import trial_rows, trial_schema
+from .computations import Computation
+from .reading import DamagedError, read_or_set_aside
+from .store import Store
+from .summaries import FEWEST, FILE, Summaries
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+
+# Names a stored result: a trial can stand in two packs when the packing changed between runs, and a pack in two files.
+KEY = ("digest", FILE)
+
+
+class Ledger:
+    """The results of one study on a store."""
+
+    def __init__(self, store: Store, study: str):
+        self.store, self.study = store, study
+        self._summaries = Summaries(store, study, self._read)
+        # A file never changes, for its name carries its checksum: what is short of it, without curves, is read once.
+        self._short: dict[str, pa.Table] = {}
+        self._latest: dict[str, pa.Table] = {}
+
+    def write(self, pack: str, rows: pa.Table) -> None:
+        """Record a finished pack. The name carries the content's checksum, so the file is its own witness."""
+        content = trial_rows.encode(rows)
+        self.store.write(f"ledger/{self.study}/{pack}.{_checksum(content)}.parquet", content)
+        for leftover in (self._failure(pack), self._checkpoint(pack)):
+            if self.store.exists(leftover):
+                self.store.remove(leftover)
+
+    def write_computation(self, found: Computation) -> None:
+        content = found.to_json()
+        self.store.write(f"computed/{self.study}/{found.digest}.{_checksum(content)}.json", content)
+        if self.store.exists(self._failure(found.digest)):
+            self.store.remove(self._failure(found.digest))
+
+    def computations(self) -> dict[str, Computation]:
+        """Digest -> result, of every computed job whose file is whole; a damaged one is set aside, so that it runs again."""
+        found = (self._computation(name) for name in self._computed_files())
+        return {each.digest: each for each in found if each is not None}
+
+    def computation(self, digest: str) -> Computation | None:
+        """One result; None where there is none, or it is damaged."""
+        found = (self._computation(name) for name in self._computed_files() if _stem(name) == digest)
+        return next((each for each in found if each is not None), None)
+
+    def _computation(self, name: str) -> Computation | None:
+        return read_or_set_aside(
+            self.store, name, lambda content: Computation.from_json(_witnessed(name, content)), "it is computed again"
+        )
+
+    def _computed_files(self) -> list[str]:
+        return self.store.names(f"computed/{self.study}", ".json")
+
+    def packs(self) -> list[str]:
+        return sorted({_stem(name) for name in self._files()})
+
+    def read(self, pack: str, columns: Sequence[str] | None = None) -> pa.Table | None:
+        """A pack's rows; None where its file is damaged, which is then set aside so that the pack runs again."""
+        found = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
+        return next((rows for rows in found if rows is not None), None)
+
+    def tables(self, columns: Sequence[str] = trial_schema.SUMMARY) -> Iterator[pa.Table]:
+        """The rows of every pack whose file is whole, some packs at a time; columns: of those in JUDGED."""
+        return self._summaries.tables(self.store.stamps(*self._packs()), columns)
+
+    def holding(self, prefix: str) -> Iterator[pa.Table]:
+        """All columns of the packs that have a trial whose digest begins so."""
+        for rows in self.tables(["digest", FILE]):
+            for name in rows.filter(pc.starts_with(rows["digest"], prefix))[FILE].unique().to_pylist():
+                if (whole := self._read_file(name, None)) is not None:
+                    yield whole
+
+    def trials(self, columns: Sequence[str] = trial_schema.SUMMARY) -> "pd.DataFrame":
+        """All recorded trials as a frame with a column for each factor; empty where there are none. Its columns of curves are
+        read when their values are asked for: UserError where the store has lost them by then."""
+        curves = [name for name in columns if name.startswith(trial_schema.CURVE_PREFIX)]
+        plain = [name for name in columns if name not in curves]
+        if (found := self._table([*{*plain, *(KEY if curves else ())}])) is None:
+            import pandas as pd  # takes memory and time that counting does without
+
+            return pd.DataFrame(columns=list(columns))
+        keys = found.select(KEY) if curves else found
+        return trial_rows.frame(found.select(plain), {name: partial(self._curve, name, keys) for name in curves})
+
+    def _curve(self, name: str, keys: pa.Table) -> "NDArray[np.object_]":
+        """A curve of each of these trials, None where it was not measured."""
+        tables = list(self.tables([*KEY, name]))
+        place = {key: row for row, key in enumerate(key for rows in tables for key in _keys(rows))}
+        try:
+            wanted = [place[key] for key in _keys(keys)]
+            return trial_rows.lists(pa.concat_tables(tables)[name])[wanted]
+        except KeyError:
+            raise UserError(
+                f"the store '{self.store.uri}' has lost trials of '{self.study}' while they were read; give the command again"
+            ) from None
+
+    def _table(self, columns: Sequence[str]) -> pa.Table | None:
+        """The rows of all trials, each once; None where there are none."""
+        tables = list(self.tables(columns))
+        if not tables:
+            return None
+        found = pa.concat_tables(tables)
+        if pc.count_distinct(found["digest"]).as_py() == len(found):
+            return found
+        # Of a trial that stands in two packs the earliest result counts.
+        place = found.select(["digest", "finished_at"]).append_column("row", pa.array(range(len(found))))
+        first = place.sort_by([("finished_at", "ascending"), ("row", "ascending")]).group_by("digest", use_threads=False)
+        return found.take(first.aggregate([("row", "first")])["row_first"])
+
+    def state(self) -> list[str]:
+        """Names all that is recorded, contents included; empty where nothing is."""
+        failures = [f"{digest} {error}" for digest, error in self.failures().items()]
+        return [*self._files(), *self._computed_files(), *failures]
+
+    def digests(self) -> set[str]:
+        """Digests of all recorded trials."""
+        return {digest for rows in self.tables(["digest"]) for digest in rows.column("digest").to_pylist()}
+
+    def _packs(self) -> tuple[str, str]:
+        return f"ledger/{self.study}", ".parquet"
+
+    def _files(self) -> list[str]:
+        return self.store.names(*self._packs())
+
+    def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
+        """A file's rows; None where it is damaged. What is short of it is kept, for a run asks for it again and again; so
+        are the latest files as a whole, for curves are asked for one by one."""
+        if columns is None or not set(columns) <= set(trial_schema.JUDGED):
+            return self._read_file(name, columns)
+        is_short = set(columns) <= set(trial_schema.SUMMARY)
+        if is_short and name in self._short:
+            return self._short[name].select(columns)
+        if name not in self._latest:
+            if (rows := self._read_file(name, trial_schema.JUDGED)) is None:
+                return None
+            self._latest[name] = rows
+            if len(self._latest) > FEWEST:
+                del self._latest[next(iter(self._latest))]
+        if is_short:
+            self._short[name] = self._latest[name].select(trial_schema.SUMMARY)
+        return self._latest[name].select(columns)
+
+    def _read_file(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
+        return read_or_set_aside(
+            self.store, name, lambda content: trial_rows.decode(_witnessed(name, content), columns), "its trials run again"
+        )
+
+    def write_failure(self, pack: str, digests: Sequence[str], error: str) -> None:
+        content = json.dumps({"pack": pack, "digests": list(digests), "error": error}, indent=1)
+        self.store.write(self._failure(pack), content.encode())
+
+    def failures(self) -> dict[str, str]:
+        """Digest -> last error, for trials whose pack was given up."""
+        found = {}
+        for name in self.store.names(f"failures/{self.study}", ".json"):
+            failed = read_or_set_aside(self.store, name, _failed, "what failed there counts as not run")
+            found.update(failed or {})
+        return found
+
+    def write_checkpoint(self, pack: str, state: "dict[str, Tensor]") -> None:
+        self.store.write(self._checkpoint(pack), _as_checkpoint(state))
+
+    def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
+        """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
+        return read_or_set_aside(self.store, self._checkpoint(pack), _checkpointed, "the pack starts over")
+
+    def write_state(self, start: Start, state: "dict[str, Tensor]") -> None:
+        """Keep where a trial stood after a step."""
+        self.store.write(self._state(start), _as_checkpoint(state))
+
+    def read_state(self, start: Start) -> "dict[str, Tensor] | None":
+        """Where a trial stood; None where that is not kept, or damaged."""
+        return read_or_set_aside(self.store, self._state(start), _checkpointed, "the trial that it is of is trained again")
+
+    def states(self) -> set[Start]:
+        """All that is kept of where trials stood."""
+        names = (_stem(name).rpartition("-") for name in self.store.names(f"states/{self.study}", ".checkpoint"))
+        return {Start(digest, int(step)) for digest, _, step in names if step.isdecimal()}
+
+    def mark_projected(self, pack: str, mlflow: str) -> None:
+        """Note that one MLflow, by its identity, has a pack."""
+        self.store.write(f"projected/{self.study}/{mlflow}/{pack}", b"")
+
+    def forget_projections(self, mlflow: str) -> None:
+        for name in self.store.names(f"projected/{self.study}/{mlflow}", ""):
+            self.store.remove(name)
+
+    def not_projected(self, mlflow: str) -> list[str]:
+        """Packs, and digests of computed jobs, that one MLflow does not have yet."""
+        have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
+        return [each for each in [*self.packs(), *map(_stem, self._computed_files())] if each not in have]
+
+    def _failure(self, pack: str) -> str:
+        return f"failures/{self.study}/{pack}.json"
+
+    def _checkpoint(self, pack: str) -> str:
+        return f"checkpoints/{self.study}/{pack}.checkpoint"
+
+    def _state(self, start: Start) -> str:
+        return f"states/{self.study}/{start.digest}-{start.step}.checkpoint"
+
+
+def _keys(found: pa.Table) -> Iterator[tuple[str, str]]:
+    return zip(*(found[name].to_pylist() for name in KEY), strict=True)
+
+
+def _witnessed(name: str, content: bytes) -> bytes:
+    """Raises DamagedError where it is not what the name says."""
+    if name.split(".")[-2] != _checksum(content):
+        raise DamagedError("does not match its checksum")
+    return content
+
+
+def _failed(content: bytes) -> dict[str, str]:
+    found = json.loads(content)
+    return dict.fromkeys(map(str, found["digests"]), str(found["error"]))
+
+
+def _as_checkpoint(state: "dict[str, Tensor]") -> bytes:
+    import safetensors.torch
+
+    content: bytes = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
+    return _checksum(content).encode() + b"\n" + content
+
+
+def _checkpointed(whole: bytes) -> "dict[str, Tensor]":
+    checksum, _, content = whole.partition(b"\n")
+    if checksum.decode("latin-1") != _checksum(content):
+        raise DamagedError("does not match its checksum")
+    import safetensors.torch  # imports torch: seconds, and most that read a ledger train nothing
+
+    state: dict[str, Tensor] = safetensors.torch.load(content)
+    return state
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _stem(name: str) -> str:
+    return name.rsplit("/", 1)[-1].split(".")[0]

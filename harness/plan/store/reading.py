@@ -1,0 +1,62 @@
+"""Reading what a store holds: half a file, a pipe, a file of a stranger or of another Folklore is damaged, and no traceback."""
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from pyarrow import ArrowException
+
+from ...errors import UserError, one_line
+from .store import Store
+
+log = logging.getLogger(__name__)
+
+Found = TypeVar("Found")
+
+# What parsing raises over content that is something else: JSON, Parquet, and the dataclasses made of them.
+STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, ArrowException, OSError)
+
+
+class DamagedError(ValueError):
+    """A file of a store is none of what it should be."""
+
+
+def read_as(store: Store, name: str, parse: Callable[[bytes], Found]) -> Found:
+    """What a file says. Raises DamagedError, FileNotFoundError, and UnreadableError where the store does not answer."""
+    return asked(lambda: parse(store.read(name)))
+
+
+def asked(question: Callable[[], Found]) -> Found:
+    """What a question about a file comes to. Raises as `read_as` does."""
+    try:
+        return question()
+    except (FileNotFoundError, UserError, DamagedError):
+        raise
+    except STUMBLES as error:
+        raise DamagedError(f"cannot be read ({one_line(error)[:200]})") from None
+
+
+def read_or_leave(store: Store, name: str, parse: Callable[[bytes], Found], consequence: str) -> Found | None:
+    """What a file says; None where it is not there, or damaged: then a line says so, and what follows."""
+    try:
+        return read_as(store, name, parse)
+    except FileNotFoundError:
+        return None
+    except DamagedError as error:
+        log.warning("%s %s: %s", name, error, consequence)
+        return None
+
+
+def read_or_set_aside(store: Store, name: str, parse: Callable[[bytes], Found], consequence: str) -> Found | None:
+    """As `read_or_leave`; a damaged file is renamed, so that it is said once."""
+    return or_set_aside(store, name, lambda: parse(store.read(name)), consequence)
+
+
+def or_set_aside(store: Store, name: str, question: Callable[[], Found], consequence: str) -> Found | None:
+    try:
+        return asked(question)
+    except FileNotFoundError:
+        return None
+    except DamagedError as error:
+        log.warning("%s %s: %s, %s", name, error, store.set_aside(name), consequence)
+        return None

@@ -1,0 +1,171 @@
+"""Rows of the trials table, from results to Parquet and back, with a checksum on every page."""
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ...declare import Study, canonical_json
+from ...declare.trial import Trial
+from ...train import ENGINE_VERSION
+from ...train.result import LaneResult
+from .trial_schema import CURVE_PREFIX, NULLABLE, OBJECTS, OUTCOMES, SCHEMA, SUMMARY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Arrow's own allocator keeps what a large table has left: 90 MB of 50,000 trials.
+pa.set_memory_pool(pa.system_memory_pool())
+
+
+def rows(
+    study: Study,
+    scale: str,
+    device: str,
+    data_hash: str,
+    pack: str,
+    trials: Sequence[Trial],
+    results: Sequence[LaneResult],
+    environment: dict[str, str],
+    width_source: str = "given",
+) -> pa.Table:
+    """The table of one finished pack. AssertionError where a row holds what has no column, or lacks what is no curve: pyarrow
+    would drop the one and leave the other empty."""
+    shared = {
+        "study": study.name,
+        "version": study.version,
+        "study_hash": study.hash,
+        "engine_version": ENGINE_VERSION,
+        "scale": scale,
+        "device": device,
+        "data_hash": data_hash,
+        "pack": pack,
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "environment": canonical_json(environment),
+        "width_source": width_source,
+    }
+    found = [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)]
+    for row in found:
+        homeless, lacking = row.keys() - set(SCHEMA.names), set(SUMMARY) - row.keys()
+        assert not homeless, (
+            f"no column for {', '.join(sorted(homeless))}: describe a curve in its probe, all else in trial_schema.py"
+        )
+        assert not lacking, f"nothing for column {', '.join(sorted(lacking))}"
+    return pa.Table.from_pylist(found, schema=SCHEMA)
+
+
+def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
+    measured = {field.name: getattr(result, field.name) for field in fields(result)}
+    curves = {**measured.pop("curves"), **measured.pop("layer_curves")}
+    return {
+        "digest": trial.digest,
+        "arm": trial.arm,
+        "point": canonical_json(trial.point),
+        "seed": trial.seed,
+        "configuration": canonical_json(trial.configuration.model_dump(mode="json")),
+        **measured,
+        **{CURVE_PREFIX + name: curve for name, curve in curves.items()},
+    }
+
+
+def encode(table: pa.Table) -> bytes:
+    """Curves are split into byte streams, which makes their exponents compress; identifiers and words use dictionaries."""
+    words = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    buffer = io.BytesIO()
+    pq.write_table(
+        table,
+        buffer,
+        compression="zstd",
+        compression_level=9,
+        use_dictionary=words,
+        use_byte_stream_split=[f"{name}.list.element" for name in table.column_names if name.startswith(CURVE_PREFIX)] or False,
+        write_page_checksum=True,
+    )
+    return buffer.getvalue()
+
+
+def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
+    """Raises pyarrow.ArrowException, OSError or ValueError for what is torn, fails its checksums, or is no table of trials."""
+    wanted = [field for field in SCHEMA if columns is None or field.name in columns]
+    with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
+        present = set(file.schema_arrow.names)
+        found = file.read([field.name for field in wanted if field.name in present])
+    # A column that came later than the file is empty.
+    arrays = [found[field.name] if field.name in present else pa.nulls(len(found), field.type) for field in wanted]
+    table = pa.table(arrays, schema=pa.schema(wanted))
+    for name in table.column_names:
+        _require_readable(name, table[name])
+    return table
+
+
+def _require_readable(name: str, values: pa.ChunkedArray) -> None:
+    """Raises ValueError for nulls where each trial has something, and for texts that are none of what is written there."""
+    if values.null_count and name not in NULLABLE:
+        raise ValueError(f"column '{name}' lacks {values.null_count} of {len(values)} values")
+    if name in OBJECTS:
+        for text in values.unique().to_pylist():
+            if not isinstance(json.loads(text), dict):
+                raise ValueError(f"column '{name}' holds {text:.80}, no JSON object")
+    if name == "outcome" and (foreign := set(values.unique().to_pylist()) - set(OUTCOMES)):
+        raise ValueError(f"column 'outcome' holds '{min(foreign):.80}'; known: {', '.join(OUTCOMES)}")
+
+
+def frame(table: pa.Table, curves: Mapping[str, Callable[[], NDArray[np.object_]]] | None = None) -> "pd.DataFrame":
+    """A pandas frame with one further column for each factor that occurs in `point`, in a fixed row order. curves: column ->
+    what reads its values, in the rows of the table, once they are asked for."""
+    import pandas as pd  # takes memory and time that counting does without
+
+    from .curve_columns import CurveColumn, CurveSource
+
+    found = _coded(table["point"])
+    known = [json.loads(point) for point in found.dictionary.to_pylist()]
+    points = pd.DataFrame([known[index] for index in found.indices.to_pylist()])
+    clash = points.columns.intersection(table.column_names)
+    assert clash.empty, f"a factor has the name of a column: {list(clash)}"
+    keys = points.assign(arm=table["arm"].to_pandas(), seed=table["seed"].to_pandas())
+    order = keys.sort_values(["arm", *points.columns, "seed"], kind="stable").index.to_numpy()
+    columns = {name: _values(table[name], name in OBJECTS).take(order) for name in table.column_names}
+    for name, read in (curves or {}).items():
+        columns[name] = pd.Series(CurveColumn(CurveSource(read), order), index=order)
+    return pd.concat([pd.DataFrame(columns, copy=False), points.take(order)], axis=1).reset_index(drop=True)
+
+
+def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series[Any]":
+    """is_shared: long texts that many trials have in common are held once, and not once a trial."""
+    import pandas as pd
+
+    if pa.types.is_list(column.type):
+        return pd.Series(lists(column), dtype=object)
+    if not is_shared:
+        found: pd.Series[Any] = column.to_pandas()
+        return found
+    found = _coded(column)
+    texts = np.array(found.dictionary.to_pylist(), dtype=object)[found.indices.to_numpy()]
+    return pd.Series(texts, dtype=object)
+
+
+def lists(column: pa.ChunkedArray) -> NDArray[np.object_]:
+    """Without a copy of what they hold, piece by piece."""
+    pieces = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate(pieces) if pieces else np.empty(0, dtype=object)
+
+
+def _coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Each text once, and numbers that stand for them."""
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    return coded.unify_dictionaries().combine_chunks()
+
+
+def judged_losses(
+    loss: NDArray[np.float64], initial: NDArray[np.float64], outcome: "NDArray[np.object_] | pd.Series"
+) -> NDArray[np.float64]:
+    """Losses in nats as they are judged: a diverged run, or one that ends above its start or not finite, counts with its loss
+    at initialization. All three of one shape."""
+    return np.where((outcome == "diverged") | ~(loss < initial), initial, loss)

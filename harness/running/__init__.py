@@ -1,1 +1,0 @@
-"""Training what a plan has left: one run, its campaign, the queue of packs, jobs on workers. The only imports of ray."""

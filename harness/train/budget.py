@@ -1,0 +1,251 @@
+"""What training a model takes in memory: weights, gradients, optimizer state and activations, counted and not guessed.
+
+Of plain training in PyTorch, one model: weights, gradients and state in FP32, products in FP32 or in BF16. A step's activations
+and gradients are counted operation by operation (allocations.py) on tensors without numbers, so that no size is too large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ...models import View
+from ..declare import Workload
+from ..errors import UserError, one_line
+from .allocations import Allocations, pretended
+from .machine.device_memory import is_memory_end
+from .optimizers import optimizer_kind
+from .workloads import workload_of
+from .workloads.data import DataFacts
+
+# Of products; weights, gradients and state are FP32.
+PRECISIONS = ("fp32", "bf16")
+FLOAT_BYTES = 4
+LARGEST_BATCH = 1 << 24
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model and a batch: what holds its weights, what of them is trained, the loss, and the batch, a tree of tensors."""
+
+    held: Sequence[Tensor]
+    trained: Sequence[Tensor]
+    loss: Callable[[], Tensor]
+    batch: object = ()
+
+
+# Makes a model and a batch of this many examples; whether its blocks are computed again in the backward pass.
+Make = Callable[[int, bool], Prepared]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model to be counted. recomputed: which of its parts can be computed again, in words; '' if none are known. numbers:
+    whether its tensors need numbers to be counted, for kernels that keep more than they show without."""
+
+    make: Make
+    recomputed: str
+    numbers: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """Bytes of a step. parameters: how many are trained. weights: with buffers and what is frozen. kept: for the backward pass,
+    at the end of the forward pass, the batch left out. peak: the most of batch, activations and gradients at any moment;
+    activations: the most of batch and activations alone, which may be another moment. pretended: whether it was counted
+    without numbers."""
+
+    parameters: int
+    weights: int
+    gradients: int
+    kept: int
+    peak: int
+    activations: int
+    pretended: bool = True
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bytes. state: of the optimizer. constant: what of the kept does not grow with the batch, as copies of the weights in
+    another format. total: at the worst moment of a step. largest: the largest batch that fits, None where no size is given.
+
+    That moment is in the backward pass or in the optimizer's update, for which torch's own optimizers (foreach, their default
+    on a GPU) hold temporaries as large as the weights beside weights, gradients and state.
+    """
+
+    batch: int
+    step: Step
+    state: int
+    constant: int = 0
+    largest: int | None = None
+
+    @property
+    def total(self) -> int:
+        return total(self.step, self.state)
+
+
+def total(step: Step, state: int) -> int:
+    return step.weights + state + max(step.peak, step.gradients + FLOAT_BYTES * step.parameters)
+
+
+def state_bytes(step: Step, optimizer: str) -> int:
+    """Of an optimizer's state in FP32."""
+    return state_numbers(optimizer) * FLOAT_BYTES * step.parameters
+
+
+def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int | None = None) -> Subject:
+    """A model that a study may name, for data of these facts. Raises UserError where the two do not fit. segments: into how
+    many its blocks are parted if they are recomputed; none: every block is one."""
+    model = workload_of(workload).model(facts)
+    segments = len(model.blocks) if segments is None else segments
+    narrow = torch.bfloat16 if precision == "bf16" else torch.float32
+
+    def make(batch: int, recompute: bool) -> Prepared:
+        weights = {each.name: torch.zeros(1, *each.shape, requires_grad=True) for each in model.parameters}
+        shape = facts.features or (workload.context,)
+        inputs = torch.zeros(1, batch, *shape, dtype=torch.float32 if facts.features else torch.int64)
+
+        def loss() -> Tensor:
+            view = View({name: each.to(narrow) for name, each in weights.items()}, segments=segments * recompute)
+            outputs = model(view, inputs.to(narrow) if facts.features else inputs).float()
+            if not facts.classes:
+                return outputs.square().mean()
+            return F.cross_entropy(outputs.flatten(0, -2), torch.zeros(outputs.shape[:-1].numel(), dtype=torch.int64))
+
+        return Prepared(list(weights.values()), list(weights.values()), loss, inputs)
+
+    words = f"in {segments} segment{'s' * (segments > 1)} of its {len(model.blocks)} blocks" if segments else ""
+    return Subject(make, words)
+
+
+def best_segments(workload: Workload, facts: DataFacts, precision: str, batch: int) -> int:
+    """Into how many segments the blocks are best parted for a batch: every block, which keeps least at once of a large block,
+    or as many as the root of their number, which keeps least at the end of the forward pass."""
+    count = len(workload_of(workload).model(facts).blocks)
+
+    def peak(segments: int) -> int:
+        return count_step(built_in(workload, facts, precision, segments), batch, recompute=True).peak
+
+    return min(sorted({count, round(math.sqrt(count))}), key=peak) if count else 0
+
+
+def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
+    """One forward and backward pass of a batch. Raises UserError for a model that cannot be run."""
+    if not subject.numbers:
+        with suppress(Exception):  # what looks at its numbers has to be given some
+            return _counted(subject.make, batch, recompute, pretended())
+    try:
+        return replace(_counted(subject.make, batch, recompute, nullcontext()), pretended=False)
+    except Exception as error:  # whatever a user's code raises
+        if is_memory_end(error):
+            raise UserError(
+                f"a step of {batch} examples looks at its numbers, and this machine's memory does not hold it; count a"
+                " smaller --batch-size"
+            ) from error
+        raise UserError(
+            f"a step of {batch} examples cannot be counted, for it fails on its first ones: {one_line(error)[:200]}"
+        ) from error
+
+
+def _counted(make: Make, batch: int, recompute: bool, mode: AbstractContextManager[None]) -> Step:
+    with mode, Allocations() as memory:
+        prepared = make(batch, recompute)
+        weights = _bytes(prepared.held)
+        memory.restart()
+        before = memory.live
+        for each in prepared.trained:
+            each.register_hook(memory.put_aside)  # type: ignore[no-untyped-call]
+        loss = prepared.loss()
+        kept = memory.live - before
+        gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)
+        del loss, gradients
+        parameters = sum(each.numel() for each in prepared.trained)
+        peaks = memory.peak - weights, memory.peak_beside - weights
+        return Step(parameters, weights, _bytes(prepared.trained), kept, *peaks)
+
+
+def _bytes(tensors: Sequence[Tensor]) -> int:
+    """Of distinct storages: a tied weight counts once."""
+    return sum({id(each.untyped_storage()): each.untyped_storage().nbytes() for each in tensors}.values())
+
+
+def budget(
+    subject: Subject, batch: int, optimizer: str, limit: int | None = None, recompute: bool = False, more: float = 1.0
+) -> Budget:
+    """Of a batch, with the largest batch that fits into `limit` bytes. more: by what factor a real step holds more than is
+    counted, beside the weights. Raises UserError for an optimizer that is none."""
+    step = count_step(subject, batch, recompute)
+    found = Budget(batch, step, state_bytes(step, optimizer))
+    if step.pretended:  # what is kept is a straight line in the batch
+        found = replace(found, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
+    if limit is None:
+        return found
+
+    def excess(size: int) -> int:
+        counted = step if size == batch else count_step(subject, size, recompute)
+        return total(replace(counted, peak=math.ceil(more * counted.peak)), found.state) - limit
+
+    return replace(found, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))
+
+
+def state_numbers(optimizer: str) -> int:
+    """Numbers of state that an optimizer here keeps of each weight."""
+    return len(optimizer_kind(optimizer).moments)
+
+
+def largest_that_fits(excess: Callable[[int], int], start: int, growth: int = 8) -> int:
+    """The largest batch, up to LARGEST_BATCH, whose excess over a limit is not positive; 0 where none is found. A batch for
+    which it raises UserError does not count: batch normalization has no batch of 1. growth: by how much what fits is made
+    larger until it does not; small where counting what is large takes long, as a deep model does.
+
+    The peak is the largest of what is held at each moment, a straight line in the batch each: convex. So a chord meets the
+    limit at a batch that fits, and at the right one as soon as both its ends lie on the last of the lines.
+    """
+    over = excess(start)
+    if over > 0:
+        return _below(excess, start)
+    fits, least, too_large = start, over, growth * start
+    while (most := excess(too_large)) <= 0:
+        if too_large >= LARGEST_BATCH:
+            return too_large
+        fits, least, too_large = too_large, most, growth * too_large
+    while too_large - fits > 1:
+        met = fits - least * (too_large - fits) // (most - least)
+        guess = min(max(met, fits + 1), too_large - 1)
+        over = excess(guess)
+        if over <= 0:
+            fits, least = guess, over
+        else:
+            too_large, most = guess, over
+    return fits
+
+
+def _below(excess: Callable[[int], int], too_large: int) -> int:
+    """By halves, below a batch that does not fit."""
+    tried, fits = 0, 0
+    while too_large - tried > 1:
+        middle = (tried + too_large) // 2
+        try:
+            over = excess(middle)
+        except UserError:  # too small to be run
+            tried = middle
+            continue
+        if over <= 0:
+            tried = fits = middle
+        else:
+            too_large = middle
+    return fits
+
+
+def _on_the_line(excess: Callable[[int], int], batch: int) -> int:
+    """Of a model that has to be run on real numbers, which take the memory that is asked about: where the straight line through
+    this batch and one twice as large meets the limit."""
+    here, there = excess(batch), excess(2 * batch)
+    slope = (there - here) / batch
+    return max(0, math.floor(batch - here / slope)) if slope > 0 else 0

@@ -1,0 +1,37 @@
+"""Dropout: activations are zero with a chance, and else divided by what is left of one (Srivastava et al. 2014, section 10).
+
+What is dropped depends on seed, step, place and the number of the example in the batch: lanes do not know each other, and a
+batch in parts, or a pass that is computed again, drops what the whole one does.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..declare import Training
+from ..randomness import Order
+from .counted import CHANCES, Counted
+from .learner import Learner
+
+
+class Dropout:
+    """Of lanes each of which has a chance of its own; one of zero leaves an activation as it is."""
+
+    def __init__(self, lanes: Sequence[Training], orders: Sequence[Order], learner: Learner):
+        self.network, self.drawn = learner.network, Counted(orders, "dropout", learner.clock)
+        device, chances = learner.clock.device, [lane.dropout for lane in lanes]
+        self.bound_K1 = torch.tensor([round(each * CHANCES) for each in chances], device=device).unsqueeze(1)
+        self.scale_K1 = torch.tensor([1 / (1 - each) for each in chances], device=device).unsqueeze(1)
+
+    def __call__(self, place: str, x_KB: Tensor) -> Tensor:
+        """x_KB [K, B, ...], examples in their order; parts of a batch are of one size."""
+        flat = x_KB.flatten(1)
+        bits = self.drawn.bits(place, flat.shape[1], self.network.part * flat.shape[1])
+        factor = (bits >= self.bound_K1) * self.scale_K1
+        return (flat * factor.to(x_KB.dtype)).view(x_KB.shape)
+
+
+def dropout_of(lanes: Sequence[Training], orders: Sequence[Order], learner: Learner) -> Dropout | None:
+    """What drops activations of these lanes; None if nothing does."""
+    return Dropout(lanes, orders, learner) if any(lane.dropout for lane in lanes) else None

@@ -1,0 +1,186 @@
+"""From gradients to updates: the LR of each step, clipping, loss scaling and the optimizer of all lanes."""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from ..declare import Configuration
+from .clipping import clip_factor, clip_limits
+from .loss_scaling import LossScaler
+from .optimizer_switch import with_switch
+from .optimizers import make_optimizer
+from .optimizers.adam import Adam
+from .optimizers.base import Part
+from .own_optimizer import OwnOptimizer
+from .schedules import learning_rate_table
+from .suitability import lr_multipliers
+from .workloads.network import PackedNetwork
+from .workloads.own.network import OwnNetwork
+
+EARLIER, MADE = "earlier", "made"
+# What of a training's state is of its own steps: its schedule, and how many updates lie before them.
+OF_A_RUN = ("lr", EARLIER)
+
+
+class Learner:
+    """Holds all that training changes beside the records: the network's parameters, and what updates them.
+
+    clock: the number of the step, on the device, int64 [1]. lr_SK: the LR of every step and lane. started: which lanes took a
+    start. earlier_K1: updates that lanes had made before it, of those that take the optimizer along.
+    """
+
+    def __init__(self, lanes: Sequence[Configuration], network: PackedNetwork):
+        trainings, device = [lane.training for lane in lanes], network.flat_KP.device
+        self.network = network
+        self.clock = torch.zeros(1, dtype=torch.int64, device=device)
+        parts = _parts(network)
+        first = make_optimizer(trainings, network.flat_KP, network.decays_P, parts)
+        if isinstance(first, OwnOptimizer):
+            assert isinstance(network, OwnNetwork), "require_suited refuses it to the models here"
+            first.attach(network.optimizer_factory(), network.of_lanes(), network.flat_KP)
+        self.optimizer = with_switch(first, trainings, network.flat_KP, network.decays_P, parts)
+        self.scaler = LossScaler(trainings, device)
+        self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
+        self.clip_limit_K = clip_limits(trainings, device)
+        self.lr_multiplier = _lr_multiplier(lanes, network)
+        # Steps that each parameter has taken, of networks where not all take part in each.
+        noted = network.took_part
+        self.taken_KN = None if noted is None else torch.zeros(noted.shape, dtype=torch.float64)
+        self.started, self.initial = [False] * len(lanes), dict[str, Tensor]()
+        self.goes_on = [lane.training.start_state == "optimizer" for lane in lanes]
+        self.earlier_K1 = torch.zeros(len(lanes), 1, dtype=torch.float64, device=device) if any(self.goes_on) else None
+
+    @torch.no_grad()
+    def learn(self, gradient_KP: Tensor) -> None:
+        """Clip the gradient, in place, update the parameters by it, and move the clock on."""
+        if self.clip_limit_K is not None:
+            gradient_KP.mul_(clip_factor(gradient_KP.norm(dim=1), self.clip_limit_K))
+        self.update(gradient_KP)
+        self.clock.add_(1)
+
+    def update(self, gradient_KP: Tensor) -> None:
+        """Apply the optimizer; with dynamic loss scaling a lane whose gradient is not finite stays as it is."""
+        lr = self.lr_SK.index_select(0, self.clock).view(-1, 1)
+        if self.lr_multiplier is not None:
+            lr = lr * self.lr_multiplier
+        parameters_KP = self.network.flat_KP
+        if not self.scaler.skips:
+            clock = self.made
+            if self.taken_KN is None:
+                self.optimizer.update(parameters_KP, gradient_KP, lr, clock)
+                return
+            with self._idle_kept(self.taken_KN, clock) as steps:
+                self.optimizer.update(parameters_KP, gradient_KP, lr, steps)
+            return
+        finite_K = gradient_KP.isfinite().all(dim=1)
+        changed = [parameters_KP, *self.optimizer.state.values()]
+        before = [tensor.clone() for tensor in changed]
+        self.optimizer.update(parameters_KP, gradient_KP, lr, self.made)
+        moves_KP = finite_K.unsqueeze(1)
+        if self.network.took_part is not None:
+            moves_KP = moves_KP & self.network.over_entries(self.network.took_part)
+        for tensor, old in zip(changed, before, strict=True):
+            tensor.copy_(torch.where(moves_KP, tensor, old))
+        self.scaler.update(finite_K)
+
+    @contextmanager
+    def _idle_kept(self, taken_KN: Tensor, clock: Tensor) -> Iterator[Tensor]:
+        """The number of the step, [1, 1]. As in torch, a parameter that took no part in the loss takes no step: neither decay
+        nor momentum go on, and its steps are counted apart, [K, P]."""
+        took_part_KN = self.network.took_part
+        assert took_part_KN is not None, "who counts steps of each parameter notes which took part"
+        if bool(took_part_KN.all()) and bool((taken_KN == clock.cpu()).all()):
+            yield clock
+        else:
+            took_part_KP = self.network.over_entries(took_part_KN)
+            changed = [self.network.flat_KP, *self.optimizer.state.values()]
+            before = [tensor.clone() for tensor in changed]
+            yield self.network.over_entries(taken_KN)
+            for tensor, old in zip(changed, before, strict=True):
+                tensor.copy_(torch.where(took_part_KP, tensor, old))
+        taken_KN += took_part_KN
+
+    @property
+    def made(self) -> Tensor:
+        """The updates that lanes have made, float64 [1, 1], or [K, 1] where they differ."""
+        if self.scaler.skips:
+            return self.scaler.state["updates"].double().unsqueeze(1)
+        clock = self.clock.double().view(1, 1)
+        return clock if self.earlier_K1 is None else clock + self.earlier_K1
+
+    def preconditioner(self) -> Tensor:
+        """What Adam divides its average gradient by at this point, [K, P]; an LR of an entry's own is no part of it."""
+        assert isinstance(self.optimizer, Adam)
+        return self.optimizer.preconditioner(self.made)
+
+    def lane_state(self, lane: int) -> dict[str, Tensor]:
+        """What another training can start from, on the host."""
+        found = {name: each[lane] for name, each in self.state().items() if name not in OF_A_RUN}
+        made = self.made.expand(len(self.goes_on), 1)
+        return {name: each.detach().cpu().clone() for name, each in {**found, MADE: made[lane]}.items()}
+
+    @torch.no_grad()
+    def start(self, lane: int, state: Mapping[str, Tensor]) -> None:
+        """Let a lane go on from what `lane_state` gave. Raises ValueError where that is of another network."""
+        own = {name: each[lane] for name, each in self.state().items() if name not in OF_A_RUN}
+        self.initial = self.initial or self._of_network()
+        if not self.goes_on[lane]:
+            own = {name: own[name] for name in self.initial}
+        elif not self.scaler.skips:
+            own = {name: each for name, each in own.items() if not name.startswith("scaler.")}
+        for name, each in own.items():
+            if name in self.initial and (name not in state or state[name].shape != each.shape):
+                raise ValueError(f"the state that lane {lane} starts from has no {name} of shape {list(each.shape)}")
+            if name in state:  # beside one whose optimizer is switched, a lane has moments that it does not use
+                each.copy_(state[name])
+        if self.goes_on[lane] and self.earlier_K1 is not None:
+            self.earlier_K1[lane] = state[MADE].to(self.earlier_K1.device)
+        self.started[lane] = True
+
+    @contextmanager
+    @torch.no_grad()
+    def as_initialized(self) -> Iterator[None]:
+        """Inside, the network is that of before any start."""
+        started = self._of_network() if self.initial else {}
+        self._put(self.initial)
+        yield
+        self._put(started)
+        self.initial = {}
+
+    def _of_network(self) -> dict[str, Tensor]:
+        """A copy of weights and buffers."""
+        found = {name: each for name, each in self.state().items() if name == "weights" or name.startswith("buffer.")}
+        return {name: each.detach().clone() for name, each in found.items()}
+
+    def _put(self, values: Mapping[str, Tensor]) -> None:
+        for name, each in values.items():
+            self.state()[name].copy_(each)
+
+    def state(self) -> dict[str, Tensor]:
+        """All that is needed to go on from here but for the clock, as tensors that a checkpoint is copied into."""
+        return {
+            "weights": self.network.flat_KP,
+            "lr": self.lr_SK,
+            **{f"buffer.{name}": value for name, value in self.network.buffers.items()},
+            **{f"optimizer.{name}": value for name, value in self.optimizer.state.items()},
+            **{f"scaler.{name}": value for name, value in self.scaler.state.items()},
+            **({} if self.taken_KN is None else {"taken": self.taken_KN}),
+            **({} if self.earlier_K1 is None else {EARLIER: self.earlier_K1}),
+        }
+
+
+def _parts(network: PackedNetwork) -> list[Part]:
+    """Where each weight of the model lies in a lane's row."""
+    starts = itertools.accumulate(network.sizes, initial=0)
+    return [Part(start, p.shape, p.growing_sides == 2) for start, p in zip(starts, network.model.parameters, strict=False)]
+
+
+def _lr_multiplier(lanes: Sequence[Configuration], network: PackedNetwork) -> Tensor | None:
+    """What every entry's LR is multiplied by, [P], or [K, P] if lanes differ; None if all have the lane's own."""
+    of_lanes = [lr_multipliers(lane.workload, lane.training, network.model) for lane in lanes]
+    if any(each != of_lanes[0] for each in of_lanes):
+        return torch.stack([network.spread(each) for each in of_lanes])
+    return None if set(of_lanes[0]) == {1.0} else network.spread(of_lanes[0])

@@ -1,0 +1,51 @@
+"""Lion (Chen et al. 2023, arXiv:2302.06675, algorithm 2): every entry moves by the LR, in the sign of an average of momentum
+and gradient; decoupled weight decay.
+
+torch's sign of nan is 0: an entry whose gradient was no number stays where it is, with a momentum that is none, and the loss
+of that step says that the lane diverged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...declare import Training
+from .base import PackedOptimizer, Part
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# What the sign is taken of is known to so much of its parts: roundings of FP32, and some to spare.
+ROUNDING = 2**-21
+
+
+class Lion(PackedOptimizer):
+    moments = ("momentum",)
+    mup_rule = None
+
+    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
+        super().__init__(lanes, parameters_KP, decays_P, parts)
+        self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")
+
+    @staticmethod
+    def words(training: Training) -> str:
+        return f"betas {training.beta1:.6g} and {training.beta2:.6g}"
+
+    def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
+        import torch
+
+        momentum = self.state["momentum"]
+        gradient_KP = self.shrink(parameters_KP, gradient_KP, lr_K1)
+        direction = torch.lerp(momentum, gradient_KP, 1 - self.beta1, out=self.scratch_KP).sign_()
+        parameters_KP.addcmul_(direction, lr_K1, value=-1.0)
+        momentum.lerp_(gradient_KP, 1 - self.beta2)
+
+    def jumps(self, gradient_KP: Tensor) -> Tensor:
+        """Near the zero of what its sign is taken of."""
+        momentum_KP = self.state["momentum"]
+        averaged_KP = momentum_KP.lerp(gradient_KP, 1 - self.beta1)
+        return averaged_KP.abs() <= ROUNDING * (momentum_KP.abs() + gradient_KP.abs())
+
+
+OPTIMIZER = Lion

@@ -1,0 +1,44 @@
+"""The protocol of a precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    from ....models import Product
+
+
+@dataclass(frozen=True)
+class Precision:
+    """loss, gradient: relative rounding of any correct order of operations, of a lane's loss and of a layer's largest gradient
+    entry (agreement.py). of_vectors: how many times that for gains and biases. flops_per_second: kind of device -> useful
+    operations of one worker, nominally (plan/cost.py); a kind that does not have the format is left out. activation_bytes:
+    of one number. own_modules: whether it suits products that are not known. tensor_cores: a GPU's own switch to TF32.
+    """
+
+    loss: float
+    gradient: float
+    flops_per_second: Mapping[str, float]
+    of_vectors: float = 1
+    activations: str = "float32"
+    activation_bytes: int = 4
+    own_modules: bool = False
+    tensor_cores: bool = False
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What activations are held in."""
+        import torch
+
+        found: torch.dtype = getattr(torch, self.activations)
+        return found
+
+    def product(self) -> Product:
+        """How layers multiply."""
+        import torch
+
+        return torch.bmm

@@ -1,0 +1,41 @@
+"""A batch that grows while training: the same examples in the same order, in fewer and larger steps."""
+
+import numpy as np
+
+from ...declare import Training
+from ..workloads.data import STEPS_PER_DRAW, Index
+from .base import Procedure
+
+
+class BatchRamp(Procedure):
+    """Cuts its batches from the stream of examples that the run without a ramp would see: runs of a seed that differ in their
+    ramps alone see the same examples in the same order.
+
+    A draw serves a run of steps of one batch size; where it reaches beyond those, what lies there is not used.
+    """
+
+    def __init__(self, inner: Procedure, training: Training):
+        super().__init__(inner)
+        self.batch_size = training.batch_size
+        # First step, batch size and first example of every draw.
+        self.blocks: list[tuple[int, int, int]] = []
+        seen = 0
+        for first, end, batch in training.batch_segments:
+            starts = range(first, end, STEPS_PER_DRAW)
+            self.blocks += [(start, batch, seen + (start - first) * batch) for start in starts]
+            seen += (end - first) * batch
+
+    def block_of(self, step: int) -> tuple[int, int]:
+        block = max(number for number, (first, _, _) in enumerate(self.blocks) if first <= step)
+        return block, self.blocks[block][0]
+
+    def draw(self, block: int) -> Index:
+        _, batch, first = self.blocks[block]
+        lanes, examples = self.inner.draw(0).shape[1], STEPS_PER_DRAW * batch
+        a_draw = self.inner.steps_per_draw * self.batch_size
+        draws = range(first // a_draw, (first + examples - 1) // a_draw + 1)
+        # Of every lane one example after another, [K, N].
+        stream = np.concatenate([self.inner.draw(number).swapaxes(0, 1).reshape(lanes, -1) for number in draws], axis=1)
+        skipped = first - draws[0] * a_draw
+        cut = stream[:, skipped : skipped + examples].reshape(lanes, STEPS_PER_DRAW, batch)
+        return np.ascontiguousarray(cut.swapaxes(0, 1))

@@ -1,0 +1,74 @@
+"""Elastic weight consolidation: weights that matter to earlier tasks are held where these left them.
+
+Kirkpatrick et al. 2017, equation 3: to the loss of a task comes lambda / 2 sum_i F_i (theta_i - theta*_i)^2 for every earlier
+one, with the diagonal of its Fisher information F at the weights theta* that its training ended with. The sums over tasks of F
+and of F theta* are all that has to be kept.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from ....models import Tap
+from ...declare import Configuration
+from ..learner import Learner
+from .base import Procedure
+from .tasks import Tasks
+
+
+class Consolidation(Procedure):
+    """Adds the penalty's gradient to that of the loss, which is reported as it is. strength_K1: lambda; fisher_KP, held_KP:
+    sums over earlier tasks of F, and of F theta*."""
+
+    def __init__(self, inner: Procedure, tasks: Tasks, lanes: Sequence[Configuration], learner: Learner):
+        super().__init__(inner)
+        self.order, self.network = tasks, learner.network
+        strengths = [lane.training.consolidation for lane in lanes]
+        self.strength_K1 = torch.tensor(strengths, device=self.network.flat_KP.device).unsqueeze(1)
+        self.count = lanes[0].training.fisher_examples
+        self.fisher_KP, self.held_KP = (torch.zeros_like(self.network.flat_KP) for _ in range(2))
+
+    def gradient(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        scale_K: Tensor | None = None,
+        out_KP: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        losses_K, gradient_KP = self.inner.gradient(inputs, targets, tap, scale_K)
+        pulled_KP = self.strength_K1 * (self.fisher_KP * self.network.flat_KP.detach() - self.held_KP)
+        return losses_K, torch.add(gradient_KP, pulled_KP, out=out_KP)
+
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        super().after(step, losses)
+        if step in self.order.starts[1:]:
+            fisher_KP = self.fisher_of(self.order.task_of(step - 1))
+            self.fisher_KP += fisher_KP
+            self.held_KP += fisher_KP * self.network.flat_KP.detach()
+
+    def fisher_of(self, task: int) -> Tensor:
+        """The diagonal of a task's Fisher information at the weights as they are, [K, P]: the mean over examples x of the task
+        of sum_y p(y | x) (d log p(y | x) / d theta)^2, over the classes that compete for x."""
+        chosen = self.order.examples[task]
+        spread = torch.linspace(0, len(chosen) - 1, min(self.count, len(chosen))).round().long()
+        lanes, total_KP = len(self.network.flat_KP), torch.zeros_like(self.network.flat_KP)
+        for example in torch.from_numpy(chosen)[spread].tolist():
+            index_K1 = torch.full((lanes, 1), example, device=total_KP.device)
+            inputs, targets = self.inner.batch(index_K1)
+            for label in self._labels(targets):
+                labels = torch.full_like(targets, label)
+                losses_K, gradient_KP = self.network.gradient(inputs, labels)
+                total_KP += torch.exp(-losses_K).unsqueeze(1) * gradient_KP.square()
+        return total_KP / len(spread)
+
+    def _labels(self, targets: Tensor) -> Sequence[int]:
+        """Labels of all that compete with the one of an example; in the scenario 'domain' each stands for one of every task."""
+        own, classes = int(targets.flatten()[0]), self.order.classes
+        if self.network.scenario == "class":
+            return range(classes * self.order.tasks)
+        return range(own // classes * classes, (own // classes + 1) * classes)
+
+    def state(self) -> dict[str, Tensor]:
+        return self.inner.state() | {"consolidation.fisher": self.fisher_KP, "consolidation.held": self.held_KP}

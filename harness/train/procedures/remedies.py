@@ -1,0 +1,125 @@
+"""What is done when a run gives an alarm: an update is undone, an earlier state is gone back to, or the LR is lowered.
+
+Lanes are told apart by masks on the device: nothing waits for a number of theirs.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from ...declare import Configuration, Training
+from ...declare.own_address import OWN
+from ...errors import UserError
+from ..learner import Learner
+from ..result import LOSSES, NORMS
+from .base import Procedure
+
+# A loss is an alarm above this many times the mean of the nine losses before it.
+RATIO, RATIO_WINDOW = 2.0, 9
+# Or a loss or gradient norm above its mean over a window of steps by a number of standard deviations.
+DEVIATIONS, WINDOW = 6.0, 128
+
+
+def require_states(configuration: Configuration) -> None:
+    """Raises UserError for an earlier state that cannot be gone back to: what an own optimizer keeps is its own."""
+    training = configuration.training
+    if training.optimizer == OWN and training.remedy in ("skip", "roll_back"):
+        raise UserError(
+            f"remedy = {training.remedy}: what a user's own optimizer keeps cannot be taken back; choose an optimizer of the"
+            " list, or lower_lr"
+        )
+
+
+class Remedies(Procedure):
+    """losses_KS, norms_KS: of the steps so far, and nan of those to come. before_step: the state that a step began with; older,
+    newer: the last two checkpoints."""
+
+    def __init__(self, inner: Procedure, lanes: Sequence[Training], learner: Learner):
+        super().__init__(inner)
+        self.learner, self.clock, self.lr_SK = learner, learner.clock, learner.lr_SK
+        self.lanes, self.every = lanes, lanes[0].remedy_steps
+        device = learner.clock.device
+        self.losses_KS, self.norms_KS = (torch.full_like(learner.lr_SK.t().contiguous(), float("nan")) for _ in range(2))
+        self.takes = {
+            name: torch.tensor([lane.remedy == name for lane in lanes], device=device)
+            for name in ("skip", "roll_back", "lower_lr", "halve_lr")
+        }
+        self.alarms = {
+            name: torch.tensor([lane.remedy != "none" and lane.alarm == name for lane in lanes], device=device)
+            for name in ("oracle", "loss_ratio", "deviations")
+        }
+        self.skips, self.rolls_back = (any(lane.remedy == name for lane in lanes) for name in ("skip", "roll_back"))
+        self.before_step, self.older, self.newer = self._copied(), self._copied(), self._copied()
+
+    def before(self, step: int) -> None:
+        super().before(step)
+        if self.skips:
+            self._put(self.before_step, self._changing(), "skip")
+        if self.rolls_back and step % self.every == 0:
+            self._put(self.older, self.newer, "roll_back")
+            self._put(self.newer, self._changing(), "roll_back")
+
+    @torch.no_grad()
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        super().after(step, losses)
+        self.losses_KS[:, step - 1] = losses[LOSSES]
+        if NORMS in losses:
+            self.norms_KS[:, step - 1] = losses[NORMS]
+        alarm_K = self._alarm(step - 1)
+        for name, kept in (("skip", self.before_step), ("roll_back", self.older)):
+            for part, value in self._changing().items():
+                value.copy_(torch.where(_like(alarm_K & self.takes[name], value), kept[part], value))
+        self._lower(step, alarm_K)
+
+    def _alarm(self, step: int) -> Tensor:
+        """Whether a lane's step was one for an alarm by its own rule, [K]."""
+        last = torch.tensor([step == lane.faulty_steps.stop - 1 for lane in self.lanes], device=self.losses_KS.device)
+        found_K = self.alarms["oracle"] & last
+        if step >= RATIO_WINDOW:
+            mean_K = self.losses_KS[:, step - RATIO_WINDOW : step].mean(dim=1)
+            found_K |= self.alarms["loss_ratio"] & ~(self.losses_KS[:, step] <= RATIO * mean_K)
+        if step >= WINDOW:
+            found_K |= self.alarms["deviations"] & (_stands_out(self.losses_KS, step) | _stands_out(self.norms_KS, step))
+        return found_K
+
+    def _lower(self, step: int, alarm_K: Tensor) -> None:
+        """Of the steps to come."""
+        left = self.lr_SK[step:]
+        ramp_S1 = (0.5 + 0.5 * torch.arange(len(left), device=left.device) / self.every).clamp(max=1.0).unsqueeze(1)
+        left.mul_(torch.where(alarm_K & self.takes["lower_lr"], ramp_S1, torch.ones_like(ramp_S1)))
+        left.mul_(torch.where(alarm_K & self.takes["halve_lr"], 0.5, 1.0))
+
+    def _changing(self) -> dict[str, Tensor]:
+        """What a step changes of a lane, [K, ...] each."""
+        network = self.learner.network
+        buffers = {f"buffer {name}": value for name, value in network.buffers.items()}
+        return {"weights": network.flat_KP, **self.learner.optimizer.state, **buffers}
+
+    def _copied(self) -> dict[str, Tensor]:
+        return {name: value.detach().clone() for name, value in self._changing().items()}
+
+    @torch.no_grad()
+    def _put(self, into: dict[str, Tensor], values: dict[str, Tensor], remedy: str) -> None:
+        """Of the lanes with a remedy; others keep what they began with, whatever their neighbours have."""
+        for name, value in values.items():
+            into[name].copy_(torch.where(_like(self.takes[remedy], value), value, into[name]))
+
+    def state(self) -> dict[str, Tensor]:
+        kept = {"before": self.before_step, "older": self.older, "newer": self.newer}
+        return (
+            self.inner.state()
+            | {"remedies.losses": self.losses_KS, "remedies.norms": self.norms_KS}
+            | {f"remedies.{place}.{name}": value for place, values in kept.items() for name, value in values.items()}
+        )
+
+
+def _like(lanes_K: Tensor, value: Tensor) -> Tensor:
+    """A mask of lanes with as many sides as what it chooses of."""
+    return lanes_K.view(-1, *[1] * (value.dim() - 1))
+
+
+def _stands_out(values_KS: Tensor, step: int) -> Tensor:
+    """[K]; what is not finite does."""
+    before_KS = values_KS[:, step - WINDOW : step]
+    return ~(values_KS[:, step] <= before_KS.mean(dim=1) + DEVIATIONS * before_KS.std(dim=1))

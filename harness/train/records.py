@@ -1,0 +1,82 @@
+"""What a pack has measured so far, on its device until the pack ends."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..declare import Configuration
+from ..declare.configuration import LOSS_SCALES
+from .probes.base import Probe
+from .procedures import Evaluation
+from .result import LOSSES, NORMS, Numbers, ends, has_left
+from .workloads.network import PackedNetwork, Scores
+
+# Steps that a progress display takes the mean of.
+RECENT_STEPS = 20
+
+
+class Records(dict[str, Tensor]):
+    """Name -> values: of every step [steps, K], of evaluations [K] or [evaluations, K], of probes [probes, K] or, across
+    layers, taps or loss scales, [probes, K, layers]. nan marks what was not reached."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        network: PackedNetwork,
+        evaluations: Iterable[Evaluation],
+        probes: Iterable[Probe],
+        probed: int,
+        taps: Sequence[str],
+    ):
+        """probed: how many steps are."""
+        lanes, steps = len(network.flat_KP), configuration.training.steps
+        across = {"": (), "layers": (len(network.layers),), "taps": (len(taps),), "loss_scales": (len(LOSS_SCALES),)}
+        recorded = [curve for probe in probes for curve in probe.curves if not curve.derived]
+        shapes: dict[str, tuple[int, ...]] = {
+            LOSSES: (steps, lanes),
+            **({NORMS: (steps, lanes)} if configuration.measurement.gradient_norms else {}),
+            **{
+                name: (len(each.after), lanes) if each.is_curve else (lanes,)
+                for each in evaluations
+                for name in (each.record, *([each.accuracy] if each.accuracy and network.measures else []))
+            },
+            **{curve.name: (probed, lanes, *across[curve.across]) for curve in recorded},
+        }
+        device = network.flat_KP.device
+        super().__init__({name: torch.full(shape, float("nan"), device=device) for name, shape in shapes.items()})
+
+    def note_evaluation(self, evaluation: Evaluation, step: int, scores: Scores) -> None:
+        """Put down what was evaluated when `step` steps were done."""
+        found = {evaluation.record: scores.loss}
+        if evaluation.accuracy is not None and scores.accuracy is not None:
+            found[evaluation.accuracy] = scores.accuracy
+        for name, values_K in found.items():
+            (self[name][evaluation.after.index(step)] if evaluation.is_curve else self[name]).copy_(values_K)
+
+    def best(self, step: int) -> tuple[int, float] | None:
+        """The lane with the lowest recent training loss, and that loss: for a progress display only."""
+        recent = self["train_loss"][max(0, step - RECENT_STEPS) : step].mean(0)
+        finite = torch.where(recent.isfinite(), recent, math.inf)
+        if not step or not finite.isfinite().any():
+            return None
+        lane = int(finite.argmin())
+        return lane, float(finite[lane])
+
+    def diverged_lanes(self, step: int, done: bool) -> int:
+        """Lanes whose training loss is not finite any more; once the pack is done, also those that ended above their start."""
+        if not step:
+            return 0
+        lost_K = ~self["train_loss"][:step].isfinite().all(0)
+        if done:
+            start, end = ends(self)
+            lost_K |= has_left(self[start], self[end], self)
+        return int(lost_K.sum())
+
+    def of_lanes(self) -> list[dict[str, Numbers]]:
+        """Each lane's values, without the axis of lanes."""
+        values = {name: each.cpu().numpy().astype(np.float64) for name, each in self.items()}
+        lanes = range(len(self["initial_loss"]))
+        return [{name: each[:, lane] if each.ndim > 1 else each[lane] for name, each in values.items()} for lane in lanes]

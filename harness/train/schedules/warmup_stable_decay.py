@@ -1,0 +1,19 @@
+"""Constant, then linear to the final fraction over the last `decay_fraction` of the whole run."""
+
+import numpy as np
+
+from ...declare import Training
+from .base import Curve, Schedule, percent, to_the_end
+
+
+def _shape(training: Training, progress: Curve) -> Curve:
+    share = training.decay_fraction * training.nominal_steps / (training.nominal_steps - training.warmup_steps)
+    decayed = np.clip((progress - (1.0 - share)) / share, 0.0, 1.0)
+    return 1.0 - (1.0 - training.final_fraction) * decayed
+
+
+def _words(training: Training) -> str:
+    return f"constant, and a linear decay {to_the_end(training)} over the last {percent(training.decay_fraction)}"
+
+
+SCHEDULE = Schedule(_shape, _words)

@@ -1,0 +1,39 @@
+"""A decoder of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....declare import Workload
+from .base import Architecture
+
+if TYPE_CHECKING:
+    from .....models import Model, Parametrization
+    from ..data import DataFacts
+
+
+class Decoder(Architecture):
+    reads_text = True
+    drops = True
+    embedding = "embedding.token.weight"
+
+    def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
+        from .....models import GPT
+
+        post = workload.norm_placement == "post"
+        size = workload.width, workload.depth, workload.heads
+        return GPT(facts.classes, workload.context, *size, scheme, post, workload.adapter_rank)
+
+    def own_words(self, workload: Workload) -> str:
+        grown = workload.parametrization == "mup" and workload.base_heads is not None
+        heads = f", {workload.heads} heads{f' (muP from {workload.base_heads})' * grown}"
+        words = f"{heads}, context {workload.context} tokens" + ", post-norm" * (workload.norm_placement == "post")
+        return words + f", adapters of rank {workload.adapter_rank}" * (workload.adapter_rank > 0)
+
+    def hidden_parameters(self, workload: Workload) -> int:
+        """Of the blocks and, of a pre-norm one, the last norm."""
+        last = 2 * workload.width if workload.norm_placement == "pre" else 0
+        return workload.depth * (12 * workload.width**2 + 13 * workload.width) + last
+
+
+ARCHITECTURE = Decoder()

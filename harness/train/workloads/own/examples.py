@@ -1,0 +1,313 @@
+"""A user's examples, whatever they come in: tensors, arrays, tuples and dicts of them, a Dataset or a DataLoader."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_flatten_with_path, tree_leaves, tree_map
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    IterableDataset,
+    RandomSampler,
+    SequentialSampler,
+    Subset,
+    SubsetRandomSampler,
+    default_collate,
+)
+from torch.utils.data.dataloader import _InfiniteConstantSampler
+
+from .....models import ABSENT, Tree, keyed
+from ....errors import UserError
+
+Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
+# Of a dataset that is read example by example, this many are asked at most what each counts.
+MOST_ASKED = 64
+# Examples of two splits that are held against each other.
+MOST_COMPARED = 200_000
+FORMS = "give a pair (inputs, targets), a dict of tensors, or a Dataset or DataLoader"
+
+
+class Examples(Protocol):
+    """Examples that are drawn by number. is_read: one by one, when they are needed."""
+
+    is_read: ClassVar[bool]
+
+    def __len__(self) -> int: ...
+
+    def batch(self, index: Tensor) -> Batch:
+        """Those of these numbers, int64 [...]."""
+
+    def structure(self) -> str:
+        """Shapes and types of an example."""
+
+    def hash(self) -> str:
+        """Of the content, 16 hexadecimal digits."""
+
+    def to(self, device: str) -> "Examples": ...
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether batches may be of other shapes than others as large."""
+
+    @property
+    def targets_each(self) -> int:
+        """Numbers that an example's targets have, or its inputs where these hold them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Examples):
+    """Tensors [N, ...] that are held whole."""
+
+    is_read: ClassVar[bool] = False
+    inputs: Tree
+    targets: Tree
+
+    def __len__(self) -> int:
+        return len(tree_leaves(self.inputs)[0])
+
+    def batch(self, index: Tensor) -> Batch:
+        found: Batch = tree_map(lambda values: values[index.to(values.device)], (self.inputs, self.targets))
+        return found
+
+    def structure(self) -> str:
+        return _described((self.inputs, self.targets), lambda values: f"{list(values.shape[1:])}")
+
+    def hash(self) -> str:
+        return _hash([(self.inputs, self.targets)])
+
+    @property
+    def is_ragged(self) -> bool:
+        return False
+
+    @property
+    def targets_each(self) -> int:
+        return _each(self.inputs, self.targets)
+
+    def to(self, device: str) -> "Held":
+        return Held(*tree_map(lambda values: values.to(device), (self.inputs, self.targets)))
+
+
+@dataclass(frozen=True, eq=False)
+class Fetched(Examples):
+    """A map-style dataset, of which a batch is read when it is needed. version: what identifies it; '': its content."""
+
+    is_read: ClassVar[bool] = True
+    dataset: Any
+    collate: Callable[[list[Any]], Any]
+    version: str
+    device: str = "cpu"
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def batch(self, index: Tensor) -> Batch:
+        """Several lanes', [K, B], one after another, stacked."""
+        if index.dim() > 1:
+            found: Batch = tree_map(lambda *each: torch.stack(each), *[self.batch(lane) for lane in index])
+            return found
+        read = self.collate([self.dataset[int(each)] for each in index])
+        pair = (read, ABSENT) if isinstance(read, Mapping) else tuple(read)
+        if len(pair) != 2:
+            raise ValueError(f"an example has {len(pair)} parts: must be a pair of inputs and targets, or one dict")
+        moved: Batch = tree_map(lambda values: values.to(self.device), (_tree(pair[0]), _tree(pair[1])))
+        return moved
+
+    def structure(self) -> str:
+        """Lengths may differ from batch to batch."""
+        return _described(self.batch(torch.zeros(1, dtype=torch.int64)), lambda values: f"of {values.dim() - 1} dimensions")
+
+    def hash(self) -> str:
+        if self.version:
+            return hashlib.sha256(f"{self.version} {len(self)}".encode()).hexdigest()[:16]
+        with keyed(0):
+            return _hash(self.batch(torch.tensor([each])) for each in range(len(self)))
+
+    @property
+    def is_ragged(self) -> bool:
+        return self.collate is not default_collate
+
+    @property
+    def targets_each(self) -> int:
+        return _each(*self.batch(torch.zeros(1, dtype=torch.int64)))
+
+    def to(self, device: str) -> "Fetched":
+        return Fetched(self.dataset, self.collate, self.version, device)
+
+
+def _described(batch: Batch, shape: Callable[[Tensor], str]) -> str:
+    """inputs.NAME TYPE SHAPE, …"""
+    sides = zip(("inputs", "targets"), batch, strict=True)
+    pairs = [(side, path, values) for side, tree in sides for path, values in tree_flatten_with_path(tree)[0]]
+    return ", ".join(f"{side}{''.join(map(str, path))} {values.dtype} {shape(values)}" for side, path, values in pairs)
+
+
+def _each(inputs: Tree, targets: Tree) -> int:
+    leaves = tree_leaves(targets) or tree_leaves(inputs)
+    return max([1, *(int(each.numel()) // len(each) for each in leaves)])
+
+
+@dataclass(frozen=True, eq=False)
+class Several(Examples):
+    """Splits that are read, one after another, each put together by its own collate_fn. A batch is of one split."""
+
+    parts: tuple[Fetched, ...]
+    is_read: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def batch(self, index: Tensor) -> Batch:
+        first, lowest = 0, int(index.min())
+        for part in self.parts:
+            if lowest < first + len(part):
+                return part.batch(index - first)
+            first += len(part)
+        raise IndexError(f"example {lowest} of {len(self)}")
+
+    def structure(self) -> str:
+        return self.parts[0].structure()
+
+    def hash(self) -> str:
+        return hashlib.sha256("".join(each.hash() for each in self.parts).encode()).hexdigest()[:16]
+
+    @property
+    def is_ragged(self) -> bool:
+        return any(each.is_ragged for each in self.parts)
+
+    @property
+    def targets_each(self) -> int:
+        return self.parts[0].targets_each
+
+    def to(self, device: str) -> "Several":
+        return Several(tuple(each.to(device) for each in self.parts))
+
+
+def examples_of(subject: str, given: object, version: str) -> Examples:
+    """subject: what messages call them. Raises UserError for what no examples can be drawn from."""
+    if isinstance(given, DataLoader):
+        return _fetched(subject, _sampled(subject, given), given.collate_fn, version)
+    if isinstance(given, tuple | list):
+        return _held(subject, given)
+    if isinstance(given, Mapping):
+        return _held(subject, (given, ABSENT))
+    if isinstance(given, Tensor | np.ndarray):
+        raise UserError(f"{subject} is one {type(given).__name__}: {FORMS}")
+    return _fetched(subject, given, default_collate, version)
+
+
+def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
+    """The examples of a loader that its sampler draws from. Raises UserError where it draws some more often than others."""
+    batches = loader.batch_sampler
+    if batches is not None and type(batches) is not BatchSampler:
+        drawn: object = batches
+    elif isinstance(loader.sampler, SubsetRandomSampler):
+        return Subset(loader.dataset, sorted(int(each) for each in loader.sampler.indices))
+    elif loader.sampler is None or isinstance(loader.sampler, RandomSampler | SequentialSampler | _InfiniteConstantSampler):
+        return loader.dataset
+    else:
+        drawn = loader.sampler
+    raise UserError(
+        f"{subject}: its loader draws by a {type(drawn).__name__}, and batches here are drawn by seed, each example as likely:"
+        " give a loader without it, of a Subset of the examples or with weights in the loss"
+    )
+
+
+def copies(training: Examples, other: Examples) -> int | None:
+    """How many of the others have the inputs of a training example, to the bit; None if that is not checked: of examples
+    that are read one by one, or are very many."""
+    if not isinstance(training, Held) or not isinstance(other, Held) or len(training) + len(other) > MOST_COMPARED:
+        return None
+    known = set(_rows(training.inputs))
+    return sum(row in known for row in _rows(other.inputs))
+
+
+def _rows(inputs: Tree) -> Iterator[bytes]:
+    """Each example's bytes."""
+    leaves = [each.cpu().contiguous().resolve_conj() for each in tree_leaves(inputs)]
+    flat = [each.reshape(len(each), -1).view(torch.uint8).numpy() for each in leaves]
+    return (b"".join(each[row].tobytes() for each in flat) for row in range(len(flat[0])))
+
+
+def joined(splits: Sequence[Examples]) -> Examples:
+    """All splits' examples, one after another."""
+    if isinstance(splits[0], Fetched):
+        return Several(tuple(each for each in splits if isinstance(each, Fetched)))
+    pairs = [(each.inputs, each.targets) for each in splits if isinstance(each, Held)]
+    return Held(*tree_map(lambda *each: torch.cat(each), *pairs))
+
+
+def _fetched(subject: str, dataset: Any, collate: Callable[[list[Any]], Any], version: str) -> Fetched:
+    if isinstance(dataset, IterableDataset) or not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):
+        raise UserError(
+            f"{subject} is a {type(dataset).__name__}: {FORMS} whose dataset has __len__ and __getitem__, so that batches"
+            " can be drawn by seed"
+        )
+    if not len(dataset):
+        raise UserError(f"{subject} holds no example: give at least 1")
+    found = Fetched(dataset, collate, version)
+    try:
+        found.batch(torch.zeros(1, dtype=torch.int64))
+    except Exception as error:  # whatever a user's code raises
+        raise UserError(f"{subject}: its first example cannot be read ({error}); see to __getitem__ and collate_fn") from None
+    return found
+
+
+def _held(subject: str, pair: Sequence[object]) -> Held:
+    if len(pair) != 2:
+        raise UserError(f"{subject} has {len(pair)} parts: must be two, (inputs, targets), or one dict")
+    try:
+        inputs, targets = map(_tree, pair)
+    except TypeError as error:
+        raise UserError(f"{subject} {error}; give tensors, NumPy arrays, or tuples or dicts of them") from None
+    for problem in _problems(subject, inputs, targets):
+        raise UserError(problem)
+    return Held(inputs, targets)
+
+
+def _problems(subject: str, inputs: Tree, targets: Tree) -> Iterator[str]:
+    sides = [("inputs", each) for each in tree_leaves(inputs)] + [("targets", each) for each in tree_leaves(targets)]
+    counts: dict[int, str] = {}
+    for side, values in sides:
+        if values.dim() == 0 or not len(values):
+            yield f"{subject} {side} hold no example: give tensors [N, ...] with N of at least 1"
+            return
+        if (values.is_floating_point() or values.is_complex()) and not bool(values.isfinite().all()):
+            yield f"{subject} {side} hold values that are not finite: remove or replace them"
+        counts.setdefault(len(values), side)
+    if not counts or sides[0][0] != "inputs":
+        yield f"{subject} holds no inputs: give tensors [N, ...] with N of at least 1"
+    elif len(counts) > 1:
+        (first, side), (second, other) = list(counts.items())[:2]
+        yield f"{subject} has {first} {side} and {second} {other}: must be as many"
+
+
+def _tree(value: object) -> Tree:
+    """Of tensors; floating and complex numbers in single precision, in which all is trained. Raises TypeError."""
+    if isinstance(value, Mapping):
+        return {str(name): _tree(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(_tree(each) for each in value)
+    if isinstance(value, np.ndarray):
+        native = value.astype(value.dtype.newbyteorder("="), copy=False)
+        value = torch.from_numpy(np.ascontiguousarray(native)) if value.dtype.kind in "biufc" else value
+    if not isinstance(value, Tensor) or value.layout != torch.strided:
+        raise TypeError(
+            f"hold a {getattr(value, 'layout', None) or type(value).__name__}".replace("torch.", "tensor of layout ")
+        )
+    if value.is_complex():
+        return value.detach().to(torch.complex64)
+    return value.detach().float() if value.is_floating_point() else value.detach()
+
+
+def _hash(batches: Any) -> str:
+    content = hashlib.sha256()
+    for batch in batches:
+        for tensor in tree_leaves(batch):
+            content.update(f"{tensor.dtype} {list(tensor.shape)} ".encode())
+            content.update(tensor.detach().cpu().contiguous().resolve_conj().numpy().data)
+    return content.hexdigest()[:16]

@@ -1,0 +1,112 @@
+"""A user's own module as a model of the engine: found by its address, made, tried and proved once a process."""
+
+import logging
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from .....models import OwnModule, keyed
+from .....models.own_module import Parted
+from .....models.reduction import candidates
+from ....declare.own_address import OwnAddress
+from ....errors import UserError, one_line
+from ...precisions import precision_named
+from .examples import MOST_ASKED, Batch, Examples, joined
+from .finding import find_again
+from .place import place
+from .workload import OwnWorkload
+
+log = logging.getLogger(__name__)
+
+# Examples a module is tried on: half a batch of them still has a variance.
+EXAMPLES = 4
+# Of each way to count them, this many that count most and least, besides; and one of each class where these are no more.
+UNLIKE, FEW_CLASSES = 1, 8
+# Examples whose counts are asked at once.
+AT_ONCE = 4096
+
+
+def own_module(address: OwnAddress, device: str = "cpu", precision: str = "fp32") -> OwnModule:
+    """The module of an own workload. Raises UserError where it cannot be trained."""
+    return proved(address, device, precision)  # what is left out and what is said are one call
+
+
+@lru_cache(maxsize=4)
+def proved(address: OwnAddress, device: str, precision: str) -> OwnModule:
+    """Made and tried, once a process."""
+    found = find_again(address)
+    workload = found.workload
+    apart = "the workload says packed=False" if not workload.packed else ""
+    if workload.examples["training"].is_ragged:
+        apart = "its loader puts batches together by itself"
+    try:
+        few, count, parted = tried(workload)
+        dtype = precision_named(precision).dtype
+        made = OwnModule(workload.objective, *few, device, dtype, workload.counts, apart, (count, parted))
+        log.info("workload '%s': %s", found.address, made.proof)
+    except UserError:
+        raise
+    except ValueError as error:
+        where = place(error.__cause__ or error)
+        raise UserError(f"workload '{found.address}': {error}{where and f' in {where}'}") from None
+    return made
+
+
+def tried(workload: OwnWorkload) -> tuple[Batch, int, Parted]:
+    """Training examples a module is tried on; and those by which it is found out what its loss is a mean of, how many and as
+    batches of some: spread evenly, and beside them those that are unlike the others wherever that may count.
+
+    Raises UserError for examples that cannot be put together.
+    """
+    examples = workload.examples["training"]
+    asked = _spread(len(examples), MOST_ASKED if examples.is_read else len(examples))
+
+    def batch(index: Tensor) -> Batch:
+        with keyed(0):
+            return examples.batch(index)
+
+    try:
+        unlike = _unlike(workload, batch(asked), len(asked))
+    except (ValueError, RuntimeError, TypeError) as error:
+        raise UserError(
+            f"workload '{workload.name}': its training examples cannot be put together in a batch"
+            f" ({one_line(error)[:200]}); give a DataLoader whose collate_fn does"
+        ) from error
+    few, more = (asked[sorted({*_spread(len(asked), count).tolist(), *unlike})] for count in (EXAMPLES, MOST_ASKED))
+    return batch(few), len(more), lambda which: batch(more[list(which)])
+
+
+def _unlike(workload: OwnWorkload, batch: Batch, count: int) -> set[int]:
+    """Examples that count most and least by some way of counting, and one of every class where these are few."""
+    chosen: set[int] = set()
+    for way in candidates(workload.loss, *batch, count, workload.counts):
+        order = way.counts_of(*batch, count).argsort(stable=True)
+        chosen |= {*order[:UNLIKE].tolist(), *order[-UNLIKE:].tolist()}
+    for values in tree_leaves(batch[1]):
+        if isinstance(values, Tensor) and values.dim() == 1 and not values.is_floating_point():
+            kinds = set(values.tolist())
+            chosen |= {int((values == kind).nonzero()[0]) for kind in kinds} if len(kinds) <= FEW_CLASSES else set()
+    return chosen
+
+
+def _spread(count: int, wanted: int) -> Tensor:
+    return torch.from_numpy(np.linspace(0, count - 1, min(count, wanted)).round().astype(np.int64))
+
+
+@lru_cache(maxsize=4)
+def own_data(address: OwnAddress, device: str = "cpu") -> Examples:
+    """All examples of an own workload, split after split, on the device."""
+    return joined(list(find_again(address).workload.examples.values())).to(device)
+
+
+@lru_cache(maxsize=4)
+def counts_of(address: OwnAddress, device: str = "cpu", precision: str = "fp32") -> Tensor:
+    """How much each of these examples counts in the mean that the loss is, [N], float64."""
+    reduction, examples = own_module(address, device, precision).reduction, own_data(address, device)
+    if reduction.counts is None:
+        return torch.ones(len(examples), dtype=torch.float64, device=device)
+    parts = torch.split(torch.arange(len(examples)), 1 if examples.is_read else AT_ONCE)
+    return torch.cat([reduction.counts_of(*examples.batch(part), len(part)) for part in parts]).to(device)

@@ -1,0 +1,136 @@
+"""A user's own workload, as its address tells it: the module that holds it is imported by what makes something of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from ...declare import Configuration, Workload
+from ...declare.configuration import PRECISIONS
+from ...declare.own_address import OwnAddress
+from ...errors import UserError
+from ..precisions import precision_named
+from .base import BaseWorkload
+
+if TYPE_CHECKING:
+    import torch
+
+    from ....models import OwnModule
+    from .data import DataFacts
+    from .network import PackedNetwork
+
+
+class UserWorkload(BaseWorkload):
+    """Of its network nothing is known but that it is an nn.Module with a loss."""
+
+    without_dropout = "let the module drop by itself, and leave it at 0"
+    has_logits = False
+    cost_is_counted = False
+    # Trials of the built-in ones were stored by their held-out losses, and few of these overfit.
+    diverges_in_training = True
+    without_hidden_matrix = "which matrices of an own workload are hidden is not known"
+    hidden_parameters = None
+    # A study put to it names the unit, and so does its page.
+    loss_unit = ""
+
+    def __init__(self, declared: Workload, address: OwnAddress):
+        super().__init__(declared)
+        self.address = address
+
+    @property
+    def model_name(self) -> str:
+        return f"own module {self.address.place}"
+
+    @property
+    def model_words(self) -> str:
+        return self.model_name
+
+    @property
+    def data_name(self) -> str:
+        return f"data of {self.address.place}"
+
+    @property
+    def data_words(self) -> str:
+        size = self.declared.training_set_size
+        return f"of {self.address.place}" + (f", its first {size:,} training examples" if size is not None else "")
+
+    @property
+    def option(self) -> str:
+        return f"--workload {self.address.place}"
+
+    def may_be(self, models: Sequence[str]) -> bool:
+        """Only whoever brings it knows what it is."""
+        return True
+
+    def can_show(self, probe: str) -> bool:
+        """No activations, and no table of an embedding."""
+        return probe not in ("underflow", "token_rows", "dead_units")
+
+    def model(self, facts: DataFacts | None = None, device: str = "cpu", precision: str = "fp32") -> OwnModule:
+        from .own.module import own_module
+
+        return own_module(self.address, device, precision)
+
+    def network(self, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str) -> PackedNetwork:
+        from .own.network import OwnNetwork
+
+        return OwnNetwork(self.model(facts, device.type, precision), self.declared, facts, seeds, device, precision)
+
+    def proof(self, device: str = "cpu", precision: str = "fp32") -> str:
+        return str(self.model(None, device, precision).proof)
+
+    def optimizer(self) -> Callable[[list[Any]], torch.optim.Optimizer] | None:
+        from .own.finding import find_again
+
+        return find_again(self.address).workload.optimizer
+
+    def require_trainable(self, configuration: Configuration) -> None:
+        super().require_trainable(configuration)
+        training = configuration.training
+        if not precision_named(training.precision).own_modules:
+            suited = [name for name in PRECISIONS if precision_named(name).own_modules]
+            raise UserError(
+                f"precision {training.precision}: an own workload trains in {', '.join(suited)}, for its products are not"
+                " known; choose a scale or a study of that precision"
+            )
+        if training.augmentation != "none":
+            raise UserError(
+                f"augmentation = {training.augmentation}: an own workload moves its images in the __getitem__ of its own"
+                " Dataset, whose draws are of seed and step; choose a study without"
+            )
+        if training.starts_from is not None and (kept := self.model(precision=training.precision).remembered):
+            raise UserError(
+                f"starts_from = {training.starts_from}: the own workload's module keeps {kept[0]} beside its tensors, which no"
+                " checkpoint holds; keep it in a buffer, or choose a study without"
+            )
+        reduction = self.model(precision=training.precision).reduction
+        if training.micro_batches > 1 and reduction.kind == "neither":
+            raise UserError(
+                f"micro_batches = {training.micro_batches}: the loss of the own workload is {reduction.words}, which parts do"
+                " not add up to; say by counts= what it is a mean of, or choose a study without micro-batches"
+            )
+
+    def raising(self) -> AbstractContextManager[None]:
+        from .own.place import raised_by_user
+
+        return raised_by_user(self.address)
+
+    def pickled(self) -> bytes | None:
+        """Of one that was handed over as an object: what is written in a notebook stands in no module that a worker could
+        import, and travels by value."""
+        import cloudpickle
+
+        from .own.finding import HANDED
+
+        found = HANDED.get(self.address.place)
+        return None if found is None else bytes(cloudpickle.dumps(found))
+
+    def receive(self, content: bytes | None) -> None:
+        import cloudpickle
+
+        from .own.finding import ASKED, hand_over
+
+        if content is not None:
+            hand_over(cloudpickle.loads(content))
+        ASKED.add(self.address.place)

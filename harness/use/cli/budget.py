@@ -1,0 +1,180 @@
+"""The command that counts the memory of a model's training."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from rich.text import Text
+
+from ...errors import UserError, invalid, unknown
+from . import choices
+from .base import AsJson, command
+from .output import out, print_facts, print_json, print_wrapped
+
+if TYPE_CHECKING:
+    from ...train.budget import Budget, Subject
+
+GIB = 2**30
+MODELS = ("gpt", "mlp", "cnn")
+
+
+@command(
+    "budget",
+    "folklore budget gpt --width 4096 --depth 32 --heads 32 --context 2048 --vocabulary 32000 --memory 80",
+    "folklore budget my_module:workload --batch-size 256 --precision bf16 --memory 24   # your own model",
+)
+def budget(
+    model: Annotated[str, typer.Argument(help="gpt, mlp or cnn, or MODULE:ATTRIBUTE of your own workload")],
+    batch_size: Annotated[int, typer.Option("--batch-size", help="sequences or examples of a step")] = 8,
+    precision: Annotated[str, typer.Option("--precision", help="of products: fp32 or bf16; weights are FP32")] = "fp32",
+    optimizer: Annotated[str, typer.Option("--optimizer", help="adamw, sgd or another that a study may name")] = "adamw",
+    memory: Annotated[str | None, typer.Option("--memory", metavar="GIB", help="of a GPU: the largest batch it holds")] = None,
+    width: Annotated[int, typer.Option("--width")] = 256,
+    depth: Annotated[int, typer.Option("--depth")] = 4,
+    heads: Annotated[int, typer.Option("--heads", help="of a gpt")] = 4,
+    context: Annotated[int, typer.Option("--context", help="tokens a sequence, of a gpt")] = 256,
+    vocabulary: Annotated[int, typer.Option("--vocabulary", help="of a gpt")] = 50_257,
+    dataset: Annotated[str, typer.Option("--data", help="of an mlp or cnn: digits, mnist-5k or images:PATH")] = "digits",
+    as_json: AsJson = False,
+) -> None:
+    """Count what training a model takes in memory: weights, gradients, optimizer state, activations, with and without
+    recomputing them. Nothing is trained, and no size is too large."""
+    from ...declare.configuration import OPTIMIZERS
+    from ...train import budget as counted
+    from ...train import real_step
+
+    if precision not in counted.PRECISIONS:
+        raise unknown("number format", precision, counted.PRECISIONS)
+    if optimizer not in OPTIMIZERS:
+        raise unknown("optimizer", optimizer, OPTIMIZERS)
+    batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
+    if ":" in model:
+        from ...plan.own_budget import own
+        from ...train.workloads.own.finding import find
+
+        subject = own(find(model).workload, precision)
+    else:
+        fields = {"model": model, "width": width, "depth": depth, "heads": heads, "context": context, "dataset": dataset}
+        subject = _built_in(fields, vocabulary, precision, batch)
+    plain, held = counted.budget(subject, batch, optimizer), None
+    if plain.total <= real_step.MOST_BYTES and precision == "fp32":
+        held = real_step.real_peak(subject, batch)
+    more = max(1.0, held / plain.step.peak) if held else 1.0
+    if limit is not None:
+        plain = counted.budget(subject, batch, optimizer, limit, more=more)
+    again = counted.budget(subject, batch, optimizer, limit, recompute=True, more=more) if subject.recomputed else None
+    facts = {
+        "parameters": plain.step.parameters,
+        "weights_bytes": plain.step.weights,
+        "gradients_bytes": plain.step.gradients,
+        "optimizer_state_bytes": plain.state,
+        "activations_bytes": plain.step.kept,
+        "of_these_constant_bytes": plain.constant,
+        "peak_bytes": plain.total,
+        "peak_of_a_real_step_bytes": None if held is None else plain.total - plain.step.peak + held,
+        "largest_batch": plain.largest,
+        "recomputed": None
+        if again is None
+        else {"activations_bytes": again.step.kept, "peak_bytes": again.total, "largest_batch": again.largest},
+    }
+    if as_json:
+        print_json({"model": model, "batch_size": batch, "products": precision, "optimizer": optimizer, **facts})
+        return
+    print_facts(_lines(plain, again, subject.recomputed, optimizer, limit, held))
+    out.print()
+    print_wrapped(
+        Text(
+            "Counted as an allocator would that neither rounds nor keeps what is free: leave a tenth for that, and for"
+            " libraries' workspaces. Of plain training in PyTorch, whose optimizers hold as much as the weights for a moment;"
+            " kernels that write attention's matrix out hold more."
+        )
+    )
+
+
+def _real(plain: "Budget", held: int | None) -> str:
+    """What one such step held on this machine, beside what was counted of it."""
+    if held is None:
+        return "not made: too large for a try, or of products in 16 bits"
+    apart = held / plain.step.peak - 1
+    said = "as counted" if abs(apart) < 0.005 else f"{abs(apart):.0%} {'more' if apart > 0 else 'less'} than counted"
+    return f"one made here held {_spelled(held)} beside weights and state, {said}"
+
+
+def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":
+    from ...declare import Workload
+    from ...train.budget import best_segments, built_in
+    from ...train.workloads import data, workload_of
+
+    if fields["model"] not in MODELS:
+        raise unknown("model", fields["model"], MODELS)
+    try:
+        workload = Workload.model_validate(fields)
+    except ValidationError as error:
+        raise invalid("budget", error) from None
+    if workload_of(workload).reads_text:
+        facts = data.DataFacts(hash="", classes=choices.count("--vocabulary", vocabulary) or 1)
+    else:
+        facts = data.describe(workload.dataset)
+    return built_in(workload, facts, precision, best_segments(workload, facts, precision, batch))
+
+
+def _bytes_of(memory: str | None) -> int | None:
+    """'80', '80GiB' or '23.5' in bytes."""
+    if memory is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:GiB|GB|G)?", memory.strip())
+    if found is None or not float(found[1]):
+        raise UserError(f"--memory {memory}: give a number of GiB, such as 24 or 79.6")
+    return int(float(found[1]) * GIB)
+
+
+def _lines(
+    plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None, held: int | None
+) -> dict[str, str]:
+    """What is printed, a line each."""
+    from ...train.budget import state_numbers
+
+    step, numbers = plain.step, state_numbers(optimizer)
+    rest = step.weights - step.gradients
+    found = {
+        "weights": f"{_spelled(step.weights)}: {step.parameters:,} parameters in FP32"
+        + f", and {_spelled(rest)} that are not trained" * (rest > 0),
+        "gradients": _spelled(step.gradients),
+        "optimizer state": f"{_spelled(plain.state)}: {optimizer} keeps {numbers} number{'s' * (numbers != 1)} a weight here",
+        "activations": f"{_kept(plain)} for the backward pass, of a batch of {plain.batch}",
+        "worst moment of a step": _spelled(plain.total),
+    }
+    found["a real step"] = _real(plain, held)
+    if limit is not None:
+        found["largest batch"] = _largest(plain, limit)
+    if again is None:
+        found["recomputed"] = (
+            "its blocks are not known: no ModuleList or Sequential of two or more modules that can be computed again"
+        )
+        return found
+    found["recomputed"] = f"{_kept(again)}, {recomputed}; worst moment {_spelled(again.total)}"
+    if limit is not None:
+        found["recomputed"] += f"; {_largest(again, limit)}"
+    return found
+
+
+def _kept(found: "Budget") -> str:
+    """What does not grow with the batch, such as weights in BF16, stands apart where it is more than a hundredth."""
+    told = f"{_spelled(found.step.kept - found.constant)} kept"
+    return told + f" and {_spelled(found.constant)} whatever the batch" * (100 * found.constant > found.step.kept)
+
+
+def _largest(found: "Budget", limit: int) -> str:
+    from ...train.budget import LARGEST_BATCH
+
+    memory, largest = f"{limit / GIB:.4g} GiB", found.largest or 0
+    if not largest:
+        return f"{memory} do not hold a batch of 1"
+    told = f"a batch of {'at least ' * (largest >= LARGEST_BATCH)}{largest:,} fits in {memory}"
+    return told if found.step.pretended else f"{told}, by a line through two batches: its forward pass looks at numbers"
+
+
+def _spelled(size: int) -> str:
+    """Three digits of GiB, or of MiB where that is less than a hundredth."""
+    return f"{size / GIB:.3g} GiB" if size >= GIB / 100 else f"{size / 2**20:.3g} MiB"

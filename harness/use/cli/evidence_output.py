@@ -1,0 +1,169 @@
+"""What `why`, `show` and `compare` print for people."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.text import Text
+
+from ...declare import Workload
+from ...declare.level import LEVEL
+from ...judge.error_rates import error_rates, why_fragile
+from ...judge.explaining import asked_of_workloads
+from ...judge.outcomes import DECIDED
+from ...judge.spelling import region, spell, spell_interval
+from ...judge.withdrawing import Withdrawn, as_judged
+from ...train.workloads import workload_of
+from ..reading.compare import Comparison, Side
+from ..reading.provenance import Basis, Explanation, sparkline
+from .output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
+
+# At most this many digests of an arm are printed unless all are asked for.
+DIGESTS_SHOWN = 4
+
+
+def print_explanations(found: Sequence[Explanation], every_trial: bool) -> None:
+    """The claim once, then each verdict with what it rests on. every_trial: all digests."""
+    claim, documents = found[0].claim, found[0].documents
+    _line(f"[bold]{claim.id}[/] ({', '.join(claim.kinds)}): {escape(claim.paraphrase)}")
+    for source in claim.sources:
+        _line(f"  {source.document}, {escape(documents[source.document].title)}: {escape(source.section)}")
+    _line(f"  to be measured: {escape(claim.measure)}")
+    for each in found:
+        _print_explanation(each, every_trial)
+
+
+def _print_explanation(each: Explanation, every_trial: bool) -> None:
+    records, verdict = each.records, each.verdict
+    place = (
+        f"{records.study.name} version {records.study.version} · {records.scale} scale · {records.device} · {records.source}"
+    )
+    _line(f"\n{place}")
+    reading = f" ({verdict.reading})" if verdict.reading else ""
+    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.plain_answer)}")
+    if isinstance(verdict, Withdrawn):
+        _line(f"  {escape(was(verdict))}")
+    _line(f"  by the rule: {escape(as_judged(verdict).reason)}")
+    if told := asked_of_workloads(verdict, each.judgement.quantifier or each.claim.quantifier):
+        _line(f"  {escape(told[0].lower() + told[1:])}")
+    if verdict.advice:
+        _line(f"  what to do: {escape(verdict.advice)}")
+    for line in ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions:
+        _line(f"  caution: {escape(line)}")
+    if each.judgement.note:
+        _line(f"  note: {escape(each.judgement.note)}")
+    for basis in each.bases:
+        _print_basis(basis)
+    for line in each.reported():
+        _line(f"  beside it: {escape(line)}")
+    for line in _robustness(each):
+        _line(f"  {escape(line)}")
+    _print_trials(each, every_trial)
+
+
+def _print_basis(basis: Basis) -> None:
+    criterion, finding = basis.criterion, basis.finding
+    reading = f" ({finding.reading})" if finding and finding.reading else ""
+    _line(f"\n  [bold]{escape(criterion.name)}[/]" + (f": {finding.verdict}{reading}" if finding else ""))
+    _line(f"    claimed {region(criterion.claimed, criterion)}; refuted {region(criterion.refuted, criterion)}")
+    if finding is not None and finding.estimate is not None:
+        assert finding.low is not None
+        assert finding.high is not None
+        told = spell_interval(finding.estimate, finding.low, finding.high, criterion.written_in)
+        level = "" if finding.level == LEVEL else f", a {finding.level:.0%} interval"
+        _line(f"    {told} from {finding.seeds} seeds{level}".replace("[", "\\["))
+    elif finding is not None:
+        _line(f"    {escape(finding.reason)}")
+    if basis.by_seed:
+        numbers = (
+            f"{seed}: {'–' if value is None else spell(value, criterion.written_in)}" for seed, value in basis.by_seed.items()
+        )
+        _line(f"    on each seed alone: {', '.join(numbers)}")
+
+
+def _robustness(each: Explanation) -> list[str]:
+    found = each.robustness
+    if found is None:
+        return []
+    clauses = why_fragile(as_judged(each.verdict), found, error_rates(()))
+    firm = "firm, if it survives the correction over all claims (see the index)"
+    standing = [f"fragile: {'; '.join(clauses)}" if clauses else firm] if found.verdict in DECIDED else []
+    return [*standing, f"without single seeds: {found.seeds_in_words}", f"other choices: {found.choices_in_words}"]
+
+
+def _print_trials(each: Explanation, every_trial: bool) -> None:
+    _line(f"\n  rests on {len(each.trials)} trials (folklore show DIGEST):")
+    for arm, group in each.trials.groupby("arm", sort=False):
+        digests = list(group["digest"])
+        shown = digests if every_trial else digests[:DIGESTS_SHOWN]
+        rest = len(digests) - len(shown)
+        diverged = int((group["outcome"] == "diverged").sum())
+        counted = f"{len(digests)} trials, {group['seed'].nunique()} seeds, {diverged} diverged"
+        _line(f"    {escape(str(arm))}: {counted}: {' '.join(shown)}{f' … {rest} more (--trials)' if rest else ''}")
+
+
+def print_trial(facts: Mapping[str, Any]) -> None:
+    """facts: see `trial_facts`."""
+    point = ", ".join(f"{name} = {value}" for name, value in facts["point"].items())
+    _line(
+        f"[bold]{facts['digest']}[/] · {facts['study']} version {facts['version']} · {facts['scale']} scale · {facts['source']}"
+    )
+    _line(f"arm {escape(facts['arm'])} · {escape(point)} · seed {facts['seed']}")
+    at = f" at step {facts['divergence_step']}" if facts["divergence_step"] is not None else ""
+    _line(f"{facts['outcome']}{at}")
+    shown = dict[str, str]()
+    workload = workload_of(Workload.model_validate(facts["differs_from_defaults"].get("workload", {})))
+    unit = f" {workload.loss_unit}".rstrip()
+    for name in ("initial_loss", "train_loss", "validation_loss", "test_loss"):
+        value = facts[name]
+        shown[name.replace("_", " ")] = "not finite" if value is None else f"{value:.4f}{unit}"
+    for name, values in facts["curves"].items():
+        if name in ("train_loss", "evaluation_loss", "lr", "probe_gradient_norm"):
+            finite = [value for value in values if value is not None]
+            ends = f"{finite[0]:.3g} to {finite[-1]:.3g}" if finite else "nowhere finite"
+            shown[f"curve of {name.removeprefix('probe_').replace('_', ' ')}"] = f"{sparkline(values)}  {ends}"
+    for name, line in facts["recipe"].items():
+        shown[name] = line
+    for part, fields in facts["differs_from_defaults"].items():
+        settings = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields.items())
+        if settings:
+            shown[f"set of {part}"] = settings
+    shown["trained"] = f"{facts['seconds']:.2f} s, one of {facts['lanes']} lanes, {facts['program'] or 'eager'}"
+    shown["pack"] = f"{facts['pack']}, finished {facts['finished_at']}"
+    shown["data hash"] = facts["data_hash"]
+    shown["environment"] = ", ".join(f"{name} {value}" for name, value in facts["environment"].items())
+    print_facts(shown)
+
+
+def print_comparison(comparison: Comparison) -> None:
+    for letter, side in (("A", comparison.left), ("B", comparison.right)):
+        _line(f"{letter}: {escape(side.words)}")
+    overlaps = {True: Text("overlap"), False: Text("apart", style="bold"), None: Text("nothing to compare")}
+    rows = []
+    for pair in comparison.claims:
+        rows.append(Row((pair.claim, _verdict(pair.left), _verdict(pair.right), "")))
+        for each in pair.criteria:
+            sides = (_interval(side, each.unit) for side in (each.left, each.right))
+            rows.append(Row(("", *sides, overlaps[each.overlap]), (each.criterion,)))
+    out.print()
+    print_table((Column("claim"), Column("A", number=True), Column("B", number=True), Column("intervals")), rows)
+    _line("\nIntervals that overlap do not show that two are equal; intervals that lie apart show that they differ.")
+
+
+def _verdict(verdict: str | None) -> Text:
+    return Text("not judged") if verdict is None else coloured(verdict)
+
+
+def _interval(side: Side | None, unit: str) -> str:
+    if side is None or side.estimate is None or side.low is None or side.high is None:
+        return "–"
+    return spell_interval(side.estimate, side.low, side.high, unit)
+
+
+def _line(text: str) -> None:
+    """Markup, wrapped between words as deep as it begins."""
+    if text.startswith("\n"):
+        out.print()
+    content = text.lstrip()
+    print_wrapped(Text.from_markup(content), len(text.lstrip("\n")) - len(content))

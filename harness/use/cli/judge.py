@@ -1,0 +1,268 @@
+"""The command that judges runs trained elsewhere."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...errors import UserError, printable
+from ...input_files import read_regular
+from .base import FAILED, AsJson, command
+from .output import Column, Row, coloured, out, print_facts, print_json, print_table
+
+if TYPE_CHECKING:
+    from ...elsewhere.comparing import Part
+    from ...elsewhere.gate import Gate
+    from ...elsewhere.judge_runs import JudgedRuns, JudgeOptions
+    from ...elsewhere.run_verdict import Judged
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUNS…",
+        help="files, folders or addresses: CSV, JSON lines, Parquet, trainer_state.json, Lightning's and TensorBoard's logs,"
+        " W&B exports, mlflow:EXPERIMENT, an Optuna storage, Ray Tune's results, a store of ours",
+    ),
+]
+MetricColumn = Annotated[str | None, typer.Option("--metric", help="the column that is judged")]
+ArmColumn = Annotated[str | None, typer.Option("--arm", help="the column that says what is compared; several as A,B")]
+SeedColumn = Annotated[str | None, typer.Option("--seed", help="the column of the seed; arms that share seeds are paired")]
+StepColumn = Annotated[str | None, typer.Option("--step", help="the column of steps, epochs or tokens")]
+TaskColumn = Annotated[str | None, typer.Option("--task", help="the column of the dataset or benchmark")]
+RunColumn = Annotated[str | None, typer.Option("--run", help="the column that names the run")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="COLUMN=VALUE", help="keep these rows alone; also !=, <, <=, >, >=; repeatable"),
+]
+Lower = Annotated[bool, typer.Option("--minimize", help="lower is better")]
+Higher = Annotated[bool, typer.Option("--maximize", help="higher is better")]
+
+
+@command(
+    "judge",
+    "folklore judge runs.csv --claim 'val_loss: adamw < sgd by 1%'",
+    "folklore judge adam/ sgd/ --compare sgd --metric val_loss   # every arm against one",
+    "folklore judge mlflow:my-experiment --claim 'accuracy: new >= old within 0.5 points' --arm params.branch",
+    "folklore judge runs.csv --claim 'steps to val_loss 3.28: b < a by 10%'   # compute saved",
+    "folklore judge table.csv --claim 'samples: hyperbola in batch_size within 8%' --task model",
+    "folklore judge tonight.csv --baseline baseline.csv --within 1% --fail-on refuted   # a gate for CI",
+)
+def judge(
+    sources: Sources,
+    claim: Annotated[list[str] | None, typer.Option("--claim", help="METRIC: B < A by 1%, and other forms; repeatable")] = None,
+    claims: Annotated[str | None, typer.Option("--claims", help="a YAML list of claims")] = None,
+    compare: Annotated[
+        str | None, typer.Option("--compare", metavar="ARM", help="compare every other arm with this one")
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", help="with --compare: the difference that counts, 1% or 0.02")] = None,
+    metric: MetricColumn = None,
+    arm: ArmColumn = None,
+    seed: SeedColumn = None,
+    step: StepColumn = None,
+    task: TaskColumn = None,
+    run: RunColumn = None,
+    where: Where = None,
+    minimize: Lower = False,
+    maximize: Higher = False,
+    paired: Annotated[
+        bool | None, typer.Option("--paired/--unpaired", help="default: paired if the arms share three seeds or more")
+    ] = None,
+    tuned: Annotated[
+        bool | None,
+        typer.Option("--tuned/--not-tuned", help="each run of an arm has other hyperparameters: compare the best of k"),
+    ] = None,
+    deviation: Annotated[
+        float | None, typer.Option("--sd", help="the standard deviation between seeds, if it is known from elsewhere")
+    ] = None,
+    step_worth: Annotated[
+        float | None, typer.Option("--step-worth", help="what a further step takes off the metric, for arms of unequal length")
+    ] = None,
+    baseline: Annotated[str | None, typer.Option("--baseline", help="runs that the new ones must not fall behind")] = None,
+    within: Annotated[
+        str, typer.Option("--within", help="with --baseline: the margin that does not matter, 1% or 0.02")
+    ] = "1%",
+    save_baseline: Annotated[
+        str | None, typer.Option("--save-baseline", help="write these runs to a CSV for --baseline")
+    ] = None,
+    fail_on: Annotated[
+        str | None, typer.Option("--fail-on", help="refuted, or open (which includes refuted): exit with 1 if any claim is")
+    ] = None,
+    page: Annotated[str | None, typer.Option("--page", help="write a page with figures to this .html file")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge runs trained elsewhere: which differences are real, and how many seeds would settle the others.
+
+    Claims: 'METRIC: B < A', '… by 1%' (at least so much), 'B <= A within 1%' (no worse), 'B = A within 1%', 'B < 3.28',
+    'METRIC at STEP: …', 'steps to METRIC VALUE: …', '… over parameters', 'METRIC: hyperbola in COLUMN within 8%'.
+    """
+    from ...elsewhere.gate import baseline_text, gate
+    from ...elsewhere.judge_runs import judge_sources
+
+    if fail_on not in (None, "refuted", "open"):
+        raise UserError(f"--fail-on {fail_on}: must be refuted or open")
+    if minimize and maximize:
+        raise UserError("--minimize and --maximize exclude each other; give one")
+    columns = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task, "run": run}
+    better = "lower" if minimize else "higher" if maximize else None
+    options = _options(columns, where, better, tuned, (paired, deviation, step_worth), _lines(claim, claims), compare, by)
+    _require_writable(page, (".html",), "--page")
+    _require_writable(save_baseline, (".csv",), "--save-baseline")
+    if save_baseline is not None:
+        _save(sources, options, Path(save_baseline), baseline_text)
+        if not options.claims and compare is None and baseline is None:
+            return
+    if baseline is not None and (options.claims or compare):
+        raise UserError("--baseline asks one question of its own: leave out --claim and --compare, or --baseline")
+    found: Any = gate(sources, baseline, within, options) if baseline is not None else judge_sources(sources, options)
+    _show(found, page, as_json)
+    if fail_on is not None and _fails(found, fail_on):
+        raise typer.Exit(FAILED)
+
+
+def _options(
+    columns: dict[str, str | None],
+    where: list[str] | None,
+    better: str | None,
+    tuned: bool | None,
+    how: tuple[bool | None, float | None, float | None],
+    claims: tuple[str, ...],
+    compare: str | None,
+    by: str | None,
+) -> "JudgeOptions":
+    from ...elsewhere.comparing import Assumptions
+    from ...elsewhere.judge_runs import JudgeOptions
+    from ...elsewhere.roles import ReadingOptions
+    from ...elsewhere.table import ROLES
+
+    if by is not None and compare is None:
+        raise UserError(f"--by {by}: belongs to --compare; write it into the claim, as in 'loss: b < a by 1%'")
+    if how[1] is not None and how[1] <= 0:
+        raise UserError(f"--sd {how[1]:g}: must be above 0")
+    given = {role: name for role in ROLES if (name := columns[role]) is not None}
+    reading = ReadingOptions(given, tuple(where or ()), better=better, tuned=tuned)
+    return JudgeOptions(claims, compare, by, reading, Assumptions(*how))
+
+
+def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
+    if file is None:
+        return tuple(claims or ())
+    import yaml
+
+    from ...elsewhere.claims import claims_of_file
+
+    try:
+        content = yaml.safe_load(read_regular(Path(file), 1_000_000))
+    except (ValueError, yaml.YAMLError, RecursionError):
+        raise UserError(f"--claims {file}: is no YAML of at most 1 MB; write a list of claims, each in quotes") from None
+    return (*(claims or ()), *claims_of_file(content, file))
+
+
+def _require_writable(path: str | None, endings: tuple[str, ...], option: str) -> None:
+    if path is None:
+        return
+    if Path(path).suffix not in endings or not Path(path).absolute().parent.is_dir():
+        raise UserError(f"{option} {path}: must end in {endings[0]}, in a folder that is there")
+
+
+def _save(sources: list[str], options: "JudgeOptions", path: Path, text: Any) -> None:
+    from ...elsewhere.checks import checked
+    from ...elsewhere.runs import runs_of
+
+    runs = checked(runs_of(sources, options.reading))
+    path.write_text(text(runs), encoding="utf-8")
+    out.print(f"baseline: {len(runs.final())} runs in {path}", highlight=False, soft_wrap=True)
+
+
+def _fails(found: Any, on: str) -> bool:
+    judged = getattr(found, "judged", found)
+    wrong = {"refuted"} if on == "refuted" else {"refuted", "open"}
+    return any(each.verdict in wrong for each in judged.claims) or getattr(found, "outcome", "") == "too good"
+
+
+def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
+    judged: Any = getattr(found, "judged", found)
+    if page is not None:
+        from ..reading.pages import site
+
+        site().write_judged_runs(found, Path(page))
+    if as_json:
+        print_json(found.to_dict())
+        return
+    _print_reading(judged)
+    _print_problems(judged)
+    if judged is not found:
+        _print_gate(found)
+    _print_claims(judged)
+    if page is not None:
+        out.print(f"page: {Path(page).absolute()}", highlight=False, soft_wrap=True)
+
+
+def _print_reading(judged: "JudgedRuns") -> None:
+    """What was read as what, so that a wrong guess is seen at once."""
+    for runs in judged.runs:
+        final = runs.final()
+        told: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
+        arms = ", ".join(
+            f"{printable(str(arm))} {count}" for arm, count in list(final["arm"].value_counts(sort=False).items())[:8]
+        )
+        more = f" and {len(runs.arms) - 8} more" if len(runs.arms) > 8 else ""
+        tasks = [printable(each) for each in runs.tasks if each]
+        print_facts({
+            "read": f"{', '.join(runs.sources)}: {', '.join(runs.formats)}; {len(final)} runs",
+            **told,
+            "runs an arm": arms + more,
+            **({"tasks": ", ".join(tasks[:8]) + (f" and {len(tasks) - 8} more" if len(tasks) > 8 else "")} if tasks else {}),
+        })  # fmt: skip
+
+
+def _print_problems(judged: "JudgedRuns") -> None:
+    for each in judged.problems:
+        names = f" ({printable('; '.join(each.examples))})" if each.examples else ""
+        what = f"{each.what[:1].upper()}{each.what[1:]}: {each.count}"
+        out.print(
+            f"{what}. {each.consequence[:1].upper()}{each.consequence[1:]}{names}.",
+            style="yellow",
+            highlight=False,
+            markup=False,
+        )
+
+
+def _print_gate(found: Any) -> None:
+    from ...elsewhere.gate import MEANINGS
+
+    rates = ""
+    if found.false_alarms is not None:
+        rates = f"; false alarms {found.false_alarms:.2g}, damage of twice the margin is seen {found.caught:.0%} of the time"
+    out.print(f"gate: {found.outcome}: {MEANINGS[found.outcome]}{rates}", highlight=False, markup=False)
+
+
+def _print_claims(judged: "JudgedRuns") -> None:
+    out.print()
+    rows = []
+    for each in judged.claims:
+        verdict = coloured(each.verdict, each.reading)
+        lines = [str(each.answer), *([_sentence(each.reason)] if each.reason and each.estimate is not None else [])]
+        if each.smallest_visible is not None and each.verdict == "open":
+            unit = f"{100 * each.smallest_visible:.2g}%" if each.unit == "relative" else f"{each.smallest_visible:.3g}"
+            lines.append(f"These runs show differences from {unit} on (80% power).")
+        lines += [_sentence(each.settling)] if each.settling else []
+        lines += [f"Fragile: {'; '.join(each.fragile)}."] if each.fragile and each.strength else []
+        lines += [_sentence(note) for note in each.notes]
+        lines += [_of_part(each, part) for part in each.parts] if len(each.parts) > 1 or each.claim.law else []
+        rows.append(Row((verdict, each.strength, printable(each.claim.text), f"p = {each.p:.2g}"), list(map(printable, lines))))
+    print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
+
+
+def _of_part(judged: "Judged", part: "Part") -> str:
+    """A task with its verdict and number."""
+    from ...judge.spelling import in_prose
+
+    unit = "relative" if judged.unit == "relative" else ""
+    low, high = (part.effect.low, part.effect.high) if part.effect else (part.estimate, part.estimate)
+    verdict = part.verdict + f" ({part.reading})" * bool(part.reading)
+    told = f"{part.name}: " * bool(part.name) + f"{verdict}, {in_prose(part.estimate, low, high, unit)}"
+    return told + f"; {part.method}" * bool(judged.claim.law)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith(("?", ".")))

@@ -1,0 +1,335 @@
+"""What commands print: tables for people, JSON for machines, one line for an error."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleDimensions
+from rich.progress import Progress
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ...judge.verdict import Verdict
+    from ...judge.withdrawing import Withdrawn
+
+COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
+# Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
+UNLIMITED = 1_000_000
+INDENT, GAP = 2, 2
+
+
+class _Console(Console):
+    """As wide as the terminal, and elsewhere without an end: what goes into a pipe is never wrapped or cut."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        found = super().size
+        return found if self.is_terminal or self.is_jupyter else ConsoleDimensions(UNLIMITED, found.height)
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        self._width, self._height = new_size
+
+    def on_broken_pipe(self) -> None:
+        """A reader that has seen enough ends the command: the program's entrance knows how."""
+        raise BrokenPipeError
+
+
+# Without names of emoji: `quadratic:-1:` is a dataset.
+out = _Console(emoji=False)
+err = _Console(stderr=True, emoji=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """number: right-aligned."""
+
+    name: str
+    number: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table. explanations: sentences that stand under it, over the whole width; empty ones are left out."""
+
+    cells: Sequence[str | Text]
+    explanations: Sequence[str] = ()
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Row], header: bool = True) -> None:
+    """Names and numbers whole, whatever the width: where a line would not fit, each row becomes a block of lines.
+
+    No cell is wrapped; sentences belong to a row's explanations.
+    """
+    names = [Text(column.name, style="bold") for column in columns]
+    table = [[each if isinstance(each, Text) else Text(each) for each in row.cells] for row in rows]
+    lined_up = [names, *table] if header else table
+    widths = [max(each.cell_len for each in cells) for cells in zip(*lined_up, strict=True)]
+    if sum(widths) + GAP * (len(widths) - 1) <= out.width:
+        if header:
+            _print_line(_aligned(columns, names, widths))
+        lines = [[_aligned(columns, cells, widths)] for cells in table]
+    else:
+        lines = [list(_block(names if header else [], cells)) for cells in table]
+    for row, block in zip(rows, lines, strict=True):
+        for line in block:
+            _print_line(line)
+        for explanation in filter(None, row.explanations):
+            print_wrapped(Text(explanation), INDENT)
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """A line for each name with its value, which goes on below itself where the terminal ends."""
+    beside = max((cell_len(name) for name in facts), default=0) + GAP
+    for name, value in facts.items():
+        label = Text(name + " " * (beside - cell_len(name)))
+        if out.width < 2 * beside:
+            _print_line(Text(name))
+            print_wrapped(Text(value), INDENT)
+            continue
+        first, *others = Text(value).wrap(out, out.width - beside) or [Text("")]
+        for line in (label + first, *(Text(" " * beside) + other for other in others)):
+            _print_line(line)
+
+
+def print_wrapped(text: Text, indent: int = 0) -> None:
+    """Wrapped between words, every line indented."""
+    for line in text.wrap(out, max(1, out.width - indent)):
+        line.rstrip()
+        _print_line(Text(" " * indent) + line)
+
+
+def _aligned(columns: Sequence[Column], cells: Sequence[Text], widths: Sequence[int]) -> Text:
+    aligned = [cell.copy() for cell in cells]
+    for column, cell, width in zip(columns, aligned, widths, strict=True):
+        cell.align("right" if column.number else "left", width)
+    line = Text(" " * GAP).join(aligned)
+    line.rstrip()
+    return line
+
+
+def _block(names: Sequence[Text], cells: Sequence[Text]) -> Iterator[Text]:
+    """A row of a table wider than the terminal: its first cell, and below it the others, each with its column's name."""
+    if cells[0]:
+        yield cells[0]
+    widest = max((name.cell_len for name in names[1:]), default=0)
+    for index, cell in enumerate(cells[1:], start=1):
+        if not cell:
+            continue
+        label = Text(" " * INDENT)
+        if names:
+            label += Text(names[index].plain + " " * (widest + GAP - names[index].cell_len))
+        yield label + cell
+
+
+def _print_line(line: Text) -> None:
+    out.print(line, soft_wrap=True)
+
+
+def told(what: str) -> Callable[[int, int], None]:
+    """Shows on a terminal how many studies are done, on one line that the next output takes."""
+
+    def tell(count: int, of: int) -> None:
+        if err.is_terminal:
+            line = f"{what}: {count} of {of} studies"
+            err.print(line if count < of else " " * len(line), end="\r", highlight=False)
+
+    return tell
+
+
+def print_json(value: Any) -> None:
+    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def json_lines(rows: Sequence[dict[str, Any]]) -> str:
+    """A list with one row a line, so that differences read."""
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, and nothing elsewhere."""
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, planned: bar.update(task, completed=done, total=planned)
+
+
+def print_checks(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
+    """What the doctor found."""
+    if as_json:
+        print_json(list(rows))
+        return
+    print_facts(
+        {row["check"]: row["found"] if row["ok"] == "yes" else f"NO: {row['found']}; to fix: {row['fix']}" for row in rows}
+    )
+
+
+def print_studies(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    """rows: see `listed_studies`."""
+    if as_json:
+        print_json(list(rows))
+        return
+    columns = Column("study"), Column("judges", number=True), Column("trials here"), Column("scales")
+    print_table(
+        columns,
+        [
+            Row(
+                (row["study"], str(row["judges"]), _counted(row["trials"]), ", ".join(row["scales"])),
+                ("" if row["name"] == row["study"] else row["name"], row["question"]),
+            )
+            for row in rows
+        ],
+    )
+
+
+def _counted(trials: Mapping[str, int]) -> str:
+    """Trials by scale."""
+    return ", ".join(f"{count} {scale}" for scale, count in trials.items()) or "–"
+
+
+def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_json: bool) -> None:
+    """power: what the seeds can resolve, where there is a pilot."""
+    if as_json:
+        print_json({**facts, "power": power})
+        return
+    print_facts({name.replace("_", " "): str(value) for name, value in facts.items() if name != "recipe"})
+    out.print("\nthe recipe:")
+    print_facts(facts["recipe"])
+    if power is None:
+        out.print("\nno trials to take spreads from: what the seeds can resolve is not known yet", highlight=False)
+        return
+    out.print(
+        f"\nwhat {power['seeds']} seeds show in four of five repetitions, by the spread of {power['from']}:", highlight=False
+    )
+    numbers = ("pilot", "margin", "expected", "power", "seeds")
+    rows = [Row((each["claim"], *_resolved(each)), _beside(each)) for each in power["criteria"]]
+    print_table((Column("claim"), *(Column(name, number=True) for name in numbers)), rows)
+    out.print(
+        "\npilot: the estimate of those seeds; margin: how far inside its region a value must lie to be decided; expected: the"
+        " value predicted beforehand; power: how often these seeds would show it; seeds: as many as give the expected value 80%"
+        " power, or without one a value like the pilot's",
+        highlight=False,
+    )
+
+
+def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
+    from ...judge.statistics.power import POWER
+
+    weak = each["power"] is not None and each["power"] < POWER
+    lines = (
+        each["criterion"],
+        each["reason"],
+        weak and each["underpowered"] and f"declared all the same: {each['underpowered']}",
+    )
+    return tuple(line for line in lines if line)
+
+
+def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
+    from ...judge.spelling import spell, spell_declared
+
+    def spelled(value: float | None, spell: Callable[[float, str], str] = spell) -> str:
+        return "–" if value is None else spell(value, each["unit"])
+
+    reach = "–"
+    if each["resolves"] is not None:
+        reach = f"a factor of {each['resolves']:.3g}" if each["log_axis"] else spelled(each["resolves"]).lstrip("+")
+    expected = spelled(each["expected"], spell_declared) + (f" ({each['verdict']})" if each["verdict"] else "")
+    power = "–" if each["power"] is None else f"{each['power']:.0%}"
+    decidable = each["pilot"] is not None or each["power"] is not None
+    seeds = "none would do" if each["seeds"] is None and decidable else "–" if each["seeds"] is None else str(each["seeds"])
+    return spelled(each["pilot"]), reach, expected, power, seeds
+
+
+def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
+    """A line for each kind of observation and number of seeds: the worst over its worlds."""
+    rates = ("false supported", "false partly", "false refuted")
+    columns = [Column("observable")]
+    columns += [Column(name, number=True) for name in ("seeds", "coverage", *rates, "power (plain)")]
+    lines = []
+    for (observable, seeds), group in groupby(
+        sorted(rows, key=lambda row: (row["observable"], row["seeds"])), key=lambda row: (row["observable"], row["seeds"])
+    ):
+        worlds = list(group)
+        covered = [row["coverage"] for row in worlds if row["coverage"] is not None]
+        coverage = f"{min(covered):.1%} to {max(covered):.1%}" if covered else "–"
+        found = [[row[key] for row in worlds if row.get(key) is not None] for key in (name.replace(" ", "_") for name in rates)]
+        wrong = [f"{max(each):.1%}" if each else "–" for each in found]
+        lines.append(Row((observable, str(seeds), coverage, *wrong, f"{worlds[0]['power']:.0%}")))
+    print_table(columns, lines)
+
+
+def print_calibration_of_runs(rows: Sequence[dict[str, Any]]) -> None:
+    """A line for each test and condition."""
+    rates = ("false_supported", "false_refuted", "most", "firm_false", "coverage", "power", "told")
+    columns = [Column("test"), Column("runs"), *(Column(name.replace("_", " "), number=True) for name in rates)]
+    lines = [
+        Row((row["test"], row["condition"], *("–" if row[name] is None else f"{row[name]:.1%}" for name in rates)))
+        for row in rows
+    ]
+    print_table(columns, lines)
+
+
+def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
+    """readable: names of studies as people read them, where they have other ones."""
+    if as_json:
+        print_json([{**verdict.row(), "unit": verdict.unit} for verdict in found])
+        return
+    from ...judge.withdrawing import as_judged
+    from ...plan.variation import is_variation
+
+    for (study, scale, device), group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
+        verdicts_here = list(group)
+        called = (readable or {}).get(study, study)
+        place = f" · {called}" * (called != study) + f" · {scale} scale · {device} · {verdicts_here[0].trials} trials"
+        out.print()
+        print_wrapped(Text(study, style="bold") + Text(place, style="not bold"))
+        if is_variation(study):
+            line = "a variation: these are not verdicts of the study as it is declared"
+            print_wrapped(Text(line, style="yellow"), INDENT)
+        if all(not verdict.findings for verdict in verdicts_here):
+            print_wrapped(Text(as_judged(verdicts_here[0]).reason), INDENT)
+            continue
+        if any(each.after_the_fact for each in verdicts_here):
+            print_wrapped(Text("its criteria were written after these trials had been seen", style="yellow"), INDENT)
+        rows = [Row((coloured(each.verdict, each.reading), each.claim), _answer(each)) for each in verdicts_here]
+        print_table((Column("verdict"), Column("claim")), rows, header=False)
+
+
+def _answer(verdict: "Verdict") -> tuple[str, ...]:
+    from ...judge.withdrawing import Withdrawn
+
+    if isinstance(verdict, Withdrawn):
+        return verdict.plain_answer, was(verdict)
+    advice = (f"what to do: {verdict.advice}",) if verdict.advice else ()
+    return (verdict.plain_answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
+
+
+def was(verdict: "Withdrawn") -> str:
+    """What a withdrawn verdict said."""
+    reading = f" ({verdict.judged.reading})" if verdict.judged.reading else ""
+    return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.plain_answer}"
+
+
+def coloured(verdict: str, reading: str = "") -> Text:
+    return Text(f"{verdict} ({reading})" if reading else verdict, style=COLOURS.get(verdict, "yellow"))
+
+
+def print_picks(rows: Sequence[dict[str, Any]]) -> None:
+    """What the rules of an LR range test read off it, and what each rule is."""
+    from ...declare.metrics.estimating.range_test_rules import MEANINGS
+
+    columns = Column("rule"), Column("LR", number=True), Column("over seeds", number=True), Column("seeds", number=True)
+    lines = []
+    for row in rows:
+        if row["lr"] is None:
+            cells, missing = ("–", "–", "0"), f"no suggestion: {row['no_suggestion']}"
+        else:
+            cells, missing = (f"{row['lr']:.3g}", f"{row['lowest']:.3g} to {row['highest']:.3g}", str(row["seeds"])), ""
+        lines.append(Row((row["rule"], *cells), (MEANINGS[row["rule"]], missing)))
+    print_table(columns, lines)

@@ -1,0 +1,34 @@
+"""What a person at a terminal sees of a run; what machines hear of it goes to `events`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from ...judge.verdict import Verdict
+from ...launch.events import Events
+from ...launch.progress import RunView
+from .output import err, out, print_verdicts
+
+
+class Terminal:
+    """Progress and results on standard output, warnings on standard error. quiet: verdicts and warnings alone."""
+
+    def __init__(self, events: Events, quiet: bool = False):
+        self.events, self.quiet = events, quiet
+
+    def emit(self, event: str, **fields: Any) -> None:
+        self.events.emit(event, **fields)
+
+    def say(self, line: str) -> None:
+        if not self.quiet:
+            out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def warn(self, line: str) -> None:
+        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        print_verdicts(verdicts, as_json=False)
+
+    def view(self) -> RunView:
+        return RunView({}, Console(quiet=True) if self.quiet else None, events=self.events)

@@ -1,0 +1,128 @@
+"""Two sets of trials side by side: what each says of the claims that both judge. The sets are never mixed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import UserError
+from ...judge.trial_sets import TrialSet
+from ...judge.verdict import Finding
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side's estimate and 95% interval for a criterion, in its unit; None where there is no number."""
+
+    verdict: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class CriterionPair:
+    """overlap: whether the two intervals have a value in common; None where one side has no number."""
+
+    criterion: str
+    unit: str
+    left: Side | None
+    right: Side | None
+
+    @property
+    def overlap(self) -> bool | None:
+        ends = [(side.low, side.high) for side in (self.left, self.right) if side is not None]
+        numbers = [(low, high) for low, high in ends if low is not None and high is not None]
+        if len(numbers) < 2:
+            return None
+        return max(low for low, _ in numbers) <= min(high for _, high in numbers)
+
+
+@dataclass(frozen=True)
+class ClaimPair:
+    """A claim's two verdicts; None where a side does not judge it."""
+
+    claim: str
+    left: str | None
+    right: str | None
+    criteria: tuple[CriterionPair, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What stands on one side."""
+
+    study: str
+    version: int
+    scale: str
+    device: str
+    source: str
+    trials: int
+    seeds: int
+
+    @classmethod
+    def of(cls, records: TrialSet) -> "Compared":
+        study, scale = records.study, records.scale
+        return cls(study.name, study.version, scale, records.device, records.source, len(records.trials), study.seeds_at(scale))
+
+    @property
+    def words(self) -> str:
+        return (
+            f"{self.study} version {self.version} · {self.scale} scale · {self.device} · {self.source}"
+            f" · {self.trials} trials, {self.seeds} seeds"
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    left: Compared
+    right: Compared
+    claims: tuple[ClaimPair, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: a and b are the two sides; overlap is null where one has no number."""
+        return {
+            "a": vars(self.left),
+            "b": vars(self.right),
+            "claims": [
+                {
+                    "claim": pair.claim,
+                    "a": pair.left,
+                    "b": pair.right,
+                    "criteria": [
+                        {
+                            "criterion": each.criterion,
+                            "unit": each.unit,
+                            "a": each.left and vars(each.left),
+                            "b": each.right and vars(each.right),
+                            "overlap": each.overlap,
+                        }
+                        for each in pair.criteria
+                    ],
+                }
+                for pair in self.claims
+            ],
+        }
+
+
+def compare(left: TrialSet, right: TrialSet) -> Comparison:
+    """Claim by claim and criterion by criterion, by their names. Raises UserError where nothing is judged on both sides."""
+    verdicts = [{verdict.claim: verdict for verdict in records.verdicts()} for records in (left, right)]
+    if not verdicts[0].keys() & verdicts[1].keys():
+        raise UserError(f"'{left.study.name}' and '{right.study.name}' judge no claim in common: nothing to compare")
+    units = {c.name: c.written_in for records in (left, right) for each in records.study.judgements for c in each.criteria}
+    pairs = []
+    for claim in [*verdicts[0], *(claim for claim in verdicts[1] if claim not in verdicts[0])]:
+        sides = [found.get(claim) for found in verdicts]
+        first, second = (None if side is None else side.verdict for side in sides)
+        findings = [{each.name: each for each in side.findings} if side else {} for side in sides]
+        names = dict.fromkeys(name for found in findings for name in found)
+        criteria = tuple(CriterionPair(name, units[name], *(_side(found.get(name)) for found in findings)) for name in names)
+        pairs.append(ClaimPair(claim, first, second, criteria))
+    return Comparison(Compared.of(left), Compared.of(right), tuple(pairs))
+
+
+def _side(finding: Finding | None) -> Side | None:
+    if finding is None:
+        return None
+    return Side(finding.verdict, finding.estimate, finding.low, finding.high, finding.seeds, finding.reason)

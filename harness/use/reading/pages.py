@@ -1,0 +1,142 @@
+"""Pages from what a store has, and from the published evidence where it has nothing."""
+
+import base64
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...declare import Study
+from ...errors import UnwritableError, UserError, masked, one_line
+from ...judge.trial_sets import TrialSet, published_sets, stored_sets
+from ...judge.verdict import Verdict
+from ...judge.verdict_memory import Judged, Memory
+from ...options import Options
+from ...plan.catalog import Register, register
+from ...plan.plan import Plans
+from ...plan.store.ledger import Ledger
+from ...plan.store.mlflow_address import experiments
+from ...plan.store.pages_folder import pages_folder
+from ...plan.store.store import Store
+from .page_memory import PageMemory
+
+if TYPE_CHECKING:
+    from ...judge.lr_range import RangeTest
+
+
+class Site(Protocol):
+    """What draws: reports/site.py, found by its name in pyproject.toml, so that nothing in the harness depends on it."""
+
+    def write(
+        self,
+        output: Path,
+        studies: Sequence[Study],
+        register: Register,
+        sets_of: Callable[[Study], Sequence[TrialSet]],
+        only: Collection[str] | None,
+        known: Callable[[Study], list[Judged] | None],
+        *,
+        experiments: Mapping[str, str],
+        store_option: str,
+        drawn_so_far: Callable[[int, int], None],
+    ) -> dict[str, list[Judged]]:
+        """Write all pages, or those of some studies; returns what became of every study's claims."""
+
+    def draw_range_test(self, found: "RangeTest", path: Path) -> None:
+        """Draw what a range test saw and what the rules pick."""
+
+    def write_judged_runs(self, found: Any, path: Path) -> None:
+        """Write the page of runs that others trained (elsewhere/judge_runs.py, a room after this one)."""
+
+
+def site() -> Site:
+    """Its import takes seconds, for it imports what draws figures. Raises UserError where nothing is installed."""
+    for found in entry_points(group="folklore.site"):
+        loaded: Site = found.load()
+        return loaded
+    raise UserError("nothing is installed that writes pages: install the project first (make setup, or pip install -e .)")
+
+
+def self_contained(page: Path) -> str:
+    """A page with its styles and figures in it and without its scripts, for MLflow shows a file without those beside it."""
+    folder = page.parent.resolve()
+
+    def style(found: re.Match[str]) -> str:
+        return f"<style>{(folder / found[1]).read_text(encoding='utf-8')}</style>"
+
+    def image(found: re.Match[str]) -> str:
+        file = (folder / found[2]).resolve()
+        if not (file.is_file() and file.is_relative_to(folder)):
+            return found[0]
+        return f'{found[1]}="data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}"'
+
+    text = re.sub(r'<link rel="stylesheet" href="(\w+\.css)">', style, page.read_text(encoding="utf-8"))
+    text = re.sub(r'<script src="[^"]*" defer></script>\n?', "", text)
+    return re.sub(r'\b(src|srcset)="([^":]+\.svg)"', image, text)
+
+
+def store_option(store: Store) -> str:
+    """What a command needs to reach this store, with a space before it; nothing where it is the default one."""
+    return "" if store.uri == Options.store else f" --store {shlex.quote(masked(store.uri))}"
+
+
+def write_pages(
+    store: Store,
+    studies: Sequence[Study],
+    output: Path | None = None,
+    only: Sequence[str] | None = None,
+    drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
+    plans: Mapping[str, Plans] | None = None,
+) -> tuple[Path, Mapping[str, list[Verdict]]]:
+    """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
+
+    only: those studies' pages. Pages are left as they are if nothing that is on them has changed. A variation has a page of its
+    own and no place in the index. drawn_so_far: is told how many studies are judged and drawn, and of how many. plans: those
+    that the command has made, by study. Raises UnwritableError.
+    """
+    if output is None:
+        output = pages_folder(store)
+    ordered = sorted(studies, key=lambda study: study.name)
+    memory = Memory(store)
+
+    def sets_of(study: Study) -> list[TrialSet]:
+        made = (plans or {}).get(study.name) or Plans()
+        own = stored_sets(study, Ledger(store, study.name), plans=made)
+        have = {(each.scale, each.device) for each in own}
+        return own + published_sets(study, lambda *place: place not in have, made)
+
+    shown = experiments(Path(store.root)) if store.is_local else {}
+    names = [study.name for study in ordered] if only is None else only
+    written = PageMemory(store, output, ordered, names, shown)
+    if (current := written.recall()) is not None:
+        return output, _verdicts(current)
+    pages = site()
+    try:
+        found = pages.write(
+            output,
+            ordered,
+            register(),
+            sets_of,
+            only,
+            memory.recall,
+            experiments=shown,
+            store_option=store_option(store),
+            drawn_so_far=drawn_so_far,
+        )
+    except OSError as error:
+        raise UnwritableError(
+            f"pages {output}: cannot be written ({one_line(error)}); fix it, or `folklore report --output FOLDER` writes them"
+            " elsewhere: what is trained is kept"
+        ) from error
+    for study in ordered:
+        if study.name in found:
+            memory.remember(study, found[study.name])
+    if len(found) == len(ordered):
+        written.remember()
+    return output, _verdicts(found)
+
+
+def _verdicts(found: Mapping[str, Sequence[Judged]]) -> dict[str, list[Verdict]]:
+    return {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}

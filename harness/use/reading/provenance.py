@@ -1,0 +1,275 @@
+"""The way back: from a claim to the trials its verdict rests on, and from a trial's digest to all that is known of it."""
+
+import itertools
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...declare import Claim, Configuration, Criterion, Document, Judgement, Study, arms_of
+from ...declare.metrics.estimating.evaluation import evaluate
+from ...declare.observed import ShareOfRuns
+from ...declare.trials import NotEstimableError
+from ...errors import UserError, unknown
+from ...judge.judge import report
+from ...judge.robustness import Robustness
+from ...judge.spelling import region
+from ...judge.trial_arrays import TrialArrays
+from ...judge.trial_sets import HERE, PUBLISHED, TrialSet
+from ...judge.verdict import Finding, Verdict
+from ...judge.verdict_memory import Judged, Memory, published_verdicts
+from ...plan import catalog
+from ...plan.recipe import trial_recipe
+from ...plan.store import evidence, trial_rows, trial_schema
+from ...plan.store.ledger import Ledger
+from ...plan.store.store import Store
+from .references import find_sets
+
+# Shorter beginnings of digests name too many trials.
+SHORTEST_PREFIX = 4
+BLOCKS = "▁▂▃▄▅▆▇█"
+SPARKLINE_POINTS = 40
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A criterion and what it rests on. by_seed: seed -> the observation on that seed alone; empty where it has none."""
+
+    criterion: Criterion
+    finding: Finding | None
+    by_seed: Mapping[int, float | None]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a claim has its verdict at one scale on one kind of device. trials: of the arms that its criteria read."""
+
+    claim: Claim
+    documents: Mapping[str, Document]
+    judgement: Judgement
+    records: TrialSet
+    verdict: Verdict
+    bases: tuple[Basis, ...]
+    robustness: Robustness | None
+    trials: pd.DataFrame
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON. Estimates and intervals in the criterion's unit; by_seed: the same number from each seed alone."""
+        study = self.records.study
+        return {
+            "claim": self.claim.id,
+            "paraphrase": self.claim.paraphrase,
+            "kinds": list(self.claim.kinds),
+            "sources": [
+                {"document": each.document, "title": self.documents[each.document].title, "section": each.section}
+                for each in self.claim.sources
+            ],
+            "measure": self.claim.measure,
+            "study": study.name,
+            "version": study.version,
+            "study_hash": study.hash,
+            "scale": self.records.scale,
+            "device": self.records.device,
+            "source": self.records.source,
+            "verdict": self.verdict.verdict,
+            "reason": self.verdict.reason,
+            "withdrawn": self.verdict.row()["withdrawn"],
+            "note": self.judgement.note,
+            "criteria": [_basis(each) for each in self.bases],
+            "reported": self.reported(),
+            "robustness": None if self.robustness is None else self.robustness.to_dict(),
+            "trials": _listed(self.trials),
+        }
+
+    def reported(self) -> list[str]:
+        """What is shown beside the criteria and decides nothing."""
+        judged = self.records.study.scale(self.records.scale).judged
+        return report(self.judgement, self.records.table) if judged else []
+
+
+def explain(
+    store: Store,
+    claim_id: str,
+    studies: Sequence[Study],
+    scale: str | None = None,
+    device: str | None = None,
+    source: str | None = None,
+) -> list[Explanation]:
+    """An explanation for every scale and device at which one of the studies judges the claim, judged ones first.
+
+    scale, device, source: only such, as in `find_sets`. Raises UserError for an unknown claim, and where nothing is stored.
+    """
+    judging = [(study, each) for study in studies for each in study.judgements if each.claim == claim_id]
+    if not judging:
+        raise unknown("claim", claim_id, {each.claim for study in studies for each in study.judgements})
+    found = []
+    for study, judgement in judging:
+        sets = find_sets(store, study, scale, device, source)
+        judged = [each for each in sets if study.scale(each.scale).judged]
+        found += [_explained(store, each, judgement) for each in (sets if scale else judged or sets)]
+    if not found:
+        names = ", ".join(study.name for study, _ in judging)
+        raise UserError(f"claim '{claim_id}': no stored or published trials of study {names} to judge it by; run it first")
+    return found
+
+
+def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explanation:
+    judged = _judged(store, records)
+    verdict = next(each for each in judged.verdicts if each.claim == judgement.claim)
+    register = catalog.register().including(records.study)
+    criteria = judgement.criteria_at(records.scale)
+    findings = {each.name: each for each in verdict.findings}
+    has_numbers = records.study.scale(records.scale).judged
+    bases = tuple(
+        Basis(each, findings.get(each.name), by_seed(each, records.table) if has_numbers else {}) for each in criteria
+    )
+    arms = set[str]().union(*(arms_of(each.observe) for each in criteria))
+    return Explanation(
+        register.claim(judgement.claim),
+        {document.key: document for document in register.documents},
+        judgement,
+        records,
+        verdict,
+        bases,
+        next((each for each in judged.robustness if each.claim == judgement.claim), None),
+        records.trials[records.trials["arm"].isin(arms)],
+    )
+
+
+def _judged(store: Store, records: TrialSet) -> Judged:
+    """What the pages show of a set; remembered where nothing has changed."""
+    known = published_verdicts(records.study) if records.source == PUBLISHED else Memory(store).recall(records.study)
+    return Judged.of(records, known or ())
+
+
+def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]:
+    """What the observation is on each seed alone, selection included; None where one seed does not give it.
+
+    Empty for shares of runs, computed numbers, and what cannot be observed at all.
+    """
+    if isinstance(criterion.observe, ShareOfRuns) or criterion.observe.grade != "measured":
+        return {}
+    # The seeds that its arms share, which may be more than those of the study.
+    table = table.of_arms(arms_of(criterion.observe) & set(table.study.arms_at(table.scale)))
+    try:
+        with np.errstate(all="ignore"):
+            values = evaluate(criterion.observe, table, np.eye(table.seeds))
+    except NotEstimableError:
+        return {}
+    found = {
+        seed: float(value) if math.isfinite(value) else None for seed, value in zip(table.seed_numbers, values, strict=True)
+    }
+    return found if any(value is not None for value in found.values()) else {}
+
+
+def _basis(basis: Basis) -> dict[str, Any]:
+    criterion, finding = basis.criterion, basis.finding
+    of_finding = ("verdict", "reading", "level", "says", "estimate", "low", "high", "seeds", "reason")
+    seen = {name: finding and getattr(finding, name) for name in of_finding}
+    return {
+        "criterion": criterion.name,
+        "unit": criterion.written_in,
+        "claimed": region(criterion.claimed, criterion),
+        "refuted": region(criterion.refuted, criterion),
+        "null": criterion.null,
+        "margin": criterion.margin,
+        "test": criterion.test or "effect",
+        "panel": criterion.panel,
+        "expected": criterion.expected and criterion.expected.model_dump(mode="json"),
+        **seen,
+        "says": finding and str(finding.says),
+        "by_seed": {str(seed): value for seed, value in basis.by_seed.items()},
+        "observable": criterion.observe.model_dump(mode="json"),
+        "arms": sorted(arms_of(criterion.observe)),
+    }
+
+
+def _listed(trials: pd.DataFrame) -> list[dict[str, Any]]:
+    return [
+        {
+            "digest": row["digest"],
+            "arm": row["arm"],
+            "point": json.loads(row["point"]),
+            "seed": int(row["seed"]),
+            "outcome": row["outcome"],
+            "test_loss": _finite(row["test_loss"]),
+        }
+        for row in trials.to_dict("records")
+    ]
+
+
+def find_trial(store: Store, prefix: str) -> dict[str, Any]:
+    """All that is known of the one trial whose digest begins so: every column, and `source`.
+
+    The store's ledgers are looked through first, then the published evidence. Raises UserError where there is none or several.
+    """
+    if len(prefix) < SHORTEST_PREFIX or any(each not in "0123456789abcdef" for each in prefix):
+        raise UserError(f"trial '{prefix}': give at least {SHORTEST_PREFIX} of a digest's hexadecimal digits")
+    found = {row["digest"]: row for row in _matching(store, prefix)}
+    if not found:
+        raise UserError(f"no trial in this store or the published evidence has a digest that begins with '{prefix}'")
+    if len(found) > 1:
+        shown = ", ".join(sorted(found)[:5])
+        raise UserError(
+            f"'{prefix}' begins the digests of {len(found)} trials ({shown}{', …' * (len(found) > 5)}): give more of it"
+        )
+    return next(iter(found.values()))
+
+
+def _matching(store: Store, prefix: str) -> Iterator[dict[str, Any]]:
+    """The store's last, so that they count where both have a trial."""
+    published = ((trial_rows.decode(file.read_bytes()), PUBLISHED) for file in evidence.tables())
+    own = ((rows, HERE) for study in store.folders("ledger") for rows in Ledger(store, study).holding(prefix))
+    for table, source in itertools.chain(published, own):
+        wanted = [each.startswith(prefix) for each in table.column("digest").to_pylist()]
+        for row in table.filter(wanted).to_pylist():
+            yield {**row, "source": source}
+
+
+def trial_facts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A trial as JSON: configuration as it differs from the defaults, losses in nats, times in seconds, curves as lists."""
+    configuration = Configuration.model_validate_json(row["configuration"])
+    read_as_they_are = (
+        *("digest", "study", "version", "scale", "device", "arm", "seed", "outcome", "divergence_step"),
+        *("initial_loss", "train_loss", "validation_loss", "test_loss", "seconds", "step_seconds", "examples_per_second"),
+        *("peak_memory_bytes", "lanes", "program", "program_note", "width_source", "pack", "finished_at", "engine_version"),
+        *("data_hash", "study_hash", "source"),
+    )
+    curves = {
+        name: row.get(trial_schema.CURVE_PREFIX + name)
+        for name in (*trial_schema.STEPS_OF, *set(trial_schema.STEPS_OF.values()))
+    }
+    return {
+        **{name: _finite(row.get(name)) for name in read_as_they_are},
+        "point": json.loads(row["point"]),
+        "recipe": trial_recipe(configuration),
+        "differs_from_defaults": configuration.identity(),
+        "environment": json.loads(row["environment"]),
+        "curves": {name: [_finite(value) for value in values] for name, values in sorted(curves.items()) if values},
+    }
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no nan: none."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def sparkline(values: Sequence[float | None], points: int = SPARKLINE_POINTS) -> str:
+    """A curve as a line of blocks, lowest to highest; '×' where it is not finite."""
+    kept = [values[round(index)] for index in np.linspace(0, len(values) - 1, min(points, len(values)))] if values else []
+    finite = [value for value in kept if value is not None and math.isfinite(value)]
+    if not finite:
+        return "×" * len(kept)
+    low, high = min(finite), max(finite)
+    span = high - low or 1.0
+
+    def block(value: float | None) -> str:
+        if value is None or not math.isfinite(value):
+            return "×"
+        return BLOCKS[min(len(BLOCKS) - 1, int((value - low) / span * len(BLOCKS)))]
+
+    return "".join(block(value) for value in kept)

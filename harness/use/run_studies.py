@@ -1,0 +1,116 @@
+"""One `folklore run`: launches studies, judges them and writes their pages."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..declare import Study
+from ..errors import one_line
+from ..judge.trial_sets import stored_set
+from ..judge.verdict import Verdict
+from ..launch.lease import leases
+from ..launch.reporter import NullReporter, Reporter
+from ..launch.studies import Launched, UntilDecided, launch
+from ..launch.tracking.server import how_to_browse
+from ..launch.tracking.sync import open_tracker
+from ..options import Options, checkpoint_seconds
+from ..plan.store.mlflow_address import require_known
+from ..plan.store.pages_folder import pages_folder
+from ..plan.store.store import Store
+from .reading.pages import self_contained, site, write_pages
+from .reading.stored_studies import every_study
+
+if TYPE_CHECKING:
+    pass
+
+FINE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+def run_studies(
+    studies: Sequence[Study],
+    scale: str | None,
+    options: Options,
+    deadline: float | None,
+    until_decided: UntilDecided | None = None,
+    reporter: Reporter | None = None,
+) -> int:
+    """Run some studies; returns the exit code. Prints nothing: the reporter is told, by default nobody."""
+    require_known(options.tracking)
+    checkpoint_seconds()
+    store, reporter, started = Store(options.store), reporter or NullReporter(), time.monotonic()
+    store.check_writable()
+    pages_folder(store)
+    with leases(store, [study.name for study in studies]):
+        launched = launch(store, studies, scale, options, deadline, until_decided, reporter, at_the_end=site)
+        # Without a deadline only a person interrupts a launch, who is not kept waiting for pages.
+        stopped = launched.unfinished and deadline is None
+        if not stopped:
+            pages, verdicts = _show(launched, store, options, reporter)
+            _attach(launched, pages, verdicts, options, reporter)
+            _warn(launched, reporter)
+        code = INTERRUPTED if stopped else FAILED if launched.count("given_up") else FINE
+        reporter.emit(
+            "finished",
+            exit_code=code,
+            trained=launched.count("trained"),
+            given_up=launched.count("given_up"),
+            interrupted=launched.unfinished,
+            not_in_mlflow=launched.count("not_in_mlflow"),
+            seconds=round(time.monotonic() - started, 1),
+        )
+        return code
+
+
+def _warn(launched: Launched, reporter: Reporter) -> None:
+    if missed := launched.count("not_in_mlflow"):
+        reporter.warn(f"{missed} packs are not in MLflow yet: `folklore sync` brings them")
+    if given_up := launched.count("given_up"):
+        reporter.warn(f"{given_up} trials or computed jobs were given up; their claims are invalid until they are done")
+
+
+def _show(launched: Launched, store: Store, options: Options, reporter: Reporter) -> tuple[Path, dict[str, list[Verdict]]]:
+    """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
+    studies = [each.plan.study for each in launched.studies]
+    names = [study.name for study in studies]
+    others = [study for study in every_study(store) if study.name not in names]
+    plans = {each.plan.study.name: each.plans for each in launched.studies}
+    pages, found = write_pages(store, [*others, *studies], only=names, plans=plans)
+    shown: dict[str, list[Verdict]] = {}
+    for each in launched.studies:
+        own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
+        own = own or stored_set(each.plan, each.ledger).verdicts()
+        shown[each.plan.study.name] = own
+        reporter.judged(own)
+        for verdict in own:
+            said = {**verdict.row(), "unit": verdict.unit, "variation": each.plan.study.variation_of is not None}
+            reporter.emit("verdict", **said)
+    page = names[0] if len(names) == 1 else "index"
+    reporter.say(f"page: {pages / page}.html")
+    for name in names:
+        reporter.emit("page", path=f"{pages / name}.html")
+    if launched.in_mlflow:
+        reporter.say(f"MLflow: {how_to_browse(options, store)}")
+    return pages, shown
+
+
+def _attach(
+    launched: Launched,
+    pages: Path,
+    verdicts: Mapping[str, Sequence[Verdict]],
+    options: Options,
+    reporter: Reporter,
+) -> None:
+    """Pages and verdicts to the launches in MLflow; where it does not take them they are in their folder all the
+    same."""
+    for outcome in launched.outcomes:
+        if outcome.run_id is None:
+            continue
+        own = next(each for each in launched.studies if each.plan.study.name == outcome.study)
+        try:
+            tracker = open_tracker(own.plan.study, options, own.ledger.store)
+            tracker.judged(outcome.run_id, verdicts[outcome.study])
+            about = [*pages.glob(f"{outcome.study}.html"), *pages.glob(f"{outcome.study}-*.html")]
+            tracker.attach(outcome.run_id, {page.name: self_contained(page) for page in about})
+        except Exception as error:  # whatever MLflow's backend raises
+            reporter.warn(f"MLflow did not take the page ({one_line(error)[:200]})")

@@ -1,0 +1,318 @@
+"""Fits against the table they were published with, against scipy on random tables, and against planted truths."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import optimize, special
+
+from folklore.harness.declare.metrics.estimating.fits import (
+    Form,
+    Hyperbola,
+    aicc,
+    aicc_difference,
+    fit_form,
+    fit_hyperbola,
+    leave_one_batch_out_rms,
+)
+from folklore.harness.declare.trials import Numbers
+
+# Zhang et al. 2024, steps to a target loss at 64, 128, ..., 16384 sequences.
+BATCH = 2.0 ** np.arange(6, 15)
+MODELS = np.array([85, 151, 302, 604, 1200]) * 1e6
+STEPS = np.array(
+    [
+        [46000, 23000, 13282, 7000, 3840, 2528, 1917, 1600, 1600],
+        [96000, 49000, 24000, 12000, 7128, 4350, 2940, 2400, 2300],
+        [196000, 90000, 46000, 23400, 13300, 7224, 4980, 3400, 2879],
+        [311000, 166000, 81000, 37440, 21320, 11400, 7199, 4700, 3800],
+        [642000, 331000, 176000, 94000, 46500, 25000, 15360, 8900, 6500],
+    ],
+    dtype=np.float64,
+)
+KNEES = [2191, 3240, 5433, 7907, 11131]
+CRITICAL_BATCHES = [745, 955, 1394, 1889, 2533]
+
+
+def published() -> Hyperbola:
+    return fit_hyperbola(BATCH, np.log(STEPS), np.ones_like(STEPS))
+
+
+def planted(batch: Numbers, knee: float = 2000.0) -> Numbers:
+    return np.asarray(np.log(1000.0) + np.log1p(knee / batch))
+
+
+def exponent(critical: Numbers) -> float:
+    return float(np.polyfit(np.log(MODELS), np.log(critical), 1)[0])
+
+
+def test_the_published_table_gives_the_published_knees() -> None:
+    fit = published()
+    assert fit.critical_batch == pytest.approx(KNEES, rel=0.03)
+    assert fit.at_overhead(256, 0.2) == pytest.approx(CRITICAL_BATCHES, rel=0.03)
+    assert exponent(fit.critical_batch) == pytest.approx(0.619, abs=0.03)
+    assert exponent(fit.at_overhead(256, 0.2)) == pytest.approx(0.468, abs=0.03)
+    rms = np.sqrt(((np.log(STEPS) - fit.log_steps(BATCH)) ** 2).mean(axis=1))
+    assert ((rms > 0.038) & (rms < 0.055)).all()
+
+
+def test_at_overhead_needs_so_many_more_examples() -> None:
+    fit = published()
+    base, critical = np.array([256.0]), fit.at_overhead(256, 0.2)
+    examples = np.exp(fit.log_steps(critical)).diagonal() * critical
+    assert examples == pytest.approx(1.2 * np.exp(fit.log_steps(base))[:, 0] * 256)
+
+
+def scipy_knee(batch: Numbers, log_steps: Numbers, weights: Numbers) -> tuple[float, float]:
+    """Smin and B_crit by least squares in two dimensions."""
+
+    def residuals(point: Numbers) -> Numbers:
+        return np.asarray(np.sqrt(weights) * (log_steps - point[0] - np.log1p(np.exp(point[1]) / batch)))
+
+    starts = [[log_steps.min(), np.log(knee)] for knee in (50, 1000, 20000)]
+    found = [optimize.least_squares(residuals, start, xtol=1e-14, ftol=1e-14, gtol=1e-14) for start in starts]
+    best = min(found, key=lambda each: each.cost)
+    return float(np.exp(best.x[0])), float(np.exp(best.x[1]))
+
+
+def test_equals_scipy_on_random_tables() -> None:
+    """Weighted, with several runs at a batch size, batch sizes in no order, and weights of zero."""
+    generator = np.random.default_rng(1)
+    batch = generator.permutation(np.repeat(BATCH[:7], 3))
+    log_steps = planted(batch, 700) + generator.normal(0, 0.2, (20, len(batch)))
+    weights = generator.multinomial(len(batch), np.full(len(batch), 1 / len(batch)), size=20).astype(np.float64)
+    fit = fit_hyperbola(batch, log_steps, weights)
+    expected = [scipy_knee(batch, *row) for row in zip(log_steps, weights, strict=True)]
+    assert np.stack([fit.smallest_steps, fit.critical_batch], axis=1) == pytest.approx(np.array(expected), rel=1e-4)
+
+
+def test_recovers_what_was_planted() -> None:
+    generator = np.random.default_rng(2)
+    batch = np.repeat(BATCH, 10)
+    exact = fit_hyperbola(batch, planted(batch)[None], np.ones((1, len(batch))))
+    assert (exact.smallest_steps[0], exact.critical_batch[0]) == (pytest.approx(1000, rel=1e-4), pytest.approx(2000, rel=1e-4))
+    noisy = planted(batch) + generator.normal(0, 0.1, (400, len(batch)))
+    fit = fit_hyperbola(batch, noisy, np.ones_like(noisy))
+    assert np.log(fit.critical_batch).mean() == pytest.approx(np.log(2000), abs=0.01)
+    assert np.log(fit.smallest_steps).mean() == pytest.approx(np.log(1000), abs=0.01)
+
+
+def test_weights_are_copies() -> None:
+    batch, log_steps = BATCH, np.log(STEPS[:1])
+    copies = np.array([2, 1, 0, 3, 1, 1, 0, 2, 1])
+    weighted = fit_hyperbola(batch, log_steps, copies[None].astype(np.float64))
+    repeated = fit_hyperbola(np.repeat(batch, copies), np.repeat(log_steps, copies, axis=1), np.ones((1, copies.sum())))
+    assert weighted.critical_batch == pytest.approx(repeated.critical_batch, rel=1e-6)
+
+
+def test_a_knee_out_of_sight_ends_at_the_ends_of_the_range() -> None:
+    """Steps that fall as 1 / B, and steps that do not fall at all."""
+    log_steps = np.stack([-np.log(BATCH), np.zeros_like(BATCH)])
+    fit = fit_hyperbola(BATCH, log_steps, np.ones_like(log_steps))
+    assert fit.critical_batch == pytest.approx([16384e4, 64e-4])
+    assert fit.log_steps(BATCH) == pytest.approx(log_steps, abs=1e-4)
+
+
+def capped(worlds: int, deviation: float, knee: float = 2000.0) -> tuple[Numbers, Numbers, NDArray[np.bool_]]:
+    """Batch sizes [M], ln S [R, M] with the largest third cut off at ln cap, and where."""
+    batch = np.repeat(BATCH[2:8], 15)
+    truth = planted(batch, knee) + np.random.default_rng(3).normal(0, deviation, (worlds, len(batch)))
+    cap = np.quantile(truth, 2 / 3)
+    return batch, np.minimum(truth, cap), truth > cap
+
+
+def test_censored_runs_do_not_bias_the_fit() -> None:
+    batch, log_steps, censored = capped(400, deviation=0.3)
+    weights = np.ones_like(log_steps)
+    tobit = np.log(fit_hyperbola(batch, log_steps, weights, censored).critical_batch / 2000)
+    caps_as_values = np.log(fit_hyperbola(batch, log_steps, weights).critical_batch / 2000)
+    dropped = np.log(fit_hyperbola(batch, log_steps, weights * ~censored).critical_batch / 2000)
+    assert abs(tobit.mean()) < 0.03
+    assert caps_as_values.mean() < -0.3
+    assert dropped.mean() < -0.1
+
+
+def tobit_loss(point: Numbers, batch: Numbers, log_steps: Numbers, weights: Numbers, censored: NDArray[np.bool_]) -> float:
+    z = (log_steps - point[0] - np.log1p(np.exp(point[1]) / batch)) / np.exp(point[2])
+    at, beyond = -(z**2) / 2 - point[2] - np.log(2 * np.pi) / 2, special.log_ndtr(-z)
+    return -float(weights @ np.where(censored, beyond, at))
+
+
+@pytest.mark.parametrize("deviation", [0.05, 0.3])
+def test_em_finds_the_largest_tobit_likelihood(deviation: float) -> None:
+    """Bootstrap weights; at a deviation of 0.05 whole batch sizes are censored."""
+    batch, log_steps, censored = capped(6, deviation)
+    weights = np.random.default_rng(4).multinomial(len(batch), np.full(len(batch), 1 / len(batch)), size=6).astype(np.float64)
+    fit = fit_hyperbola(batch, log_steps, weights, censored)
+    for row in range(6):
+        seen = (batch, log_steps[row], weights[row], censored[row])
+        options = {"xatol": 1e-8, "fatol": 1e-11, "maxiter": 5000}
+        best = optimize.minimize(tobit_loss, [7.0, 7.5, -1.0], seen, method="Nelder-Mead", options=options)
+        assert np.log(fit.smallest_steps[row]) == pytest.approx(best.x[0], abs=1e-3)
+        assert np.log(fit.critical_batch[row]) == pytest.approx(best.x[1], abs=1e-3)
+
+
+def test_the_largest_likelihood_is_found_where_few_runs_reached_the_target() -> None:
+    """Half of the batch sizes censored throughout: the runs that reached the target show hardly a slope."""
+    generator = np.random.default_rng(5)
+    batch = np.repeat(BATCH, 3)
+    truth = planted(batch) + generator.normal(0, 0.3, (30, len(batch)))
+    cap = np.quantile(truth, 0.3)
+    log_steps, censored = np.minimum(truth, cap), truth > cap
+    weights = np.ones_like(log_steps)
+    fit = fit_hyperbola(batch, log_steps, weights, censored)
+    rows = np.flatnonzero(np.isfinite(fit.critical_batch))
+    assert len(rows) > 20
+    for row in rows:
+        seen = (batch, log_steps[row], weights[row], censored[row])
+        start = [np.log(fit.smallest_steps[row]), np.log(fit.critical_batch[row])]
+        own = min(tobit_loss(np.array([*start, deviation]), *seen) for deviation in np.linspace(-5, 1, 601))
+        starts = ([7, 7.6, -1], [6, 9, -1], [7, 5, -1])
+        found = [optimize.minimize(tobit_loss, each, seen, method="Nelder-Mead") for each in starts]
+        assert own < min(each.fun for each in found) + 1e-3
+
+
+def test_no_fit_below_three_batch_sizes() -> None:
+    log_steps = np.tile(planted(BATCH), (3, 1))
+    weights = np.ones_like(log_steps)
+    weights[1, 2:] = 0
+    censored = np.zeros(log_steps.shape, dtype=bool)
+    censored[2, :7] = True
+    knee = fit_hyperbola(BATCH, log_steps, weights, censored).critical_batch
+    assert knee[0] == pytest.approx(2000, rel=1e-4)
+    assert np.isnan(knee[1:]).all()
+
+
+def test_a_missing_value_is_a_missing_fit() -> None:
+    log_steps = np.log(STEPS)
+    log_steps[1, 3] = np.nan
+    fit = fit_hyperbola(BATCH, log_steps, np.ones_like(log_steps))
+    assert np.isnan([fit.critical_batch[1], fit.smallest_steps[1]]).all()
+    assert np.delete(fit.critical_batch, 1) == pytest.approx(np.delete(KNEES, 1), rel=0.03)
+
+
+def test_leaving_a_batch_size_out_by_hand() -> None:
+    generator = np.random.default_rng(6)
+    batch = np.repeat(BATCH[:5], 4)
+    log_steps = planted(batch, 300) + generator.normal(0, 0.1, (1, len(batch)))
+    weights = generator.integers(1, 4, (1, len(batch))).astype(np.float64)
+    residuals = []
+    for size in BATCH[:5]:
+        others, here = batch != size, batch == size
+        smallest, knee = scipy_knee(batch[others], log_steps[0, others], weights[0, others])
+        residuals.append(np.average(log_steps[0, here], weights=weights[0, here]) - np.log(smallest * (1 + knee / size)))
+    found = leave_one_batch_out_rms(batch, log_steps, weights)
+    assert found == pytest.approx([np.sqrt(np.mean(np.square(residuals)))], rel=1e-4)
+
+
+def test_leaving_out_does_not_count_batch_sizes_that_never_reached_the_target() -> None:
+    """The cap hides a batch size that lies off the curve; in the second row its weight is zero."""
+    batch = BATCH
+    log_steps = np.stack([planted(batch)] * 3)
+    log_steps[:, 0] += 1.0
+    censored = np.zeros(log_steps.shape, dtype=bool)
+    censored[0, 0], log_steps[0, 0] = True, planted(batch)[0] - 0.5
+    weights = np.ones_like(log_steps)
+    weights[1, 0] = 0
+    rms = leave_one_batch_out_rms(batch, log_steps, weights, censored)
+    assert rms[:2] == pytest.approx([0, 0], abs=1e-3)
+    assert rms[2] > 0.3
+
+
+def test_leaving_out_is_unbiased_where_runs_are_censored() -> None:
+    """Against the truth the residual of a half censored batch size averages zero: the error stays that without caps."""
+    batch = np.repeat(BATCH[2:8], 15)
+    truth = planted(batch) + np.random.default_rng(7).normal(0, 0.2, (200, len(batch)))
+    cap = planted(BATCH[2:3])[0]
+    weights = np.ones_like(truth)
+    free = leave_one_batch_out_rms(batch, truth, weights)
+    held = leave_one_batch_out_rms(batch, np.minimum(truth, cap), weights, truth > cap)
+    as_values = leave_one_batch_out_rms(batch, np.minimum(truth, cap), weights)
+    assert np.median(held) == pytest.approx(np.median(free), rel=0.15)
+    assert np.median(as_values) > 1.15 * np.median(free)
+
+
+def test_two_thousand_rows_are_quick() -> None:
+    """A guard against loops over rows, with room for a busy machine: it takes 0.02 s on a quiet core."""
+    batch = np.repeat(BATCH[:8], 20)
+    log_steps = np.tile(planted(batch), (2001, 1))
+    began = time.process_time()
+    fit_hyperbola(batch, log_steps, np.ones_like(log_steps))
+    assert time.process_time() - began < 2.0
+
+
+def log_lr(form: Form, batch: Numbers, peak: float, noise: float, alpha: float = 0.5) -> Numbers:
+    ratio = noise / batch
+    shapes = {"surge": 2 / (np.sqrt(ratio) + np.sqrt(1 / ratio)), "saturating": (1 + ratio) ** -alpha, "power": ratio**-alpha}
+    return np.asarray(np.log(peak * shapes[form]))
+
+
+@pytest.mark.parametrize(("form", "alpha"), [("power", 0.5), ("surge", 0.5), ("saturating", 0.5), ("saturating", 1.0)])
+def test_forms_equal_curve_fit(form: Form, alpha: float) -> None:
+    generator = np.random.default_rng(8)
+    values = log_lr(form, BATCH, 3e-3, 900, alpha) + generator.normal(0, 0.1, (10, len(BATCH)))
+    fit = fit_form(form, BATCH, values, alpha)
+
+    def curve(batch: Numbers, level: float, bend: float) -> Numbers:
+        if form == "power":
+            return np.asarray(level + bend * np.log(batch))
+        return log_lr(form, batch, np.exp(level), np.exp(bend), alpha)
+
+    for row, each in enumerate(values):
+        start = (0.0, 0.0) if form == "power" else (-6.0, 7.0)
+        point, _ = optimize.curve_fit(curve, BATCH, each, start, xtol=1e-12, ftol=1e-12)
+        level, bend = (parameter[row] for parameter in fit.parameters.values())
+        assert np.log(level) == pytest.approx(point[0], abs=1e-4)
+        assert (bend if form == "power" else np.log(bend)) == pytest.approx(point[1], abs=1e-4)
+        assert fit.rss[row] == pytest.approx(((each - curve(BATCH, *point)) ** 2).sum(), rel=1e-5)
+
+
+def test_forms_name_what_was_planted() -> None:
+    power = fit_form("power", BATCH, log_lr("power", BATCH, 1.0, 4.0)[None])
+    assert power.parameters["coefficient"] == pytest.approx([0.5])
+    assert power.parameters["exponent"] == pytest.approx([0.5])
+    for form in ("surge", "saturating"):
+        fit = fit_form(form, BATCH, log_lr(form, BATCH, 3e-3, 900)[None], 0.5)
+        assert fit.parameters["peak_lr"] == pytest.approx([3e-3], rel=1e-4)
+        assert fit.parameters["noise_batch"] == pytest.approx([900], rel=1e-4)
+        assert fit.rss == pytest.approx([0], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "alpha"),
+    [("surge", "saturating", 0.5), ("saturating", "surge", 0.5), ("saturating", "surge", 1.0), ("power", "surge", 1.0)],
+)
+def test_aicc_prefers_the_form_that_was_planted(left: Form, right: Form, alpha: float) -> None:
+    values = log_lr(left, BATCH, 3e-3, 900, alpha) + np.random.default_rng(9).normal(0, 0.05, (200, len(BATCH)))
+    difference = aicc_difference(BATCH, values, left, right, alpha)
+    assert (difference < 0).mean() > 0.99
+    assert difference == pytest.approx(-aicc_difference(BATCH, values, right, left, alpha))
+
+
+def test_a_square_root_law_is_a_limit_of_the_bent_forms() -> None:
+    """Surge and saturating with alpha 1/2 reach B^(1/2) at Bn -> infinity, so AICc cannot reject them for it."""
+    values = log_lr("power", BATCH, 3e-3, 900, 0.5)[None] + np.random.default_rng(10).normal(0, 0.1, (200, len(BATCH)))
+    for form in ("surge", "saturating"):
+        assert abs(np.median(aicc_difference(BATCH, values, "power", form, 0.5))) < 2
+
+
+def test_aicc_by_hand() -> None:
+    """8 ln(2 / 8) + 2 * 3 + 2 * 3 * 4 / (8 - 3 - 1) = -11.0904 + 6 + 6"""
+    assert aicc(np.array([2.0]), 8, 3) == pytest.approx([0.909645], abs=1e-6)
+    with pytest.raises(AssertionError, match="at least 5 points"):
+        aicc(np.array([2.0]), 4, 3)
+
+
+def test_the_saturating_form_needs_its_exponent() -> None:
+    with pytest.raises(AssertionError, match="1 for SGD"):
+        fit_form("saturating", BATCH, np.zeros((1, 9)))
+
+
+def test_a_missing_lr_is_a_missing_fit() -> None:
+    values = np.stack([log_lr("surge", BATCH, 3e-3, 900)] * 2)
+    values[1, 0] = np.nan
+    for form in ("power", "surge", "saturating"):
+        fit = fit_form(form, BATCH, values, 0.5)
+        assert np.isfinite(fit.rss[0])
+        assert np.isnan([fit.rss[1], *(each[1] for each in fit.parameters.values())]).all()

@@ -1,0 +1,128 @@
+"""What every observable is held to, in the worlds that calibration plants effects in."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from folklore.harness.declare import Observed, arms_of
+from folklore.harness.declare.metrics.estimating.evaluation import evaluate
+from folklore.harness.declare.observed import KINDS, Observable, ShareOfRuns
+from folklore.harness.declare.trials import NotEstimableError, Numbers
+from folklore.harness.judge.calibration import CASES, measure
+from folklore.harness.judge.calibration.cases import Case
+from folklore.harness.judge.calibration.conditions import PLAIN
+from folklore.harness.judge.calibration.measure import truths
+from folklore.harness.judge.calibration.planted_table import SCALE, PlantedTable
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.trial_arrays import TrialArrays
+from tests.harness.declare.metrics.planted import on_losses, stored, world
+
+SEEDS = 8
+EVERY = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+GENERATOR = np.random.default_rng(0)
+ORDER = GENERATOR.permutation(SEEDS)
+# Of all seeds once, and of some several times.
+WEIGHTS = np.vstack([np.ones(SEEDS), GENERATOR.multinomial(SEEDS, np.full(SEEDS, 1 / SEEDS), size=3)]).astype(float)
+# Halves of the seeds are drawn by their places.
+HALVES = {"mean_gap_absolute"}
+# A seed's LR is chosen on the others: a copy of it is none of these.
+ON_OTHERS = {"steps_to_target", "critical_batch_size", "hyperbola_error", "doubling_gain"}
+# One world each: an interval that leaves out the truth once in ten thousand.
+LEVEL = 0.9999
+
+
+def value(observable: Observed, table: TrialArrays, weights: Numbers = WEIGHTS) -> Numbers:
+    if isinstance(observable, ShareOfRuns):
+        successes, runs = observable.counts(table)
+        return np.array([successes / runs])
+    return evaluate(observable, table, weights)
+
+
+def values(case: Case, table: PlantedTable, weights: Numbers = WEIGHTS) -> list[Numbers]:
+    return [value(observable, table, weights) for observable in case.observables]
+
+
+@cache
+def plain(case: Case) -> PlantedTable:
+    """As it is drawn."""
+    return world(case, SEEDS)
+
+
+def is_weighted(case: Case) -> bool:
+    return case.name not in HALVES | ON_OTHERS and not isinstance(case.observables[0], ShareOfRuns)
+
+
+def assert_same(ours: list[Numbers], theirs: list[Numbers]) -> None:
+    for our, their in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(our, their, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name not in HALVES], ids=lambda case: case.name)
+def test_the_order_of_seeds_does_not_matter(case: Case) -> None:
+    turned = world(case, SEEDS, lambda name, column: column[:, ORDER])
+    assert_same(values(case, turned, WEIGHTS[:, ORDER]), values(case, plain(case)))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if is_weighted(case)], ids=lambda case: case.name)
+def test_a_weight_is_how_often_a_seed_is_there(case: Case) -> None:
+    """In all arms, so that seeds stay paired, and for all that is selected."""
+    whole = values(case, plain(case))
+    for row, weights in enumerate(WEIGHTS):
+        places = np.repeat(np.arange(SEEDS), weights.astype(int))
+        repeated = world(case, SEEDS, lambda name, column, places=places: column[:, places])
+        assert_same(values(case, repeated, np.ones((1, SEEDS))), [each[[row]] for each in whole])
+
+
+@EVERY
+def test_losses_mean_what_is_declared_of_them(case: Case) -> None:
+    """Twice as large, and a nat higher: a loss follows both, a share of losses neither feels the one nor a gap the other."""
+    doubled, raised = (world(case, SEEDS, on_losses(change)) for change in (lambda x: 2 * x, lambda x: x + 1))
+    for observable in case.observables:
+        was, means = value(observable, plain(case)), observable.of_losses
+        # A level that is declared in nats is raised with the losses.
+        level = {"level": observable.level + 1} if hasattr(observable, "level") else {}
+        if means == "is one":
+            assert_same([value(observable, doubled), value(observable, raised)], [2 * was, was + 1])
+        elif means == "no zero":
+            assert_same([value(observable.model_copy(update=level), raised)], [was])
+        else:
+            assert_same([value(observable, doubled)], [was])
+
+
+@EVERY
+def test_a_trial_that_is_missing_makes_it_invalid(case: Case) -> None:
+    planted = plain(case)
+    rows = stored(planted)
+    for observable in case.observables:
+        whole = value(observable, TrialArrays(planted.study, SCALE, rows))
+        assert_same([whole], [value(observable, planted)])
+        for arm in arms_of(observable):
+            without = TrialArrays(planted.study, SCALE, rows.drop(index=rows.index[rows["arm"] == arm][-1]))
+            with pytest.raises(NotEstimableError, match=r"1 of \d+ trials of .* missing or crashed") as caught:
+                observe(observable, without)
+            assert caught.value.verdict == "invalid"
+
+
+@EVERY
+def test_the_planted_truth_lies_in_the_interval(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 400 seeds: its own error makes the distance from an estimate of 20 a fortieth larger."""
+    monkeypatch.setattr(measure, "TRUTH_SEEDS", 400)
+    table = world(case, 20)
+    for observable, truth in zip(case.observables, truths(case, PLAIN, case.effects[2]), strict=True):
+        seen = observe(observable, table, LEVEL)
+        assert seen.low <= seen.estimate <= seen.high
+        assert not case.has_truth or seen.low <= truth <= seen.high
+
+
+@EVERY
+def test_it_is_written_and_read(case: Case) -> None:
+    for observable in case.observables:
+        assert TypeAdapter(Observable).validate_json(observable.model_dump_json()) == observable
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_example_of_every_kind_is_one(kind: str) -> None:
+    example = {"kind": kind, **KINDS[kind].EXAMPLE}
+    assert isinstance(TypeAdapter(Observable).validate_python(example), KINDS[kind])

@@ -1,0 +1,176 @@
+"""Detectors' scores against plain loops, and what they find at equal false alarms in runs whose faults are planted."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folklore.harness.declare import Study
+from folklore.harness.declare.metrics import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
+from folklore.harness.declare.metrics.detection import FIRST, limits
+from folklore.harness.declare.metrics.detectors import RULES, Detector
+from folklore.harness.declare.trial import Trial
+from folklore.harness.declare.trials import NotEstimableError
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.trial_arrays import TrialArrays
+from tests.harness.declare.metrics.planted import table_of_steps
+
+STEPS, FAULTY, EXPLODES = 300, 150, 260
+ARMS: dict[str, dict[str, Any]] = {
+    "sound": {"steps": STEPS, "batch_size": 3},
+    "hit": {"steps": STEPS, "fault": "labels"},
+    "explodes": {"steps": STEPS, "batch_size": 5},
+    "short": {"steps": FIRST, "batch_size": 7},
+}
+RATE = 5.0
+
+
+def noise(seed: int, steps: int) -> np.ndarray:
+    return np.asarray(1 + 0.01 * np.random.default_rng(seed).standard_normal(steps))
+
+
+def losses(arm: str, seed: int) -> np.ndarray:
+    """The same noise in all runs, and a jump of 10% where one is hit, of odd seeds alone; seed 1 has a second one later."""
+    found = noise(0, ARMS[arm]["steps"])
+    found[0] = 3.0
+    if arm == "hit" and seed % 2:
+        found[FAULTY + 1] = 1.1
+    if arm == "hit" and seed == 1:
+        found[280] = 1.1
+    if arm == "explodes":
+        found[EXPLODES:] = 5.0
+    return found
+
+
+def norms(arm: str, seed: int) -> np.ndarray:
+    """One of even seeds is far too large at the fault; of runs that explode 10 or 20 steps before."""
+    found = noise(1, ARMS[arm]["steps"])
+    if arm == "hit" and seed % 2 == 0:
+        found[FAULTY] = 9.0
+    if arm == "explodes":
+        found[EXPLODES - (10 if seed % 2 else 20)] = 9.0
+    return found
+
+
+@pytest.fixture(scope="module")
+def table(study: Study) -> TrialArrays:
+    return table_of_steps(study, ARMS, lambda trial: (losses(trial.arm, trial.seed), norms(trial.arm, trial.seed)))
+
+
+def detected(rule: str, where: str = "at_fault", **fields: object) -> DetectedShare:
+    arm = "hit" if where == "at_fault" else "explodes"
+    given = {"arm": arm, "sound": "sound", "rule": rule, "where": where, "per_thousand": RATE, **fields}
+    return DetectedShare.model_validate(given)
+
+
+def slowly(rule: Detector, loss: list[float], norm: list[float], step: int) -> float:
+    """A score by its words, of one step."""
+    if rule == "loss_ratio":
+        return loss[step] / (sum(loss[step - 9 : step]) / 9)
+    if rule == "norm_ratio":
+        return norm[step] / float(np.median(norm[step - 50 : step]))
+    if rule == "deviations":
+        pairs = [(each[step], np.array(each[step - 128 : step])) for each in (loss, norm)]
+        return float(max((value - before.mean()) / np.sqrt(before.var() * 128 / 127) for value, before in pairs))
+    values = loss if rule == "spike" else norm
+    before = np.array(values[step - 50 : step])
+    middle = np.median(before)
+    return float((values[step] - middle) / (1.4826 * np.median(abs(before - middle))))
+
+
+@pytest.mark.parametrize("rule", ["loss_ratio", "deviations", "norm_ratio", "spike", "robust_norm"])
+def test_scores_are_what_their_words_say(rule: Detector) -> None:
+    loss, norm = (noise(seed, STEPS).tolist() for seed in (1, 2))
+    scores = RULES[rule].score(np.array([loss, norm]), np.array([norm, loss]))
+    for step in (128, 129, 200, 299):
+        assert scores[0, step] == pytest.approx(slowly(rule, loss, norm, step))
+        assert scores[1, step] == pytest.approx(slowly(rule, norm, loss, step))
+    assert np.isneginf(scores[:, 8]).all()
+
+
+def test_zclip_is_the_papers() -> None:
+    """Algorithm 1 of arXiv:2504.02507 in plain floats: alpha 0.97, threshold 2.5, averages begun with 25 norms, and a norm that
+    stands out enters them as the threshold^2 / z that it is clipped to."""
+    norms = noise(3, STEPS)
+    norms[[60, 61, 140]] = 2.0, 1.5, 30.0
+    mean, variance = sum(norms[:25]) / 25, float(np.var(norms[:25]))
+    expected = []
+    for norm in norms[25:].tolist():
+        z = (norm - mean) / (variance**0.5 + 1e-6)
+        expected.append(z)
+        used = mean + 2.5**2 / z * variance**0.5 if z > 2.5 else norm
+        mean = 0.97 * mean + 0.03 * used
+        variance = 0.97 * variance + 0.03 * (used - mean) ** 2
+    scores = RULES["zclip"].score(norms, norms)
+    assert np.isneginf(scores[:25]).all()
+    assert scores[25:] == pytest.approx(np.array(expected), rel=1e-9)
+    assert max(expected) > 100
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_what_is_not_finite_stands_out(rule: Detector) -> None:
+    values = noise(4, STEPS)
+    values[200:] = np.nan
+    assert np.isposinf(RULES[rule].score(values, values)[200:]).all()
+    assert np.isfinite(RULES[rule].score(noise(4, STEPS), noise(5, STEPS))[FIRST:]).all()
+
+
+@pytest.mark.parametrize("rate", [1.0, 7.0, 400.0])
+def test_a_limit_leaves_that_many_steps_above_it(rate: float) -> None:
+    """Of all runs, of all but one, and of a resample as if runs were written down as often as they are drawn."""
+    scores = np.random.default_rng(5).standard_normal((6, 172))
+    for weights in (np.ones(6), np.array([1.0, 1, 1, 0, 1, 1]), np.array([4.0, 0, 0, 2, 0, 0])):
+        (limit,) = limits(scores, weights[None], rate)
+        written = np.repeat(scores, weights.astype(int), axis=0).ravel()
+        allowed = int(rate / 1000 * len(written))
+        assert (written > limit).sum() <= allowed < (written >= limit).sum()
+
+
+def test_recall_is_of_the_runs_in_which_a_detector_sees_the_fault(table: TrialArrays) -> None:
+    """2x the mean sees no jump of 10%; the ratio does, at the limit that fits the noise, and only where the loss jumps."""
+    odd = np.mean([seed % 2 for seed in table.seed_numbers])
+    assert observe(detected("loss_ratio"), table).estimate == pytest.approx(odd)
+    assert observe(detected("robust_norm"), table).estimate == pytest.approx(1 - odd)
+    assert observe(detected("deviations"), table).estimate == 1.0
+    assert observe(detected("zclip", "before_explosion"), table).estimate == 1.0
+
+
+def test_of_two_detectors_only_runs_that_one_of_them_finds_count(table: TrialArrays) -> None:
+    metric = detected("zclip", but_not="loss_ratio")
+    assert metric.counts(table) == (sum(1 - seed % 2 for seed in table.seed_numbers), table.seeds)
+    with pytest.raises(NotEstimableError, match="find the same runs"):
+        observe(detected("zclip", but_not="robust_norm", per_thousand=0.01), table)
+
+
+def test_precision_counts_alarms_elsewhere(table: TrialArrays) -> None:
+    metric = AlarmPrecision(arm="hit", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
+    right = sum(seed % 2 for seed in table.seed_numbers)
+    assert metric.counts(table) == (right, right + (1 in table.seed_numbers))
+
+
+def test_lead_is_from_the_first_alarm_to_the_explosion(table: TrialArrays) -> None:
+    metric = AlarmLead(arm="explodes", sound="sound", rule="robust_norm", per_thousand=0.01)
+    expected = np.mean([10 if seed % 2 else 20 for seed in table.seed_numbers])
+    assert observe(metric, table).estimate == pytest.approx(expected)
+    with pytest.raises(NotEstimableError, match="no alarm before"):
+        observe(metric.model_copy(update={"rule": "loss_ratio"}), table)
+
+
+def test_limits_are_set_by_other_seeds(study: Study, table: TrialArrays) -> None:
+    """A sound run with a step that stands out is judged by the limit of the others."""
+
+    def with_one_jump(trial: Trial) -> tuple[np.ndarray, np.ndarray]:
+        loss = losses(trial.arm, trial.seed)
+        if trial.arm == "sound" and trial.seed == table.seed_numbers[0]:
+            loss[290] = 5.0
+        return loss, norms(trial.arm, trial.seed)
+
+    planted = table_of_steps(study, ARMS, with_one_jump)
+    metric = AlarmPrecision(arm="sound", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
+    assert metric.alarms("loss_ratio", planted)[0, 290]
+    assert observe(AlarmLimit(sound="sound", rule="loss_ratio", per_thousand=0.01), planted).estimate > 4
+
+
+def test_runs_have_to_be_longer_than_the_longest_window(table: TrialArrays) -> None:
+    with pytest.raises(NotEstimableError, match="compared from step 128"):
+        observe(AlarmLimit(sound="short", rule="loss_ratio"), table)

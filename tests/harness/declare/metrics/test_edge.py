@@ -1,0 +1,161 @@
+"""What is read off runs at the edge of stability, against loops over planted runs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from folklore.harness.declare import Study
+from folklore.harness.declare.metrics import EdgeLoss, EdgeSharpness
+from folklore.harness.declare.trial import Trial
+from folklore.harness.declare.trials import NotEstimableError
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.trial_arrays import TrialArrays
+from folklore.harness.train.result import LaneResult
+from tests.harness.declare.metrics.planted import table_of, with_arms
+from tests.harness.helpers import INITIAL_LOSS, changed, frame, result
+
+LR, LIMIT = 0.01, 2.0
+STEPS = 1000
+PROBED = [2.0, 5.0, 10.0, *np.arange(50.0, 1001.0, 50.0)]
+POINTS = list(np.arange(20.0, 1001.0, 20.0))
+
+
+def height(step: float, seed: int) -> float:
+    """LR x sharpness over the limit: high for Adam's first steps, then from 0.2 up to the edge at half the run."""
+    if step < 10:
+        return 5.0
+    return 0.2 + 0.8 * min(1.0, step / 500) + 0.01 * (seed % 7) + 0.02 * math.sin(step)
+
+
+def loss_at(step: float) -> float:
+    """Down to a hundredth of the start at step 820."""
+    return INITIAL_LOSS * (0.5 if step < 820 else 0.009)
+
+
+def outcome(trial: Trial) -> LaneResult:
+    if trial.arm not in ("edge", "below"):
+        return result(2.0)
+    factor = 0.5 if trial.arm == "below" else 1.0
+    sharpness = [height(step, trial.seed) * factor * LIMIT / LR for step in PROBED]
+    train = [loss_at(step) - 1e-4 * step * (-1) ** (step // 100 == 6) for step in POINTS]
+    return result(
+        1.0,
+        probe_step=PROBED,
+        probe_sharpness=sharpness,
+        probe_preconditioned_sharpness=[19 * each for each in sharpness],
+        step=POINTS,
+        train_loss=train,
+        train_loss_rises=[0.4 if step > 600 else 0.1 for step in POINTS],
+    )
+
+
+@pytest.fixture(scope="module")
+def planned(study: Study) -> Study:
+    arms = {arm: {"steps": STEPS, "warmup_fraction": 0.01 * (place + 1)} for place, arm in enumerate(("edge", "below"))}
+    return with_arms(study, arms, LR)
+
+
+@pytest.fixture(scope="module")
+def table(planned: Study) -> TrialArrays:
+    return table_of(planned, outcome)
+
+
+def seen(observable: EdgeSharpness | EdgeLoss, table: TrialArrays) -> float:
+    return float(observe(observable, table).estimate)
+
+
+def by_loops(seeds: range, factor: float = 1.0) -> float:
+    """Geometric mean over seeds of the median from the first probe at 0.9 on to step 820, without the first hundredth."""
+    logs = []
+    for seed in seeds:
+        values, there = [], False
+        for step in PROBED:
+            value = height(step, seed) * factor
+            there = there or (step > 10 and value >= 0.9)
+            if there and step <= 820:
+                values.append(value)
+        late = [height(step, seed) * factor for step in PROBED if 10 < step <= 820]
+        logs.append(math.log(np.median(values) if values else max(late)))
+    return math.exp(np.mean(logs))
+
+
+def test_the_median_at_the_edge(table: TrialArrays) -> None:
+    seeds = table.seed_numbers
+    assert seen(EdgeSharpness(arm="edge", limit=LIMIT), table) == pytest.approx(by_loops(seeds))
+    assert seen(EdgeSharpness(arm="edge", limit=19 * LIMIT, preconditioned=True), table) == pytest.approx(by_loops(seeds))
+
+
+def test_a_run_that_never_comes_there_counts_with_its_highest(table: TrialArrays) -> None:
+    below = seen(EdgeSharpness(arm="below", limit=LIMIT), table)
+    assert below == pytest.approx(by_loops(table.seed_numbers, 0.5))
+    assert below < 0.6
+    assert seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest"), table) == pytest.approx(below)
+
+
+def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study, table: TrialArrays) -> None:
+    seeds = table.seed_numbers
+    start = math.exp(np.mean([math.log(height(10, seed)) for seed in seeds]))
+    assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="start"), table) == pytest.approx(start)
+    late = [np.median([height(step, seed) for step in PROBED if STEPS / 2 < step <= 820]) for seed in seeds]
+    assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="late"), table) == pytest.approx(math.exp(np.mean(np.log(late))))
+    other = changed(planned, {"arms.below.factors.peak_lr": (LR / 4,)})
+    quarter = table_of(other, outcome)
+    own = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
+    of_edge = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0, lr_of="edge"), quarter)
+    assert of_edge == pytest.approx(4 * own)
+
+
+def test_rising_steps_are_counted_at_the_edge_alone(table: TrialArrays) -> None:
+    """Seeds reach the limit at a step of their own; rises are 0.1 up to step 600 and 0.4 from there, to step 820."""
+    shares = []
+    for seed in table.seed_numbers:
+        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 1.0)
+        points = [step for step in POINTS if step - 20 >= first and step <= 820]
+        shares.append(np.mean([0.4 if step > 600 else 0.1 for step in points]))
+    assert seen(EdgeLoss(arm="edge", limit=LIMIT, of="rising_steps"), table) == pytest.approx(np.mean(shares))
+
+
+def test_falling_windows(table: TrialArrays) -> None:
+    """Means of 100 steps; the loss lies higher from step 600 to 700, and every other window is below the last."""
+    shares = []
+    for seed in table.seed_numbers:
+        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 1.0)
+        falls = []
+        for end in range(200, 821, 100):
+            if end - 200 >= first:
+                before, now = (
+                    np.mean([loss_at(p) - 1e-4 * p * (-1) ** (p // 100 == 6) for p in POINTS if low < p <= low + 100])
+                    for low in (end - 200, end - 100)
+                )
+                falls.append(now < before)
+        shares.append(np.mean(falls))
+    found = seen(EdgeLoss(arm="edge", limit=LIMIT, of="falling_windows"), table)
+    assert found == pytest.approx(np.mean(shares))
+    assert 0 < found < 1
+
+
+def test_what_has_no_number(planned: Study, table: TrialArrays) -> None:
+    with pytest.raises(NotEstimableError, match="no run of 'below' comes to the edge of stability"):
+        observe(EdgeLoss(arm="below", limit=LIMIT, of="rising_steps"), table)
+    whole = "windows of 50 steps are not whole points of a training curve with one each 20"
+    with pytest.raises(NotEstimableError, match=whole):
+        observe(EdgeLoss(arm="edge", limit=LIMIT, of="falling_windows", window=50), table)
+    old = frame(planned, outcome)
+    old["curve_probe_sharpness"] = None
+    with pytest.raises(
+        NotEstimableError, match=r"sharpness was not measured in 'edge'; the study has to set measurement\.sharpness"
+    ):
+        observe(EdgeSharpness(arm="edge", limit=LIMIT), TrialArrays(planned, "laptop", old))
+
+
+def test_eigenvalues_that_did_not_converge_are_left_out(planned: Study) -> None:
+    def lost(trial: Trial) -> LaneResult:
+        whole = outcome(trial)
+        if trial.arm != "edge":
+            return whole
+        values = [math.nan if step in (600.0, 700.0) else 1.5 * LIMIT / LR for step in PROBED]
+        return replace(whole, curves={**whole.curves, "probe_sharpness": values})
+
+    assert seen(EdgeSharpness(arm="edge", limit=LIMIT), table_of(planned, lost)) == (pytest.approx(1.5))

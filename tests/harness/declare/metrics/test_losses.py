@@ -1,0 +1,407 @@
+"""Shares of the fall, losses at a given LR, mean gaps and fitted optima against closed forms and plain loops."""
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from folklore.harness.declare.metrics import (
+    BasinWidth,
+    FinalLoss,
+    FinderRegret,
+    Gap,
+    LossAfter,
+    LossAt,
+    LossGap,
+    MaxTrainable,
+    MeanGap,
+    Optimum,
+    Share,
+    TransferRegret,
+    TunedLoss,
+)
+from folklore.harness.declare.metrics.losses import SPLITS, _absolute_mean, _halves
+from folklore.harness.declare.parts import arms_of, relative_to_losses, with_other_arms
+from folklore.harness.declare.trials import NotEstimableError
+from folklore.harness.judge.calibration.conditions import PLAIN
+from folklore.harness.judge.calibration.interval_methods import bootstrap_t
+from folklore.harness.judge.calibration.planted_table import PlantedTable
+from folklore.harness.judge.calibration.worlds import Bowl, bowls, study
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.statistics.intervals import Sampled
+from folklore.harness.judge.trial_arrays import resamples
+
+SEEDS = 6
+HALF_OCTAVES = tuple(2.0 ** (exponent / 2) for exponent in range(-18, -5))
+X = np.log2(HALF_OCTAVES)
+NONE, WARM = TunedLoss(arm="none"), TunedLoss(arm="warm")
+
+
+def planted(**columns: dict[str, np.ndarray]) -> PlantedTable:
+    """A table of arms on half octaves, [G, S]; what is not given is as if every run ended well."""
+    arms = list(columns["test_loss"])
+    grids = dict.fromkeys(arms, HALF_OCTAVES)
+    losses = columns["test_loss"]
+    ended = {arm: np.full(losses[arm].shape, "finished") for arm in arms}
+    start = {arm: np.full(losses[arm].shape, 5.0) for arm in arms}
+    whole = {"validation_loss": losses, "initial_loss": start, "outcome": ended, **columns}
+    return PlantedTable(study({arm: {} for arm in arms}, grids, SEEDS), whole)
+
+
+def noisy_bowls(seed: int = 0, cliff: float = 9.0) -> PlantedTable:
+    """Two arms with optima and floors of their own; runs above a cliff, each seed's, diverge."""
+    generator = np.random.default_rng(seed)
+    losses, outcomes = {}, {}
+    for arm, optimum, floor in (("none", -6.2, 2.0), ("warm", -5.4, 1.9)):
+        noise = 0.03 * generator.standard_normal((1, SEEDS)) + 0.01 * generator.standard_normal((len(X), SEEDS))
+        diverged = X[:, None] > cliff + 0.4 * generator.standard_normal(SEEDS)
+        losses[arm] = np.where(diverged, np.nan, floor + 0.1 * (X[:, None] - optimum) ** 2 + noise)
+        outcomes[arm] = np.where(diverged, "diverged", "finished")
+    start = {arm: 5.0 + 0.1 * generator.standard_normal((len(X), SEEDS)) for arm in losses}
+    return planted(test_loss=losses, outcome=outcomes, initial_loss=start)
+
+
+def means(table: PlantedTable, arm: str, weight: np.ndarray, column: str = "test_loss") -> np.ndarray:
+    values = table.losses(arm, "peak_lr", column) if column != "initial_loss" else table.values(arm, "peak_lr", column)
+    return np.array([np.average(row, weights=weight) for row in values])
+
+
+# --- shares of the fall
+
+
+def test_a_share_of_the_fall_by_a_loop() -> None:
+    table = noisy_bowls()
+    found = LossGap(left=NONE, right=WARM).estimate(table, table.resamples)
+    for row in (0, 1, 57):
+        weight = table.resamples[row]
+        none, warm = (means(table, arm, weight).min() for arm in ("none", "warm"))
+        start = np.mean([means(table, arm, weight, "initial_loss").mean() for arm in ("none", "warm")])
+        assert found[row] == pytest.approx((none - warm) / (start - min(none, warm)))
+
+
+def test_the_fall_can_end_at_another_arm() -> None:
+    table = noisy_bowls()
+    own, other = (observe(LossGap(left=NONE, right=NONE if both else WARM, best_of=("warm",)), table) for both in (1, 0))
+    assert own.estimate == 0.0
+    assert other.estimate == pytest.approx(observe(LossGap(left=NONE, right=WARM), table).estimate)
+    assert arms_of(LossGap(left=NONE, right=NONE, best_of=("warm",))) == {"none", "warm"}
+    assert with_other_arms(LossGap(left=NONE, right=WARM, best_of=("warm",)), {"warm": "w"}).best_of == ("w",)
+
+
+def test_a_share_of_the_fall_near_zero_loss() -> None:
+    """A gap of 0.01 beside losses that fall from 5 to 1e-5: a thousandfold of the loss, 0.2% of the fall."""
+    bowl = 1e-5 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
+    table = planted(test_loss={"none": bowl + 0.01, "warm": bowl})
+    assert observe(LossGap(left=NONE, right=WARM), table).estimate == pytest.approx(0.002, rel=1e-4)
+
+
+def test_the_fall_begins_where_runs_start_that_do_not_diverge() -> None:
+    """What diverged runs count with is another matter: twice as much leaves the fall as it was."""
+    table = noisy_bowls(cliff=-4.5)
+    diverged = {arm: table.diverged(arm, "peak_lr") for arm in ("none", "warm")}
+    assert diverged["none"].any()
+    start = {arm: np.where(diverged[arm], 10.0, 5.0) for arm in diverged}
+    plain = {arm: np.full(diverged[arm].shape, 5.0) for arm in diverged}
+    found = [
+        observe(LossGap(left=NONE, right=WARM), planted(**{**table._planted, "initial_loss": each})).estimate
+        for each in (start, plain)
+    ]
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_where_nothing_falls_there_is_no_share() -> None:
+    bowl = 8.0 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
+    start = {"none": np.full(bowl.shape, 2.0), "warm": np.full(bowl.shape, 9.0)}
+    table = planted(test_loss={"none": bowl - 6.1, "warm": bowl}, initial_loss=start)
+    with pytest.raises(NotEstimableError, match=r"does not fall below the 5.5 it starts from") as caught:
+        observe(LossGap(left=NONE, right=WARM, best_of=("warm",)), table)
+    assert caught.value.verdict == "out of regime"
+
+
+def test_only_losses_have_a_share_of_the_fall() -> None:
+    with pytest.raises(ValidationError, match=r"left is not a loss"):
+        LossGap(left=Gap(left=NONE, right=WARM), right=WARM)
+    with pytest.raises(ValidationError, match=r"right is not a loss"):
+        LossGap(left=NONE, right=Optimum(arm="none"))
+    assert list(relative_to_losses(LossGap(left=FinalLoss(arm="none"), right=WARM))) == []
+
+
+def test_regrets_and_bars_of_the_fall() -> None:
+    table = noisy_bowls()
+    weight = np.ones(SEEDS)
+    none, warm = (means(table, arm, weight) for arm in ("none", "warm"))
+    start = means(table, "none", weight, "initial_loss").mean()
+    regret = observe(TransferRegret(arm="none", tuned_for="warm", of="fall"), table)
+    assert regret.estimate == pytest.approx((none[warm.argmin()] - none.min()) / (start - none.min()))
+    bar = none.min() + 0.05 * (start - none.min())
+    last = np.flatnonzero(none <= bar)[-1]
+    edge = X[last] + 0.5 * (bar - none[last]) / (none[last + 1] - none[last])
+    seen = observe(MaxTrainable(arm="none", within=0.05, of="fall"), table)
+    assert np.log2(seen.estimate) == pytest.approx(edge)
+    with pytest.raises(NotEstimableError, match=r"within 1% of the fall to the best loss"):
+        observe(MaxTrainable(arm="none", within=0.01, of="fall", best_of=("none", "warm")), table)
+
+
+def test_shares_of_a_loss_are_what_is_left_out() -> None:
+    table = noisy_bowls()
+    for kind, fields in ((TransferRegret, {"tuned_for": "warm"}), (BasinWidth, {}), (MaxTrainable, {})):
+        plain, said = kind(arm="none", **fields), kind(arm="none", of="loss", **fields)
+        assert observe(plain, table).estimate == observe(said, table).estimate
+        assert [list(relative_to_losses(each)) for each in (plain, said)] == [[plain], [said]]
+    regret = FinderRegret(arm="none", range_test="ramp", rule="divergence", of="fall")
+    assert list(relative_to_losses(regret)) == [regret]
+
+
+# --- losses at a given LR
+
+
+def test_a_loss_at_a_multiple_of_the_tuned_lr() -> None:
+    table = noisy_bowls()
+    found = LossAt(arm="none", tuned_for="warm", times=3.0).estimate(table, table.resamples)
+    for row in (0, 1, 57):
+        none, warm = (means(table, arm, table.resamples[row]) for arm in ("none", "warm"))
+        assert found[row] == pytest.approx(np.interp(X[warm.argmin()] + np.log2(3.0), X, none))
+    own = observe(LossAt(arm="none", tuned_for="none"), table)
+    assert own.estimate == pytest.approx(observe(NONE, table).estimate)
+
+
+def test_a_loss_at_a_multiple_of_a_smooth_optimum() -> None:
+    """By a loop: NumPy's own least squares for the vertex, and interpolation of the means there."""
+    table = noisy_bowls()
+    found = LossAt(arm="none", tuned_for="warm", times=1.7, window_octaves=1.0).estimate(table, table.resamples)
+    for row in (0, 1, 57):
+        none, warm = (means(table, arm, table.resamples[row]) for arm in ("none", "warm"))
+        best = int(warm.argmin())
+        window = np.abs(X - X[best]) <= 1.0 + 1e-9
+        curvature, slope, _ = np.polyfit(X[window], warm[window], 2)
+        vertex = np.clip(-slope / (2 * curvature), X[window].min(), X[window].max())
+        assert found[row] == pytest.approx(np.interp(vertex + np.log2(1.7), X, none))
+
+
+def test_a_window_is_of_a_tuned_value() -> None:
+    with pytest.raises(ValidationError, match="window_octaves is of a tuned value"):
+        LossAt(arm="none", value=0.1, window_octaves=1.0)
+
+
+def test_a_loss_at_a_declared_value() -> None:
+    table = noisy_bowls()
+    none = means(table, "none", np.ones(SEEDS))
+    assert observe(LossAt(arm="none", value=HALF_OCTAVES[3]), table).estimate == pytest.approx(none[3])
+    for value in (HALF_OCTAVES[0], 0.01, HALF_OCTAVES[-1]):
+        assert observe(LossAt(arm="none", value=value), table).estimate == pytest.approx(np.interp(np.log2(value), X, none))
+
+
+def test_nothing_is_extrapolated() -> None:
+    table = noisy_bowls()
+    for outside in (LossAt(arm="none", value=1.0), LossAt(arm="none", tuned_for="warm", times=100.0)):
+        grid = r"was trained at peak LRs from 0.00195 to 0.125, and its loss at"
+        with pytest.raises(NotEstimableError, match=grid) as caught:
+            observe(outside, table)
+        assert caught.value.verdict == "open"
+
+
+def test_a_loss_is_read_at_one_value() -> None:
+    for fields in ({}, {"value": 0.1, "tuned_for": "warm"}):
+        with pytest.raises(ValidationError, match=r"give tuned_for or value"):
+            LossAt(arm="none", **fields)
+    assert arms_of(LossAt(arm="none", value=0.1)) == {"none"}
+    assert with_other_arms(LossAt(arm="none", value=0.1), {"none": "n"}) == LossAt(arm="n", value=0.1)
+
+
+# --- mean gaps
+
+
+def curves(gap: float, seed: int, evaluations: int = 10, seeds: int = SEEDS, shared: float = 0.2) -> np.ndarray:
+    """Gaps of paired curves, [S, E]: half of their variance is the run's."""
+    generator = np.random.default_rng(seed)
+    own = generator.standard_normal((2, seeds, evaluations)) + generator.standard_normal((2, seeds, 1))
+    return gap + shared * (own[0] - own[1])
+
+
+def with_curves(table: PlantedTable, falling: np.ndarray, deviation: float) -> tuple[PlantedTable, dict[str, np.ndarray]]:
+    """The table with noisy validation curves, and the curves, [G, S, evaluations]."""
+    generator = np.random.default_rng(2)
+    size = (len(X), SEEDS, len(falling))
+    seen = {arm: falling + deviation * generator.standard_normal(size) for arm in ("none", "warm")}
+    listed = {}
+    for arm, values in seen.items():
+        listed[arm] = np.empty(values.shape[:2], dtype=object)
+        for index in np.ndindex(values.shape[:2]):
+            listed[arm][index] = values[index]
+    table._planted = {**table._planted, "curve_evaluation_loss": listed}
+    return table, seen
+
+
+FALLING = 3.0 - 0.2 * np.arange(8)
+
+
+def test_a_mean_gap_by_a_loop() -> None:
+    table, seen = with_curves(noisy_bowls(), np.full(8, 3.0), 1.0)
+    kept = {arm: np.minimum(values, table.values(arm, "peak_lr", "initial_loss")[..., None]) for arm, values in seen.items()}
+    found = MeanGap(arm="none", tuned_for="warm", after=0.5).estimate(table, table.resamples)
+    size = MeanGap(arm="none", tuned_for="warm", after=0.5, absolute=True).estimate(table, table.resamples)
+    for row in (0, 1, 57):
+        weight = table.resamples[row]
+        warm = means(table, "warm", weight)
+        place = warm.argmin()
+        start = np.mean([means(table, arm, weight, "initial_loss").mean() for arm in ("none", "warm")])
+        gaps = (kept["none"] - kept["warm"])[place, :, 4:]
+        fall = start - warm.min()
+        assert found[row] == pytest.approx(np.average(gaps, axis=0, weights=weight).mean() / fall)
+        assert size[row] == pytest.approx(by_loop(gaps, weight) / fall)
+
+
+def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
+    """At an evaluation it is that one; between two it lies on the line through them; all of it at the LR that is best at the
+    end, again for every weighting."""
+    table, seen = with_curves(noisy_bowls(), FALLING, 0.2)
+    for share, place, part in ((0.125, 0, 0.0), (0.5, 3, 0.0), (0.55, 3, 0.4), (0.9375, 6, 0.5), (1.0, 7, 0.0)):
+        found = LossAfter(arm="none", share=share).estimate(table, table.resamples)
+        for row in (0, 1, 57):
+            weight = table.resamples[row]
+            curve = seen["none"][means(table, "none", weight, "validation_loss").argmin()]
+            line = np.interp(place + part, np.arange(8), np.average(curve, axis=0, weights=weight))
+            assert found[row] == pytest.approx(line), (share, row)
+
+
+def test_a_loss_is_not_known_before_the_first_evaluation() -> None:
+    table, _ = with_curves(noisy_bowls(), FALLING, 0.2)
+    with pytest.raises(NotEstimableError, match=r"first after 0\.125 of its steps"):
+        LossAfter(arm="none", share=0.1).estimate(table, table.resamples)
+
+
+def test_a_share_of_a_curves_fall() -> None:
+    table, seen = with_curves(noisy_bowls(), FALLING, 0.2)
+    parts = [LossAfter(arm="warm", share=share) for share in (0.125, 0.5, 1.0)]
+    found = observe(
+        Share(part=Gap(left=parts[0], right=parts[1]), whole=Gap(left=parts[0], right=parts[2]), whole_at_least=1e-9), table
+    )
+    curve = seen["warm"][means(table, "warm", np.ones(SEEDS), "validation_loss").argmin()].mean(axis=0)
+    assert found.estimate == pytest.approx((curve[0] - curve[3]) / (curve[0] - curve[7]))
+
+
+def by_loop(gaps: np.ndarray, weight: np.ndarray) -> float:
+    values = []
+    for half in _halves(len(weight)).astype(bool):
+        if weight[half].sum() == 0 or weight[~half].sum() == 0:
+            continue
+        left, right = (np.average(gaps[side], axis=0, weights=weight[side]) for side in (half, ~half))
+        values.append(np.mean((left * np.sign(right) + right * np.sign(left)) / 2))
+    return float(np.mean(values))
+
+
+def test_halves_of_the_seeds() -> None:
+    for seeds in (5, 10, 20):
+        halves = _halves(seeds)
+        assert halves.shape == (SPLITS, seeds)
+        assert (halves.sum(axis=1) == seeds // 2).all()
+        assert len(np.unique(halves, axis=0)) > min(SPLITS, 9) / 2
+
+
+@pytest.mark.parametrize("seeds", [5, 10, 20])
+def test_without_a_difference_the_absolute_gap_is_zero_in_the_mean(seeds: int) -> None:
+    """And |mean gap| itself is not: by 0.8 of its standard error."""
+    weights = np.ones((1, seeds))
+    drawn = [curves(0.0, seed, seeds=seeds) for seed in range(400)]
+    found = np.array([_absolute_mean(gaps, weights)[0] for gaps in drawn])
+    plain = np.array([np.abs(gaps.mean(axis=0)).mean() for gaps in drawn])
+    error = 0.2 * 2 / np.sqrt(seeds)
+    assert abs(found.mean()) < 3 * found.std() / np.sqrt(400)
+    assert plain.mean() == pytest.approx(0.8 * error, rel=0.1)
+
+
+@pytest.mark.parametrize("seeds", [5, 10, 20])
+def test_the_interval_of_no_difference_holds_zero(seeds: int) -> None:
+    weights = resamples("planted", seeds, 200)
+    covered = []
+    for seed in range(150):
+        first, *rest = _absolute_mean(curves(0.0, seed, seeds=seeds), weights)
+        seen = Sampled(float(first), np.array(rest), seeds, log_axis=False)
+        low, high = bootstrap_t(seen)
+        covered.append(low <= 0 <= high)
+    assert np.mean(covered) > 0.92
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_sure_gap_is_what_it_is(sign: int) -> None:
+    weights = np.ones((1, 10))
+    error = 0.2 * 2 / np.sqrt(10)
+    found = [_absolute_mean(curves(sign * 5 * error, seed, seeds=10), weights)[0] for seed in range(200)]
+    assert np.mean(found) == pytest.approx(5 * error, rel=0.03)
+
+
+# --- optima
+
+
+def test_three_points_in_a_window_are_the_parabola() -> None:
+    table = noisy_bowls()
+    weights = table.resamples
+    three = Optimum(arm="none").estimate(table, weights)
+    for octaves in (0.1, 0.5):
+        found = Optimum(arm="none", window_octaves=octaves).estimate(table, weights)
+        best = np.log2(three)
+        near = np.isclose(np.log2(found), best, atol=1e-9)
+        # A parabola through three points, of which the middle one is lowest, has its vertex between them.
+        assert near.all()
+
+
+@pytest.mark.parametrize("cliff", [9.0, -5.4])
+def test_the_window_is_fitted_by_least_squares(cliff: float) -> None:
+    """Against numpy's fit of each resample's own window, without points beyond one where a run diverges."""
+    table = noisy_bowls(3, cliff)
+    found = np.log2(Optimum(arm="none", window_octaves=1.0).estimate(table, table.resamples))
+    diverged = table.diverged("none", "peak_lr")
+    sizes = set()
+    for row in range(60):
+        weight = table.resamples[row]
+        loss = means(table, "none", weight)
+        best = int(loss.argmin())
+        inside = [best - 1, best, best + 1]
+        for step in (-1, 1):
+            other = best + 2 * step
+            while abs(X[other] - X[best]) <= 1.0 and not diverged[other][weight > 0].any():
+                inside.append(other)
+                other += step
+        sizes.add(len(inside))
+        square, slope, _ = np.polyfit(X[inside], loss[inside], 2)
+        expected = np.clip(-slope / (2 * square), X[inside].min(), X[inside].max()) if square > 0 else X[best]
+        assert found[row] == pytest.approx(expected, abs=1e-6)
+    assert sizes == {5} if cliff > 0 else min(sizes) < 5
+
+
+def test_a_fit_that_is_not_convex_is_the_lowest_point() -> None:
+    bent = np.interp(X, [-9, -7, -6.5, -6, -5.5, -5, -3], [2.4, 2.4, 2.5, 2.35, 2.5, 2.0, 4.0])
+    bent[X == -5.0] = 2.36
+    table = planted(test_loss={"none": bent[:, None] + np.zeros(SEEDS)})
+    best = X[bent.argmin()]
+    window = np.abs(X - best) <= 1.0
+    assert np.polyfit(X[window], bent[window], 2)[0] <= 0
+    assert observe(Optimum(arm="none", window_octaves=1.0), table).estimate == pytest.approx(2.0**best)
+
+
+def test_the_vertex_stays_in_the_window() -> None:
+    falling = np.where(X < -6, 3.0 - 0.001 * X, 2.0 - 0.2 * (X + 6))
+    falling[X > -4.9] = 3.0
+    table = planted(test_loss={"none": falling[:, None] + np.zeros(SEEDS)})
+    best = X[falling.argmin()]
+    seen = np.log2(observe(Optimum(arm="none", window_octaves=1.0), table).estimate)
+    assert best - 1 <= seen <= best + 1
+
+
+def test_an_edge_is_no_optimum_of_a_window_either() -> None:
+    table = planted(test_loss={"none": (X[:, None] + 10) + np.zeros((len(X), SEEDS))})
+    with pytest.raises(NotEstimableError, match=r"is the lowest that was tried"):
+        observe(Optimum(arm="none", window_octaves=1.0), table)
+
+
+def test_a_window_is_more_certain_than_three_points() -> None:
+    """Where runs are noisy: half-octave grids of a shallow bowl, many worlds, the same draws for both."""
+    errors: dict[float | None, list[float]] = {None: [], 1.0: []}
+    declared = study({"a": {}}, {"a": HALF_OCTAVES}, 10)
+    for world in range(100):
+        draw = bowls(lambda effect: {"a": Bowl(optimum=-6.2, curvature=0.02)})
+        table = PlantedTable(declared, draw(declared, 0.0, PLAIN, np.random.default_rng(world)))
+        for octaves, found in errors.items():
+            (value,) = Optimum(arm="a", window_octaves=octaves).estimate(table, np.ones((1, 10)))
+            found.append(float(np.log2(value)) + 6.2)
+    assert np.std(errors[1.0]) < 0.8 * np.std(errors[None])
+    assert abs(np.mean(errors[1.0])) < 0.03

@@ -1,0 +1,78 @@
+"""Spikes that come again in runs that go on beside others, planted at known steps."""
+
+import numpy as np
+import pytest
+
+from folklore.harness.declare import Study
+from folklore.harness.declare.metrics import SpikeRecurrence
+from folklore.harness.declare.trial import Trial
+from folklore.harness.declare.trials import NotEstimableError
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.trial_arrays import TrialArrays
+from tests.harness.declare.metrics.planted import table_of_steps
+
+STEPS, HALF = 300, 150
+GOES_ON = {"steps": HALF, "warmup_fraction": 0.0, "starts_from": "before", "start_fraction": 0.5}
+ARMS = {
+    "before": {"steps": STEPS},
+    "goes_on": GOES_ON,
+    "sound": {"steps": STEPS, "batch_size": 3},
+    "longer": {**GOES_ON, "steps": HALF + 1},
+}
+
+
+def spiking(seed: int, steps: int, *places: int) -> list[float]:
+    found = 1 + 0.01 * np.random.default_rng(seed).standard_normal(steps)
+    found[list(places)] = 5.0
+    return [float(each) for each in found]
+
+
+def losses(trial: Trial) -> list[float]:
+    """In the second half of a run lie a spike that no window precedes, one of three steps, and two more, all of them two steps
+    later with each seed. Runs that go on have the second of these, the third five steps later, and the last with odd seeds."""
+    shift = 2 * trial.seed
+    if trial.arm == "before":
+        return spiking(trial.seed, STEPS, *(HALF + shift + each for each in (20, 60, 61, 63, 90, 120)))
+    if trial.arm == "goes_on":
+        return spiking(trial.seed + 99, HALF, *(shift + each for each in (60, 95, *(120,) * (trial.seed % 2))))
+    return spiking(trial.seed, STEPS if trial.arm == "sound" else HALF + 1)
+
+
+@pytest.fixture(scope="module")
+def table(study: Study) -> TrialArrays:
+    return table_of_steps(study, ARMS, lambda trial: (losses(trial), np.ones(len(losses(trial)))))
+
+
+@pytest.mark.parametrize(("within_steps", "met"), [(5, (3, 2)), (4, (2, 1))])
+def test_spikes_that_come_again(within_steps: int, met: tuple[int, int], table: TrialArrays) -> None:
+    """Of three in each run, with odd and with even seeds."""
+    shares = [met[0] if seed % 2 else met[1] for seed in table.seed_numbers]
+    found = observe(SpikeRecurrence(arm="goes_on", of="before", within_steps=within_steps), table)
+    assert found.estimate == pytest.approx(np.mean(shares) / 3)
+
+
+def test_what_chance_comes_to(table: TrialArrays) -> None:
+    """Looked for pair by pair: seeds one apart differ by two steps, so that all within two of them meet."""
+
+    def starts(seed: int) -> list[int]:
+        return [2 * seed + each for each in (60, 90, 120)]
+
+    def again(seed: int) -> list[int]:
+        return [2 * seed + each for each in (60, 95, *(120,) * (seed % 2))]
+
+    pairs = [(one, other) for one in table.seed_numbers for other in table.seed_numbers if one != other]
+    met = [sum(any(abs(a - b) <= 5 for b in again(other)) for a in starts(one)) for one, other in pairs]
+    found = observe(SpikeRecurrence(arm="goes_on", of="before", other_seeds=True), table)
+    assert found.estimate == pytest.approx(np.mean(met) / 3)
+    assert 0 < found.estimate < 1
+
+
+@pytest.mark.parametrize(("arm", "of", "why"), [
+    ("sound", "before", "'sound' starts from no checkpoint; name one by starts_from"),
+    ("longer", "before", "'before' ends before 'longer'"),
+    ("goes_on", "sound", "'sound' has no spike to look for"),
+])  # fmt: skip
+def test_why_there_is_no_number(arm: str, of: str, why: str, table: TrialArrays) -> None:
+    with pytest.raises(NotEstimableError) as caught:
+        observe(SpikeRecurrence(arm=arm, of=of), table)
+    assert str(caught.value).startswith(why)

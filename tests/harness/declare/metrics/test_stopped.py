@@ -1,0 +1,181 @@
+"""Runs read at equal training loss: crossings and correlations that are known beforehand."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.stats
+from pydantic import ValidationError
+
+from folklore.harness.declare import Study
+from folklore.harness.declare.metrics import Quotient, SharpnessAtLoss, SharpnessCorrelation
+from folklore.harness.declare.trial import Trial
+from folklore.harness.declare.trials import NotEstimableError
+from folklore.harness.judge.observe import observe
+from folklore.harness.judge.trial_arrays import TrialArrays
+from folklore.harness.train.result import LaneResult
+from tests.harness.declare.metrics.planted import table_of, with_arms
+from tests.harness.helpers import frame, result
+
+ARMS = tuple(f"batch_{index}" for index in range(7))
+EVALUATED, PROBED = [float(step) for step in range(2, 21, 2)], [1.0, 7.0, 13.0, 20.0]
+LEVEL = 0.9
+
+
+def fall(arm: str, seed: int) -> float:
+    """Nats a step, so that runs stop at different steps."""
+    return 0.1 + 0.01 * ARMS.index(arm) + 0.002 * (seed % 7)
+
+
+def stop(arm: str, seed: int) -> float:
+    return (2.0 - LEVEL) / fall(arm, seed)
+
+
+def log_sharpness(arm: str, seed: int, step: float) -> float:
+    """Linear in the step, so that what is interpolated is exact."""
+    generator = np.random.default_rng([seed, ARMS.index(arm)])
+    return float(generator.normal() + 0.1 * step)
+
+
+def held_out(arm: str, seed: int, step: float) -> float:
+    generator = np.random.default_rng([1, seed, ARMS.index(arm)])
+    return float(2.0 + 0.3 * generator.normal() + 0.3 * log_sharpness(arm, seed, 0.0) - 0.02 * step)
+
+
+def outcome(trial: Trial) -> LaneResult:
+    if trial.arm not in ARMS:
+        return result(2.0)
+    arm, seed = trial.arm, trial.seed
+    return result(
+        held_out(arm, seed, 20.0),
+        evaluation_step=EVALUATED,
+        evaluation_training_loss=[2.0 - fall(arm, seed) * step for step in EVALUATED],
+        evaluation_loss=[held_out(arm, seed, step) for step in EVALUATED],
+        evaluation_accuracy=[1 - held_out(arm, seed, step) / 5 for step in EVALUATED],
+        probe_step=PROBED,
+        probe_sharpness=[math.exp(log_sharpness(arm, seed, step)) for step in PROBED],
+    )
+
+
+def altered(arms: tuple[str, ...], **curves: list[float]) -> Callable[[Trial], LaneResult]:
+    def found(trial: Trial) -> LaneResult:
+        whole = outcome(trial)
+        return replace(whole, curves={**whole.curves, **curves}) if trial.arm in arms else whole
+
+    return found
+
+
+@pytest.fixture(scope="module")
+def stopping(study: Study) -> Study:
+    return with_arms(study, {arm: {"batch_size": 2 + ARMS.index(arm)} for arm in ARMS}, 0.01)
+
+
+@pytest.fixture(scope="module")
+def table(stopping: Study) -> TrialArrays:
+    return table_of(stopping, outcome)
+
+
+def test_sharpness_is_read_where_the_training_loss_comes_to_the_level(table: TrialArrays) -> None:
+    for arm in ARMS:
+        expected = np.mean([log_sharpness(arm, seed, stop(arm, seed)) for seed in table.seed_numbers])
+        for observable in (SharpnessAtLoss(arm=arm, level=LEVEL), SharpnessAtLoss(arm=arm, level=LEVEL, value=0.01)):
+            assert math.log(observe(observable, table).estimate) == pytest.approx(expected, rel=1e-5)
+    both = Quotient(top=SharpnessAtLoss(arm=ARMS[3], level=LEVEL), bottom=SharpnessAtLoss(arm=ARMS[0], level=LEVEL))
+    apart = [
+        log_sharpness(ARMS[3], seed, stop(ARMS[3], seed)) - log_sharpness(ARMS[0], seed, stop(ARMS[0], seed))
+        for seed in table.seed_numbers
+    ]
+    assert math.log(observe(both, table).estimate) == pytest.approx(np.mean(apart), rel=1e-4)
+
+
+@pytest.mark.parametrize("of", ["evaluation_loss", "evaluation_accuracy"])
+def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays) -> None:
+    found = []
+    for seed in table.seed_numbers:
+        sharp = [log_sharpness(arm, seed, stop(arm, seed)) for arm in ARMS]
+        found.append(scipy.stats.spearmanr(sharp, [held_out(arm, seed, stop(arm, seed)) for arm in ARMS]).statistic)
+    observable = SharpnessCorrelation(arms=ARMS, level=LEVEL, of=of)
+    assert observe(observable, table).estimate == pytest.approx(np.mean(found))
+    assert observable.estimate(table, np.eye(table.seeds)) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("ends", [None, (-1.05, 0.0)])
+def test_at_their_end_runs_are_compared_whose_loss_ends_in_the_range(
+    ends: tuple[float, float] | None, table: TrialArrays
+) -> None:
+    low, high = ends or (-math.inf, math.inf)
+    found = []
+    for seed in table.seed_numbers:
+        kept = [arm for arm in ARMS if low <= 2.0 - 20 * fall(arm, seed) <= high]
+        assert (ends is None) == (len(kept) == len(ARMS))
+        sharp, losses = ([of(arm, seed, 20.0) for arm in kept] for of in (log_sharpness, held_out))
+        found.append(scipy.stats.spearmanr(sharp, losses).statistic)
+    observable = SharpnessCorrelation(arms=ARMS, ends=ends, least_share=0.4)
+    assert observe(observable, table).estimate == pytest.approx(np.mean(found))
+    sharpness = np.mean([log_sharpness(ARMS[0], seed, 20.0) for seed in table.seed_numbers])
+    assert math.log(observe(SharpnessAtLoss(arm=ARMS[0]), table).estimate) == pytest.approx(sharpness, rel=1e-5)
+
+
+def test_the_first_crossing_counts(stopping: Study) -> None:
+    """A loss that comes to the level, leaves it and comes again."""
+    losses = [2.0, 1.2, 0.8, 1.5, 1.0, 0.4, 0.4, 0.4, 0.4, 0.4]
+    table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=losses))
+    # Three quarters of the way from step 4 to step 6.
+    expected = np.mean([log_sharpness(ARMS[0], seed, 5.5) for seed in table.seed_numbers])
+    assert math.log(observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table).estimate) == pytest.approx(expected, rel=1e-5)
+
+
+def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: Study) -> None:
+    never = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[2.0] * 10))
+    kept = ARMS[1:]
+    found = [
+        scipy.stats.spearmanr(
+            [log_sharpness(arm, seed, stop(arm, seed)) for arm in kept], [held_out(arm, seed, stop(arm, seed)) for arm in kept]
+        ).statistic
+        for seed in never.seed_numbers
+    ]
+    assert observe(SharpnessCorrelation(arms=ARMS, level=LEVEL), never).estimate == pytest.approx(np.mean(found))
+    with pytest.raises(
+        NotEstimableError, match=r"0% of the runs of 'batch_0' come to a training loss of 0.9 .*, fewer than 75%"
+    ):
+        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), never)
+    with pytest.raises(NotEstimableError, match=r"86% of the runs of these arms come .*, fewer than 90%; longer runs"):
+        observe(SharpnessCorrelation(arms=ARMS, level=LEVEL, least_share=0.9), never)
+    with pytest.raises(NotEstimableError, match="no seed has 5 settings that differ"):
+        observe(SharpnessCorrelation(arms=ARMS[:4], level=LEVEL), table_of(stopping, outcome))
+
+
+def test_what_is_below_the_level_at_its_first_evaluation_does_not_say_when_it_came(stopping: Study) -> None:
+    table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[0.5] * 10))
+    with pytest.raises(NotEstimableError, match="0% of the runs"):
+        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table)
+
+
+def test_sharpness_that_did_not_converge_is_passed_over_and_nothing_is_extrapolated(stopping: Study) -> None:
+    def lost(trial: Trial) -> LaneResult:
+        whole = outcome(trial)
+        return replace(
+            whole, curves={**whole.curves, "probe_sharpness": [*whole.curves["probe_sharpness"][:1], *[math.nan] * 3]}
+        )
+
+    one = frame(stopping, lambda trial: lost(trial) if trial.arm == ARMS[0] else outcome(trial))
+    with pytest.raises(NotEstimableError, match="0% of the runs"):
+        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", one))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("probe_sharpness", "sharpness"), ("evaluation_training_loss", "training_examples")],
+)
+def test_what_was_not_measured_has_no_number(column: str, words: str, stopping: Study) -> None:
+    old = frame(stopping, outcome)
+    old[f"curve_{column}"] = None
+    with pytest.raises(NotEstimableError, match=rf"was not measured in 'batch_0'; the study has to set measurement.{words}"):
+        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", old))
+
+
+def test_an_arm_counts_once() -> None:
+    with pytest.raises(ValidationError, match="one stands there twice; name each once"):
+        SharpnessCorrelation(arms=("a", "a"), level=1.0)

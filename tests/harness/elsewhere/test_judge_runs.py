@@ -1,0 +1,274 @@
+"""Runs with a planted truth through a file to a verdict."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy
+
+from folklore.harness.elsewhere.comparing import Assumptions
+from folklore.harness.errors import UserError
+from tests.harness.elsewhere.planted import curves, finals, judged, only
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict", "reading"),
+    [
+        ("loss: b < a by 5%", "supported", ""),
+        ("loss: b < a", "supported", ""),
+        ("loss: b < a by 15%", "partly", "smaller"),
+        ("loss: b < a by 80%", "refuted", "no effect"),
+        ("loss: b > a", "refuted", "opposite"),
+        ("loss: b <= a within 1%", "supported", ""),
+        ("loss: b >= a within 1%", "refuted", "worse"),
+        ("loss: b = a within 20%", "supported", ""),
+        ("loss: b = a within 5%", "refuted", "different"),
+        ("loss: c < a by 0.1%", "open", "too noisy"),
+        ("loss: b < 1.95", "supported", ""),
+        ("loss: b < 1.7", "refuted", "opposite"),
+    ],
+)
+def test_a_planted_difference_of_ten_percent(tmp_path: Path, claim: str, verdict: str, reading: str) -> None:
+    found = only(finals({"a": 2.0, "b": 1.8, "c": 2.0}, 6), tmp_path, claim)
+    assert (found.verdict, found.reading) == (verdict, reading)
+
+
+def test_numbers_are_those_of_scipy(tmp_path: Path) -> None:
+    frame = finals({"a": 2.0, "b": 1.9}, 6, noise=0.1)
+    a, b = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in "ab")
+    found = only(frame.drop(columns="seed"), tmp_path, "loss: b < a")
+    theirs = scipy.stats.ttest_ind(b, a, equal_var=False)
+    assert (found.estimate, found.p) == pytest.approx((b.mean() - a.mean(), theirs.pvalue), rel=1e-9)
+    paired = only(frame, tmp_path, "loss: b < a")
+    assert paired.p == pytest.approx(scipy.stats.ttest_rel(b, a).pvalue, rel=1e-9)
+    assert "paired" in paired.parts[0].method
+    assert "Welch" in only(frame, tmp_path, "loss: b < a", how=Assumptions(paired=False)).parts[0].method
+
+
+def test_pairs_are_matched_by_seed_and_not_by_place(tmp_path: Path) -> None:
+    """The noise is the seed's: with seeds shuffled in one arm the pairs still cancel it."""
+    frame = finals({"a": 2.0}, 8, noise=0.5)
+    other = frame.assign(arm="b", loss=frame["loss"] - 0.01).sample(frac=1, random_state=0)
+    assert only(pd.concat([frame, other]), tmp_path, "loss: b < a by 0.005").verdict == "supported"
+
+
+def test_one_run_is_never_firm(tmp_path: Path) -> None:
+    alone = finals({"a": 2.0, "b": 1.0}, 1)
+    found = only(alone, tmp_path, "loss: b < a")
+    assert (found.verdict, found.low) == ("open", None)
+    assert "3 seeds" in found.settling
+    lent = only(pd.concat([alone, finals({"c": 1.5, "d": 1.2}, 5)]), tmp_path, "loss: b < a")
+    assert (lent.verdict, lent.firm) == ("supported", False)
+    assert "single run" in lent.parts[0].method
+    two = only(finals({"a": 2.0, "b": 1.0}, 2), tmp_path, "loss: b < a")
+    assert not two.firm
+
+
+def test_a_verdict_that_one_run_makes_is_fragile(tmp_path: Path) -> None:
+    frame = finals({"a": 2.0, "b": 2.0}, 6).drop(columns="seed")
+    a, b = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in "ab")
+    found = scipy.stats.ttest_ind(b, a, equal_var=False)
+    error = (b.mean() - a.mean()) / found.statistic
+    shift = -(b.mean() - a.mean()) - error * scipy.stats.t.ppf(1 - 0.045 / 2, found.df)  # p = 0.045
+    found = only(frame.assign(loss=frame["loss"] + shift * (frame["arm"] == "b")), tmp_path, "loss: b < a")
+    assert (found.verdict, round(found.p, 9)) == ("supported", 0.045)
+    assert not found.firm
+    assert any("without the run" in each for each in found.fragile)
+    assert only(finals({"a": 2.0, "b": 1.8}, 6), tmp_path, "loss: b < a by 5%").firm
+
+
+def test_a_small_arm_that_shows_little_spread_is_fragile(tmp_path: Path) -> None:
+    """Three runs that lie close together, as of skewed losses they often do, against many that do not."""
+    few, many = [1.30, 1.32, 1.34], 2.0 + 0.6 * np.array([-1, -1, -1, -1, -1, -1, -0.5, -0.5, 0, 0.5, 3, 4])
+    frame = pd.DataFrame({"arm": ["b"] * len(few) + ["a"] * len(many), "loss": [*few, *many]})
+    found = only(frame, tmp_path, "loss: b < a")
+    assert found.p == pytest.approx(scipy.stats.ttest_ind(few, many, equal_var=False).pvalue, rel=1e-9)
+    assert found.verdict == "supported"
+    assert scipy.stats.ttest_ind(few, many).pvalue > 0.05
+    assert "open if both arms vary alike" in found.fragile
+
+
+def test_more_claims_ask_for_more(tmp_path: Path) -> None:
+    """Benjamini and Hochberg: p = 0.02 is firm alone, and not beside nineteen claims about nothing."""
+    frame = finals({f"m{index}": 2.0 for index in range(21)}, 300, seed=3).drop(columns="seed")
+    base, other = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in ("m0", "m1"))
+    seen = scipy.stats.ttest_ind(other, base, equal_var=False)
+    error = (other.mean() - base.mean()) / seen.statistic
+    shift = base.mean() - other.mean() - error * scipy.stats.t.ppf(0.99, seen.df)
+    frame["loss"] += shift * (frame["arm"] == "m1")
+    many = {each.claim.arm: each for each in judged(frame, tmp_path, compare="m0", better="lower").claims}
+    alone = only(frame, tmp_path, "loss: m1 < m0")
+    assert many["m1"].p == pytest.approx(alone.p) == pytest.approx(0.02)
+    assert (alone.verdict, alone.firm, many["m1"].firm) == ("supported", True, False)
+
+
+def test_diverged_runs_are_outcomes(tmp_path: Path) -> None:
+    frame = curves({"a": 2.0, "b": 1.9}, 6, [100, 200, 400])
+    broken = (frame["arm"] == "b") & (frame["seed"] < 3) & (frame["step"] == 400)
+    frame.loc[broken, "loss"] = [np.nan, np.inf, np.nan]
+    found = only(frame, tmp_path, "loss: b < a")
+    assert found.verdict != "supported"
+    assert any("3 of 6 runs of 'b'" in each for each in found.notes)
+    b = found.parts[0].samples[0]
+    assert np.sum(b > 2.8) == 3  # where runs began
+
+
+def test_tasks(tmp_path: Path) -> None:
+    same = pd.concat([finals({"a": base, "b": 0.9 * base}, 4, seed=base, env=f"e{base}") for base in (1, 2, 5)])
+    found = only(same, tmp_path, "loss: b < a by 5%", task="env")
+    assert (found.verdict, len(found.parts)) == ("supported", 3)
+    assert found.estimate == pytest.approx(-0.1, abs=0.01)
+    apart = pd.concat([same, finals({"a": 1.0, "b": 1.2}, 4, seed=9, env="e9")])
+    other = only(apart, tmp_path, "loss: b < a by 5%", task="env")
+    assert (other.verdict, other.reading, other.estimate) == ("partly", "some workloads", None)
+    assert "fails on e9" in other.reason
+    assert only(apart, tmp_path, "loss: b < a by 5% on some tasks", task="env").verdict == "supported"
+
+
+def test_sizes_have_no_number_in_common(tmp_path: Path) -> None:
+    frame = pd.concat([finals({"a": 2.0, "b": 2.0 - gain}, 5, seed=size, params=size)
+                       for size, gain in ((10, 0.3), (100, 0.1), (1000, -0.2))])  # fmt: skip
+    found = only(frame, tmp_path, "loss: b < a over params")
+    assert (found.verdict, found.estimate) == ("partly", None)
+    assert any("sign changes" in each for each in found.notes)
+    assert any("for each doubling" in each for each in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("tilt", "words"), [(0.0, "one exponent (-0.1) fits both"), (0.05, "exponents of their own in params")]
+)
+def test_arms_may_share_an_exponent(tmp_path: Path, tilt: float, words: str) -> None:
+    """b is 3% lower at every size, or less and less so."""
+    frame = pd.concat([finals({"a": 10 * size**-0.1, "b": 9.7 * size ** (tilt - 0.1)}, 4, noise=0.004, seed=size, params=size)
+                       for size in (10, 100, 1000, 10000)])  # fmt: skip
+    found = only(frame, tmp_path, "loss: b < a over params")
+    assert any(words in each for each in found.notes), found.notes
+    if not tilt:
+        (told,) = (each for each in found.notes if words in each)
+        assert float(told.split("'b' is ")[1].split()[0]) == pytest.approx(0.97, abs=0.001)
+
+
+def test_steps_to_a_value(tmp_path: Path) -> None:
+    """Loss is mean + 100 / step: 2.2 is reached at 500 by an arm that ends at 2, and at 1000 by one that ends at 2.1."""
+    frame = curves({"a": 2.1, "b": 2.0}, 5, [100, 200, 400, 600, 800, 1000, 1200], noise=0.0005)
+    found = only(frame, tmp_path, "steps to loss 2.2: b < a by 40%")
+    assert found.verdict == "supported"
+    assert found.estimate == pytest.approx(-0.5, abs=0.03)
+    saved = only(frame, tmp_path, "loss: b < a")
+    assert any("reaches the end of 'a'" in each for each in saved.notes)
+
+
+def test_a_step(tmp_path: Path) -> None:
+    frame = curves({"a": 2.0, "b": 2.0}, 4, [100, 200, 400])
+    frame.loc[(frame["arm"] == "b") & (frame["step"] < 400), "loss"] -= 0.5
+    assert only(frame, tmp_path, "loss at 200: b < a by 0.3").verdict == "supported"
+    assert only(frame, tmp_path, "loss: b < a by 0.3").verdict != "supported"
+    with pytest.raises(UserError, match="no run came to step 500"):
+        only(frame, tmp_path, "loss at 500: b < a")
+
+
+def test_laws(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(0)
+    rows = [(model, size, run, level * (1 + size / critical) * np.exp(0.01 * drawn.standard_normal()))
+            for model, level, critical in (("x", 5.0, 64), ("y", 90.0, 512)) for size in (16, 32, 64, 128, 256, 512)
+            for run in range(4)]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["model", "batch", "run", "samples"])
+    found = only(frame, tmp_path, "samples: hyperbola in batch within 8%", task="model")
+    assert (found.verdict, found.firm) == ("supported", True)
+    assert [part.samples[2][1] for part in found.parts] == pytest.approx([64, 512], rel=0.1)
+    power = frame.assign(samples=10 * frame["batch"] ** 0.5)
+    assert only(power, tmp_path, "samples: hyperbola in batch within 2%", task="model").verdict == "refuted"
+    exponent = only(power, tmp_path, "samples: power law in batch within 2%", task="model")
+    assert exponent.parts[0].samples[2] == pytest.approx([10, 0.5])
+
+
+def test_tuned_arms(tmp_path: Path) -> None:
+    pytest.importorskip("opda")
+    drawn = np.random.default_rng(0)
+    rows = [{"arm": arm, "lr": lr, "loss": best + drawn.exponential(0.1)} for arm, best in (("a", 2.0), ("b", 1.7))
+            for lr in 10 ** drawn.uniform(-4, -1, 20)]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    found = only(frame, tmp_path, "loss: b < a by 5%", tuned=True)
+    assert found.verdict == "supported"
+    assert only(frame, tmp_path, "loss: a < b", tuned=True).verdict == "refuted"
+    assert not only(frame, tmp_path, "loss: b < a").firm  # arms mix LRs
+
+
+def test_points_are_hundredths_of_a_share(tmp_path: Path) -> None:
+    frame = finals({"a": 0.90, "b": 0.93}, 6, noise=0.001).rename(columns={"loss": "accuracy"})
+    assert only(frame, tmp_path, "accuracy: b > a by 2 points").verdict == "supported"
+    assert only(frame.assign(accuracy=100 * frame["accuracy"]), tmp_path, "accuracy: b > a by 2 points").verdict == "supported"
+    assert only(frame, tmp_path, "accuracy: b > a by 4 points").verdict == "partly"
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("loss: adamw < sgd", "no arm named 'adamw': did you mean 'adam'"),
+        ("losses: adam < sgd", "did you mean 'loss'"),
+        ("loss: adam < sgd over width", "no column named 'width'"),
+        ("loss at 3: adam < sgd", "have no steps"),
+        ("loss: adam < sgd over seed2", "no column named 'seed2'"),
+    ],
+)
+def test_bad_claims_end_in_one_line(tmp_path: Path, claim: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        only(finals({"adam": 2.0, "sgd": 1.9}, 3), tmp_path, claim)
+
+
+def test_guesses_that_would_change_the_answer_are_questions(tmp_path: Path) -> None:
+    frame = finals({"a": 2.0, "b": 1.9}, 3)
+    two = frame.rename(columns={"loss": "train_loss"}).assign(val_loss=1.0)
+    with pytest.raises(UserError, match="could be 'train_loss', 'val_loss': say which with --metric"):
+        only(two, tmp_path, "loss: b < a")
+    both = frame.assign(method=frame["arm"], optimizer=frame["arm"]).drop(columns="arm")
+    with pytest.raises(UserError, match="say which holds the arms with --arm"):
+        only(both, tmp_path, "loss: b < a")
+    assert only(both, tmp_path, "loss: b < a", arm="method").verdict
+    with pytest.raises(UserError, match="Say --minimize or --maximize"):
+        judged(frame.rename(columns={"loss": "value"}), tmp_path, compare="a")
+
+
+def test_wide_tables(tmp_path: Path) -> None:
+    wide = pd.DataFrame({"arm": ["a", "b"], **{f"loss_seed_{seed}": [2.0 + 0.1 * seed, 1.8 + 0.1 * seed] for seed in range(5)}})
+    wide.loc[0, "loss_seed_0"] += 1e-3  # or the pairs agree to the last digit
+    assert only(wide, tmp_path, "loss: b < a by 5%").verdict == "supported"
+    arms = pd.DataFrame({"seed": range(5), "adam": [1.0, 1.1, 1.2, 1.05, 1.15], "sgd": [2.0, 2.1, 2.2, 2.06, 2.15]})
+    assert only(arms, tmp_path, "loss: adam < sgd", metric="value").verdict == "supported"
+
+
+def test_a_hundred_thousand_rows(tmp_path: Path) -> None:
+    """That they are judged at all, with every check; it takes about three seconds."""
+    frame = curves({f"arm{index}": 2.0 + 0.01 * index for index in range(10)}, 20, range(1, 501))
+    found = judged(frame, tmp_path, "loss: arm0 < arm9 by 1%")
+    assert found.claims[0].verdict == "supported"
+    assert len(found.runs[0].frame) == 100_000
+
+
+def test_a_name_that_is_a_number_is_a_question(tmp_path: Path) -> None:
+    frame = finals({"1": 2.0, "64": 1.8}, 4)
+    with pytest.raises(UserError, match="Put the arm in quotes"):
+        only(frame, tmp_path, "loss: 64 < 1")
+    assert only(frame, tmp_path, "loss: '64' < '1'").estimate == pytest.approx(-0.2, abs=0.05)
+    assert only(frame, tmp_path, "loss: 64 < +1").estimate == pytest.approx(0.8, abs=0.05)
+
+
+def test_rows_are_chosen(tmp_path: Path) -> None:
+    frame = curves({"a": 2.0, "b": 1.9}, 4, [100, 200, 400])
+    found = judged(frame, tmp_path, "loss: b < a", where=["step<=200", "seed!=0"])
+    assert len(found.runs[0].frame) == 12
+    for wrong, words in (
+        ("step", "must be COLUMN=VALUE"),
+        ("step<x", "is no number"),
+        ("arm=c", "no value of arm"),
+        ("step>9e9", "no row"),
+    ):
+        with pytest.raises(UserError, match=words):
+            judged(frame, tmp_path, "loss: b < a", where=[wrong])
+
+
+def test_equal_runs_are_no_proof_of_equal_arms(tmp_path: Path) -> None:
+    frame = finals({"a": 2.0}, 5)
+    found = only(pd.concat([frame, frame.assign(arm="b"), finals({"c": 1.8}, 5)]), tmp_path, "loss: a = b within 1%")
+    assert (found.verdict, found.firm) == ("supported", False)

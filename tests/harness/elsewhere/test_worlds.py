@@ -1,0 +1,260 @@
+"""Simulated runs: every reader hands on the same ones, and no test is wrong more often than it says."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy
+
+from folklore.harness.elsewhere import calibrating
+from folklore.harness.elsewhere.claims import read_claim
+from folklore.harness.elsewhere.comparing import Assumptions
+from folklore.harness.elsewhere.judge_runs import JudgeOptions, corrected, judge_claim, judge_sources
+from folklore.harness.elsewhere.roles import ReadingOptions
+from folklore.harness.elsewhere.run_verdict import Judged
+from folklore.harness.elsewhere.world_cases import CASES
+from folklore.harness.elsewhere.worlds import Arms, runs_from
+from folklore.harness.randomness import numpy_generator
+from folklore.reports import calibration
+
+CLAIMS = ("loss: b < a", "loss: b < a by 1%", "loss: b <= a within 0.5", "loss: b = a within 1%", "loss: b < 99.5")
+STEPS = (5, 10)
+
+
+def world(diverging: float) -> pd.DataFrame:
+    """arm, seed, loss; of numbers that 32 bits hold, as TensorBoard's do."""
+    frame = Arms((7, 8), shared=0.9, diverging=diverging)(numpy_generator(0, "files", 0), (-0.8,)).frame
+    return frame[["arm", "seed"]].assign(loss=frame["value"].to_numpy(np.float32).astype(float))
+
+
+def steps_of(loss: float) -> list[tuple[int, float]]:
+    """A run that begins with no worse a value than any ends with: a diverged one counts with the worst of both."""
+    return [(STEPS[0], 90.0), (STEPS[1], loss)]
+
+
+def csv(frame: pd.DataFrame, folder: Path) -> str:
+    frame.to_csv(folder / "runs.csv", index=False, na_rep="nan")
+    return str(folder / "runs.csv")
+
+
+def json_lines(frame: pd.DataFrame, folder: Path) -> str:
+    (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, frame.to_dict("records"))))
+    return str(folder / "runs.jsonl")
+
+
+def parquet(frame: pd.DataFrame, folder: Path) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {"arm": pa.array(frame["arm"].tolist()), "seed": pa.array(frame["seed"].tolist())}
+    loss = pa.array(frame["loss"].tolist(), from_pandas=False)
+    pq.write_table(pa.table({**columns, "loss": loss}), folder / "runs.parquet")
+    return str(folder / "runs.parquet")
+
+
+def wandb(frame: pd.DataFrame, folder: Path) -> str:
+    runs = [
+        {"name": f"{row.arm}-{row.seed}", "state": "finished", "config": {"arm": row.arm, "seed": row.seed},
+         "summary": {"loss": row.loss, "_step": 9}}
+        for row in frame.itertuples()
+    ]  # fmt: skip
+    (folder / "runs.json").write_text(json.dumps(runs))
+    return str(folder / "runs.json")
+
+
+def in_folders(write: Callable[[Path, "pd.Series[float]"], None]) -> Callable[[pd.DataFrame, Path], str]:
+    """A folder for each run, named after its arm and seed."""
+
+    def written(frame: pd.DataFrame, folder: Path) -> str:
+        for _, row in frame.iterrows():
+            place = folder / f"{row['arm']}-seed{row['seed']}"
+            place.mkdir()
+            write(place, row)
+        return str(folder)
+
+    return written
+
+
+def trainer_state(place: Path, row: "pd.Series[float]") -> None:
+    log = [{"step": step, "loss": loss} for step, loss in steps_of(row["loss"])]
+    (place / "trainer_state.json").write_text(json.dumps({"global_step": STEPS[1], "log_history": log}))
+
+
+def lightning(place: Path, row: "pd.Series[float]") -> None:
+    lines = [f"0,{step},{loss!r}" for step, loss in steps_of(float(row["loss"]))]
+    (place / "metrics.csv").write_text("\n".join(["epoch,step,loss", *lines, ""]))
+
+
+def tensorboard(place: Path, row: "pd.Series[float]") -> None:
+    pytest.importorskip("tbparse")
+    from torch.utils.tensorboard import SummaryWriter
+
+    with SummaryWriter(str(place)) as writer:
+        for step, loss in steps_of(row["loss"]):
+            writer.add_scalar("loss", loss, step)
+
+
+def ray_tune(place: Path, row: "pd.Series[float]") -> None:
+    rows = [{"training_iteration": step, "loss": loss} for step, loss in steps_of(row["loss"])]
+    (place / "params.json").write_text(json.dumps({"arm": row["arm"], "seed": int(row["seed"])}))
+    (place / "result.json").write_text("".join(json.dumps(each) + "\n" for each in rows))
+
+
+def mlflow(frame: pd.DataFrame, folder: Path) -> str:
+    from mlflow.entities import Metric, Param
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db")
+    experiment = client.create_experiment("runs")
+    for row in frame.itertuples():
+        run = client.create_run(experiment).info.run_id
+        metrics = [Metric("loss", loss, 0, step) for step, loss in steps_of(float(row.loss))]  # type: ignore[arg-type]
+        client.log_batch(run, metrics, [Param("arm", str(row.arm)), Param("seed", str(row.seed))])
+        client.set_terminated(run)
+    return f"sqlite:///{folder}/mlflow.db"
+
+
+def optuna(frame: pd.DataFrame, folder: Path) -> str:
+    import optuna as of_optuna
+
+    storage = f"sqlite:///{folder}/optuna.db"
+    for arm, part in frame.groupby("arm", sort=False):
+        study = of_optuna.create_study(storage=storage, study_name=str(arm))
+        for row in part.itertuples():
+            study.add_trial(of_optuna.trial.create_trial(value=float(row.loss), user_attrs={"seed": row.seed}))  # type: ignore[arg-type]
+    return f"{folder}/optuna.db"
+
+
+WRITERS = {
+    "CSV": csv, "JSON lines": json_lines, "Parquet": parquet, "W&B": wandb, "Hugging Face": in_folders(trainer_state),
+    "Lightning": in_folders(lightning), "TensorBoard": in_folders(tensorboard), "Ray Tune": in_folders(ray_tune),
+    "MLflow": mlflow, "Optuna": optuna,
+}  # fmt: skip
+
+
+def numbers(judged: Judged) -> list[str]:
+    values = [getattr(judged, name) for name in ("verdict", "reading", "strength", "estimate", "low", "high", "p")]
+    return [f"{each:.12g}" if isinstance(each, float) else str(each) for each in values]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
+    """Runs that share seeds and partly diverge; Optuna counts trials without a finite loss as failed."""
+    if kind == "MLflow":
+        request.getfixturevalue("mlflow_in")(tmp_path)
+    frame = world(0.0 if kind == "Optuna" else 0.2)
+    assert frame["loss"].isna().any() == (kind != "Optuna")
+    reading = ReadingOptions({"metric": "value"} if kind == "Optuna" else {}, tuned=False)
+    claims = [each.replace("loss", "value") if kind == "Optuna" else each for each in CLAIMS]
+    found = judge_sources([WRITERS[kind](frame, tmp_path)], JudgeOptions(tuple(claims), reading=reading)).claims
+    runs = runs_from(frame.rename(columns={"loss": "value"}).assign(task=""))
+    expected = corrected([judge_claim(runs, read_claim(each), Assumptions()) for each in CLAIMS])
+    for judged, direct in zip(found, expected, strict=True):
+        assert numbers(judged) == numbers(direct), direct.claim.text
+
+
+@pytest.mark.parametrize("name", ["paired by seed", "average over tasks", "against a number", "no worse"])
+def test_samples_are_judged_as_the_table_of_them_is(name: str) -> None:
+    case = [each for each in CASES if each.test == name and isinstance(each.draw, Arms) and not each.draw.diverging][-1]
+    claim = read_claim(case.claim)
+    for world in range(6):
+        effects = (case.short, case.beyond)[world % 2]
+        table = judge_claim(case.draw(numpy_generator(0, name, world), effects), claim, Assumptions())
+        direct = calibrating.judged_of(case.draw, claim, numpy_generator(0, name, world), effects)
+        assert numbers(direct) == numbers(table)
+        assert direct.fragile == table.fragile
+
+
+def most(worlds: int, rate: float) -> int:
+    """As many as happen by chance once in ten thousand times."""
+    return int(scipy.stats.binom.isf(1e-4, worlds, rate))
+
+
+# Test and condition -> worlds: enough that a z test in place of Student's exceeds the bound; on sizes, the test on all tasks.
+KEPT = {
+    ("independent runs (Welch)", "3 runs"): 300,
+    ("independent runs (Welch)", "3 against 20 runs, the few 3x as noisy"): 150,
+    ("paired by seed", "3 pairs, correlation 0.5"): 150,
+    ("share of a's mean (Fieller)", "3 runs"): 150,
+    ("no worse", "3 runs"): 200,
+    ("equal", "3 runs"): 150,
+    ("one run against five (spread of all arms)", "none beside"): 150,
+    ("against a number", "3 runs"): 150,
+    ("average over tasks", "3 tasks"): 60,
+    ("on all tasks", "3 tasks"): 60,
+    ("at all sizes", "3 sizes"): 25,
+    ("law: hyperbola", "3 runs a size, noise 15%"): 100,
+}
+
+
+@pytest.mark.parametrize(("test", "condition"), KEPT)
+def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> None:
+    case = next(each for each in CASES if (each.test, each.condition) == (test, condition))
+    claim, worlds = read_claim(case.claim), KEPT[test, condition]
+    rate = 0.05 if claim.law is None and claim.question.one_sided else 0.025
+    short = calibrating.tally(case, claim, case.short, worlds, 0)
+    assert short["supported"] <= most(worlds, rate)
+    assert short["firm supported"] <= short["supported"]
+    assert short["intervals"] - short["covered"] <= most(worlds, 2 * rate)
+    if case.meeting == case.short:
+        assert short["supported"] + short["refuted"] <= most(worlds, 2 * rate)
+    else:
+        assert calibrating.tally(case, claim, case.meeting, worlds // 2, 0)["refuted"] <= most(worlds // 2, rate)
+    assert any(calibrating.tally(case, claim, case.beyond, few, 0)["supported"] for few in (2, 20))
+
+
+def test_a_law_that_holds_is_not_refuted_by_the_noise_of_few_runs() -> None:
+    case = next(each for each in CASES if each.condition == "2 runs a size, noise 30%, law exactly true")
+    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 50, 0)
+    assert counts["refuted"] <= most(50, 0.025)
+
+
+def test_what_rests_on_one_run_is_fragile_against_a_number_too() -> None:
+    frame = pd.DataFrame({"arm": "b", "seed": "", "task": "", "value": [99.5, 98.0, 98.2, 99.0, 97.9]})
+    judged = judge_claim(runs_from(frame), read_claim("loss: b < 99.5"), Assumptions())
+    assert judged.verdict == "supported"
+    assert all(each.startswith("open without the run that ended at") for each in judged.fragile)
+    assert judged.fragile
+
+
+def test_a_run_in_the_middle_is_left_out_too() -> None:
+    """Without the lowest or the highest the verdict stands; without one in the middle the spread is larger."""
+    frame = pd.DataFrame({"arm": "b", "seed": "", "task": "", "value": [98.7, 98.9, 99.0, 99.5]})
+    judged = judge_claim(runs_from(frame), read_claim("loss: b < 100"), Assumptions())
+    assert judged.verdict == "supported"
+    assert judged.fragile == ("open without the run that ended at 98.9", "open without the run that ended at 99")
+
+
+def test_the_tries_of_tuned_arms_have_a_known_median() -> None:
+    case = next(each for each in CASES if each.condition == "10 tries, uniform losses")
+    counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 4, 0)
+    assert counts["supported"] + counts["refuted"] <= most(4, 0.05)
+    assert counts["intervals"] == counts["covered"] == 4
+
+
+def test_rows_are_the_same_for_a_seed() -> None:
+    names = ("noise: visible difference", "noise: standard deviation")
+    alone = calibrating.rows(200, 3, names)
+    assert calibrating.rows(200, 3, names) == alone
+    assert calibrating.rows(200, 4, names) != alone
+    assert all(abs(row["power"] - row["told"]) < 0.15 for row in alone if row["test"] == names[0])
+    assert alone[0]["coverage"] > 0.9
+    assert {row["test"] for row in alone} == set(names)
+
+
+def test_the_gate_goes_through_files() -> None:
+    (fine, drift, *_) = calibrating.rows(12, 0, ["gate"])
+    assert fine["false_refuted"] == 0
+    assert 0 <= fine["told"] <= 0.05
+    assert drift["worlds"] == 3
+
+
+def test_the_published_counts_are_of_todays_tests() -> None:
+    counted = {(row["test"], row["condition"]) for row in calibration.runs_elsewhere()}
+    assert {(case.test, case.condition) for case in CASES} <= counted
+    assert {test for test, _ in counted} == set(calibrating.tests())
+    assert all(math.isfinite(row["worlds"]) for row in calibration.runs_elsewhere())

@@ -1,0 +1,92 @@
+"""The history of published verdicts: true of what is published, and kept true by publishing."""
+
+import json
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.declare import Study
+from folklore.harness.judge.trial_sets import publish, stored_sets
+from folklore.harness.judge.verdict_history import Change, Stand, append, changes, history
+from folklore.harness.judge.verdict_memory import publish_verdicts
+from folklore.harness.plan.catalog import register, study_names
+from folklore.harness.plan.store import evidence
+from folklore.harness.plan.store.source_check import SourceCheck
+from folklore.harness.plan.store.store import Store
+from tests.harness.helpers import bowl, result, stored
+
+
+def test_it_ends_with_what_is_published() -> None:
+    """Each entry goes on from the one before, and the last has the word that stands beside the evidence now."""
+    kept = json.loads((evidence.FOLDER / "verdicts.json").read_text(encoding="utf-8"))
+    published = {
+        (verdict["claim"], study, verdict["scale"], verdict["device"]): (verdict["verdict"], each["version"])
+        for study, each in kept.items()
+        for judged in each["judged"]
+        for verdict in judged["verdicts"]
+    }
+    found = history()
+    assert len(found) > 50
+    for place, group in groupby(sorted(found, key=lambda change: change.place), key=lambda change: change.place):
+        own = list(group)
+        assert all(before.new.verdict == after.old.verdict for before, after in pairwise(own)), place
+        assert [each.date for each in own] == sorted(each.date for each in own), place
+        assert own[-1].new.verdict == published[place][0], place
+        assert (own[-1].new.version or 0) <= published[place][1], place
+
+
+def test_its_entries_are_changes_of_registered_claims() -> None:
+    for each in history():
+        assert register().claim(each.claim)
+        assert each.study in study_names()
+        assert each.old.verdict != each.new.verdict
+        assert each.old.published or each.why, "what stands in the log alone has its reason there"
+        assert None not in (each.old.version, each.new.version)
+
+
+def verdict(word: str, **fields: object) -> dict[str, object]:
+    numbers = {"estimate": 1.0, "low": 0.5, "high": 1.5, "unit": "x"}
+    return {"claim": "a.b", "study": "a", "scale": "laptop", "device": "cpu", "verdict": word, **numbers, **fields}
+
+
+def test_only_another_word_at_the_same_place_is_a_change() -> None:
+    before = [verdict("open"), verdict("supported", scale="gpu"), verdict("refuted", claim="a.c")]
+    after = [verdict("open", estimate=2.0), verdict("partly", scale="gpu", reading="smaller"), verdict("open", claim="a.d")]
+    (found,) = changes(before, after, (1, 2), "2026-11-25")
+    assert found.place == ("a.b", "a", "gpu", "cpu")
+    assert found.old == Stand(1, "supported", "", 1.0, 0.5, 1.5, "x")
+    assert (found.new.version, found.new.verdict, found.new.reading) == (2, "partly", "smaller")
+
+
+def test_a_renamed_verdict_and_trials_that_came_later_are_changes_of_words_alone() -> None:
+    def change(old: str, new: str, versions: tuple[int, int] = (1, 1)) -> Change:
+        (found,) = changes([verdict(old)], [verdict(new)], versions, "2026-11-25")
+        return found
+
+    assert change("inconclusive", "open").of_words_alone
+    assert change("invalid", "refuted").of_words_alone
+    assert not change("inconclusive", "open", (1, 2)).of_words_alone
+    assert not change("inconclusive", "supported").of_words_alone
+    assert not change("refuted", "invalid").of_words_alone
+
+
+def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    append([Change("x.y", "x", "laptop", "cpu", "2026-01-01", *(Stand(1, word, "", None, None, None, "") for word in "ab"))])
+
+    def published(floor: float) -> list[Change]:
+        store = Store(str(tmp_path / f"store{floor}"))
+        ledger = stored(study, store, lambda trial: result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001)))
+        (records,) = stored_sets(study, ledger)
+        publish(records, SourceCheck())
+        return publish_verdicts([study])[1]
+
+    assert published(2.1) == [], "nothing stood there before"
+    assert published(2.1) == []
+    (found,) = published(1.9)
+    assert (found.old.verdict, found.new.verdict) == ("supported", "refuted")
+    assert (found.old.version, found.new.version) == (study.version, study.version)
+    assert found.why == ""
+    assert [each.claim for each in history()] == ["x.y", "warmup.improves_best"]
+    assert history()[-1] == found

@@ -1,0 +1,315 @@
+"""Ray is lost under a run: what was in flight is handed out again, once; after that the run ends with one line."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from folklore.harness.errors import RunFailedError, UnwritableError, UserError
+from folklore.harness.launch import ray_process
+from folklore.harness.launch.jobs import Job, Progress, Work
+from folklore.harness.launch.ray_connection import HEAD_SECONDS, Resources, _Elsewhere
+from folklore.harness.launch.ray_process import Again, RayProcess, Watch
+from tests.chaos.faults import parts_of_ray
+from tests.command_line import HANG_SECONDS
+from tests.processes import wait_until_gone
+
+# Long for a process that has nothing more to do; one that does not end stays for ever.
+GONE_SECONDS = 60.0
+
+# Speaks for Ray: settles each job it is given, and does to itself what the job's name says, so often as files in a folder say.
+STAND_IN = """
+import json, os, signal, sys, time
+path, argv, pipe = map(json.loads, sys.argv[1:])
+sys.path[:] = path
+from pathlib import Path
+from folklore.harness.errors import UnwritableError
+from folklore.harness.launch.ray_process import ENDED, Link, Pipes
+link = Link(Pipes(pipe))
+folder = Path(link.receive().device)
+link.tell("started")
+try:
+    while not link.exhausted:
+        found = link.next()
+        if found is None:
+            continue
+        pack, job = found
+        with (folder / pack).open("a") as file:
+            file.write("given\\n")
+        times = len((folder / pack).read_text().splitlines())
+        if pack == "dies" and times == 1 or pack == "dies again":
+            print("last words", file=sys.stderr, flush=True)
+            os._exit(7)
+        if pack == "loses its node" and times == 1:
+            link.tell("lost", "the raylet ended")
+            os._exit(1)
+        if pack == "is full":
+            link.tell("raised", UnwritableError("the store is full"))
+        if pack == "is long":
+            os.kill(os.getppid(), signal.SIGINT)
+            time.sleep(600)
+        if pack == "is ours to fix":
+            link.tell("broken", "Traceback: here")
+        link.settled(pack)
+        link.finished(pack)
+except KeyboardInterrupt:
+    pass
+link.tell(ENDED)
+"""
+
+
+@dataclass(frozen=True)
+class Nothing:
+    def open(self) -> Work:
+        raise AssertionError("the stand-in opens no jobs")
+
+
+@dataclass
+class Jobs:
+    left: list[str]
+    running: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+    @property
+    def exhausted(self) -> bool:
+        return not self.left and not self.running
+
+    def next(self) -> tuple[str, Job] | None:
+        if not self.left:
+            return None
+        self.running.append(self.left.pop(0))
+        return self.running[-1], Nothing()
+
+    def settled(self, pack: str, failed: bool = False) -> None:
+        self.running.remove(pack)
+        self.done.append(pack)
+
+    def halve(self, pack: str) -> bool:
+        self.running.remove(pack)
+        self.left += [f"{pack} left", f"{pack} right"]
+        return True
+
+
+class Silent:
+    def __getattr__(self, name: str) -> object:
+        return lambda *arguments: None
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(ray_process, "PROGRAM", STAND_IN)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def swept(folder: Path, jobs: Jobs, address: str | None = None) -> None:
+    with RayProcess(Resources(str(folder), 1, address)) as ray:
+        ray.wait()
+        ray.sweep(jobs, Silent())  # type: ignore[arg-type]
+
+
+LOST = "Ray lost this machine's node ({}): Ray is started again, and the run goes on from its checkpoints"
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_what_was_in_flight_is_handed_out_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs(["first", "dies", "last"])
+    swept(tmp_path, jobs)
+    assert jobs.done == ["first", "dies", "last"]
+    given = {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()}
+    assert given == {"first": 1, "dies": 2, "last": 1}
+    assert caplog.messages == [LOST.format("the process that holds Ray ended with code 7: last words")]
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_a_second_loss_ends_the_run(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs(["first", "loses its node", "dies again", "last"])
+    with pytest.raises(RunFailedError, match=r"lost again \(.*code 7: last words\); what is finished is kept"):
+        swept(tmp_path, jobs)
+    assert jobs.done == ["first", "loses its node"]
+    assert caplog.messages == [LOST.format("the raylet ended")]
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_a_cluster_is_not_started_again(tmp_path: Path) -> None:
+    jobs = Jobs(["loses its node"])
+    with pytest.raises(RunFailedError, match=r"the Ray cluster at head:1 is lost: the raylet ended; what is finished is kept"):
+        swept(tmp_path, jobs, "head:1")
+    assert jobs.done == []
+
+
+@pytest.mark.usefixtures("stand_in")
+@pytest.mark.parametrize(
+    ("pack", "error", "message"),
+    [("is full", UnwritableError, "the store is full"), ("is ours to fix", RuntimeError, "Traceback: here")],
+)
+def test_what_a_sweep_raises_is_raised_here(pack: str, error: type[Exception], message: str, tmp_path: Path) -> None:
+    with pytest.raises(error, match=message):
+        swept(tmp_path, Jobs([pack]))
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_an_interrupt_ends_the_sweep_and_not_this_process(tmp_path: Path) -> None:
+    jobs = Jobs(["first", "is long", "last"])
+    swept(tmp_path, jobs)
+    assert (jobs.done, jobs.left) == (["first"], ["last"])
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [("raise SystemExit('no libraries')", "no libraries"), ("import os; os.kill(os.getpid(), 9)", "code -9: without a word")],
+)
+def test_a_process_that_does_not_start(program: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_process, "PROGRAM", program)
+    with pytest.raises(UserError, match=rf"Ray does not start \(.*{said}\)"):
+        swept(tmp_path, Jobs([]))
+
+
+def test_a_start_that_a_signal_ends_is_tried_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = 'link.tell("started")'
+    dies = 'if not (folder / "died").exists():\n    (folder / "died").touch()\n    os.kill(os.getpid(), signal.SIGKILL)\n'
+    monkeypatch.setattr(ray_process, "PROGRAM", STAND_IN.replace(started, dies + started))
+    jobs = Jobs(["only"])
+    swept(tmp_path, jobs)
+    assert jobs.done == ["only"]
+
+
+def test_the_process_that_holds_ray_ends_with_the_run(tmp_path: Path) -> None:
+    """However the run ends: its end of the pipe closes."""
+    started = 'link.tell("started")'
+    (tmp_path / "program.py").write_text(STAND_IN.replace(started, f"{started}; time.sleep(600)"))
+    code = (
+        "import os; from folklore.harness.launch import ray_process\n"
+        "from folklore.harness.launch.ray_connection import Resources\n"
+        f"ray_process.PROGRAM = open({str(tmp_path / 'program.py')!r}).read()\n"
+        f"ray = ray_process.RayProcess(Resources({str(tmp_path)!r}, 1)); ray.__enter__(); ray.wait()\n"
+        "print('started', flush=True); os.kill(os.getpid(), 9)"
+    )
+    environment = {**os.environ, "FOLKLORE_TEST_HOLDER": str(tmp_path)}
+    killed = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+    assert killed.stdout == "started\n", killed.stderr
+    assert wait_until_gone("FOLKLORE_TEST_HOLDER", tmp_path, (), GONE_SECONDS) == []
+
+
+def test_jobs_that_were_split_or_settled_do_not_come_again() -> None:
+    again = Again(Jobs(["split", "settled", "running"]))
+    given = [again.next() for _ in range(3)]
+    assert [each and each[0] for each in given] == ["split", "settled", "running"]
+    assert again.halve("split")
+    again.settled("settled")
+    again.take_back(lambda pack: False)
+    assert not again.exhausted
+    following = [again.next() for _ in range(4)]
+    assert [each and each[0] for each in following] == ["running", "split left", "split right", None]
+    assert not again.finished
+    for pack in ("running", "split left", "split right"):
+        again.settled(pack)
+    assert again.finished
+
+
+def test_the_watch_tells_of_a_process_that_dies() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    told, heard = threading.Event(), list[str]()
+
+    def lost(what: str) -> None:
+        heard.append(what)
+        told.set()
+
+    with Watch(lambda: None if process.poll() is None else "it ended", lost, seconds=0.01):
+        assert not told.wait(0.1)
+        process.kill()
+        assert told.wait(HANG_SECONDS)
+    assert heard == ["it ended"]
+
+
+def test_a_head_that_does_not_answer_is_lost_after_some_time() -> None:
+    now = [0.0]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        look = _Elsewhere(f"127.0.0.1:{server.getsockname()[1]}", None, lambda: now[0])
+        now[0] = 2 * HEAD_SECONDS
+        assert look() is None
+    now[0] += 0.5 * HEAD_SECONDS
+    assert look() is None, "a short silence is borne"
+    now[0] += 0.6 * HEAD_SECONDS
+    assert look() == "its head has not answered for 20 s"
+
+
+def test_the_raylet_that_leads_to_a_cluster_is_looked_at() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        look = _Elsewhere(f"127.0.0.1:{server.getsockname()[1]}", psutil.Process(process.pid))
+        assert look() is None
+        process.kill()
+        process.wait()
+        assert look() == "the raylet ended"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Two steps of a second; the last line of its file says how far it came, as a checkpoint does."""
+
+    path: Path
+
+    def open(self) -> "CountedWork":
+        return CountedWork(self.path)
+
+
+class CountedWork:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def advance(self, seconds: float) -> Progress:
+        threading.Event().wait(0.5)
+        with self.path.open("a") as file:
+            file.write(f"{os.getppid()}\n")
+        done = len(self.path.read_text().splitlines())
+        return Progress(done=done >= 8, share=done / 8, lanes=1)
+
+    def close(self) -> None:
+        pass
+
+
+class Kills(Silent):
+    """Ends a part of the Ray that a process started, at the first report. (Tests share another Ray, which is no part of it.)"""
+
+    def __init__(self, name: str, ray: RayProcess):
+        self.name, self.holder, self.killed = name, ray._process.pid, 0
+
+    def progress(self, pack: str, progress: Progress) -> None:
+        for process in [] if self.killed else parts_of_ray(self.holder, self.name):
+            self.killed += 1
+            process.kill()
+
+
+class Files(Jobs):
+    folder = Path()
+
+    def next(self) -> tuple[str, Job] | None:
+        found = super().next()
+        return found and (found[0], Counted(self.folder / found[0]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gcs_server", "raylet", "ray::RuntimeEnvAgent"])
+def test_a_part_of_ray_is_killed(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Files(["a", "b", "c"])
+    jobs.folder = tmp_path
+    with RayProcess(Resources("cpu", 2)) as ray:
+        ray.wait()
+        kills = Kills(name, ray)
+        ray.sweep(jobs, kills)  # type: ignore[arg-type]
+    assert kills.killed == 1
+    assert sorted(jobs.done) == ["a", "b", "c"]
+    assert ["Ray is started again" in line for line in caplog.messages] == [True]
+    raylets = {line for path in tmp_path.iterdir() for line in path.read_text().splitlines()}
+    assert len(raylets) >= 2, "the rest was trained under another Ray"

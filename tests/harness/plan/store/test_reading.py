@@ -1,0 +1,185 @@
+"""A contract of all that is read from a store: damaged, foreign or no file at all, it ends in a line."""
+
+import json
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import torch
+
+from folklore.harness.declare import Study
+from folklore.harness.judge.verdict_memory import Memory
+from folklore.harness.launch.lease import Lease
+from folklore.harness.plan.lanes import Packing, measured_file
+from folklore.harness.plan.store import trial_rows
+from folklore.harness.plan.store.comparisons import Comparisons, comparisons, comparisons_file, refuse
+from folklore.harness.plan.store.declaration import declarations, declare
+from folklore.harness.plan.store.ledger import Ledger, _checksum
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.machine.description import local_device
+from tests.harness.helpers import planned, result, rows
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file: how it is written, in which folder, what is read of it, what that is without it, and if it is renamed."""
+
+    write: Callable[[Store, Study], None]
+    folder: str
+    read: Callable[[Store, Study], Any]
+    without: Any
+    set_aside: bool = False
+
+
+def _ledger(store: Store, study: Study) -> Ledger:
+    return Ledger(store, study.name)
+
+
+def _write_pack(store: Store, study: Study) -> None:
+    pack = planned(study).packs[0]
+    _ledger(store, study).write("pack", rows(study, pack.trials, lambda _: result(2.0)))
+
+
+def _remember(store: Store, study: Study) -> None:
+    _ledger(store, study).write_failure("another", ["digest"], "why")
+    Memory(store).remember(study, [])
+
+
+def _measured(store: Store, study: Study) -> Packing:
+    return Packing(store, local_device(), lambda workload: pytest.fail("no model is asked for"))
+
+
+KINDS = {
+    "declaration": Kind(
+        lambda store, study: declare(store, study, "laptop", 0) and None,
+        "declared/toy",
+        lambda store, study: declarations(store, study, "laptop"),
+        [],
+    ),
+    "pack": Kind(_write_pack, "ledger/toy", lambda store, study: _ledger(store, study).digests(), set(), set_aside=True),
+    "failure": Kind(
+        lambda store, study: _ledger(store, study).write_failure("pack", ["digest"], "why"),
+        "failures/toy",
+        lambda store, study: _ledger(store, study).failures(),
+        {},
+        set_aside=True,
+    ),
+    "checkpoint": Kind(
+        lambda store, study: _ledger(store, study).write_checkpoint("pack", {"a": torch.ones(2)}),
+        "checkpoints/toy",
+        lambda store, study: _ledger(store, study).read_checkpoint("pack"),
+        None,
+        set_aside=True,
+    ),
+    "comparisons": Kind(
+        lambda store, study: refuse(store, "{}", "compiled", "differs"),
+        comparisons_file("{}").rpartition("/")[0],
+        lambda store, study: comparisons(store, "{}"),
+        Comparisons(),
+    ),
+    "timings": Kind(
+        lambda store, study: store.write(measured_file(local_device(), "{}"), b'{"timings": []}'),
+        measured_file(local_device(), "{}").rpartition("/")[0],
+        lambda store, study: _measured(store, study).remembered("{}"),
+        [],
+    ),
+    "verdicts": Kind(_remember, "judged", lambda store, study: Memory(store).recall(study), None),
+    "lease": Kind(
+        lambda store, study: store.write(Lease(store, "toy").name, b'{"token": "t"}'),
+        Lease(Store("."), "toy").name.rpartition("/")[0],
+        lambda store, study: Lease(store, "toy")._read(),
+        None,
+    ),
+}
+
+CONTENTS = {
+    "empty": lambda whole: b"",
+    "half": lambda whole: whole[: len(whole) // 2],
+    "null": lambda whole: b"null",
+    "a list": lambda whole: b"[1, 2]",
+    "a number": lambda whole: b"7",
+    "other keys": lambda whole: b'{"declared": null, "digests": 3, "timings": [null], "engine": 1, "refused": []}',
+    "nested": lambda whole: b"[" * 100_000,
+    "no text": lambda whole: bytes(range(128, 256)),
+}
+PLACES = {
+    "a pipe": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a folder": lambda path: path.mkdir(),
+    "a link to nothing": lambda path: path.symlink_to(path.with_name("nothing")),
+}
+
+
+def _written(kind: Kind, store: Store, study: Study) -> Path:
+    kind.write(store, study)
+    (path,) = (each for each in Path(store.path(kind.folder)).iterdir() if each.is_file())
+    return path
+
+
+@pytest.mark.parametrize("damage", [*CONTENTS, *PLACES])
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_damaged_is_left_out(
+    name: str, damage: str, study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kind, store = KINDS[name], Store(str(tmp_path))
+    path = _written(kind, store, study)
+    if damage in CONTENTS:
+        path.write_bytes(CONTENTS[damage](path.read_bytes()))
+    else:
+        path.unlink()
+        PLACES[damage](path)
+    with caplog.at_level(logging.WARNING):
+        assert kind.read(store, study) == kind.without
+    missing = damage == "a link to nothing"
+    quiet = missing or name in ("verdicts", "lease") or (name, damage) == ("comparisons", "other keys")
+    assert quiet or path.name in caplog.text
+    if damage in ("a pipe", "a device", "a folder") and not quiet:
+        assert f"is {damage} and no regular file" in caplog.text
+    if kind.set_aside and not missing:
+        assert not os.path.lexists(path)
+        assert os.path.lexists(f"{path}.damaged")
+        caplog.clear()
+        assert kind.read(store, study) == kind.without
+        assert not caplog.text, "it is said once"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_whole_is_read(name: str, study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    kind, store = KINDS[name], Store(str(tmp_path))
+    kind.write(store, study)
+    assert (kind.read(store, study) != kind.without) or name == "timings"
+    assert not caplog.text
+
+
+FOREIGN = {
+    "no table": lambda table: b"not Parquet",
+    "seeds of text": lambda table: _replaced(table, "seed", pa.array(["one"] * len(table))),
+    "no configuration": lambda table: _replaced(table, "configuration", pa.nulls(len(table), pa.string())),
+    "a point that is no object": lambda table: _replaced(table, "point", pa.array(["[1]"] * len(table))),
+    "a point that is no JSON": lambda table: _replaced(table, "point", pa.array(["{"] * len(table))),
+    "an outcome of its own": lambda table: _replaced(table, "outcome", pa.array(["<script>"] * len(table))),
+    "no digests": lambda table: table.drop_columns(["digest"]),
+}
+
+
+def _replaced(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values)
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_pack_that_somebody_else_wrote_is_set_aside(
+    what: str, study: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its checksum is right: anybody can work one out."""
+    ledger = Ledger(Store(str(tmp_path)), study.name)
+    changed = FOREIGN[what](rows(study, planned(study).packs[0].trials, lambda _: result(2.0)))
+    content = changed if isinstance(changed, bytes) else trial_rows.encode(changed)
+    ledger.store.write(f"ledger/toy/pack.{_checksum(content)}.parquet", content)
+    assert ledger.trials().empty
+    assert "set aside" in caplog.text
+    assert json.dumps(caplog.text).count("\\n") == 1, "one line"

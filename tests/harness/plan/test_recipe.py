@@ -1,0 +1,110 @@
+"""The recipe says what is trained and how: of a study, of a trial, and on a page."""
+
+import itertools
+import json
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.testing import CliRunner
+
+from folklore.harness.declare import Study
+from folklore.harness.declare.configuration import SamplingName
+from folklore.harness.plan import catalog
+from folklore.harness.plan.plan import points
+from folklore.harness.plan.recipe import SAMPLINGS, number, study_recipe, trial_recipe
+from folklore.harness.plan.store.ledger import Ledger
+from folklore.harness.plan.store.store import Store
+from folklore.harness.use.cli import app
+from tests.harness.helpers import changed, planned, result, rows
+
+CLI = CliRunner()
+
+
+def test_of_a_study_whose_arms_differ() -> None:
+    study = catalog.load_study("warmup")
+    found = study_recipe(study, "laptop")
+    assert found["model"] == "gpt, width 16, depth 1, 2 heads, context 16 tokens"
+    assert found["data"] == "python-docs"
+    assert "in held: 420 steps x 8 sequences of 16 tokens = 3,360 sequences, 53,760 tokens" in found["training"]
+    assert found["schedule"] == "cosine decay to 10% of the peak"
+    assert "in long_5%: over the first 5% of the steps" in found["linear warmup"]
+    assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
+    assert "in sgd_warmup_20%_edge, sgd_warmup_60%: 2^0, 1.19, 2^0.5" in found["peak LR"]
+    assert "in sgd, sgd_warmup_20%, sgd_warmup_20%_edge, sgd_warmup_60%: sgd, momentum 0.9" in found["optimizer"]
+    last = study.first_seed + study.seeds_at("laptop") - 1
+    assert found["seeds"].startswith(f"{study.seeds_at('laptop')}, numbered {study.first_seed} to {last}")
+
+
+def test_of_a_search() -> None:
+    found = study_recipe(catalog.load_study("decay"), "laptop")
+    assert "in cosine_searched: tuned by Optuna (tpe) from 2^-9 to 2^-3: 12 proposals in 3 rounds" in found["peak LR"]
+    assert "search" not in found
+    found = study_recipe(catalog.load_study("overfitting"), "laptop")
+    levers = (
+        "in clean_dropout, noisy_dropout, text_dropout: dropout tuned by Optuna (tpe) from 0 to 0.9: 12 proposals in 3 rounds"
+    )
+    assert found["search"].startswith("none; ")
+    assert levers in found["search"]
+    assert "in text_lower_lr: tuned by Optuna (tpe) from 2^-13 to 2^-7: 12 proposals in 3 rounds" in found["peak LR"]
+
+
+@pytest.mark.parametrize("name", catalog.study_names())
+def test_trials_that_train_differently_have_different_recipes(name: str) -> None:
+    """Nothing that is trained differently may read the same."""
+    study = catalog.load_study(name)
+    for scale in study.scales:
+        seen: dict[str, object] = {}
+        settings = [*points(study, scale), *((arm, {}) for arm in study.arms_at(scale))]
+        for arm, point in settings:
+            configuration = study.configuration(scale, arm, point)
+            recipe = json.dumps(trial_recipe(configuration))
+            trained = (configuration.workload, configuration.training)
+            assert seen.setdefault(recipe, trained) == trained, recipe
+
+
+def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
+    both = changed(study, factors={**study.factors, "batch_size": (4, 8)}, judgements=())
+    assert study_recipe(both, "laptop")["training"] == (
+        "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens / 10 steps x 8 sequences of 8 tokens = 80 sequences, 640"
+        " tokens"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0**-8, "2^-8"), (2.0**-6.5, "2^-6.5"), (0.01, "0.01"), (1.0, "2^0"), (0.0, "0")]
+)
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_every_sampling_has_words() -> None:
+    assert set(SAMPLINGS) == set(get_args(SamplingName))
+    assert len(set(SAMPLINGS.values())) == len(SAMPLINGS)
+
+
+def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) -> None:
+    usual = "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens"
+    for settings, words in (
+        ({}, ""),
+        ({"sampling": "epochs"}, ", every example once an epoch in a random order"),
+        ({"micro_batches": 2}, ", 2 micro-batches a step"),
+        ({"sampling": "full", "micro_batches": 4}, ", all training examples at every step, 4 micro-batches a step"),
+    ):
+        found = changed(study, {f"training.{name}": value for name, value in settings.items()})
+        assert study_recipe(found, "laptop")["training"] == usual + words
+
+
+def test_it_stands_in_plan_show_and_on_the_page(study: Study, tmp_path: Path) -> None:
+    file, store = tmp_path / "toy.json", Store(str(tmp_path / "s"))
+    file.write_text(study.canonical_json())
+    trials = planned(study).trials
+    Ledger(store, "toy").write("x", rows(study, trials, lambda _: result(2.0), "x"))
+    line = "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens"
+    plan = ["plan", str(file), "--scale", "laptop", "--store", store.uri]
+    assert line in CLI.invoke(app, plan).stdout
+    assert json.loads(CLI.invoke(app, [*plan, "--json"]).stdout)["recipe"]["training"] == line
+    show = ["show", trials[0].digest, "--store", store.uri]
+    shown = CLI.invoke(app, show).stdout
+    assert all(text in shown for text in itertools.chain.from_iterable(trial_recipe(trials[0].configuration).items()))
+    assert json.loads(CLI.invoke(app, [*show, "--json"]).stdout)["recipe"]["training"] == line

@@ -1,0 +1,291 @@
+"""Modules, losses and data of every kind: each step and evaluation of a lane is what a plain PyTorch loop makes of it.
+
+The lane is not of the first seed and lies beside another. Rounding is that of harness/train/agreement.py.
+"""
+
+import random
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import WeightedRandomSampler
+
+from folklore.harness.errors import UserError
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.schedules import learning_rates
+from folklore.harness.train.workloads import workload_of
+from folklore.harness.train.workloads.data import load
+from folklore.harness.train.workloads.own import identity
+from folklore.harness.train.workloads.own import module as own_modules
+from folklore.harness.train.workloads.own import network as own_network
+from folklore.harness.train.workloads.own.finding import find
+from tests.harness.train import contract, own_kinds
+from tests.harness.train.own_kinds import KINDS, PACKED
+from tests.harness.train.own_loops import assert_own_lane_is_torchs, draw, plain_loss, taken
+from tests.parts import fast_for
+
+STEPS, BATCH, SEED = 6, 8, 3
+# The same files, again and again.
+SOURCE = cache(identity._source)
+SUMS = ("a sum", "a sum over tokens")
+
+
+def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack:
+    monkeypatch.setattr(own_kinds, "chosen", KINDS[kind], raising=False)
+    monkeypatch.setattr(identity, "_source", SOURCE)
+    find.cache_clear()
+    for each in (own_modules.proved, own_modules.own_data, own_modules.counts_of):
+        each.cache_clear()
+    settings = {"steps": STEPS, "batch_size": BATCH, "peak_lr": 2.0**-6, "optimizer": "adamw", **training}
+    workload = find(f"{own_kinds.__name__}:chosen").declared
+    measurement = {"probes": 2, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
+    chosen = contract.lane(workload, measurement=measurement, **settings).configuration
+    workload_of(workload).require_trainable(chosen)
+    return Pack([Lane(chosen, 1), Lane(chosen, SEED)], load(workload.dataset))
+
+
+WEIGHED = (
+    "a loss for each example", "a sum", "a sum over tokens", "a mean over tokens", "a mean over what is not zero",
+    "a mean over what a mask marks", "a mean over shifted tokens", "weights of classes", "weights of classes in a function",
+    "smoothed labels", "a loss with a parameter", "several outputs and targets", "a loader that pads", "squares",
+)  # fmt: skip
+# One of each way to weigh, with data of every form.
+WEIGHED_FAST = (
+    "a loss for each example", "a sum over tokens", "a mean over tokens", "a mean over what a mask marks",
+    "weights of classes in a function", "a loss with a parameter", "several outputs and targets", "a loader that pads",
+)  # fmt: skip
+# What a loss is found to be of its examples.
+WORDS = {
+    "a loss for each example": "a mean over examples",
+    "a sum": "a sum over examples",
+    "a sum over tokens": "a sum over examples",
+    "a mean over tokens": "a mean over targets that are not -100",
+    "a mean over what is not zero": "a mean over targets that are not 0",
+    "a mean over what a mask marks": "a mean over what inputs['attention_mask'] marks",
+    "a mean over shifted tokens": "a mean over targets after the first that are not -100",
+    "weights of classes": "a mean by the weights of classes",
+    "weights of classes in a function": "a mean by the counts that the workload gives",
+    "a loss of a batch as a whole": "of a batch as a whole: neither a mean nor a sum over its examples",
+    "a loss that draws": "a mean over examples",
+    "a loader that pads": "a mean over targets that are not -100",
+}
+# These alone meet some path; of the others every second. A module that is compiled takes as long as ten others.
+ALONE = {"gives its loss first", "a hook after accumulation", "adapted by ranks", "a symmetric weight, and counts"}
+FAST = {*list(KINDS)[::2], *WORDS, *ALONE} - {*WEIGHED_FAST, "compiled"}
+
+
+def assert_as_torch(made: Pack, kind: str) -> None:
+    assert_own_lane_is_torchs(made, 1, KINDS[kind], kind in SUMS)
+    words = made.network.model.reduction.words  # type: ignore[union-attr]
+    assert words == WORDS.get(kind, words)
+
+
+@pytest.mark.parametrize("kind", fast_for(FAST, KINDS))
+def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pack(kind, monkeypatch)
+    assert_as_torch(made, kind)
+    assert (not made.network.lanes) == (kind in PACKED), made.network.model.alone  # type: ignore[union-attr,attr-defined]
+
+
+@pytest.mark.parametrize("kind", fast_for(WEIGHED_FAST, WEIGHED))
+def test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Micro-batches of one example against a plain loop that sees the batch whole, and an evaluation in chunks of three."""
+    monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 3 * 9)
+    assert_as_torch(pack(kind, monkeypatch, micro_batches=BATCH), kind)
+
+
+def test_a_part_in_which_nothing_counts_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third example is all padding: alone its mean is not finite."""
+
+    def drawn(examples: int, seed: int) -> own_kinds.Pair:
+        inputs, targets = own_kinds.padded_tokens(examples, seed)
+        targets[::3] = -100
+        return inputs, targets
+
+    for packed in (True, False):
+        empty = own_kinds.of(own_kinds.embedded, own_kinds.over_tokens, drawn)
+        monkeypatch.setitem(KINDS, "empty", empty)
+        made = pack("empty", monkeypatch, micro_batches=BATCH)
+        if not packed:
+            made.network.lanes = [made.network._lane(lane) for lane in range(2)]  # type: ignore[attr-defined]
+        assert_own_lane_is_torchs(made, 1, empty)
+
+
+def test_a_batch_that_is_no_sum_of_its_parts_is_not_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(
+        UserError, match=r"micro_batches = 2: the loss of the own workload is of a batch as a whole.*say by counts="
+    ):
+        pack("a loss of a batch as a whole", monkeypatch, micro_batches=2)
+    right = "weights of classes in a function"
+    guessed = own_kinds.of(KINDS[right].module, KINDS[right].loss)
+    monkeypatch.setitem(KINDS, "guessed", guessed)
+    with pytest.raises(UserError, match=r"say by counts="):
+        pack("guessed", monkeypatch, micro_batches=2)
+    pack(right, monkeypatch, micro_batches=2)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_mixed_precision_is_torchs_autocast(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = pack("torch's transformer", monkeypatch, precision=precision, loss_scale=128.0)
+    assert made.network.lanes, "autocast is not followed by packed lanes"  # type: ignore[attr-defined]
+    format_of = {"bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+    module = KINDS["torch's transformer"].made(SEED)
+    inputs, targets = KINDS["torch's transformer"].training
+    index = torch.from_numpy(load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0)[0])
+    with torch.autocast("cpu", format_of):
+        loss = torch.nn.functional.cross_entropy(module(inputs[index]), targets[index])
+    (128.0 * loss).backward()
+    numbers = torch.stack([index, index])
+    losses_K, gradient_KP = made.network.gradient(numbers, numbers, scale_K=torch.full((2,), 128.0))
+    assert float(losses_K[1]) == float(loss)
+    for name, value in made.network.views_of(gradient_KP).items():
+        assert torch.equal(value[1], module.get_parameter(name).grad / 128.0), name
+    with torch.no_grad():
+        exact = torch.nn.functional.cross_entropy(module(inputs[index]), targets[index])
+    assert float(exact) != float(loss), "nothing would be seen"
+
+
+def test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where it learns its training examples by heart, and what it has not seen gets worse."""
+
+    def noise(examples: int, seed: int) -> own_kinds.Pair:
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randn(examples, 8, generator=generator), torch.randint(0, 4, (examples,), generator=generator)
+
+    wide = own_kinds.of(lambda: nn.Sequential(nn.Linear(8, 256), nn.ReLU(), nn.Linear(256, 4)), draw=noise)
+    monkeypatch.setitem(KINDS, "by heart", wide)
+    for peak_lr, outcome in ((2.0**-5, "finished"), (2.0**6, "diverged")):
+        made = pack("by heart", monkeypatch, steps=100, peak_lr=peak_lr)
+        made.advance()
+        result = made.results()[0]
+        assert not result.test_loss <= result.initial_loss
+        assert result.outcome == outcome
+        assert made.diverged_lanes() == 2 * (outcome == "diverged")
+
+
+class Momentum(torch.optim.Optimizer):
+    """Of a user's own, with a state and a second group at half of the LR."""
+
+    def __init__(self, parameters: list[Any]):
+        groups = [{"params": parameters[:1], "lr": 1.0}, {"params": parameters[1:], "lr": 0.5}]
+        super().__init__(groups, {"lr": 1.0})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        for group in self.param_groups:
+            for each in group["params"]:
+                moved = self.state[each].setdefault("moved", torch.zeros_like(each))
+                moved.mul_(0.9).add_(each.grad)
+                each.sub_(group["lr"] * moved / (1.0 + moved.abs()))
+
+
+@pytest.mark.parametrize("kind", ["a dataset of tensors", "dropout of channels", "complex weights"])
+def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed, as modules by themselves, and of complex weights: the same weights after each step as in a plain loop."""
+    workload = replace(KINDS[kind], optimizer=Momentum)
+    monkeypatch.setitem(KINDS, kind, workload)
+    made = pack(kind, monkeypatch, optimizer="own")
+    module = workload.made(SEED)
+    optimizer = Momentum(list(module.parameters()))
+    rates, index = (
+        learning_rates(made.trainings[1]),
+        load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
+    )
+    made.advance()
+    for step in range(STEPS):
+        for group, share in zip(optimizer.param_groups, (1.0, 0.5), strict=True):
+            group["lr"] = rates[step] * share
+        optimizer.zero_grad()
+        draw(SEED, step)
+        plain_loss(module, workload.loss, taken(workload.training, torch.from_numpy(index[step]))).backward()
+        optimizer.step()
+    for name, value in made.network.views_of(made.network.flat_KP).items():
+        theirs = module.get_parameter(name).detach()
+        theirs = torch.view_as_real(theirs) if theirs.is_complex() else theirs
+        assert torch.allclose(value[1], theirs, rtol=1e-4, atol=1e-5), name
+    assert not pack(kind, monkeypatch, optimizer="own").load(made.state()), "what it keeps lies in no state"
+
+
+def test_what_an_own_optimizer_does_not_follow_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match=r"give it one by OwnWorkload\(optimizer=...\), or name another"):
+        pack("squares", monkeypatch, optimizer="own")
+    monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=Momentum))
+    pack("squares", monkeypatch, optimizer="own")
+    with pytest.raises(UserError, match=r"loss_scaling = dynamic: an own optimizer does not follow it; leave it out"):
+        pack("squares", monkeypatch, optimizer="own", loss_scaling="dynamic")
+    monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=lambda parameters: 3))
+    with pytest.raises(UserError, match=r"optimizer\(\) gives a int: must give a torch.optim.Optimizer"):
+        pack("squares", monkeypatch, optimizer="own")
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_metric_is_evaluated_beside_the_loss(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More is better; packed or by itself, in chunks, it is that of the module in eval mode."""
+
+    def right(outputs: Tensor, targets: Tensor) -> Tensor:
+        return outputs.argmax(dim=1) == targets
+
+    net = own_kinds.net if packed else lambda: nn.Sequential(own_kinds.net(), nn.Dropout(0.5))
+    workload = own_kinds.of(net, metric=right)
+    monkeypatch.setitem(KINDS, "measured", workload)
+    monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 7)
+    made = pack("measured", monkeypatch)
+    made.advance()
+    assert (not made.network.lanes) == packed  # type: ignore[attr-defined]
+    module = workload.made(SEED).eval()
+    with torch.no_grad():
+        for name, value in made.network.views_of(made.network.flat_KP).items():
+            module.get_parameter(name).copy_(value[1])
+    inputs, targets = workload.test
+    assert made.results()[1].test_accuracy == pytest.approx(float(right(module(inputs), targets).float().mean()))
+    assert len(made.results()[1].curves["evaluation_accuracy"]) == 2
+
+
+def shared() -> nn.Module:
+    """Two parameters over one memory, which torch's optimizers would move twice."""
+    made = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+    made[1].weight.data = made[0].weight.data  # type: ignore[union-attr]
+    return made
+
+
+seldom = own_kinds.made(lambda m, x: m.net(x if random.random() > 0.02 else -x), net=own_kinds.net)
+
+
+def test_what_happens_seldom_is_seen_when_it_does_and_has_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "seldom", own_kinds.of(seldom))
+    with pytest.raises(UserError, match=r"draws by Python's or NumPy's generators now and then.*say packed=False"):
+        pack("seldom", monkeypatch, steps=400).advance()
+    workload = own_kinds.of(seldom, packed=False)
+    monkeypatch.setitem(KINDS, "seldom", workload)
+    assert_own_lane_is_torchs(pack("seldom", monkeypatch), 1, workload)
+
+
+def test_what_cannot_be_a_lanes_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    loader = own_kinds.DataLoader(own_kinds.Pairs(40, 0), sampler=WeightedRandomSampler([1.0] * 40, 40))
+    with pytest.raises(UserError, match=r"draws by a WeightedRandomSampler.*give a loader without it"):
+        own_kinds.of(own_kinds.net, draw=lambda examples, seed: loader)
+    held = own_kinds.Tempered()
+    with pytest.raises(UserError, match=r"loss holds a Tempered with parameters.*give the module itself as the loss"):
+        own_kinds.of(own_kinds.net, lambda outputs, targets: held(outputs, targets))
+    own_kinds.of(own_kinds.net, own_kinds.Tempered())
+    monkeypatch.setitem(KINDS, "shared", own_kinds.of(shared))
+    with pytest.raises(UserError, match=r"0.weight and 1.weight share their memory: tie them by making them one"):
+        pack("shared", monkeypatch)
+
+
+def late(module: Any, x: Tensor) -> Tensor:
+    module.late = max(0, int(module.calls) - 5)
+    return own_kinds.counting(module, x) / (1 + module.late)
+
+
+def test_a_module_that_begins_to_count_late_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No state holds what it keeps, and nothing of it is seen in a first step."""
+    monkeypatch.setitem(KINDS, "late", own_kinds.of(own_kinds.made(late, net=own_kinds.net, calls=own_kinds.counter, late=int)))
+    for steps, goes_on in ((3, True), (7, False)):
+        made = pack("late", monkeypatch, steps=8)
+        for _ in range(steps):
+            made.advance(0.0)
+        assert pack("late", monkeypatch, steps=8).load(made.state()) == goes_on

@@ -1,0 +1,248 @@
+"""A user's module in the engine: each step of a lane must be what torch.nn and torch.optim make of it alone.
+
+The rounding is that of harness/train/agreement.py.
+"""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from folklore.harness.declare import Configuration, Training, Workload
+from folklore.harness.declare.metrics import MeanActivationSlope
+from folklore.harness.errors import UserError
+from folklore.harness.plan.lanes import Choice, Packing, Shape
+from folklore.harness.plan.store.store import Store
+from folklore.harness.train.hessian import sharpness
+from folklore.harness.train.machine.description import Device
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.precisions import precision_named
+from folklore.harness.train.result import LaneResult
+from folklore.harness.train.suitability import require_suited
+from folklore.harness.train.workloads import workload_of
+from folklore.harness.train.workloads.data import load
+from folklore.harness.train.workloads.own.finding import find
+from folklore.harness.train.workloads.own.module import own_module, proved
+from folklore.models import Model
+from tests.harness.train import contract, own_workloads
+from tests.harness.train.own_loops import assert_own_lane_is_torchs
+from tests.harness.train.single_steps import assert_losses_agree
+
+MEASUREMENT = {"probes": 4, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
+APART = {
+    "batch_norm": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
+    "remembers": "it changes mean as it trains",
+    "dropout": "it draws random numbers as it trains (dropout and its like)",
+    "recurrent": "torch's vmap has no rule for aten::lstm",
+    "calls_item": "it calls .item()",
+    "branches": "its control flow depends on its data",
+    "recomputed": "its backward pass computes again (activation checkpointing)",
+    "annealed": "it changes calls as it trains",
+    "carried": "it changes _calls, mean as it trains",
+    "listed": "the loss of packed lanes is not a lane's own at step 1",
+}
+
+
+def address(name: str) -> str:
+    return f"{own_workloads.__name__}:{name}"
+
+
+def configuration(name: str, **training: object) -> Configuration:
+    settings = {"steps": 24, "batch_size": 8, "peak_lr": 2.0**-5, **training}
+    workload = find(address(name)).declared
+    return contract.lane(workload, measurement=MEASUREMENT, **settings).configuration
+
+
+def pack(name: str, seeds: list[int], **training: object) -> Pack:
+    chosen = configuration(name, **training)
+    return Pack([Lane(chosen, seed) for seed in seeds], load(chosen.workload.dataset))
+
+
+def trained(made: Pack) -> list[LaneResult]:
+    made.advance()
+    return made.results()
+
+
+def assert_as_alone(made: Pack, lane: int, name: str) -> LaneResult:
+    """Train a pack beside the module itself; what is left of the lane."""
+    assert_own_lane_is_torchs(made, lane, getattr(own_workloads, name))
+    result = made.results()[lane]
+    assert result.test_loss < result.initial_loss, "a module that does not learn would show nothing"
+    return result
+
+
+def test_it_is_proved_once_a_process() -> None:
+    planned = find(address("perceptron")).planned
+    first = own_module(planned)
+    assert own_module(planned, "cpu") is own_module(planned, precision="fp32") is own_module(planned, "cpu", "fp32") is first
+
+
+def test_lanes_share_a_program_whatever_is_asked_first() -> None:
+    """A pack's first call is an evaluation, without gradients and in eval mode."""
+    proved.cache_clear()
+    made, calls = pack("perceptron", list(range(8))), 0
+
+    def count(*arguments: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    with torch.no_grad(), made.network.model.evaluating():  # type: ignore[union-attr]
+        assert made.network.model.alone == ""  # type: ignore[union-attr]
+        assert not made.network.model.objective.module.training  # type: ignore[union-attr]
+    assert made.network.model.objective.module.training  # type: ignore[union-attr]
+    counted = made.network.model.objective.register_forward_hook(count)  # type: ignore[union-attr]
+    made.time_steps(1)
+    counted.remove()
+    assert calls == 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=str)
+def test_a_packed_lane_is_what_torch_makes_of_it_alone(settings: dict[str, object]) -> None:
+    """Modules of other kinds, packed and by themselves, stand in test_own_kinds.py."""
+    assert own_module(find(address("perceptron")).planned).alone == ""
+    assert_as_alone(pack("perceptron", [1, 3, 2], **settings), 1, "perceptron")
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_cannot_be_packed_says_why_and_is_what_torch_makes_of_it(name: str) -> None:
+    assert own_module(find(address(name)).planned).alone.startswith(APART[name])
+    assert assert_as_alone(pack(name, [3]), 0, name).lanes == 1
+
+
+def test_sparse_gradients_are_dense_ones() -> None:
+    """torch.optim's AdamW takes no sparse gradient: an embedding that has them has those of one that has none."""
+    numbers = torch.arange(8).expand(2, -1)
+    (sparse_K, sparse_KP), (dense_K, dense_KP) = (
+        pack(name, [1, 3]).network.gradient(numbers, numbers) for name in ("sparse", "dense")
+    )
+    assert_losses_agree(sparse_K, dense_K)
+    assert (sparse_KP - dense_KP).abs().max() <= precision_named("fp32").gradient * dense_KP.abs().max()
+
+
+def test_what_a_module_keeps_in_python_is_trained_from_the_start_again() -> None:
+    made = pack("annealed", [1])
+    assert made.network.remembers == ("calls",)
+    assert not pack("annealed", [1]).load(made.state())
+    assert pack("perceptron", [1]).load(pack("perceptron", [1]).state())
+
+
+def test_the_start_depends_on_the_seed_alone() -> None:
+    torch.manual_seed(0)
+    first = pack("perceptron", [5, 6]).network.flat_KP.clone()
+    torch.manual_seed(1)
+    again = pack("perceptron", [6, 5]).network.flat_KP
+    assert torch.equal(first.flip(0), again)
+    assert not torch.equal(first[0], first[1])
+
+
+def test_probes_see_layers_and_no_activations() -> None:
+    (result,) = trained(pack("perceptron", [0]))
+    assert result.layers == ("0", "2")
+    assert result.taps == ()
+    probed = len(result.curves["probe_step"])
+    for name in ("gradient_norm", "gradient_variance", "update_ratio", "weight_norm", "median_update_ratio"):
+        assert np.isfinite(result.curves[f"probe_{name}"]).all(), name
+    assert np.shape(result.layer_curves["probe_layer_gradient_norm"]) == (probed, 2)
+    assert result.layer_curves["probe_layer_activation"] == [[]] * probed
+
+
+def test_a_claim_about_activations_is_out_of_regime() -> None:
+    from types import SimpleNamespace
+
+    from folklore.harness.declare.trials import NotEstimableError
+
+    empty = np.empty(1, dtype=object)
+    empty[0] = [[], []]
+    table = SimpleNamespace(
+        only_factor=lambda arm: "peak_lr",
+        arm_name=lambda arm: f"'{arm}'",
+        values=lambda *names: (empty,),
+        study=SimpleNamespace(arms={}),
+        scale="laptop",
+    )
+    observable = MeanActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
+    table.study.arms_at = lambda scale: ["a", "b", "c"]
+    with pytest.raises(NotEstimableError, match="shows no activations"):
+        observable.estimate(table, np.ones((1, 1)))  # type: ignore[arg-type]
+
+
+def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
+    def model(each: Workload) -> Model:
+        return workload_of(each).model(load(each.dataset).facts)
+
+    packing = Packing(Store(str(tmp_path)), Device("cpu", "c", 2, 8 << 30), model, given=8)
+
+    def choice(name: str) -> Choice:
+        chosen = configuration(name)
+        shape = Shape(chosen, chosen.workload.dataset, 20, 40, 1 << 30)
+        assert packing.worth_measuring({"x": shape}) == {}
+        return packing.choices({"x": shape})["x"]
+
+    assert choice("perceptron") == Choice(8, "eager", "given")
+    assert (found := choice("recurrent")).source.startswith("alone: torch's vmap has no rule")
+    assert found.lanes == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "fields", "message"),
+    [
+        ("training", {"precision": "fp8"}, "precision fp8: an own workload trains in bf16, fp16, fp32, tf32"),
+        ("training", {"augmentation": "shift", "shift_pixels": 1}, "in the __getitem__ of its own Dataset"),
+        ("measurement", {"underflow": True}, "does not show"),
+    ],
+)
+def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str, object], message: str) -> None:
+    plain = configuration("perceptron")
+    own = workload_of(plain.workload)
+    own.require_trainable(plain)
+    with pytest.raises(UserError, match=message):
+        own.require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
+
+
+def test_an_optimizer_that_samples_from_a_softmax_is_refused() -> None:
+    model = own_module(find(address("perceptron")).planned)
+    with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
+        require_suited(Training(optimizer="sophia"), find(address("perceptron")).declared, model)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])
+def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
+    """Against the whole Hessian of the module itself in eval mode; what it keeps and draws is as if nobody had looked."""
+    made = pack(name, [1, 3])
+    looked_at, plain = made.network, pack(name, [1, 3])
+    workload = getattr(own_workloads, name)
+    inputs, targets = (each[:20] for each in workload.training)
+    seen = sharpness(looked_at, torch.arange(20), torch.arange(20), [1, 3]).value
+    for lane, seed in enumerate((1, 3)):
+        module = workload.made(seed).eval()
+        named = {parameter: value.detach() for parameter, value in module.named_parameters()}
+        sizes = [value.numel() for value in named.values()]
+
+        def loss(flat: torch.Tensor, module: Any = module, named: Any = named, sizes: Any = sizes) -> torch.Tensor:
+            pieces = zip(named, torch.split(flat, sizes), strict=True)
+            values = {name: piece.view(named[name].shape) for name, piece in pieces}
+            return workload.loss(torch.func.functional_call(module, values, (inputs,)), targets).mean()  # type: ignore[no-any-return]
+
+        flat = torch.cat([value.flatten() for value in named.values()])
+        whole = torch.autograd.functional.hessian(loss, flat)  # type: ignore[no-untyped-call]
+        assert float(seen[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-3)
+    for buffer, value in plain.network.buffers.items():
+        assert torch.equal(looked_at.buffers[buffer], value)
+
+
+def test_a_module_without_second_derivatives_is_refused() -> None:
+    class Once(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+            return x.clone()
+
+        @staticmethod
+        def backward(context: Any, *gradients: torch.Tensor) -> torch.Tensor:
+            raise NotImplementedError("derivative is not implemented")
+
+    made = pack("perceptron", [1])
+    right = made.network.losses
+    made.network.losses = lambda *given, **named: Once.apply(right(*given, **named))  # type: ignore[method-assign]
+    with pytest.raises(UserError, match="measurement sharpness: derivative is not implemented; a module has to be"):
+        sharpness(made.network, torch.arange(5), torch.arange(5), [1])

@@ -1,0 +1,255 @@
+"""Procedures behind the pack loop: plain training as it was, epochs, full batches, accumulation, and a stranger's.
+
+What all of them are held to stands in test_contract.py.
+"""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from folklore.harness.declare import Workload
+from folklore.harness.train import pack
+from folklore.harness.train.learner import Learner
+from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.procedures import Evaluation, Procedure, make_procedure
+from folklore.harness.train.workloads.data import STEPS_PER_DRAW, load
+from folklore.harness.train.workloads.data.text import Text
+from folklore.harness.train.workloads.network import PackedNetwork
+from folklore.harness.train.workloads.own import network as own_network
+from tests.harness.train import contract
+from tests.harness.train.contract import GPT, MLP, assert_parts_agree
+
+MEASUREMENT = {"probes": 2, "evaluations": 3, "evaluation_examples": 16, "final_examples": 32}
+DIGITS = 1079
+
+
+lane = partial(contract.lane, measurement=MEASUREMENT, steps=20)
+
+
+def lanes(workload: Workload, count: int = 3, **training: Any) -> list[Lane]:
+    """Of several seeds and LRs."""
+    return [lane(workload, seed=index // 2, peak_lr=2.0 ** -(5 + index), **training) for index in range(count)]
+
+
+# Computed before there were procedures: losses of the first, third and last step by lane, of all evaluations, and the first
+# probe's norm and variance of the gradient.
+BEFORE = {
+    "sgd": (
+        [[2.8226740, 2.8116300], [3.3712204, 2.5425355], [2.1707685, 2.2952459]],
+        [[2.2121136, 2.2033767], [2.1197543, 2.2763009], [2.0836499, 2.2761393]],
+        [[3.1389585, 2.4001114], [2.0722153, 2.3131790], [2.0769470, 2.3290768]],
+        [[3.1500323, 2.6178019], [9.3805542, 7.6757145]],
+    ),
+    "adamw": (
+        [[2.8226740, 2.8116300], [2.6762197, 2.1290774], [2.2568152, 2.3710453]],
+        [[2.2240021, 2.2472041], [2.0419834, 2.2444139], [2.0181162, 2.2437036]],
+        [[3.1389585, 2.4001114], [2.0506880, 2.4935513], [2.0520854, 2.3506136]],
+        [[3.1500323, 2.6178019], [9.3805542, 7.6757145]],
+    ),
+}
+
+
+@pytest.mark.parametrize("optimizer", BEFORE)
+def test_plain_training_is_what_it_was_before(optimizer: str) -> None:
+    settings = {"optimizer": optimizer, "clip_norm": 0.5 if optimizer == "adamw" else None, "steps": 12}
+    chosen = [lane(MLP, seed=seed, peak_lr=lr, **settings) for seed, lr in ((3, 2.0**-5), (4, 2.0**-4))]
+    made = Pack(chosen, load("digits"))
+    assert made._draws[0].tolist() == [[870, 156, 877, 973, 921, 919], [717, 961, 710, 1043, 742, 210]]
+    assert made._draws[255, 0].tolist() == [252, 886, 635, 589, 938, 800]
+    made.advance()
+    found = (
+        made.records["train_loss"][[0, 2, 11]],
+        made.records["evaluation_loss"],
+        torch.stack([made.records[name] for name in ("initial_loss", "validation_loss", "test_loss")]),
+        torch.stack([made.records[f"probe_gradient_{name}"][0] for name in ("norm", "variance")]),
+    )
+    for values, expected in zip(found, BEFORE[optimizer], strict=True):
+        torch.testing.assert_close(values, torch.tensor(expected), rtol=1e-5, atol=0)
+
+
+def drawn(made: Pack, lane: int, steps: int) -> np.ndarray:
+    """The training examples that a lane sees in so many steps, one after another."""
+    found = []
+    for made.step in range(steps):
+        made._draw()
+        found.append(made._draws[made.step % len(made._draws), lane].clone())
+    return torch.cat(found).numpy()
+
+
+def test_epochs_see_every_example_once() -> None:
+    made = Pack(lanes(MLP, sampling="epochs", steps=1000), load("digits"))
+    streams = {number: drawn(made, number, 3 * STEPS_PER_DRAW) for number in range(3)}
+    assert np.array_equal(streams[0], streams[1]), "lanes of one seed"
+    epochs = [streams[number][start : start + DIGITS] for number in (0, 2) for start in range(0, 4 * DIGITS, DIGITS)]
+    for epoch in epochs:
+        assert sorted(epoch) == list(range(DIGITS))
+    for index, epoch in enumerate(epochs):
+        for other in epochs[:index]:
+            assert (epoch == other).mean() < 0.01, "an order of its own"
+
+
+def test_a_full_batchs_halves_are_random_samples() -> None:
+    """Examples that come class by class: the variance that a probe finds is still near that of batches that are drawn."""
+    dataset = load("digits")
+    features, labels = dataset.splits["train"]
+    order = np.argsort(labels, kind="stable")
+    sorted_by_class = replace(dataset, splits={**dataset.splits, "train": (features[order], labels[order])})
+    found = {}
+    for sampling, chosen in (("full", sorted_by_class), ("replacement", dataset)):
+        made = Pack(lanes(MLP, sampling=sampling, batch_size=DIGITS, optimizer="sgd"), chosen)
+        made.advance(0.0)
+        found[sampling] = made.records["probe_gradient_variance"][0].mean().item()
+    assert 0.5 < found["full"] / found["replacement"] < 2
+
+
+def test_a_full_batch_is_all_examples_at_every_step() -> None:
+    dataset = load("digits")
+    made = Pack(lanes(MLP, sampling="full", batch_size=DIGITS, optimizer="sgd", schedule="constant"), dataset)
+    assert made._draws.shape == (1, 3, DIGITS), "once for all steps"
+    made.advance(0.0)
+    everything = [each[None].expand(3, *each.shape) for each in dataset.arrays("train")]
+    for step in range(1, 20):
+        losses_K = made.network.losses(*everything).detach()
+        made.advance(0.0)
+        torch.testing.assert_close(made.records["train_loss"][step], losses_K)
+    assert made.records["train_loss"][:, 0].diff().max() < 0, "no noise: a small LR always descends"
+
+
+def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
+    windows = (len(text.splits["train"]) - 8) // 8
+    made = Pack(lanes(GPT, sampling="epochs", batch_size=1000, steps=30), text)
+    stream = drawn(made, 0, 30)
+    starts = set()
+    for epoch in range(3):
+        seen = np.sort(stream[epoch * windows : (epoch + 1) * windows])
+        assert (np.diff(seen) == 8).all(), "side by side"
+        starts.add(int(seen[0]))
+    assert len(starts) > 1
+    assert max(starts) < 8
+    whole = Pack([lane(GPT, sampling="full", batch_size=windows, micro_batches=1, steps=2)], text)
+    assert sorted(whole._draws.flatten().tolist()) == list(range(0, 8 * windows, 8))
+
+
+@pytest.mark.parametrize(
+    ("micro_batches", "training"),
+    [
+        (2, {"optimizer": "sgd"}),
+        (3, {"optimizer": "adamw", "clip_norm": 0.5}),
+        (2, {"dropout": 0.3}),
+        (2, {"precision": "bf16"}),
+        (3, {"precision": "fp16", "loss_scaling": "static", "loss_scale": 2.0**6}),
+        (2, {"precision": "fp16", "loss_scaling": "dynamic", "loss_scale": 2.0**30}),
+    ],
+)
+def test_micro_batches_make_the_whole_batchs_step(micro_batches: int, training: dict[str, Any], text: Text) -> None:
+    """Each of 20 steps from equal states, half of them probed, by the rounding that is stated in agreement.py."""
+    looks = MEASUREMENT | {"probes": 10, "underflow": True}
+    whole, parts = (Pack(lanes(GPT, measurement=looks, micro_batches=each, **training), text) for each in (1, micro_batches))
+    assert_parts_agree(whole, [(parts, range(3))])
+    assert float(whole.network.flat_KP.diff(dim=0).abs().max()) > 0
+
+
+def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probed steps too, whose half batch is three quarters of two micro-batches here."""
+    seen: list[int] = []
+    genuine = PackedNetwork.losses
+
+    def watched(self: PackedNetwork, inputs: Tensor, targets: Tensor, *rest: Any, **more: Any) -> Tensor:
+        if torch.is_grad_enabled():
+            seen.append(targets.shape[1])
+        return genuine(self, inputs, targets, *rest, **more)
+
+    monkeypatch.setattr(PackedNetwork, "losses", watched)
+    made = Pack([lane(GPT, batch_size=12, micro_batches=3, steps=4)], text)
+    made.advance()
+    probed, plain = [4, 4, 4, 4, 2], [4, 4, 4]
+    assert made.probe_steps == [0, 1, 3]
+    assert seen == probed + probed + plain + probed
+
+
+def test_micro_batches_of_an_own_module_draw_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal masks in all parts of a batch would be a dropout of fewer examples."""
+    uses: list[str] = []
+    genuine = own_network.key
+    monkeypatch.setattr(own_network, "key", lambda seed, use: uses.append(use) or genuine(seed, use))
+    made = contract.pack(lane(contract.own("dropout"), micro_batches=3, steps=8))
+    made.advance(0.0)
+    uses.clear()
+    made.network.step = 5
+    made._plain_step()
+    assert uses == ["forward:5", "forward:5:1", "forward:5:2"]
+    made.network.evaluate(*made._sample("test", 4))
+    assert uses[3:] == ["forward:5"]
+
+
+class Stranger(Procedure):
+    """Swaps the lanes' batches, shifts their losses, halves the LR every fifth step and remembers how often, and evaluates the
+    training split."""
+
+    def __init__(self, inner: Procedure, learner: Learner):
+        super().__init__(inner)
+        self.learner = learner
+        self.halvings = torch.zeros(1)
+
+    def draw(self, block: int) -> Any:
+        return super().draw(block)[:, ::-1].copy()
+
+    def gradient(self, *arguments: Any, **more: Any) -> tuple[Tensor, Tensor]:
+        losses_K, gradient_KP = super().gradient(*arguments, **more)
+        return losses_K + 1.0, gradient_KP
+
+    def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        super().after(step, losses)
+        if step % 5 == 0:
+            self.learner.lr_SK[step:] *= 0.5
+            self.halvings += 1
+
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        return (*super().evaluations(), Evaluation("train_sample", "train", 8, (0, 3, 20), is_curve=True))
+
+    def state(self) -> dict[str, Tensor]:
+        return super().state() | {"stranger.halvings": self.halvings}
+
+
+def test_the_loop_asks_whatever_procedure_there_is(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [lane(GPT, seed, schedule="constant", warmup_fraction=0.0) for seed in (1, 2)]
+    plain = Pack(chosen, text)
+    monkeypatch.setattr(pack, "make_procedure", lambda *each: Stranger(make_procedure(*each), each[-1]))
+    strange, resumed = Pack(chosen, text), Pack(chosen, text)
+    assert torch.equal(strange._draws, plain._draws.flip(1))
+    for _ in range(12):
+        strange.advance(0.0)
+    assert resumed.load({name: value.clone() for name, value in strange.state().items()})
+    assert float(resumed.procedure.state()["stranger.halvings"]) == 2
+    for made in (strange, resumed):
+        made.advance()
+        assert made.records["train_loss"].min() > 1.0
+        assert made.records["train_sample"].shape == (3, 2)
+        assert made.records["train_sample"].isfinite().all()
+    lr = strange.results()[0].curves["lr"]
+    assert [after / before for before, after in pairwise(lr)] == [0.5 if step % 5 == 0 else 1.0 for step in range(1, 20)]
+    assert torch.equal(strange.network.flat_KP, resumed.network.flat_KP)
+
+
+def test_the_loop_names_no_procedure() -> None:
+    source = Path(pack.__file__)
+    kinds = {
+        node.name
+        for path in (source.parent / "procedures").glob("*.py")
+        if path.stem != "base"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert len(kinds) >= 4
+    tree = list(ast.walk(ast.parse(source.read_text())))
+    words = {word for node in tree for word in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", ""))}
+    assert not words & (kinds | {"sampling", "micro_batches", "schedule"})

@@ -1,0 +1,109 @@
+"""Parameters that learn at a multiple of the LR: as parameter groups of torch.optim, and as lanes whose whole LR is that."""
+
+from functools import partial
+
+import pytest
+import torch
+
+from folklore.harness.declare import Training, Workload
+from folklore.harness.declare.configuration import OPTIMIZERS
+from folklore.harness.plan import cost
+from folklore.harness.plan.recipe import trial_recipe
+from folklore.harness.train.pack import Pack
+from folklore.harness.train.suitability import lr_multipliers
+from folklore.harness.train.workloads import data, workload_of
+from tests.harness.train import contract
+
+GPT = Workload(model="gpt", width=16, depth=1, heads=2, context=16)
+MLP = Workload(model="mlp", dataset="digits", width=12, depth=3)
+STEPS = 40
+lane = partial(contract.lane, seed=3, steps=STEPS, batch_size=4)
+# As of optimizers alone (test_optimizers.py): rounding of an update and a weight in each of the steps.
+TOLERANCE = 2e-5
+
+
+def gradients(pack: Pack) -> torch.Tensor:
+    """Of sizes that differ by entry, the same for all lanes and of no weights, [steps, 1, P]."""
+    generator = torch.Generator().manual_seed(5)
+    size = pack.network.flat_KP.shape[1]
+    return torch.randn(STEPS, 1, size, generator=generator) * 10 ** torch.randn(size, generator=generator)
+
+
+def learned(pack: Pack) -> dict[str, torch.Tensor]:
+    """Name -> weights of each lane after updates by `gradients`."""
+    for gradient in gradients(pack):
+        pack.learner.learn(gradient.expand(len(pack.lanes), -1).clone())
+    return {name: view.detach() for name, view in pack.network.views.items()}
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "theirs", "workload", "name"),
+    [
+        ("adamw", torch.optim.AdamW, GPT, "blocks.0.mlp.up.weight"),
+        ("adam", torch.optim.Adam, MLP, "hidden.1.weight"),
+        ("sgd", torch.optim.SGD, GPT, "blocks.0.mlp.down.weight"),
+    ],
+)
+def test_follows_parameter_groups_of_torch(optimizer: str, theirs: type, workload: Workload, name: str) -> None:
+    chosen = lane(workload, optimizer=optimizer, scaled_parameter=name, scaled_lr=0.01, peak_lr=0.01)
+    pack = contract.pack(chosen)
+    training = chosen.configuration.training
+    start = {each: view[0].detach().clone() for each, view in pack.network.views.items()}
+    parameters = {each: torch.nn.Parameter(value.clone()) for each, value in start.items()}
+    # Gains and biases do not decay here.
+    groups = [
+        {"params": [each], "weight_decay": training.weight_decay if each.dim() > 1 else 0.0} for each in parameters.values()
+    ]
+    reference = theirs(groups, lr=0.0, **({"momentum": training.momentum} if optimizer == "sgd" else {}))
+    rates = pack.lr_SK[:, 0].clone()
+    splits = [value.numel() for value in parameters.values()]
+    for step, gradient in enumerate(gradients(pack)):
+        for part, (each, parameter), group in zip(
+            gradient[0].split(splits), parameters.items(), reference.param_groups, strict=True
+        ):
+            parameter.grad = part.view(parameter.shape).clone()
+            group["lr"] = float(rates[step]) * (0.01 if each == name else 1.0)
+        reference.step()
+    for each, found in learned(pack).items():
+        moved = (parameters[each] - start[each]).abs().max()
+        assert (found[0] - parameters[each]).abs().max() <= TOLERANCE * max(parameters[each].abs().max(), moved), each
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_a_plain_one(optimizer: str) -> None:
+    """Bit by bit, in one pack of lanes that differ: the factor is a power of two."""
+    lr = {"optimizer": optimizer, "peak_lr": 2.0**-7}
+    chosen = [
+        lane(MLP, **lr),
+        lane(MLP, **lr, scaled_parameter="hidden.*", scaled_lr=0.125),
+        lane(MLP, **{**lr, "peak_lr": 2.0**-10}),
+        lane(MLP, **lr, scaled_parameter="readout.weight", scaled_lr=0.125),
+    ]
+    start = contract.pack(*chosen).network.views
+    found = learned(contract.pack(*chosen))
+    for name, values in found.items():
+        plain, hidden, slow, readout = values
+        assert torch.equal(hidden, slow if name.startswith("hidden.") else plain), name
+        assert torch.equal(readout, slow if name == "readout.weight" else plain), name
+        assert not torch.equal(plain, slow), name
+        assert not torch.equal(plain, start[name][0]), name
+
+
+def test_it_goes_on_top_of_mups_multiplier() -> None:
+    workload = GPT.model_copy(update={"parametrization": "mup", "base_width": 4})
+    model = workload_of(workload).model(data.DataFacts("x", 50))
+    plain = lr_multipliers(workload, Training(), model)
+    scaled = lr_multipliers(workload, Training(scaled_parameter="blocks.0.mlp.*.weight", scaled_lr=0.01), model)
+    ratios = {p.name: new / old for p, new, old in zip(model.parameters, scaled, plain, strict=True)}
+    assert {name for name, ratio in ratios.items() if ratio != 1.0} == {"blocks.0.mlp.up.weight", "blocks.0.mlp.down.weight"}
+    assert ratios["blocks.0.mlp.up.weight"] == pytest.approx(0.01)
+
+
+def test_it_is_told_and_counted() -> None:
+    plain, scaled = (
+        lane(MLP, **each).configuration for each in ({}, {"scaled_parameter": "hidden.1.weight", "scaled_lr": 0.01})
+    )
+    assert trial_recipe(scaled)["optimizer"] == trial_recipe(plain)["optimizer"] + ", the LR of hidden.1.weight times 0.01"
+    assert plain.pack_key == scaled.pack_key, "they share a pack"
+    model = workload_of(MLP).model(data.load("digits").facts)
+    assert cost.lane_bytes(scaled, model) > cost.lane_bytes(plain, model)

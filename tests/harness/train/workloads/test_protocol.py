@@ -1,0 +1,85 @@
+"""What every workload promises alike, the built-in ones and a user's."""
+
+import math
+
+import cloudpickle
+import pytest
+import torch
+
+from folklore.harness.declare import Configuration, Measurement, Training, Workload
+from folklore.harness.declare.configuration import MODELS
+from folklore.harness.errors import UserCodeError, UserError
+from folklore.harness.train.workloads import BaseWorkload, workload_of
+from folklore.harness.train.workloads.own.finding import find, hand_over
+
+SMALL = {"width": 8, "depth": 2, "context": 8}
+DATASETS = {"gpt": "markov:5", "linear": "regression:4", "quadratic": "quadratic:4"}
+OWN = "tests.harness.train.own_workloads:perceptron"
+KINDS = (*MODELS, "own")
+
+
+def workload(kind: str) -> BaseWorkload:
+    if kind == "own":
+        return workload_of(find(OWN).declared)
+    size = {"parametrization": "mup", "zero_readout": True} if kind == "gpt" else {}
+    return workload_of(Workload.model_validate({"model": kind, "dataset": DATASETS.get(kind, "digits"), **SMALL, **size}))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_makes_what_it_tells(kind: str) -> None:
+    """Data, model, and a network with a loss, whose shapes are as it said before it made any."""
+    found = workload(kind)
+    facts = found.data().facts
+    network = found.network(facts, [0, 1], torch.device("cpu"), "fp32")
+    arrays = found.data().arrays("train")
+    index = torch.from_numpy(found.data().batch_index(0, 0, 4, SMALL["context"])[:2])
+    losses_K = network.losses(*found.data().gather(arrays, index, SMALL["context"]))
+    assert losses_K.shape == (2,)
+    assert losses_K.isfinite().all()
+    assert found.reads_text == (not facts.features)
+    assert bool(found.embedding) == (found.embedding in network.views)
+    assert network.shows == found.can_show("underflow")
+    assert [p.shape for p in found.model(facts).parameters] == [p.shape for p in network.model.parameters]
+    if found.hidden_parameters:
+        assert found.hidden_parameters < sum(math.prod(p.shape) for p in network.model.parameters)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_it_tells_is_told_of_its_kind(kind: str) -> None:
+    found = workload(kind)
+    is_own = kind == "own"
+    assert OWN in found.model_name if is_own else found.model_name == kind
+    assert found.model_words.startswith(found.model_name)
+    assert found.option == (f"--workload {OWN}" if is_own else "")
+    assert found.loss_unit == ("" if is_own or kind in ("linear", "quadratic") else "nats")
+    assert found.may_be([kind])
+    assert found.may_be(["resnet"]) == is_own
+    assert bool(found.proof()) == is_own
+    assert (found.hidden_parameters is None) == is_own
+    assert found.can_show("gradient_flow")
+
+
+def test_a_probe_finds_what_it_looks_at_or_the_workload_says_so() -> None:
+    assert [kind for kind in KINDS if workload(kind).can_show("token_rows")] == ["gpt"]
+    assert [kind for kind in KINDS if workload(kind).can_show("dead_units")] == ["mlp"]
+    normed = Workload(model="mlp", dataset="digits", norm="layer")
+    assert not workload_of(normed).can_show("dead_units")
+    asked = Configuration(workload=find(OWN).declared, training=Training(), measurement=Measurement(underflow=True))
+    with pytest.raises(UserError, match="measurement underflow: needs activations, which an own workload does not show"):
+        workload("own").require_trainable(asked)
+
+
+def test_what_a_users_code_raises_is_told_from_all_else() -> None:
+    """This file is none of ours, so what is raised here is a user's error."""
+    with pytest.raises(UserCodeError, match=f"workload '{OWN}' raises ZeroDivisionError"), workload("own").raising():
+        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError), workload("mlp").raising():
+        raise ZeroDivisionError
+
+
+def test_only_what_no_worker_can_find_travels() -> None:
+    assert workload("own").pickled() is workload("mlp").pickled() is None
+    given = find(OWN).workload
+    handed = workload_of(hand_over(given).declared).pickled()
+    assert handed is not None
+    assert cloudpickle.loads(handed).workload.name == given.name

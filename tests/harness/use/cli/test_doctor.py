@@ -1,0 +1,75 @@
+"""The doctor turns whatever breaks into a line, processes beside it included."""
+
+import json
+import runpy
+import sys
+from importlib.metadata import version
+from importlib.util import cache_from_source
+from pathlib import Path
+
+import pytest
+
+from folklore.harness.train.machine.description import local_device
+from folklore.harness.use.cli import doctor
+from folklore.harness.use.cli.doctor import Check, _attempt, _beside, _bytecode, _device, _said
+
+FACTS = {"version": "2.13.0", "device": "2 x a CPU (cpu)", "compiler": "", "memory_gib": 20.0}
+
+
+def checks(code: str) -> dict[str, Check]:
+    with _beside(code) as process:
+        return {check.name: check for check in _device(process)}
+
+
+def test_a_torch_that_cannot_be_imported_is_a_failed_check() -> None:
+    found = checks("raise ImportError('libtorch.so: cannot open shared object file')")
+    assert (found["import of torch"].ok, found["device"].ok) == (False, False)
+    assert found["import of torch"].found == "ImportError: libtorch.so: cannot open shared object file"
+    assert "exit code 3" in checks("raise SystemExit(3)")["import of torch"].found
+
+
+def test_what_torch_says_becomes_checks() -> None:
+    found = checks(f"print('a warning'); print({json.dumps(FACTS)!r})")
+    assert all(check.ok for check in found.values())
+    assert found["device"].found == "2 x a CPU (cpu)"
+    assert found["memory"].found == "20.0 GiB free"
+    poor = {**FACTS, "memory_gib": 0.5, "compiler": "there is no C++ compiler"}
+    found = checks(f"print({json.dumps(poor)!r})")
+    assert not found["memory"].ok
+    assert (found["compiler"].ok, found["compiler"].found) == (True, "there is no C++ compiler: packs are not compiled")
+
+
+def test_the_facts_are_those_of_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the processes beside it print them, here in this one, where torch and Ray are imported already."""
+    for code in (doctor.WITH_TORCH, doctor.WITH_RAY):
+        (tmp_path / "beside.py").write_text(code)
+        runpy.run_path(str(tmp_path / "beside.py"))
+    found, ray = map(json.loads, capsys.readouterr().out.splitlines())
+    assert found.keys() == FACTS.keys()
+    assert local_device().name in found["device"]
+    assert ray == {"version": version("ray")}
+
+
+def test_an_import_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "IMPORT_SECONDS", 0.05)
+    with _beside("import time; time.sleep(600)") as process:
+        assert "timed out" in _attempt("ray", lambda: str(_said(process)), "make setup").found
+    assert process.poll() is not None, "and its process ended"
+
+
+@pytest.mark.parametrize(
+    ("compiled", "forbidden", "words"), [(True, True, ""), (False, True, "every"), (False, False, "first")]
+)
+def test_libraries_that_are_compiled_at_every_start_are_told(
+    compiled: bool, forbidden: bool, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", forbidden)
+    import pandas
+
+    if compiled:
+        bytecode = Path(cache_from_source(pandas.__file__))
+        bytecode.parent.mkdir(parents=True)
+        bytecode.touch()
+    assert ("saves seconds" in _bytecode()) is not compiled
+    assert words in _bytecode()
