@@ -13,12 +13,12 @@ from ..harness.judge.power import Resolution
 from ..harness.judge.robustness import Robustness
 from ..harness.judge.settling import turns_open_at
 from ..harness.judge.spelling import in_prose, region, spell, spell_declared
-from ..harness.judge.verdict import Finding, Verdict
+from ..harness.judge.verdict import CriterionFinding, Verdict
 from ..harness.judge.verdict_history import Change
-from ..harness.judge.withdrawing import Withdrawn, as_judged
+from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
 from ..harness.plan.catalog import register
 from . import changes_page
-from .figures.strip import Seen, Strip, strips
+from .figures.strip import Strip, StripMark, strips
 from .phrases import with_bold_numbers
 from .words import READINGS
 
@@ -109,7 +109,7 @@ def card(
         claim=claim,
         title=f"{claim.in_short[:1].upper()}{claim.in_short[1:]}",
         verdict=verdict,
-        erratum=verdict.erratum if isinstance(verdict, Withdrawn) else None,
+        erratum=verdict.erratum if isinstance(verdict, WithdrawnVerdict) else None,
         was="" if judged is verdict else judged.verdict,
         course=changes_page.course(changes),
         reading=READINGS.get(judged.reading, judged.reading),
@@ -138,12 +138,12 @@ def card(
     )
 
 
-def _seen(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[Seen]:
+def _seen(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[StripMark]:
     pairs = list(zip(criteria, verdict.findings, strict=False))
     several = {finding.panel for _, finding in pairs if finding.panel}
     parts = {panel: sum(finding.panel == panel for _, finding in pairs) for panel in several}
     return [
-        Seen(
+        StripMark(
             criterion,
             finding,
             _row_name(criterion, finding, parts),
@@ -168,7 +168,7 @@ def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: 
     return lines
 
 
-def _row_name(criterion: Criterion, finding: Finding, parts: Mapping[str, int]) -> str:
+def _row_name(criterion: Criterion, finding: CriterionFinding, parts: Mapping[str, int]) -> str:
     """Its workload, if it has one and nothing else is observed there; else its own name."""
     if criterion.precondition:
         return f"Precondition: {criterion.name}"
@@ -193,7 +193,7 @@ def _sections(names: Sequence[str]) -> str:
     return ", ".join([*told, *(name for name in names if name not in numbered)])
 
 
-def _rule(criterion: Criterion, finding: Finding, claim: Claim) -> Rule:
+def _rule(criterion: Criterion, finding: CriterionFinding, claim: Claim) -> Rule:
     unit = criterion.written_in
     lines = [("decides", claim.clauses[criterion.clause])] if criterion.clause in claim.clauses and criterion.clause else []
     lines += [("supported if", region(criterion.claimed, criterion)), ("refuted if", region(criterion.refuted, criterion))]
@@ -215,7 +215,7 @@ def _rule(criterion: Criterion, finding: Finding, claim: Claim) -> Rule:
     return Rule(name, tuple(lines), f"{finding.verdict}{f' ({finding.reading})' if finding.reading else ''}: {found}")
 
 
-def _interval(observed: Observed, finding: Finding) -> str:
+def _interval(observed: Observed, finding: CriterionFinding) -> str:
     """What stands for an interval: how good a number is that has none."""
     if observed.grade == "measured":
         return f"{finding.level:.1%}".replace(".0%", "%")

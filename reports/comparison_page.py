@@ -6,7 +6,7 @@ from typing import Any
 
 from ..harness.declare import Study
 from ..harness.judge.verdict import Verdict
-from ..harness.judge.verdict_memory import Judged
+from ..harness.judge.verdict_memory import JudgedTrials
 from ..harness.plan.catalog import Register
 from .places import beside_page, place_of
 
@@ -37,7 +37,7 @@ class Pair:
         return ("same verdict" if self.agrees else "another verdict") + agree
 
 
-def pairs(yours: Iterable[Judged], published: Iterable[Judged]) -> dict[tuple[str, str], list[Pair]]:
+def pairs(yours: Iterable[JudgedTrials], published: Iterable[JudgedTrials]) -> dict[tuple[str, str], list[Pair]]:
     """(scale, device) -> pairs, for what is judged in both."""
     theirs = {(each.scale, each.device): {v.claim: v for v in each.verdicts} for each in published if each.meant_to_be}
     found = {}

@@ -8,11 +8,11 @@ from typing import Any
 from ..harness.declare import Claim, Document
 from ..harness.judge.grading import grade, right_side
 from ..harness.judge.outcomes import REFUTED, SUPPORTED
-from ..harness.judge.withdrawing import Withdrawn
+from ..harness.judge.withdrawing import WithdrawnVerdict
 from ..harness.plan.catalog import Register
 from . import phrases
 from . import rows as shared
-from .outcome_table import Outcome, OutcomeTable
+from .outcome_table import OutcomeTable, TableOutcome
 from .verdict_words import NOT_GRADED, NOT_TESTED, ORDER
 
 
@@ -55,7 +55,7 @@ def graded(document: Document, register: Register, table: OutcomeTable) -> dict[
     }
 
 
-def _grade(claim: Claim, outcome: Outcome | None, document: str) -> str:
+def _grade(claim: Claim, outcome: TableOutcome | None, document: str) -> str:
     if _not_graded(claim, document):
         return NOT_GRADED
     if outcome is None:
@@ -74,10 +74,10 @@ def _not_graded(claim: Claim, document: str) -> str:
     return ""
 
 
-def _withdrawn(outcome: Outcome | None) -> str:
+def _withdrawn(outcome: TableOutcome | None) -> str:
     """Why a verdict grades nobody, in sentences; empty if it stands."""
     verdict = None if outcome is None else outcome.verdict
-    return f"The verdict is withdrawn. {verdict.erratum.reason}" if isinstance(verdict, Withdrawn) else ""
+    return f"The verdict is withdrawn. {verdict.erratum.reason}" if isinstance(verdict, WithdrawnVerdict) else ""
 
 
 def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, pl
     }
 
 
-def _why_otherwise(claim: Claim, found: str, outcome: Outcome | None) -> str:
+def _why_otherwise(claim: Claim, found: str, outcome: TableOutcome | None) -> str:
     """Why a grade differs from the verdict on the claim, a sentence."""
     if outcome is None or found in (NOT_GRADED, outcome.verdict.verdict) or claim.sides:
         return ""
@@ -108,7 +108,7 @@ def _why_otherwise(claim: Claim, found: str, outcome: Outcome | None) -> str:
     return f"{whole} The document gives no number, so its direction is graded."
 
 
-def _sides(claim: Claim, document: str, outcome: Outcome | None) -> list[dict[str, Any]]:
+def _sides(claim: Claim, document: str, outcome: TableOutcome | None) -> list[dict[str, Any]]:
     """What documents say where they disagree: whose it is, and whether it was shown to be right."""
     right = right_side(claim, outcome.verdict) if outcome is not None and outcome.decides else ""
     return [

@@ -17,7 +17,7 @@ from ..harness.judge.grading import right_side
 from ..harness.judge.outcomes import REFUTED, SUPPORTED
 from ..harness.judge.sentences import Sentence, plain
 from . import phrases
-from .outcome_table import Outcome, OutcomeTable
+from .outcome_table import OutcomeTable, TableOutcome
 from .places import card_figure_file
 
 MOST = 4
@@ -39,7 +39,7 @@ class Item:
     """A claim on the first screen. right: the side of documents that disagree that was shown to be right."""
 
     claim: Claim
-    outcome: Outcome
+    outcome: TableOutcome
     said: tuple[Sentence, ...]
     right: str = ""
 
@@ -83,7 +83,7 @@ def highlights(claims: Iterable[Claim], table: OutcomeTable, figures: Collection
     return cards, [each for each in (holds, fails, surprised) if each.items]
 
 
-def _item(claim: Claim, outcome: Outcome) -> Item:
+def _item(claim: Claim, outcome: TableOutcome) -> Item:
     right = right_side(claim, outcome.verdict) if outcome.decides else ""
     return Item(claim, outcome, phrases.said(outcome.verdict), next((s.says for s in claim.sides if s.name == right), ""))
 

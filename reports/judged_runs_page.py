@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from ..harness.elsewhere.gate import MEANINGS, Gate
 from ..harness.elsewhere.judge_runs import JudgedRuns
-from ..harness.elsewhere.run_verdict import Judged
+from ..harness.elsewhere.run_verdict import RunVerdict
 from .figures.drawing import caption
 from .figures.judged_runs import drawing
 from .figures.render import as_svg
@@ -26,6 +26,6 @@ def content(found: JudgedRuns | Gate) -> Mapping[str, Any]:
     }
 
 
-def _figure(judged: Judged) -> tuple[Markup | None, str]:
+def _figure(judged: RunVerdict) -> tuple[Markup | None, str]:
     drawn = drawing(judged)
     return (None, "") if drawn is None else (Markup(as_svg(drawn)), caption("", drawn))

@@ -8,18 +8,18 @@ from typing import Any
 from ..harness.declare import Study
 from ..harness.judge.spelling import spell_interval
 from ..harness.judge.verdict import Verdict
-from ..harness.judge.verdict_memory import Judged, published_verdicts
-from ..harness.judge.withdrawing import Withdrawn
+from ..harness.judge.verdict_memory import JudgedTrials, published_verdicts
+from ..harness.judge.withdrawing import WithdrawnVerdict
 from ..harness.plan import catalog
 from ..harness.plan.catalog import Register
 from . import index_page
-from .outcome_table import Outcome, OutcomeTable, outcome_table
+from .outcome_table import OutcomeTable, TableOutcome, outcome_table
 from .verdict_words import MARKS, NOT_GRADED, WORDS
 
 PATH = Path(__file__).parent / "README.md"
 
 
-def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judged]) -> str:
+def markdown(studies: Sequence[Study], register: Register, judged: Sequence[JudgedTrials]) -> str:
     """The whole file, from what became of the studies' claims."""
     table = outcome_table(judged, register)
     found = index_page.content(studies, register, table, places=())
@@ -69,12 +69,12 @@ def _documents(found: dict[str, Any]) -> list[str]:
         counts, document = dict(each["counts"]), each["document"]
         told = (counts.get(name, 0) for name in grades)
         rows.append((f"{document.title} ({document.key})", each["claims"], each["judged"], *told))
-    return _table(("Document", "Claims", "Judged", *(name.capitalize() for name in grades)), rows)
+    return _table(("Document", "Claims", "JudgedTrials", *(name.capitalize() for name in grades)), rows)
 
 
 def _withdrawn(table: OutcomeTable) -> list[str]:
     """Claims whose verdicts do not stand, and why."""
-    found = {each.verdict.claim: each.verdict for each in table.outcomes.values() if isinstance(each.verdict, Withdrawn)}
+    found = {each.verdict.claim: each.verdict for each in table.outcomes.values() if isinstance(each.verdict, WithdrawnVerdict)}
     rows = [(f"`{claim}`", each.erratum.date, each.erratum.reason) for claim, each in found.items()]
     return ["", "## Withdrawn", "", *_table(("Claim", "Since", "Why"), rows)] if rows else []
 
@@ -93,11 +93,11 @@ def _where(row: dict[str, Any]) -> str:
     return ", ".join([*own, *(f"{source.document} {source.section}" for source in row["claim"].sources)])
 
 
-def _cell(outcome: Outcome | None) -> str:
+def _cell(outcome: TableOutcome | None) -> str:
     if outcome is None:
         return "–"
     verdict = outcome.verdict
-    if isinstance(verdict, Withdrawn):
+    if isinstance(verdict, WithdrawnVerdict):
         return f"{MARKS[verdict.verdict]} {verdict.verdict}; was ~~{_told(verdict.judged)}~~"
     return _told(verdict, outcome.standing)
 

@@ -7,7 +7,7 @@ from ..harness.judge.error_rates import ARITHMETIC, ErrorRates, Place, error_rat
 from ..harness.judge.outcomes import DECIDED
 from ..harness.judge.robustness import Robustness
 from ..harness.judge.verdict import Verdict
-from ..harness.judge.verdict_memory import Judged
+from ..harness.judge.verdict_memory import JudgedTrials
 from ..harness.plan.catalog import Register
 
 # Small to large; scales with other names follow.
@@ -24,7 +24,7 @@ Column = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TableOutcome:
     """A verdict, how firm it stands ("firm", "fragile", "exact" or ""), and why it is fragile."""
 
     verdict: Verdict
@@ -42,21 +42,21 @@ class OutcomeTable:
     their criteria were written as they are now."""
 
     columns: tuple[Column, ...] = ()
-    outcomes: Mapping[Place, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[Place, TableOutcome] = field(default_factory=dict)
     rates: Mapping[Column, ErrorRates] = field(default_factory=dict)
     later: tuple[str, ...] = ()
 
-    def of(self, claim: str) -> list[Outcome | None]:
+    def of(self, claim: str) -> list[TableOutcome | None]:
         """A claim's outcome in each column."""
         return [self.outcomes.get((claim, *column)) for column in self.columns]
 
-    def speaking(self, claim: str) -> Outcome | None:
+    def speaking(self, claim: str) -> TableOutcome | None:
         """The outcome that speaks for a claim as a whole: of the largest scale that decides it, else of the largest judged."""
         found = [each for each in self.of(claim) if each is not None]
         return next((each for each in reversed(found) if each.decides), found[-1] if found else None)
 
 
-def outcome_table(judged: Iterable[Judged], register: Register) -> OutcomeTable:
+def outcome_table(judged: Iterable[JudgedTrials], register: Register) -> OutcomeTable:
     """Of the register's claims, at scales that are meant to be judged. If several studies judge a claim, the one it is filed
     under speaks for it. A register of a study's own claims gives the table of those."""
     judged = [each for each in judged if each.meant_to_be]
@@ -76,7 +76,7 @@ def _size(column: Column) -> tuple[int, Column]:
     return SCALES.index(column[0]) if column[0] in SCALES else len(SCALES), column
 
 
-def _by_place(judged: Sequence[Judged], register: Register) -> dict[Place, Verdict]:
+def _by_place(judged: Sequence[JudgedTrials], register: Register) -> dict[Place, Verdict]:
     filed = {claim.id: claim.study for claim in register.claims}
     found: dict[Place, Verdict] = {}
     for verdict in (verdict for each in judged for verdict in each.verdicts if verdict.claim in filed):
@@ -86,12 +86,12 @@ def _by_place(judged: Sequence[Judged], register: Register) -> dict[Place, Verdi
     return found
 
 
-def _with_robustness(judged: Judged) -> Iterable[tuple[Verdict, Robustness]]:
+def _with_robustness(judged: JudgedTrials) -> Iterable[tuple[Verdict, Robustness]]:
     known = {each.claim: each for each in judged.robustness}
     return [(verdict, known[verdict.claim]) for verdict in judged.verdicts if verdict.claim in known]
 
 
-def _outcome(verdict: Verdict, robust: Robustness | None, rates: ErrorRates) -> Outcome:
+def _outcome(verdict: Verdict, robust: Robustness | None, rates: ErrorRates) -> TableOutcome:
     found = standing(verdict, robust, rates)
     fragile = robust is not None and found not in ("", *ARITHMETIC)
-    return Outcome(verdict, found, tuple(why_fragile(verdict, robust, rates)) if fragile and robust is not None else ())
+    return TableOutcome(verdict, found, tuple(why_fragile(verdict, robust, rates)) if fragile and robust is not None else ())

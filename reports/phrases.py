@@ -9,7 +9,7 @@ from ..harness.declare import Claim
 from ..harness.judge.combining import SOME_WORKLOADS
 from ..harness.judge.sentences import Number, Sentence
 from ..harness.judge.spelling import in_prose
-from ..harness.judge.verdict import Finding, Verdict
+from ..harness.judge.verdict import CriterionFinding, Verdict
 from ..harness.judge.verdict_history import Stand
 
 # An answer of several sentences that is longer than this is cut to the sentence of the criterion that decides.
@@ -22,7 +22,7 @@ def title(claim: Claim) -> str:
     return text[0].upper() + text[1:] if re.match(r"[a-z]{2}|a ", text) else text
 
 
-def number(seen: Verdict | Finding | Stand) -> str:
+def number(seen: Verdict | CriterionFinding | Stand) -> str:
     """The number of a dense row, as a sentence has it: 1.8x (1.6–2.0). Empty if there is none."""
     if seen.estimate is None or seen.low is None or seen.high is None:
         return ""

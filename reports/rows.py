@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from ..harness.declare import Source
-from ..harness.judge.withdrawing import Withdrawn
+from ..harness.judge.withdrawing import WithdrawnVerdict
 from . import phrases
-from .outcome_table import Column, Outcome, OutcomeTable
+from .outcome_table import Column, OutcomeTable, TableOutcome
 from .places import place_of
 from .verdict_words import ORDER
 
@@ -17,13 +17,13 @@ LONGEST_SECTION = 12
 FIELDS = ("verdict", "reading", "standing", "estimate", "low", "high", "unit")
 
 
-def cell(outcome: Outcome | None, column: Column, places: Collection[str], given: str = "") -> dict[str, Any] | None:
+def cell(outcome: TableOutcome | None, column: Column, places: Collection[str], given: str = "") -> dict[str, Any] | None:
     """An outcome in a row. given: a document's grade, which stands in the verdict's place, but for one that is withdrawn, whose
     former words are in `was`. places: what links may lead to."""
     if outcome is None:
         return None
     verdict, link = outcome.verdict, place_of(outcome.verdict)
-    was = verdict.judged.verdict if isinstance(verdict, Withdrawn) else ""
+    was = verdict.judged.verdict if isinstance(verdict, WithdrawnVerdict) else ""
     given = "" if was else given
     numbers = ("" if each is None else repr(each) for each in (verdict.estimate, verdict.low, verdict.high))
     return {

@@ -22,7 +22,7 @@ from ..harness.judge.spelling import spell, spell_interval
 from ..harness.judge.trial_sets import HERE, TrialSet
 from ..harness.judge.verdict import Verdict
 from ..harness.judge.verdict_history import history
-from ..harness.judge.verdict_memory import Judged, published_verdicts
+from ..harness.judge.verdict_memory import JudgedTrials, published_verdicts
 from ..harness.plan.catalog import Register
 from . import (
     calibration,
@@ -61,12 +61,12 @@ def write(
     register: Register,
     sets_of: Callable[[Study], Sequence[TrialSet]],
     only: Collection[str] | None = None,
-    known: Callable[[Study], list[Judged] | None] = lambda study: None,
-    published: Callable[[Study], list[Judged] | None] = published_verdicts,
+    known: Callable[[Study], list[JudgedTrials] | None] = lambda study: None,
+    published: Callable[[Study], list[JudgedTrials] | None] = published_verdicts,
     experiments: Mapping[str, str] = MappingProxyType({}),
     store_option: str = "",
     drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
-) -> dict[str, list[Judged]]:
+) -> dict[str, list[JudgedTrials]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
 
     A study that cannot be drawn, of a stranger's store or a file, is left out with a line, and of what is returned: it must
@@ -81,14 +81,14 @@ def write(
     _write_assets(output, pages)
     _write_calibration_and_glossary(output, pages)
 
-    def judge_and_draw(study: Study) -> tuple[list[Judged], list[Section] | None, bool]:
+    def judge_and_draw(study: Study) -> tuple[list[JudgedTrials], list[Section] | None, bool]:
         """What became of the claims; of a study whose page is written what is on it, and whether it is compared."""
         write_page = only is None or study.name in only
         if not write_page and (remembered := known(study)) is not None:
             return remembered, None, False
         sets = sets_of(study)
         before = known(study) or []
-        judged = [Judged.of(records, before) for records in sets]
+        judged = [JudgedTrials.of(records, before) for records in sets]
         if not write_page:
             return judged, None, False
         own = list(zip(sets, judged, strict=True))
@@ -173,8 +173,8 @@ def _write_index_and_documents(
     register: Register,
     table: OutcomeTable,
     own: Mapping[str, OutcomeTable],
-    found: Mapping[str, Sequence[Judged]],
-    published: Callable[[Study], list[Judged] | None],
+    found: Mapping[str, Sequence[JudgedTrials]],
+    published: Callable[[Study], list[JudgedTrials] | None],
     store_option: str,
 ) -> None:
     there = places(output, (study.name for study in studies))

@@ -24,7 +24,7 @@ from ..harness.judge.robustness import Robustness
 from ..harness.judge.trial_sets import HERE, TrialSet
 from ..harness.judge.verdict import Verdict
 from ..harness.judge.verdict_history import Change, history
-from ..harness.judge.verdict_memory import Judged
+from ..harness.judge.verdict_memory import JudgedTrials
 from ..harness.plan import catalog
 from ..harness.plan.catalog import Register
 from ..harness.plan.recipe import study_recipe
@@ -74,7 +74,7 @@ class Section:
     device: str
     source: str
     runs: int
-    judged: Judged
+    judged: JudgedTrials
     arms: ArmsTable | None
     setup: list[tuple[str, str]]
     figures: dict[str, dict[str, str]]
@@ -89,7 +89,7 @@ class Section:
         return f"{self.scale}-{self.device}"
 
 
-def draw(records: TrialSet, judged: Judged, output: Path, store_option: str = "") -> Section:
+def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: str = "") -> Section:
     """Writes figures and curves into `output` on the way."""
     trials, study = records.trials, records.study
     environment = environment_of(records)
@@ -293,7 +293,7 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(records: TrialSet, judged: Judged, output: Path) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
+def _draw(records: TrialSet, judged: JudgedTrials, output: Path) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
     """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
     caption says that there is nothing to draw. And the figure that the page begins with."""
     judgements = records.study.judgements if judged.meant_to_be else ()

@@ -3,12 +3,12 @@
 from typing import Any
 
 from folklore.harness.judge.sentences import Sentence
-from folklore.harness.judge.verdict import Finding, Verdict
+from folklore.harness.judge.verdict import CriterionFinding, Verdict
 
 
-def a_finding(verdict: str = "supported", **fields: Any) -> Finding:
+def a_finding(verdict: str = "supported", **fields: Any) -> CriterionFinding:
     usual = {"estimate": 1.0, "low": 0.5, "high": 1.5, "seeds": 10, "p_supported": 0.01, "p_refuted": 1.0}
-    return Finding(**{"name": "x", "unit": "", "reason": "because", **usual, "verdict": verdict, **fields})
+    return CriterionFinding(**{"name": "x", "unit": "", "reason": "because", **usual, "verdict": verdict, **fields})
 
 
 def a_verdict(verdict: str = "supported", **fields: Any) -> Verdict:

@@ -11,7 +11,7 @@ from ..judge.statistics.pooling import random_effects
 from ..judge.statistics.two_samples import Spread
 from .claims import RunClaim
 from .comparing import Assumptions, against_number, compared, level_of, question_of, verdict_of
-from .run_verdict import QUARTERS, Judged, judge_pairs, together
+from .run_verdict import QUARTERS, RunVerdict, judge_pairs, together
 from .samples import Mask, Pair, Sample
 
 # Readings that give another verdict are named up to this number.
@@ -21,7 +21,7 @@ FEW_RUNS = 20
 
 
 def why_fragile(
-    claim: RunClaim, judged: Judged, given: Sequence[Pair], how: Assumptions, shared: Spread | None
+    claim: RunClaim, judged: RunVerdict, given: Sequence[Pair], how: Assumptions, shared: Spread | None
 ) -> Iterator[str]:
     """Every other reasonable reading of the same runs under which the verdict would be another."""
     if judged.verdict not in DECIDED:
@@ -41,7 +41,7 @@ def why_fragile(
         yield "an arm with a single run borrows its spread from the others"
 
 
-def why_fragile_alone(claim: RunClaim, judged: Judged, given: Sequence[tuple[str, Sample]]) -> Iterator[str]:
+def why_fragile_alone(claim: RunClaim, judged: RunVerdict, given: Sequence[tuple[str, Sample]]) -> Iterator[str]:
     """The same of an arm that is compared with a number."""
 
     def verdict(task: str, kept: Mask) -> str:

@@ -24,7 +24,7 @@ from .compute_saved import compute_saved
 from .firmness import why_fragile, why_fragile_alone
 from .laws import judge_law
 from .roles import ReadingOptions, text
-from .run_verdict import LEAST_RUNS, Judged, judge_pairs, together
+from .run_verdict import LEAST_RUNS, RunVerdict, judge_pairs, together
 from .runs import Runs, runs_of
 from .samples import Pair, Sample, pairs, read_values, sample
 from .sizes import over_sizes
@@ -49,7 +49,7 @@ class JudgedRuns:
     """runs: of each metric, as they were judged; problems: of all of them."""
 
     runs: tuple[Runs, ...]
-    claims: tuple[Judged, ...]
+    claims: tuple[RunVerdict, ...]
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -131,14 +131,14 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
         yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}{size}")
 
 
-def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
+def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
     judged = judge_claim(runs, claim, how, values)
     saved = compute_saved(runs, claim)
     doubts = [f"{each.what}: {', '.join(each.examples)}" for each in runs.problems if each.doubtful]
     return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
 
 
-def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> Judged:
+def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
     """One claim. values: what it reads, if that is known. Raises UserError for arms, columns and steps that are not there."""
     if claim.law is not None:
         return judge_law(runs, claim)
@@ -165,13 +165,13 @@ def _borrowed(values: pd.DataFrame, given: Sequence[Pair]) -> Spread | None:
     return Spread(math.sqrt(pooled / freedom), freedom) if freedom else None
 
 
-def judge_given(claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None) -> Judged:
+def judge_given(claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None) -> RunVerdict:
     """Two arms on each task, and why the verdict is fragile."""
     judged = judge_pairs(claim, given, how, shared)
     return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
 
 
-def judge_alone(claim: RunClaim, given: Sequence[tuple[str, Sample]]) -> Judged:
+def judge_alone(claim: RunClaim, given: Sequence[tuple[str, Sample]]) -> RunVerdict:
     """The same of an arm against a number."""
     judged = together(claim, [against_number(claim, *each) for each in given], ())
     return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, given)))
@@ -191,7 +191,7 @@ def _alone(values: pd.DataFrame, claim: RunClaim, number: float) -> list[tuple[s
     return [(str(task), sample(part)) for task, part in values[values["arm"] == claim.arm].groupby("task", sort=False)]
 
 
-def corrected(judged: Sequence[Judged]) -> list[Judged]:
+def corrected(judged: Sequence[RunVerdict]) -> list[RunVerdict]:
     """With what does not survive Benjamini and Hochberg's procedure over all claims judged together called fragile."""
     decided = sorted((each.p, index) for index, each in enumerate(judged) if each.verdict in DECIDED)
     survive: set[int] = set()

@@ -19,7 +19,7 @@ from ..judge.statistics.intervals import Numbers
 from ..judge.statistics.two_samples import Effect, pooled_spread
 from .claims import RunClaim
 from .comparing import Part, verdict_of
-from .run_verdict import QUARTERS, Judged, together
+from .run_verdict import QUARTERS, RunVerdict, together
 from .runs import Runs
 from .samples import read_values
 
@@ -66,7 +66,7 @@ def curve(law: str, parameters: tuple[float, float] | Numbers, x: Numbers) -> Nu
     return np.asarray(first * x**second if law == "power law" else first * (1 + x / second))
 
 
-def judge_law(runs: Runs, claim: RunClaim) -> Judged:
+def judge_law(runs: Runs, claim: RunClaim) -> RunVerdict:
     """On each task that has runs at three sizes or more. Raises UserError if none has."""
     groups = {str(task): _groups(part, claim) for task, part in read_values(runs, claim).groupby("task", sort=False)}
     parts = [_part(task, each, claim) for task, each in groups.items() if len(each) >= LEAST_SIZES]
@@ -78,7 +78,7 @@ def judge_law(runs: Runs, claim: RunClaim) -> Judged:
     return replace(judged, fragile=(*judged.fragile, *_fragile(claim, judged)))
 
 
-def _fragile(claim: RunClaim, judged: Judged) -> Iterator[str]:
+def _fragile(claim: RunClaim, judged: RunVerdict) -> Iterator[str]:
     for name, by in QUARTERS.items():
         question, moved = claim.question.moved(by), []
         for part in judged.parts:

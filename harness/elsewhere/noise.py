@@ -17,7 +17,7 @@ from ..judge.spelling import in_prose, number_and_interval
 from ..judge.statistics import noise as level_of
 from ..judge.statistics.intervals import Numbers, binomial
 from ..judge.statistics.noise import CLEARLY, NoiseLevel
-from .outcome_file import Outcome
+from .outcome_file import RunOutcome
 
 # Runs an arm for which the smallest visible difference is told.
 SEEDS = (1, 3, 5, 10)
@@ -347,7 +347,7 @@ def _curve(frame: pd.DataFrame) -> tuple[tuple[float, float], ...]:
     return tuple((float(step), math.sqrt(variance)) for step, variance in by_step.items())
 
 
-def frame_of(outcomes: Sequence[Outcome]) -> pd.DataFrame:
+def frame_of(outcomes: Sequence[RunOutcome]) -> pd.DataFrame:
     """The runs of one command in the form of stored runs: those that came to a value, the repeated one left out."""
     rows = [
         {"arm": "", "task": "", "run": outcome.seed, "seed": outcome.seed, "step": step, "value": value}
@@ -358,7 +358,7 @@ def frame_of(outcomes: Sequence[Outcome]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["arm", "task", "run", "seed", "step", "value"])
 
 
-def repeat_of(outcomes: Sequence[Outcome]) -> Repeat | None:
+def repeat_of(outcomes: Sequence[RunOutcome]) -> Repeat | None:
     """The seed that was run twice, if both came to a finite value."""
     second = next((each for each in outcomes if each.again), None)
     first = next((each for each in outcomes if second and each.seed == second.seed and not each.again), None)

@@ -18,7 +18,7 @@ BEGINNING = b'{"command": '
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run came to. again: the second run with its seed. exit_code: None if it was stopped at its time limit.
 
     value: the last of its curve, None if it has none; problem: why. tail: the last lines of what a failed run printed.
@@ -77,7 +77,7 @@ class OutcomeFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def _read(self) -> list[Outcome]:
+    def _read(self) -> list[RunOutcome]:
         """What is there. A last line without an end was being written when the machine went away: it is cut off."""
         try:
             content = read_regular(self.path, 4 * MOST_BYTES)
@@ -91,10 +91,10 @@ class OutcomeFile:
             self._file.truncate(len(whole))
         return found
 
-    def _outcome(self, number: int, line: bytes) -> Outcome:
+    def _outcome(self, number: int, line: bytes) -> RunOutcome:
         try:
             row = json.loads(line)
-            command, metric, found = row["command"], row["metric"], Outcome.of(row)
+            command, metric, found = row["command"], row["metric"], RunOutcome.of(row)
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UserError(f"{self.path}, line {number}: is no result of a run; name another --output") from None
         if command != self.command:
@@ -105,7 +105,7 @@ class OutcomeFile:
             raise UserError(f"{self.path}: holds another metric ({metric!s:.200}); name another --output")
         return found
 
-    def keep(self, outcome: Outcome) -> None:
+    def keep(self, outcome: RunOutcome) -> None:
         """One line, on the disk before it counts."""
         row = {"command": self.command, "metric": self.metric, **outcome.to_dict()}
         self._file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace") + b"\n")

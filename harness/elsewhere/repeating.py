@@ -17,7 +17,7 @@ from pathlib import Path
 from shutil import which
 
 from ..errors import UserError, printable
-from .outcome_file import Outcome
+from .outcome_file import RunOutcome
 from .run_metric import SEED, Curve, RunMetric
 
 # Between looking whether runs have ended; from asking one to end to ending it.
@@ -108,7 +108,7 @@ class _Run:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(seconds)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RunOutcome:
         """What it came to. A run that fails is an outcome, and so is one that has no number."""
         seconds, code = self.seconds, None if self._stopped else self._process.returncode
         curve: Curve = ()
@@ -123,7 +123,7 @@ class _Run:
             problem += f": {complaints[-1][:300]}" if complaints else ""
         tail = _tail(self._printed) if problem else ""
         value = curve[-1][1] if curve else None
-        return Outcome(self.job.seed, self.job.again, code, value, seconds, curve, printable(problem), tail)
+        return RunOutcome(self.job.seed, self.job.again, code, value, seconds, curve, printable(problem), tail)
 
     def _curve(self) -> Curve:
         """From standard output, or if there is none in it, from standard error, to which loggers write."""
@@ -163,7 +163,7 @@ def repeat(
     places: Sequence[Mapping[str, str]],
     limits: Limits = Limits(),
     known_seconds: Sequence[float] = (),
-) -> Generator[Outcome, None, None]:
+) -> Generator[RunOutcome, None, None]:
     """Each run's outcome as soon as it has ended. Whoever stops listening stops the runs in flight.
 
     places: an environment for each run that may be in flight. known_seconds: of runs before, to tell which would not be done

@@ -14,7 +14,7 @@ from ..judge.sentences import Number, Sentence
 from ..judge.settling import what_would_settle
 from ..judge.statistics.pooling import average, heterogeneity
 from ..judge.statistics.two_samples import Effect, Spread
-from ..judge.verdict import Finding
+from ..judge.verdict import CriterionFinding
 from .claims import Question, RunClaim
 from .comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
 from .samples import Pair
@@ -28,7 +28,7 @@ SIDES = {"holds": ("supported", "partly"), "fails": ("refuted",), "open": ("open
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class RunVerdict:
     """One claim.
 
     estimate, low, high: of the effect in `unit` ('relative': a share of the other arm; else the metric's own); None if there is
@@ -80,7 +80,7 @@ class Judged:
         return {"claim": self.claim.text, **told, **beside, "parts": parts}
 
 
-def _sentence(judged: Judged) -> Sentence:
+def _sentence(judged: RunVerdict) -> Sentence:
     """'b' is 1.2% (95% CI 0.8–1.6%) lower than 'a'."""
     claim = judged.claim
     if judged.estimate is None:
@@ -96,14 +96,14 @@ def _sentence(judged: Judged) -> Sentence:
     return Sentence((f"{arm} is ", _number(judged, "lower" if below else "higher"), f" than {other}."))
 
 
-def _by_task(judged: Judged) -> str:
+def _by_task(judged: RunVerdict) -> str:
     """On how many tasks it holds, and on which it fails."""
     sides = {word: [each.name for each in judged.parts if each.verdict in verdicts] for word, verdicts in SIDES.items()}
     held = f"It holds on {len(sides['holds'])} of {len(judged.parts)}"
     return "; ".join([held, *(f"{word} on {', '.join(names)}" for word, names in sides.items() if names and word != "holds")])
 
 
-def _number(judged: Judged, word: str) -> Number:
+def _number(judged: RunVerdict, word: str) -> Number:
     """Without its sign, which the word says."""
     estimate = judged.estimate or 0.0
     sign = -1 if estimate < 0 else 1
@@ -114,23 +114,23 @@ def _number(judged: Judged, word: str) -> Number:
 
 def judge_pairs(
     claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question | None = None
-) -> Judged:
+) -> RunVerdict:
     question = question or question_of(claim, given)
     parts = [compared(claim, pair, how, shared, question, len(given) == 1) for pair in given]
     return together(claim, parts, tuple(notes_on(claim, given)), question)
 
 
-def _finding(part: Part, question: Question) -> Finding:
+def _finding(part: Part, question: Question) -> CriterionFinding:
     effect = part.effect
     p = probabilities(question, effect) if effect else None
-    return Finding(
+    return CriterionFinding(
         name=part.name, unit="", verdict=part.verdict, reading=part.reading, estimate=part.estimate, low=None, high=None,
         seeds=min(part.runs), p_supported=p.supported if p else 1.0, p_refuted=p.refuted if p else 1.0,
         p_direction=p.direction if p else 1.0, reason="", panel=part.name,
     )  # fmt: skip
 
 
-def together(claim: RunClaim, parts: Sequence[Part], notes: tuple[str, ...], question: Question | None = None) -> Judged:
+def together(claim: RunClaim, parts: Sequence[Part], notes: tuple[str, ...], question: Question | None = None) -> RunVerdict:
     """Over all tasks. What tasks say decisively differently has no number in common."""
     question = question or claim.question
     findings = [_finding(each, question) for each in parts]
@@ -166,7 +166,7 @@ def _notes_on_tasks(parts: Sequence[Part], effects: Sequence[Effect]) -> Iterato
 def _judged(
     claim: RunClaim, question: Question, parts: Sequence[Part], verdict: str, reading: str, mean: Effect | None, p: float,
     notes: tuple[str, ...],
-) -> Judged:  # fmt: skip
+) -> RunVerdict:  # fmt: skip
     few = min(min(each for each in part.runs if each) for part in parts)
     fragile = (f"an arm has {few} run{'s' * (few > 1)}",) if few < LEAST_RUNS else ()
     only = parts[0].estimate if len(parts) == 1 else None
@@ -175,7 +175,7 @@ def _judged(
         settling = what_would_settle(mean, question, ALPHA).replace("seed", "run")
     elif verdict == OPEN and mean is None and few == 1:
         settling = "run each arm with at least 3 seeds"
-    return Judged(
+    return RunVerdict(
         claim=claim, verdict=verdict, reading=reading, unit="relative" if claim.relative else "",
         estimate=mean.estimate if mean else only, low=mean.low if mean else None, high=mean.high if mean else None, p=p,
         level=level_of(question), parts=tuple(parts), reason=_reason(verdict, reading, parts), settling=settling,

@@ -14,14 +14,14 @@ from ..judge.statistics.two_samples import pooled_spread
 from .claims import RunClaim
 from .comparing import Assumptions, Part, compared, question_of
 from .firmness import why_fragile
-from .run_verdict import Judged, notes_on, together
+from .run_verdict import RunVerdict, notes_on, together
 from .runs import Runs
 from .samples import pairs, read_values
 
 LEAST_SIZES = 3
 
 
-def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> Judged:
+def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
     """Each size is a part; the claim has to hold on all, and how the effect changes is a note. No number is pooled."""
     column = runs.frame[claim.factor]
     sizes = sorted({float(each) for each in column.dropna()} if is_numeric_dtype(column) else set())

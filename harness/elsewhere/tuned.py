@@ -16,7 +16,7 @@ from ..judge.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
 from ..judge.statistics.intervals import Numbers
 from .claims import RunClaim
 from .comparing import Part
-from .run_verdict import Judged
+from .run_verdict import RunVerdict
 from .samples import Mask, Pair
 
 # For more tries an arm the narrower bands take minutes.
@@ -48,7 +48,7 @@ def tuning(values: Numbers, tries: int, minimize: bool) -> Tuning:
     return Tuning(np.min(curves, axis=0), curves[1], np.max(curves, axis=0))
 
 
-def judge_tuned(claim: RunClaim, given: Sequence[Pair]) -> Judged:
+def judge_tuned(claim: RunClaim, given: Sequence[Pair]) -> RunVerdict:
     """Of one task. Raises UserError for a claim or runs that tuned arms cannot be judged by."""
     if len(given) != 1 or claim.comparison not in ("<", ">"):
         raise UserError(f"claim '{claim.text}': tuned arms are compared by < or > on one task; choose one with --where")
@@ -63,7 +63,7 @@ def judge_tuned(claim: RunClaim, given: Sequence[Pair]) -> Judged:
     gap = float(arm.middle[at - 1] - other.middle[at - 1])
     gap = gap / abs(float(other.middle[at - 1])) if claim.relative else gap
     part = Part(pair.task, verdict, reading, gap, None, (len(pair.arm), len(pair.other)), "bands of tuning curves (opda)")
-    return Judged(
+    return RunVerdict(
         claim=claim, verdict=verdict, reading=reading, unit="relative" if claim.relative else "", estimate=gap, low=None,
         high=None, p=ALPHA if verdict != OPEN else 1.0, level=1 - ALPHA, parts=(part,), reason=_reason(better, worse, tries),
         notes=(f"the difference is that of the medians of the best of {at} tries",), tuned=(arm, other),

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from .run_verdict import Judged
+from .run_verdict import RunVerdict
 from .worlds import Arms, Draw, Effects, Hyperbola, Tries
 
-Covered = Callable[[Judged, Effects], bool | None]
+Covered = Callable[[RunVerdict, Effects], bool | None]
 
 
-def of_mean(judged: Judged, effects: Effects) -> bool | None:
+def of_mean(judged: RunVerdict, effects: Effects) -> bool | None:
     """Whether the interval holds the mean difference; None without an interval."""
     if judged.low is None or judged.high is None:
         return None
@@ -24,7 +24,7 @@ def of_share(base: float = 100.0) -> Covered:
     return lambda judged, effects: of_mean(judged, tuple(each / base for each in effects))
 
 
-def of_law(judged: Judged, effects: Effects) -> bool | None:
+def of_law(judged: RunVerdict, effects: Effects) -> bool | None:
     effect = judged.parts[0].effect
     return None if effect is None else effect.low <= effects[0] <= effect.high
 

@@ -15,7 +15,7 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from ..judge.statistics.intervals import Numbers
 from ..judge.statistics.two_samples import Spread, pooled_spread
 from .laws import fitted
-from .run_verdict import Judged
+from .run_verdict import RunVerdict
 from .runs import Runs
 from .samples import Pair, Sample
 
@@ -120,7 +120,7 @@ class Tries:
         frame = pd.DataFrame({"arm": np.repeat(["b", "a"], self.tries), "seed": "", "task": "", "value": values})
         return replace(runs_from(frame), tuned=True)
 
-    def covered(self, judged: Judged, effects: Effects) -> bool:
+    def covered(self, judged: RunVerdict, effects: Effects) -> bool:
         """Whether both bands hold the median of the best of k, F^-1(1 - 2^(-1 / k)), at every k."""
         median = self.losses(1 - 0.5 ** (1 / np.arange(1, self.tries + 1)))
         pairs = zip(judged.tuned, (effects[0], 0.0), strict=True)

@@ -11,7 +11,7 @@ from .outcomes import BETWEEN, MULTIPLICITY, OPEN, OUT_OF_REGIME, PARTLY, PRECON
 from .sentences import Number, Sentence, filled, turned
 from .spelling import region, spell_interval
 from .statistics.intervals import Observation
-from .verdict import Finding, Verdict
+from .verdict import CriterionFinding, Verdict
 
 
 def reason(criterion: Criterion, seen: Observation, verdict: str, reading: str, settling: str) -> str:
@@ -55,7 +55,7 @@ IN_WORDS = {
 }
 
 
-def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
+def deciding(findings: Sequence[CriterionFinding], found: Combined) -> CriterionFinding:
     """The finding whose numbers stand for the claim: a precondition that is not met, the weakest support, the clearest
     refutation, also where several tests leave it open, else the first of its kind. Over several workloads that of the middle
     one of those with the claim's verdict: no extreme one speaks for all, and none that says something else.
@@ -75,7 +75,7 @@ def deciding(findings: Sequence[Finding], found: Combined) -> Finding:
     return (same or [each for each in parts if each.estimate is not None] or parts)[0]
 
 
-def _middle(parts: Sequence[Finding], found: Combined) -> Finding | None:
+def _middle(parts: Sequence[CriterionFinding], found: Combined) -> CriterionFinding | None:
     """Of the first part of every workload with the claim's verdict (if none has it, of all that can be tested) that says the
     same, or of the first parts, the one with the median estimate (the lower of two)."""
     tested = [panel for panel in found.panels if panel.verdict != OUT_OF_REGIME] or found.panels
@@ -87,7 +87,7 @@ def _middle(parts: Sequence[Finding], found: Combined) -> Finding | None:
     return ordered[(len(ordered) - 1) // 2] if ordered else None
 
 
-def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
+def explained(findings: Sequence[CriterionFinding], found: Combined, deciding: CriterionFinding, alpha: float) -> str:
     parts = [each for each in findings if not each.precondition]
     if _rests_on(found, deciding):
         return f"{NOT_MET}: {deciding.reason}"
@@ -104,12 +104,12 @@ def explained(findings: Sequence[Finding], found: Combined, deciding: Finding, a
 NOT_MET = "a precondition of the claim is not shown to hold"
 
 
-def _rests_on(found: Combined, deciding: Finding) -> bool:
+def _rests_on(found: Combined, deciding: CriterionFinding) -> bool:
     """Whether what decides is a precondition of the whole claim."""
     return deciding.precondition and (not deciding.panel or len(found.panels) == 1)
 
 
-def _why_open(findings: Sequence[Finding], found: Combined, deciding: Finding, alpha: float) -> str:
+def _why_open(findings: Sequence[CriterionFinding], found: Combined, deciding: CriterionFinding, alpha: float) -> str:
     """Why nothing is decided, with its numbers: over all workloads, or on that whose numbers stand for the claim."""
     if found.over_all is not None:
         return f"single workloads decide it, but over all {len(found.panels)} p = {found.over_all:.2g} exceeds {alpha:.2g}"
@@ -125,7 +125,7 @@ def _why_open(findings: Sequence[Finding], found: Combined, deciding: Finding, a
     return next(each.reason for each in (deciding, *parts) if each.verdict == OPEN)
 
 
-def _clearest_against(parts: Sequence[Finding]) -> Finding:
+def _clearest_against(parts: Sequence[CriterionFinding]) -> CriterionFinding:
     return min(parts, key=lambda each: each.p_refuted)
 
 
@@ -179,7 +179,7 @@ def enumerated(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> tuple[Sentence, ...]:
+def answer(findings: Sequence[CriterionFinding], found: Combined, deciding: CriterionFinding) -> tuple[Sentence, ...]:
     """What a reader takes away."""
     if deciding.estimate is None:
         return (Sentence((f"No estimate: {deciding.reason}.",)),)
@@ -207,7 +207,7 @@ def answer(findings: Sequence[Finding], found: Combined, deciding: Finding) -> t
     return *(_different(parts[:MOST_PARTS]) or (said,)), *untested
 
 
-def _beside(parts: Sequence[Finding], found: Combined, deciding: Finding) -> tuple[Sentence, ...]:
+def _beside(parts: Sequence[CriterionFinding], found: Combined, deciding: CriterionFinding) -> tuple[Sentence, ...]:
     """What else a reader has to know of a claim of several parts: of what holds its other parts on the same workload; of what
     holds in part, one that fails, if there is one on the same workload."""
     if found.verdict == SUPPORTED:
@@ -221,14 +221,14 @@ def _beside(parts: Sequence[Finding], found: Combined, deciding: Finding) -> tup
     return _different(failing[:1])
 
 
-def _untested(findings: Sequence[Finding], deciding: Finding) -> Iterator[Sentence]:
+def _untested(findings: Sequence[CriterionFinding], deciding: CriterionFinding) -> Iterator[Sentence]:
     """How many parts of a claim that holds in part cannot be tested."""
     parts = [each for each in findings if not each.precondition and each.panel == deciding.panel]
     if untested := sum(each.verdict == OUT_OF_REGIME for each in parts):
         yield Sentence((f"{untested} of its {len(parts)} parts cannot be tested here.",))
 
 
-def _contrasted(parts: Sequence[Finding], found: Combined) -> list[Finding]:
+def _contrasted(parts: Sequence[CriterionFinding], found: Combined) -> list[CriterionFinding]:
     """What is seen where the claim holds, and where it fails: on the middle one of those workloads."""
     told = []
     for verdicts in ((SUPPORTED, PARTLY), (REFUTED,)):
@@ -238,13 +238,15 @@ def _contrasted(parts: Sequence[Finding], found: Combined) -> list[Finding]:
     return told
 
 
-def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found: Combined) -> Iterator[Sentence]:
+def _range_over_workloads(
+    findings: Sequence[CriterionFinding], deciding: CriterionFinding, found: Combined
+) -> Iterator[Sentence]:
     """Range over the 4 workloads: 0.1% to 1.9%. Of the same part on each that can be tested, with the sentence's sign; where
     some have no number, or one of another unit, over 3 of the 4."""
     if deciding.precondition:
         return
     untested = {panel.name for panel in found.panels if panel.verdict == OUT_OF_REGIME}
-    by_panel: dict[str, list[Finding]] = {}
+    by_panel: dict[str, list[CriterionFinding]] = {}
     for each in findings:
         if not each.precondition and each.panel not in untested:
             by_panel.setdefault(each.panel, []).append(each)
@@ -261,11 +263,11 @@ def _range_over_workloads(findings: Sequence[Finding], deciding: Finding, found:
         yield Sentence((f"Range over {over} workloads: ", low, " to ", most.value, "."))
 
 
-def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> Iterator[Finding]:
+def _same_part(by_panel: Mapping[str, Sequence[CriterionFinding]], deciding: CriterionFinding) -> Iterator[CriterionFinding]:
     """The part of every workload that is named like the deciding one but for the workload; else that in its place, unless it
     is named like another part."""
 
-    def words(each: Finding) -> str:
+    def words(each: CriterionFinding) -> str:
         return each.name.replace(each.panel, "")
 
     own = by_panel[deciding.panel]
@@ -276,7 +278,7 @@ def _same_part(by_panel: Mapping[str, Sequence[Finding]], deciding: Finding) -> 
         yield from itertools.islice(itertools.chain(named, placed), 1)
 
 
-def _as_told(each: Finding, deciding: Finding, told: Number) -> Number | None:
+def _as_told(each: CriterionFinding, deciding: CriterionFinding, told: Number) -> Number | None:
     """A finding's number, turned round if that of the sentence is; None without one, or if the sentence says another."""
     if each.estimate is None or each.low is None or each.high is None or deciding.estimate is None:
         return None
@@ -298,7 +300,7 @@ def _on_which(found: Combined) -> Iterator[Sentence]:
         yield Sentence((f"Over all workloads together this is not significant (p = {found.over_all:.2g}).",))
 
 
-def _different(findings: Iterable[Finding]) -> tuple[Sentence, ...]:
+def _different(findings: Iterable[CriterionFinding]) -> tuple[Sentence, ...]:
     """What findings say, each thing once."""
     return tuple({str(each.says): each.says for each in findings}.values())
 
@@ -323,7 +325,7 @@ def retold(verdict: Verdict, criteria: Sequence[Criterion], quantifier: Quantifi
     return replace(verdict, findings=findings, answer=answer(findings, found, deciding(findings, found)))
 
 
-def _said(criterion: Criterion, seen: Finding) -> Sentence:
+def _said(criterion: Criterion, seen: CriterionFinding) -> Sentence:
     if seen.estimate is None or seen.low is None or seen.high is None:
         return Sentence()
     return filled(criterion, seen.estimate, seen.low, seen.high)

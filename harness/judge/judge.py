@@ -27,7 +27,7 @@ from .settling import what_would_settle
 from .spelling import spell_interval
 from .surprises import surprise
 from .trial_arrays import TrialArrays
-from .verdict import Finding, Verdict
+from .verdict import CriterionFinding, Verdict
 
 
 def judge(
@@ -87,7 +87,7 @@ def _reported(reported: Reported, table: TrialArrays) -> str:
 
 def _finding(
     criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows, parts: int
-) -> Finding:
+) -> CriterionFinding:
     """parts: how many are tested on its workload."""
     level = 1 - alpha * (2 if criterion.one_sided else 1)
     kept: dict[str, Any] = {"name": criterion.name, "unit": criterion.written_in, "level": level}
@@ -95,7 +95,7 @@ def _finding(
     try:
         seen = observe(criterion.observe, table, level)
     except NotEstimableError as error:
-        return Finding(
+        return CriterionFinding(
             verdict=error.verdict,
             estimate=None,
             low=None,
@@ -112,7 +112,7 @@ def _finding(
     verdict, reading = outcome(criterion, seen, p, alpha) if elsewhere is None else (OUT_OF_REGIME, REGIME)
     unsure = verdict == OPEN or (verdict == REFUTED and parts * p.refuted > alpha)
     settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
-    return Finding(
+    return CriterionFinding(
         verdict=verdict,
         estimate=seen.estimate,
         low=seen.low,

@@ -21,7 +21,7 @@ from .judge import judge
 from .outcomes import DECIDED, OPEN, PARTLY, REFUTED, SUPPORTED
 from .statistics.looks import levels
 from .trial_arrays import TrialArrays
-from .verdict import Finding, Verdict
+from .verdict import CriterionFinding, Verdict
 
 # Seeds grow by at least this factor from look to look, and there are about this many looks at most.
 GROWTH, MOST_LOOKS = 1.5, 6
@@ -88,5 +88,5 @@ def undecided(verdicts: Sequence[Verdict]) -> list[str]:
     return [each.claim for each in verdicts if each.verdict == OPEN and any(map(_wants_seeds, each.findings))]
 
 
-def _wants_seeds(finding: Finding) -> bool:
+def _wants_seeds(finding: CriterionFinding) -> bool:
     return finding.verdict in (OPEN, SUPPORTED) and (finding.low is not None or finding.settling == ADD_SEEDS)

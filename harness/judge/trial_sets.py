@@ -26,7 +26,7 @@ from ..plan.store.declaration import (
     stored_declarations,
 )
 from ..plan.store.ledger import Ledger
-from ..plan.store.source_check import Finding, SourceCheck, findings
+from ..plan.store.source_check import SourceCheck, SourceDefect, findings
 from ..plan.store.trial_schema import JUDGED
 from ..train.machine.repository import OURS, Repository
 from .cautions import published_calibration
@@ -228,7 +228,7 @@ def checked(records: TrialSet, as_is: str | None = None, repository: Repository 
     if invalid := [each.claim for each in records.verdicts() if each.verdict == INVALID]:
         way_out = f"`folklore run {records.study.name} --scale {records.scale}` goes on"
         what = f"{', '.join(invalid)} cannot be judged, for trials or computed numbers are missing"
-        found.append(Finding(what, way_out))
+        found.append(SourceDefect(what, way_out))
     if found and as_is is None:
         told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
         place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"

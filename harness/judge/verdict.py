@@ -13,7 +13,7 @@ NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class CriterionFinding:
     """One criterion on one table. Numbers are None where there are none.
 
     p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: what it says of its numbers.
@@ -81,7 +81,7 @@ class Verdict:
     trials: int
     reason: str
     unit: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CriterionFinding, ...]
     reading: str = ""
     answer: tuple[Sentence, ...] = ()
     advice: str = ""
@@ -122,7 +122,7 @@ class Verdict:
     def from_dict(cls, value: Mapping[str, Any]) -> "Verdict":
         """From its JSON; explaining.retold puts the numbers back into its sentences."""
         findings = tuple(
-            Finding(**{**each, "says": Sentence((each["says"],)), "cautions": tuple(each["cautions"])})
+            CriterionFinding(**{**each, "says": Sentence((each["says"],)), "cautions": tuple(each["cautions"])})
             for each in value["findings"]
         )
         panels = tuple(Panel(**each) for each in value["panels"])

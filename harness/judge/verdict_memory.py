@@ -37,7 +37,7 @@ LIBRARIES = ("numpy", "pandas", "scipy")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTrials:
     """What pages say of a set of trials. verdicts: as they stand; kept as they were judged. meant_to_be: whether its scale is
     judged. reported: claim -> what is shown beside its criteria and decides nothing. ran_under: hashes of other declarations
     than today's that its trials ran under."""
@@ -51,7 +51,7 @@ class Judged:
     ran_under: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, records: TrialSet, known: "Sequence[Judged]" = ()) -> "Judged":
+    def of(cls, records: TrialSet, known: "Sequence[JudgedTrials]" = ()) -> "JudgedTrials":
         """known: what is remembered of the same trials, declaration and statistics: it is not worked out again."""
         for each in known:
             if (each.scale, each.device) == (records.scale, records.device):
@@ -66,7 +66,7 @@ class Judged:
         return {**asdict(self), "verdicts": [as_judged(each).to_dict() for each in self.verdicts]}
 
     @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> "Judged":
+    def from_dict(cls, value: Mapping[str, Any]) -> "JudgedTrials":
         verdicts = [Verdict.from_dict(each) for each in value["verdicts"]]
         robust = [Robustness.from_dict(each) for each in value["robustness"]]
         return cls(**{**value, "verdicts": verdicts, "robustness": robust})
@@ -78,7 +78,7 @@ class Memory:
     def __init__(self, store: Store):
         self.store = store
 
-    def recall(self, study: Study) -> list[Judged] | None:
+    def recall(self, study: Study) -> list[JudgedTrials] | None:
         """None where nothing is remembered, or something has changed since."""
         own = Ledger(self.store, study.name).state()
         if not own:
@@ -90,7 +90,7 @@ class Memory:
         except (FileNotFoundError, DamagedError):  # half a file, or one of another version
             return None
 
-    def remember(self, study: Study, judged: list[Judged]) -> None:
+    def remember(self, study: Study, judged: list[JudgedTrials]) -> None:
         own = Ledger(self.store, study.name).state()
         if own:
             self.store.write(self._name(study), json.dumps(_written(self._key(study, own), study, judged)).encode())
@@ -103,22 +103,22 @@ class Memory:
         return fingerprint([study.canonical_json(), _claims(study), own, declared, evidence.state(study.name), _statistics()])
 
 
-def published_verdicts(study: Study) -> list[Judged] | None:
+def published_verdicts(study: Study) -> list[JudgedTrials] | None:
     """As they stand beside the evidence; None where they are not of this declaration and these trials."""
     kept = _published().get(study.name)
     return None if kept is None else _read(kept, _key_of_published(study), study)
 
 
-def judged_evidence(study: Study) -> list[Judged]:
+def judged_evidence(study: Study) -> list[JudgedTrials]:
     """What the published evidence of a study comes to: as it stands beside it, or where that is of other trials, judged now."""
     known = published_verdicts(study)
-    return [Judged.of(each) for each in published_sets(study)] if known is None else known
+    return [JudgedTrials.of(each) for each in published_sets(study)] if known is None else known
 
 
 def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
     """Judge the published evidence of these studies again and keep the verdicts beside it; those of others stay. Verdicts that
     become others are returned, and added to the history."""
-    judged = [(study, [Judged.of(records) for records in published_sets(study)]) for study in studies]
+    judged = [(study, [JudgedTrials.of(records) for records in published_sets(study)]) for study in studies]
     path, changed = _path(), list[Change]()
     with evidence.written_by_one():  # another process may have published others while these were judged
         found = _published()
@@ -130,7 +130,7 @@ def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
     return path, changed
 
 
-def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[Judged]) -> list[Change]:
+def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[JudgedTrials]) -> list[Change]:
     """Of a study's published verdicts, against what stands there before it is written again."""
     if kept is None:
         return []
@@ -170,16 +170,16 @@ def _read_published(path: Path, changed: int, size: int) -> Mapping[str, Any]:
     return found
 
 
-def _written(key: str, study: Study, judged: list[Judged]) -> dict[str, Any]:
+def _written(key: str, study: Study, judged: list[JudgedTrials]) -> dict[str, Any]:
     kept = [each.to_dict() for each in judged]
     return {"of": key, "version": study.version, "judged": kept}
 
 
-def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[Judged] | None:
+def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[JudgedTrials] | None:
     if kept["of"] != key:
         return None
     try:
-        judged = [Judged.from_dict(each) for each in kept["judged"]]
+        judged = [JudgedTrials.from_dict(each) for each in kept["judged"]]
     except (TypeError, KeyError):  # as another Folklore wrote it
         return None
     return [replace(each, verdicts=as_they_stand(study, _retold(study, each.verdicts))) for each in judged]

@@ -16,7 +16,7 @@ from .verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
-class Withdrawn(Verdict):
+class WithdrawnVerdict(Verdict):
     """A verdict that does not stand. Its numbers are what was measured; whatever was concluded from them is in `judged`."""
 
     erratum: Erratum
@@ -44,11 +44,11 @@ def as_they_stand(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def as_judged(verdict: Verdict) -> Verdict:
     """The verdict as trials and criteria have it, withdrawn or not."""
-    return verdict.judged if isinstance(verdict, Withdrawn) else verdict
+    return verdict.judged if isinstance(verdict, WithdrawnVerdict) else verdict
 
 
-def _withdrawn(verdict: Verdict, erratum: Erratum) -> Withdrawn:
+def _withdrawn(verdict: Verdict, erratum: Erratum) -> WithdrawnVerdict:
     kept = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
     nothing = {"reading": "", "advice": "", "p": 1.0, "direction": "", "panels": (), "right": {}, "surprise": None}
     told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": (Sentence((erratum.reason,)),)}
-    return Withdrawn(**{**kept, **nothing, **told}, erratum=erratum, judged=verdict)
+    return WithdrawnVerdict(**{**kept, **nothing, **told}, erratum=erratum, judged=verdict)

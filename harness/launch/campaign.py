@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LaunchOutcome:
     """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
     given_up: trials and computed jobs. run_id: the launch's run in MLflow, where it has one."""
 
@@ -50,7 +50,7 @@ def train(
     view: RunView,
     deadline: float | None = None,
     at_the_end: Callable[[], object] = lambda: None,
-) -> list[Outcome]:
+) -> list[LaunchOutcome]:
     """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
 
     deadline: seconds since 1970 at which training stops. at_the_end: called in a thread while Ray ends. Raises
@@ -200,7 +200,7 @@ class StudyRun:
         """Of the trials of a pack, or of a computed job."""
         return [key] if key in self.jobs else [trial.digest for trial in self.packs[key].trials]
 
-    def close(self) -> Outcome:
+    def close(self) -> LaunchOutcome:
         """End the launch. A server that went away must not take the verdicts with it: the next start closes the launch."""
         settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs) + len(self.jobs)
         handed_out = self.queue is not None and self.queue.exhausted and self.computing is not None and self.computing.exhausted
@@ -210,7 +210,7 @@ class StudyRun:
             self.sink.finish(status)
         except Exception as error:  # whatever MLflow's backend raises
             log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
-        return Outcome(
+        return LaunchOutcome(
             trained=sum(len(self._digests(key)) for key in self.finished_packs if key in self.packs),
             given_up=sum(len(self._digests(key)) for key in self.failed_packs),
             interrupted=not complete,

@@ -26,7 +26,7 @@ from .reporter import Reporter
 from .tracking.sync import sync
 
 if TYPE_CHECKING:
-    from .campaign import Outcome
+    from .campaign import LaunchOutcome
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Launched:
     unfinished: whether the launch was interrupted and trials of it are missing."""
 
     studies: "list[Prepared]"
-    outcomes: "list[Outcome]"
+    outcomes: "list[LaunchOutcome]"
     unfinished: bool
 
     @property
@@ -189,7 +189,7 @@ def _train_or_sync(
     deadline: float | None,
     reporter: Reporter,
     at_the_end: Callable[[], object],
-) -> "list[Outcome]":
+) -> "list[LaunchOutcome]":
     """Train what is left; where nothing is, only bring MLflow up to date."""
     for each in ready:
         facts = run_facts(each)

@@ -27,7 +27,7 @@ COMPUTED = "it is computed, of no workload"
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingArms:
     """names: arm -> what it is called here; those of one recipe are called alike. models: arm -> what model of the study it
     trains. lost: arm -> why it is not trained."""
 
@@ -45,7 +45,7 @@ class Left:
         return found
 
 
-def arms_left(study: Study, name_of: Callable[[str], str]) -> Left:
+def arms_left(study: Study, name_of: Callable[[str], str]) -> RemainingArms:
     """Of a study as it is declared; what a workload cannot be trained by is not known yet."""
     recipes: dict[str, str] = {}
     names, lost = {}, {}
@@ -57,7 +57,7 @@ def arms_left(study: Study, name_of: Callable[[str], str]) -> Left:
         elif field := _designed(study, arm):
             lost[arm] = f"it is about {field}, which only the models here have"
     lost = with_those_that_start_there(study, lost)
-    return Left(names, {arm: _model(study, arm) for arm in study.arms}, lost)
+    return RemainingArms(names, {arm: _model(study, arm) for arm in study.arms}, lost)
 
 
 def with_those_that_start_there(study: Study, lost: Mapping[str, str]) -> dict[str, str]:
@@ -94,7 +94,7 @@ def untrainable(study: Study) -> dict[str, str]:
     return found
 
 
-def judgement_left(judgement: Judgement, left: Left, spelled: Callable[[str], str]) -> Judgement | str:
+def judgement_left(judgement: Judgement, left: RemainingArms, spelled: Callable[[str], str]) -> Judgement | str:
     """A judgement of what is left, each observation once; or why it cannot be made. spelled: a criterion's name -> one that
     says that the recipe is meant, where arms are named after models."""
     if not any(arms_of(each.observe) for each in judgement.criteria):
@@ -117,7 +117,7 @@ def judgement_left(judgement: Judgement, left: Left, spelled: Callable[[str], st
     return made.model_copy(update={"criteria": tuple(criteria.values())})
 
 
-def _lost(observing: Observing, left: Left) -> str:
+def _lost(observing: Observing, left: RemainingArms) -> str:
     arms = arms_of(observing.observe)
     for arm in sorted(arms & left.lost.keys()):
         return f"arm '{arm}' is not trained: {left.lost[arm]}"

@@ -15,9 +15,9 @@ from ..declare.parts import relative_to_losses
 from ..errors import UserError, invalid
 from ..options import Options
 from ..train.programs import EAGER
-from ..train.workloads.own.finding import Found, find
+from ..train.workloads.own.finding import FoundWorkload, find
 from ..train.workloads.own.module import own_module
-from .own_arms import Left, arms_left, judgement_left, untrainable, with_those_that_start_there
+from .own_arms import RemainingArms, arms_left, judgement_left, untrainable, with_those_that_start_there
 from .proving import require_proved
 from .store.store import Store
 
@@ -60,7 +60,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
     return made
 
 
-def _on(study: Study, found: Found, left: Left) -> Study:
+def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:
     """The study with what is left of its arms and judgements. Raises UserError where no claim is."""
     own, reduction = found.workload, own_module(found.planned).reduction
     replaced = _models_of_arms(study)
@@ -133,14 +133,14 @@ def _add_own_optimizer(dump: dict[str, Any]) -> None:
     dump["departures"] = (*dump["departures"], f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer.")
 
 
-def _of_training(settings: Mapping[str, Any], left: Left) -> dict[str, Any]:
+def _of_training(settings: Mapping[str, Any], left: RemainingArms) -> dict[str, Any]:
     """What settings say beside the workload: the recipe that an arm keeps. What it starts from is called as it is here."""
     found = {name: value for name, value in settings.items() if name not in Workload.model_fields}
     start = found.get("starts_from")
     return {**found, "starts_from": left.names.get(start, start)} if start is not None else found
 
 
-def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
+def _of_its_loss(judgement: Judgement, found: FoundWorkload) -> Judgement:
     """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and it may be negative."""
     own = found.workload
     reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
@@ -155,7 +155,7 @@ def _of_its_loss(judgement: Judgement, found: Found) -> Judgement:
     return judgement.with_observations(spelled)
 
 
-def _departures(study: Study, found: Found, reduction: Reduction) -> Iterator[str]:
+def _departures(study: Study, found: FoundWorkload, reduction: Reduction) -> Iterator[str]:
     """How the variation differs, and what of the study's claims this workload's loss leaves."""
     yield _departure(study, found)
     shown = ", descended as that and shown as their mean" if reduction.kind == "sum" else ""
@@ -175,7 +175,7 @@ def _departures(study: Study, found: Found, reduction: Reduction) -> Iterator[st
         yield f"Its loss may be negative, and shares of it mean nothing: out of regime is {', '.join(lost)}."
 
 
-def _departure(study: Study, found: Found) -> str:
+def _departure(study: Study, found: FoundWorkload) -> str:
     own = f"Own workload '{found.workload.name}' ({found.address})"
     speaks = f"this is a variation of study '{study.name}', and its verdicts speak of that workload alone."
     replaced = _models_of_arms(study)

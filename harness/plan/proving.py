@@ -5,14 +5,14 @@ import json
 import logging
 
 from ..errors import UnwritableError
-from ..train.workloads.own.finding import Found, require_reproducible
+from ..train.workloads.own.finding import FoundWorkload, require_reproducible
 from ..train.workloads.own.module import own_module
 from .store.store import Store
 
 log = logging.getLogger(__name__)
 
 
-def require_proved(found: Found, store: Store) -> None:
+def require_proved(found: FoundWorkload, store: Store) -> None:
     """Raises UserError. What another process found is remembered in the store by the workload's identity; it takes seconds."""
     proof = own_module(found.planned).proof
     name = f"own/{found.identity}.json"

@@ -43,7 +43,7 @@ NORMS = "record.train_gradient_norm"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Agreement:
     """difference: what differs and by how much, '' if nothing does. settled: whether there is nothing left to wait for.
     proven: whether whole steps of all lanes that can move were seen to agree, so that it can be remembered."""
 
@@ -74,7 +74,7 @@ class StepCheck:
         self.calls = 0
 
     @torch.no_grad()
-    def __call__(self, eager: Step, program: Step) -> Verdict:
+    def __call__(self, eager: Step, program: Step) -> Agreement:
         self.calls += 1
         with _put_back_on_failure(self.tensors) as before:
             found = self._by_program(program, before)
@@ -88,7 +88,7 @@ class StepCheck:
         # A lane whose LR is zero shows no update; the same operations in a lane that moves stand for it.
         shown = bool(self.moved_K.any())
         done = not waits_K.any() or (shown and not (waits_K & (seen["rate"][:, 0] > 0)).any())
-        return Verdict(done or self.calls >= MOST_CALLS, difference, done and shown)
+        return Agreement(done or self.calls >= MOST_CALLS, difference, done and shown)
 
     def _by_program(self, program: Step, before: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the program does, compared with what the eager optimizer makes of its gradient."""
@@ -221,7 +221,7 @@ class LossCheck:
         self.tensors, self.losses, self.tolerance = tensors, losses, precision_named(precision).loss
 
     @torch.no_grad()
-    def __call__(self, eager: Step, program: Step) -> Verdict:
+    def __call__(self, eager: Step, program: Step) -> Agreement:
         with _put_back_on_failure(self.tensors) as before:
             with torch.enable_grad():
                 theirs_K = self.losses()
@@ -233,7 +233,7 @@ class LossCheck:
                 _put_back(self.tensors, before)
                 with torch.enable_grad():
                     eager()
-        return Verdict(difference=difference)
+        return Agreement(difference=difference)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..declare import Configuration
 from ..errors import UserError
-from .agreement import LossCheck, Step, StepCheck, Verdict
+from .agreement import Agreement, LossCheck, Step, StepCheck
 from .dropout import dropout_of
 from .learner import Learner
 from .measured_steps import probe_steps
@@ -210,7 +210,7 @@ class Pack:
     def _beside(self, check: Check) -> Check:
         """The check as no part of the training: what it holds on a device is not the pack's."""
 
-        def compare(eager: Step, program: Step) -> Verdict:
+        def compare(eager: Step, program: Step) -> Agreement:
             with self.usage.beside():
                 return check(eager, program)
 

@@ -15,12 +15,12 @@ import torch
 
 from ..errors import UserError, one_line
 from . import compile_cache
-from .agreement import Step, Verdict
+from .agreement import Agreement, Step
 
 log = logging.getLogger(__name__)
 
 # Takes one step of the training, by the eager step and by the program it is given, and says whether they agree.
-Check = Callable[[Step, Step], Verdict]
+Check = Callable[[Step, Step], Agreement]
 
 # Steps run on a side stream before a capture, so that libraries have made their workspaces: torch's own advice is three.
 STEPS_BEFORE_CAPTURE = 3
@@ -156,7 +156,7 @@ class StepRunner:
 
     def _agrees(self, check: Check, run: Step) -> bool:
         """Take a step both ways; whether the program has shown that it does what the eager step does."""
-        verdict = Verdict(settled=False)
+        verdict = Agreement(settled=False)
 
         def compare() -> None:
             nonlocal verdict

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...harness.elsewhere.comparing import Part
 from ...harness.elsewhere.laws import curve
-from ...harness.elsewhere.run_verdict import Judged
+from ...harness.elsewhere.run_verdict import RunVerdict
 from ...harness.judge.statistics.two_samples import NoSpreadError, against
 from .drawing import WIDE, WIDTH, Drawing, Panel, across
 from .palette import INK, SOFT, Look, numbered
@@ -17,7 +17,7 @@ ROW, NAMES, LONGEST = 0.34, 2.3, 26
 MOST_LAWS, ACROSS, MOST_PARTS = 12, 3, 40
 
 
-def drawing(judged: Judged) -> Drawing | None:
+def drawing(judged: RunVerdict) -> Drawing | None:
     """None if there is nothing to see."""
     if judged.tuned:
         return Drawing((((_tries(judged),),),))
@@ -32,7 +32,7 @@ def drawing(judged: Judged) -> Drawing | None:
     return Drawing(tuple((stack,) for stack in shown)) if shown else None
 
 
-def _runs(judged: Judged, part: Part) -> Panel:
+def _runs(judged: RunVerdict, part: Part) -> Panel:
     """Each run as a dot, and the mean of each arm with its 95% interval."""
     arms = [judged.claim.arm, *([judged.claim.other] if isinstance(judged.claim.other, str) else [])]
     names = {-float(row): _short(name) for row, name in enumerate(arms)}
@@ -50,7 +50,7 @@ def _runs(judged: Judged, part: Part) -> Panel:
     return panel
 
 
-def _effects(judged: Judged) -> Panel:
+def _effects(judged: RunVerdict) -> Panel:
     """The difference on each task, and over all of them if it has a number, between what was claimed and what refutes."""
     times = 100.0 if judged.unit == "relative" else 1.0
     parts = judged.parts[:MOST_PARTS]
@@ -81,7 +81,7 @@ def _effects(judged: Judged) -> Panel:
     return panel
 
 
-def _ends(judged: Judged, rows: Sequence[tuple[str, float, tuple[float, float] | None]]) -> tuple[float, float]:
+def _ends(judged: RunVerdict, rows: Sequence[tuple[str, float, tuple[float, float] | None]]) -> tuple[float, float]:
     """Of the axis: around all intervals, no difference, and the bounds of what is claimed."""
     bounds = [end for piece in judged.claim.question.claimed.pieces for end in piece]
     seen = [value for _, estimate, ends in rows for value in (estimate, *(ends or ()))]
@@ -90,7 +90,7 @@ def _ends(judged: Judged, rows: Sequence[tuple[str, float, tuple[float, float] |
     return min(known) - pad, max(known) + pad
 
 
-def _law(judged: Judged, part: Part) -> Panel:
+def _law(judged: RunVerdict, part: Part) -> Panel:
     sizes, means, parameters = part.samples
     panel = Panel(Scale(judged.claim.factor, 10), Scale(judged.claim.metric, 10), title=part.name)
     x = np.geomspace(sizes.min(), sizes.max(), 80)
@@ -100,7 +100,7 @@ def _law(judged: Judged, part: Part) -> Panel:
     return panel
 
 
-def _tries(judged: Judged) -> Panel:
+def _tries(judged: RunVerdict) -> Panel:
     """The median of the best of k tries of both arms, with their bands."""
     panel = Panel(Scale("tries"), Scale(f"best {judged.claim.metric}"))
     for row, (name, seen) in enumerate(zip(judged.claim.arms, judged.tuned, strict=True)):
@@ -115,7 +115,7 @@ def _rows(names: dict[float, str]) -> Scale:
     return Scale(names=names, low=0.4 - len(names), high=0.6)
 
 
-def _metric(judged: Judged) -> str:
+def _metric(judged: RunVerdict) -> str:
     claim = judged.claim
     if claim.target is not None:
         return f"steps to {claim.metric} {claim.target:g}"

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from ...harness.declare import Criterion, Published
 from ...harness.judge.spelling import number_and_interval, region, spell_declared
-from ...harness.judge.verdict import Finding
+from ...harness.judge.verdict import CriterionFinding
 from ..words import OUTCOMES, short_source
 from .axis import Axis, Label, interval_marks, percent, placed
 
@@ -21,12 +21,12 @@ NAMED_WIDTH = 16.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class StripMark:
     """One criterion with what was found. name: of its row. others: numbers of publications on its axis. kind: how it is
     drawn."""
 
     criterion: Criterion
-    finding: Finding
+    finding: CriterionFinding
     name: str
     others: tuple[Published, ...] = ()
     kind: str = "yours"
@@ -54,15 +54,15 @@ class Strip:
     ticks: Markup = field(default_factory=Markup)
 
 
-def strips(seen: Sequence[Seen], scale: str = "") -> list[Strip]:
+def strips(seen: Sequence[StripMark], scale: str = "") -> list[Strip]:
     """An axis for each unit, in the order of their first criteria; what has no number, or no error, has rows without one."""
-    groups: dict[tuple[object, ...], list[Seen]] = {}
+    groups: dict[tuple[object, ...], list[StripMark]] = {}
     for each in seen:
         groups.setdefault(_axis_key(each), []).append(each)
     return [_drawn(group, scale) if key else Strip(tuple(map(_undrawn, group))) for key, group in groups.items()]
 
 
-def _axis_key(seen: Seen) -> tuple[object, ...]:
+def _axis_key(seen: StripMark) -> tuple[object, ...]:
     """Equal for what may share an axis; empty for what has none."""
     if _ends(seen.finding) is None or seen.criterion.observe.grade != "measured":
         return ()
@@ -70,13 +70,13 @@ def _axis_key(seen: Seen) -> tuple[object, ...]:
     return seen.criterion.written_in, observed.log_axis, "" if seen.criterion.unit else observed.UNIT
 
 
-def _ends(finding: Finding) -> tuple[float, float, float] | None:
+def _ends(finding: CriterionFinding) -> tuple[float, float, float] | None:
     if finding.estimate is None or finding.low is None or finding.high is None:
         return None
     return finding.low, finding.estimate, finding.high
 
 
-def _undrawn(seen: Seen) -> Row:
+def _undrawn(seen: StripMark) -> Row:
     finding = seen.finding
     number, interval = _numbers(finding)
     instead = f"no number: {finding.reason}" if finding.estimate is None else f"claimed: {_claimed(seen.criterion)}"
@@ -87,7 +87,7 @@ def _claimed(criterion: Criterion) -> str:
     return region(criterion.claimed, criterion)
 
 
-def _numbers(finding: Finding) -> tuple[str, str]:
+def _numbers(finding: CriterionFinding) -> tuple[str, str]:
     """The estimate, and its interval in brackets."""
     ends = _ends(finding)
     if ends is None:
@@ -98,14 +98,14 @@ def _numbers(finding: Finding) -> tuple[str, str]:
     return number, interval + level
 
 
-def _drawn(seen: Sequence[Seen], scale: str) -> Strip:
+def _drawn(seen: Sequence[StripMark], scale: str) -> Strip:
     axis = _axis(seen, scale)
     alike = all(regions(each.criterion) == regions(seen[0].criterion) for each in seen)
     rows = tuple(_row(each, axis, scale, named=not alike) for each in seen)
     return Strip(rows, _heads(seen[0].criterion, axis) if alike else Markup(""), _ticks(seen, axis, scale))
 
 
-def _axis(seen: Sequence[Seen], scale: str) -> Axis:
+def _axis(seen: Sequence[StripMark], scale: str) -> Axis:
     core, ends = [], []
     for each in seen:
         criterion = each.criterion
@@ -147,7 +147,7 @@ def _expected(criterion: Criterion, scale: str) -> list[tuple[float, str]]:
     return [(expected.value, expected.source)]
 
 
-def _row(seen: Seen, axis: Axis, scale: str, *, named: bool) -> Row:
+def _row(seen: StripMark, axis: Axis, scale: str, *, named: bool) -> Row:
     """named: its bands have their names in the row itself."""
     criterion, finding, middle = seen.criterion, seen.finding, ROW_HEIGHT / 2
     low, estimate, high = _ends(finding) or (math.nan, math.nan, math.nan)
@@ -189,7 +189,7 @@ def _heads(criterion: Criterion, axis: Axis) -> Markup:
     return _texts(labels, "heads")
 
 
-def _ticks(seen: Sequence[Seen], axis: Axis, scale: str) -> Markup:
+def _ticks(seen: Sequence[StripMark], axis: Axis, scale: str) -> Markup:
     """Edges of regions first, then the null, then what was expected and what others measured."""
     unit = seen[0].criterion.written_in
     edges = sorted(
@@ -235,6 +235,6 @@ def _texts(labels: Sequence[Label], name: str) -> Markup:
     return Markup(f'<svg class="{name}" width="100%" height="{height}" aria-hidden="true">{"".join(parts)}</svg>')
 
 
-def beside(criterion: Criterion, yours: Finding, theirs: Finding) -> list[Strip]:
+def beside(criterion: Criterion, yours: CriterionFinding, theirs: CriterionFinding) -> list[Strip]:
     """One criterion in this store and as it is published."""
-    return strips([Seen(criterion, yours, "yours"), Seen(criterion, theirs, "published", kind="published")])
+    return strips([StripMark(criterion, yours, "yours"), StripMark(criterion, theirs, "published", kind="published")])

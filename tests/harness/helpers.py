@@ -15,7 +15,7 @@ from folklore.harness.declare import Study
 from folklore.harness.declare.computed import called
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import stored_sets
-from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.harness.plan.computing import computed_jobs
 from folklore.harness.plan.plan import Plan, make_plan
 from folklore.harness.plan.store import trial_rows, trial_schema
@@ -116,8 +116,8 @@ def computations(study: Study, scale: str = "laptop") -> dict[str, Computation]:
     return found
 
 
-def judge_stored(study: Study, store: Store) -> list[Judged]:
-    return [Judged.of(records) for records in stored_sets(study, Ledger(store, study.name))]
+def judge_stored(study: Study, store: Store) -> list[JudgedTrials]:
+    return [JudgedTrials.of(records) for records in stored_sets(study, Ledger(store, study.name))]
 
 
 def close(first: Any, second: Any) -> bool:

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from folklore.harness.declare import Study
-from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.reports import site
 from tests.reports.browsing import MARKS, started, visited
 from tests.reports.test_site import REGISTER, of, of_two_parts, records
@@ -31,7 +31,7 @@ def browser() -> Iterator[Browser]:
 
 
 def written(folder: Path, study: Study) -> Path:
-    other = [Judged.of(records(study, floor=1.99))]
+    other = [JudgedTrials.of(records(study, floor=1.99))]
     site.write(folder, [study], REGISTER, of([records(study)]), published=lambda _: other)
     return folder
 

@@ -25,8 +25,8 @@ from folklore.harness.judge.outcomes import VERDICTS
 from folklore.harness.judge.power import Resolution
 from folklore.harness.judge.robustness import Alternative, Robustness
 from folklore.harness.judge.sentences import Number, Sentence
-from folklore.harness.judge.verdict import Finding, Panel, Verdict
-from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.judge.verdict import CriterionFinding, Panel, Verdict
+from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records
@@ -53,7 +53,7 @@ def criterion(**fields: object) -> Criterion:
 LOWER = Sentence(("It <is> ", Number(0.05, 0.04, 0.06, "relative", word="lower"), "."))
 
 
-def finding(verdict: str = "supported", **fields: object) -> Finding:
+def finding(verdict: str = "supported", **fields: object) -> CriterionFinding:
     missing = verdict in ("out of regime", "invalid")
     estimate, low, high = (None, None, None) if missing else (0.05, 0.04, 0.06)
     numbers = {"unit": "relative", "estimate": estimate, "low": low, "high": high, "seeds": 5}
@@ -61,7 +61,7 @@ def finding(verdict: str = "supported", **fields: object) -> Finding:
     return a_finding(verdict, **{**numbers, **told, **fields})
 
 
-def verdict(name: str = "supported", *findings: Finding, **fields: object) -> Verdict:
+def verdict(name: str = "supported", *findings: CriterionFinding, **fields: object) -> Verdict:
     told = {"trials": 50, "reason": "why", "answer": (LOWER,)}
     return a_verdict(name, **{"findings": findings or (finding(name),), **told, **fields})
 
@@ -223,7 +223,7 @@ def shown(study: Study, tmp_path: Path) -> Callable[[Verdict], str]:
     def page(found: Verdict) -> str:
         trials = records(study)
         placed = replace(found, claim="warmup.improves_best")
-        judged = Judged(True, "laptop", "cpu", [placed], [], {})
+        judged = JudgedTrials(True, "laptop", "cpu", [placed], [], {})
         site.write(tmp_path, [study], REGISTER, of([trials]), known=lambda _: [judged], published=lambda _: None)
         return " ".join((tmp_path / "toy.html").read_text().split())
 

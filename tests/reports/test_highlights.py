@@ -7,7 +7,7 @@ from folklore.harness.declare.claims import Side
 from folklore.harness.judge.error_rates import error_rates
 from folklore.harness.plan.catalog import register
 from folklore.reports.highlights import CHOSEN, MOST, Highlights, highlights
-from folklore.reports.outcome_table import Outcome, OutcomeTable
+from folklore.reports.outcome_table import OutcomeTable, TableOutcome
 from folklore.reports.places import card_figure_file
 from tests.verdicts import a_finding, a_verdict, saying
 
@@ -19,17 +19,17 @@ def claim(name: str, **told: object) -> Claim:
     return Claim.model_validate({"id": name, "kinds": ["empirical"], "paraphrase": f"claim {name}", "measure": "m", **told})
 
 
-def outcome(name: str, standing: str = "firm", **told: object) -> Outcome:
-    return Outcome(replace(BASE, claim=name, **{"study": name.partition(".")[0], **told}), standing)  # type: ignore[arg-type]
+def outcome(name: str, standing: str = "firm", **told: object) -> TableOutcome:
+    return TableOutcome(replace(BASE, claim=name, **{"study": name.partition(".")[0], **told}), standing)  # type: ignore[arg-type]
 
 
-def table(*outcomes: Outcome) -> OutcomeTable:
+def table(*outcomes: TableOutcome) -> OutcomeTable:
     columns = tuple(dict.fromkeys((each.verdict.scale, each.verdict.device) for each in outcomes))
     places = {(each.verdict.claim, each.verdict.scale, each.verdict.device): each for each in outcomes}
     return OutcomeTable(columns, places, {column: error_rates([]) for column in columns})
 
 
-def picked(*outcomes: Outcome, **claims: Claim) -> dict[str, Highlights]:
+def picked(*outcomes: TableOutcome, **claims: Claim) -> dict[str, Highlights]:
     names = dict.fromkeys(each.verdict.claim for each in outcomes)
     known = [claims.get(name.replace(".", "_"), claim(name)) for name in names]
     return {each.heading: each for each in highlights(known, table(*outcomes), ())[1]}

@@ -11,7 +11,7 @@ from folklore.harness.declare import Claim, Document, Source, Study
 from folklore.harness.declare.claims import Side
 from folklore.harness.judge.trial_sets import TrialSet
 from folklore.harness.judge.verdict import Verdict
-from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.harness.plan.catalog import Register
 from folklore.reports import document_page, glossary, index_page, rows, site
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
@@ -28,9 +28,9 @@ def at(document: str, section: str = "2") -> Source:
     return Source(document=document, section=section)
 
 
-def judged(*verdicts: Verdict, ran_under: tuple[str, ...] = ()) -> Judged:
+def judged(*verdicts: Verdict, ran_under: tuple[str, ...] = ()) -> JudgedTrials:
     first = verdicts[0]
-    return Judged(True, first.scale, first.device, list(verdicts), [], {}, list(ran_under))
+    return JudgedTrials(True, first.scale, first.device, list(verdicts), [], {}, list(ran_under))
 
 
 DISPUTED = claim(

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from folklore.harness.declare import Study
 from folklore.harness.judge.spelling import in_prose, region
-from folklore.harness.judge.verdict import Finding
+from folklore.harness.judge.verdict import CriterionFinding
 from folklore.harness.judge.verdict_memory import Memory, published_verdicts
 from folklore.harness.plan import catalog
 from folklore.harness.plan.store import trial_schema
@@ -173,7 +173,7 @@ def test_no_squared_error_is_called_nats_on_a_page(first_run: Path) -> None:
     assert "test loss (nats)" in (first_run / "warmup.html").read_text()
 
 
-def _told(found: Finding) -> str:
+def _told(found: CriterionFinding) -> str:
     if found.estimate is None or found.low is None or found.high is None:
         return f"no number: {' '.join(found.reason.split())}"
     return in_prose(found.estimate, found.low, found.high, found.unit)

@@ -11,7 +11,7 @@ import pytest
 
 from folklore.harness.declare import Claim, Document, Judgement, Source, Study
 from folklore.harness.judge.trial_sets import HERE, PUBLISHED, TrialSet, publish, published_sets, trial_sets
-from folklore.harness.judge.verdict_memory import Judged
+from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.harness.plan.catalog import Register
 from folklore.harness.plan.store import evidence
 from folklore.harness.plan.store.declaration import declarations, declare
@@ -302,7 +302,7 @@ def test_the_matrix_of_the_repository_is_up_to_date() -> None:
 
 
 def test_ones_own_run_stands_beside_the_published_one(study: Study, tmp_path: Path) -> None:
-    published = [Judged.of(records(study, floor=1.99))]
+    published = [JudgedTrials.of(records(study, floor=1.99))]
     site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: published)
     page = (tmp_path / "toy-beside.html").read_text()
     assert "another verdict" in page
@@ -311,7 +311,7 @@ def test_ones_own_run_stands_beside_the_published_one(study: Study, tmp_path: Pa
     assert "Here other than published" in index
     assert 'href="toy-beside.html"' in index
     assert 'href="toy-beside.html"' in (tmp_path / "toy.html").read_text()
-    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: [Judged.of(records(study))])
+    site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: [JudgedTrials.of(records(study))])
     assert "Here other than published" not in (tmp_path / "index.html").read_text()
     assert "same verdict, intervals overlap" in (tmp_path / "toy-beside.html").read_text()
 
@@ -357,7 +357,7 @@ class Children(HTMLParser):
 def test_a_claim_has_its_verdicts_on_the_left_and_all_else_beside_them(study: Study, tmp_path: Path) -> None:
     """More than two would be poured into the grid's columns: a criterion into that of the verdicts, a letter wide."""
     study = of_two_parts(study)
-    published = [Judged.of(records(study, floor=1.99))]
+    published = [JudgedTrials.of(records(study, floor=1.99))]
     site.write(tmp_path, [study], REGISTER, of([records(study)]), published=lambda _: published)
     for name in ("toy.html", "toy-beside.html"):
         counts = Children((tmp_path / name).read_text()).counts

@@ -9,7 +9,7 @@ import numpy as np
 from . import readings
 from .evidence import Quote, quotes
 from .rules import RULES, Rule
-from .seen import Fired, Seen, Span
+from .seen import Fired, Span, WatchedRun
 
 # Layers of a report: those that move most and least.
 SHOWN = 4
@@ -18,7 +18,7 @@ CLIPPED = 0.1
 
 
 @dataclass(frozen=True)
-class Finding:
+class FiredRule:
     """A rule that fired, and what is known of it. updates: at how many."""
 
     rule: Rule
@@ -61,10 +61,10 @@ class Report:
     units: dict[str, float] | None
     skipped: int
     notes: tuple[str, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[FiredRule, ...]
 
     @classmethod
-    def of(cls, seen: Seen) -> "Report":
+    def of(cls, seen: WatchedRun) -> "Report":
         missing = np.full(len(seen.layers.names), np.nan)
         gradients, ratios = (seen.latest.get(name, missing).tolist() for name in (readings.GRADIENTS, readings.RATIOS))
         shares = seen.latest.get(readings.SILENT, np.zeros(0)).tolist()
@@ -100,19 +100,19 @@ class Report:
         return "\n".join(said if self.findings else [*said, f"None of the {len(RULES)} rules has fired."])
 
 
-def _findings(fired: dict[str, Fired]) -> tuple[Finding, ...]:
+def _findings(fired: dict[str, Fired]) -> tuple[FiredRule, ...]:
     claims = dict.fromkeys(claim for name in fired for claim in RULES[name].claims)
     known = quotes(claims)
 
-    def finding(name: str, fired: Fired) -> Finding:
+    def finding(name: str, fired: Fired) -> FiredRule:
         rule, last = RULES[name], fired.last
         evidence = tuple(quote for claim in rule.claims for quote in known if quote.claim == claim)
-        return Finding(rule, fired.count, fired.first.step, last.step, last.value, last.where, evidence)
+        return FiredRule(rule, fired.count, fired.first.step, last.step, last.value, last.where, evidence)
 
     return tuple(finding(name, fired[name]) for name in RULES if name in fired)
 
 
-def _notes(seen: Seen) -> list[str]:
+def _notes(seen: WatchedRun) -> list[str]:
     layers, notes = seen.layers, list[str]()
     if seen.skipped:
         notes.append(f"the loss scaler skipped {seen.skipped} updates at least; a few are normal")

@@ -56,7 +56,7 @@ class Fired:
 
 
 @dataclass
-class Seen:
+class WatchedRun:
     """losses, gradients, looks: at how many updates each was measured. skipped: updates that a loss scaler is known to have
     skipped. spans, latest, fired, minor: by quantity, by reading, by rule. activations: None if units are not listened to."""
 

@@ -8,7 +8,7 @@ from ...errors import UserError
 from . import readings
 from .pace import Pace
 from .readings import Reading
-from .seen import Seen, series_of
+from .seen import WatchedRun, series_of
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
@@ -20,7 +20,7 @@ PREFIX = "watch/"
 class MlflowRun:
     """Writes into the active run, or one that is named by its id; ends none."""
 
-    def __init__(self, run_id: str | None, seen: Seen):
+    def __init__(self, run_id: str | None, seen: WatchedRun):
         import mlflow
 
         active = mlflow.active_run()

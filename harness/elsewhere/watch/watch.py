@@ -29,7 +29,7 @@ from .pace import Pace, Stopwatch
 from .readings import Readings
 from .report import Report
 from .rules import RULES
-from .seen import Seen
+from .seen import WatchedRun
 from .to_mlflow import MlflowRun
 from .units import Units, is_compiled
 
@@ -68,7 +68,7 @@ class Watch:
         self._reads = Pace(READS_SHARE, least)
         self._readings, self._losses = Readings(), list[Tensor | float]()
         self._alarms = Alarms(self.layers, self.units.names if self.units else ())
-        self.seen = Seen(self.layers, self.units.names if self.units else None)
+        self.seen = WatchedRun(self.layers, self.units.names if self.units else None)
         self._measured, self._is_after, self._before = False, False, list[Tensor]()
         self._copy_seconds, self._began = 0.0, time.perf_counter()
         self._begin_look()

@@ -31,7 +31,7 @@ NEEDED = (*SOURCES, "reports/__init__.py")
 STORE_VARIABLE = "FOLKLORE_STORE"
 
 
-class Finding(NamedTuple):
+class SourceDefect(NamedTuple):
     """What does not hold, and what would have it hold."""
 
     what: str
@@ -60,7 +60,7 @@ def findings(
     declared: Sequence[Declaration],
     computed: Sequence[Computation] = (),
     repository: Repository = OURS,
-) -> list[Finding]:
+) -> list[SourceDefect]:
     """What does not hold of trials and computed jobs that a study, as it is declared now, would be judged by."""
     of_trials, of_jobs = sources_of(trials), sources_of_computed(computed)
     return [
@@ -97,53 +97,55 @@ def _sorted(found: Counter[Sources]) -> dict[Sources, int]:
     return dict(sorted(found.items(), key=lambda item: (item[0].commit, item[0].state)))
 
 
-def _of_declaration(study_hash: str, trials: pd.DataFrame, declared: Sequence[Declaration]) -> Iterator[Finding]:
+def _of_declaration(study_hash: str, trials: pd.DataFrame, declared: Sequence[Declaration]) -> Iterator[SourceDefect]:
     others = trials.loc[trials["study_hash"] != study_hash, "study_hash"].value_counts()
     for other, count in sorted(others.items()):
         what = f"{count} trials ran under declaration {other}, and {study_hash} would judge them"
-        yield Finding(what, "take back what changed in the declaration, or train a new version on fresh seeds")
+        yield SourceDefect(what, "take back what changed in the declaration, or train a new version on fresh seeds")
     own = next((each for each in declared if each.hash == study_hash), None)
     if own is None:
-        yield Finding(f"the store holds no declaration {study_hash}", "`folklore run` writes it down before it trains")
+        yield SourceDefect(f"the store holds no declaration {study_hash}", "`folklore run` writes it down before it trains")
         return
     first = str(trials["finished_at"].min())
     # Of a trial only the second is known in which it was finished.
     if datetime.fromisoformat(own.declared_at).replace(microsecond=0) > datetime.fromisoformat(first):
         what = f"declaration {study_hash} was written on {own.declared_at}, after a trial was finished on {first}"
-        yield Finding(what, "train a new version on fresh seeds")
+        yield SourceDefect(what, "train a new version on fresh seeds")
 
 
-def _of_states(found: Mapping[Sources, int], what: str, done: str, do: str) -> Iterator[Finding]:
+def _of_states(found: Mapping[Sources, int], what: str, done: str, do: str) -> Iterator[SourceDefect]:
     """Of sources that were not as committed, as far as is known; what: the things that were done from them."""
     for sources, count in found.items():
         commit, state = sources.commit.removesuffix("+"), sources.state
         if not commit:
-            yield Finding(f"{count} {what} name no commit", f"{do} them from a git clone")
+            yield SourceDefect(f"{count} {what} name no commit", f"{do} them from a git clone")
         elif state.startswith(CHANGED):
             where = state.removeprefix(CHANGED)
-            yield Finding(
+            yield SourceDefect(
                 f"{count} {what} were {done} at commit {commit} with changes that it does not hold, in {where}",
                 f"commit, then {do}",
             )
         elif state != AS_COMMITTED:
             unsaid = f"do not say whether {', '.join(SOURCES)} were as committed"
-            yield Finding(f"{count} {what} of commit {commit} {unsaid}", f"{do} them again from a git clone")
+            yield SourceDefect(f"{count} {what} of commit {commit} {unsaid}", f"{do} them again from a git clone")
 
 
-def _of_commit(study: Study, commit: str, repository: Repository) -> Finding | None:
+def _of_commit(study: Study, commit: str, repository: Repository) -> SourceDefect | None:
     if not repository.holds(commit):
-        return Finding(f"this repository does not hold commit {commit}", "git fetch --unshallow may bring it; else train again")
+        return SourceDefect(
+            f"this repository does not hold commit {commit}", "git fetch --unshallow may bring it; else train again"
+        )
     if not repository.is_ancestor(commit):
-        return Finding(f"commit {commit} is no ancestor of HEAD", "merge its branch, or train again")
+        return SourceDefect(f"commit {commit} is no ancestor of HEAD", "merge its branch, or train again")
     try:
         there = _hash_at(repository, commit, study.name)
     except (ValueError, subprocess.SubprocessError) as error:
         what = f"study '{study.name}' cannot be read from commit {commit} ({one_line(error)[:200]})"
-        return Finding(what, "commit the study, then train")
+        return SourceDefect(what, "commit the study, then train")
     if there == study.hash:
         return None
     what = f"commit {commit} declares {there}, and {study.hash} would judge its trials"
-    return Finding(what, "commit the declaration, then train")
+    return SourceDefect(what, "commit the declaration, then train")
 
 
 @cache

@@ -58,7 +58,7 @@ class Plan(BaseModel):
     power: Power | None = Field(description="none: no trials to take a spread from, or a scale that is never judged")
 
 
-class Verdict(BaseModel):
+class VerdictResult(BaseModel):
     """Of one claim at one scale on one kind of device; it says nothing about other scales."""
 
     study: str
@@ -86,7 +86,9 @@ class Verdict(BaseModel):
 
 
 class Verdicts(BaseModel):
-    verdicts: list[Verdict] = Field(description="empty: no trials are stored; run the study, or ask for the published ones")
+    verdicts: list[VerdictResult] = Field(
+        description="empty: no trials are stored; run the study, or ask for the published ones"
+    )
 
 
 class Run(BaseModel):
@@ -98,7 +100,7 @@ class Run(BaseModel):
     given_up: int = Field(description="trials that failed again and again; claims that need them are invalid")
     unfinished: bool = Field(description="whether trials are left: the same call goes on; until then no verdict is final")
     seconds: float
-    verdicts: list[Verdict]
+    verdicts: list[VerdictResult]
     pages: list[str]
     messages: list[str] = Field(description="the last ones that a person at a terminal would have been told")
 

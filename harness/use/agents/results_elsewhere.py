@@ -70,7 +70,7 @@ class JudgedClaim(BaseModel):
     parts: list[TaskPart]
 
 
-class Judged(BaseModel):
+class JudgedRunsResult(BaseModel):
     claims: list[JudgedClaim]
     problems: list[Problem] = Field(description="what is wrong with the runs: tell it with the verdict")
     read: list[Read]

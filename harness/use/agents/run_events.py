@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from .results import Run, Verdict
+from .results import Run, VerdictResult
 
 MESSAGES_KEPT = 20
 
@@ -16,7 +16,7 @@ class RunEvents:
     def __init__(self, report: Callable[[float, float, str], Awaitable[None]]):
         self.report = report
         self.last: dict[str, dict[str, Any]] = {}
-        self.verdicts: list[Verdict] = []
+        self.verdicts: list[VerdictResult] = []
         self.pages: list[str] = []
         self.messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
         self.done = 0.0
@@ -26,7 +26,7 @@ class RunEvents:
         self.last[event["event"]] = event
         match event["event"]:
             case "verdict":
-                self.verdicts.append(Verdict.model_validate(event))
+                self.verdicts.append(VerdictResult.model_validate(event))
             case "page":
                 self.pages.append(event["path"])
             case "message":

@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 
 from ...elsewhere.run_metric import SEED
 from .commands import folklore
-from .results import Explanation, Explanations, Plan, Run, Studies, StudyRow, Verdict, Verdicts
-from .results_elsewhere import Columns, Judged, Noise
+from .results import Explanation, Explanations, Plan, Run, Studies, StudyRow, VerdictResult, Verdicts
+from .results_elsewhere import Columns, JudgedRunsResult, Noise
 from .run_events import RunEvents
 
 # What only reads ends by itself long before; a run may need this beyond its budget, to start and to write pages.
@@ -119,7 +119,7 @@ class Tools:
         """
         self._require_no_code(study)
         rows = await self._json("verdicts", *_options(scale=scale, published=published), "--", *filter(None, [study]))
-        return Verdicts(verdicts=[Verdict.model_validate(row) for row in rows])
+        return Verdicts(verdicts=[VerdictResult.model_validate(row) for row in rows])
 
     async def why(
         self,
@@ -162,7 +162,7 @@ class Tools:
         by: Annotated[str | None, Field(description="with compare: what counts as a difference, '1%' or '0.02'")] = None,
         better: Annotated[Literal["lower", "higher"] | None, Field(description="if the metric's name does not tell")] = None,
         columns: Columns | None = None,
-    ) -> Judged:
+    ) -> JudgedRunsResult:
         """Verdicts on claims about runs that were trained elsewhere, after a check for what is wrong with them.
 
         Reads CSV, JSON lines, Parquet, MLflow, TensorBoard, W&B exports, Optuna storages and logs of trainers. Write the
@@ -173,7 +173,7 @@ class Tools:
         self._require_stored(runs)
         asked = _options(claim=claims, compare=compare, by=by, minimize=better == "lower", maximize=better == "higher")
         read = _options(**(columns or Columns()).model_dump())
-        return Judged.model_validate(await self._json("judge", *asked, *read, "--", *runs))
+        return JudgedRunsResult.model_validate(await self._json("judge", *asked, *read, "--", *runs))
 
     async def _run(self, context: Context[Any, Any], arguments: Sequence[str], seconds: float) -> Run:
         events = RunEvents(context.report_progress)

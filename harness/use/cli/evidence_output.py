@@ -13,7 +13,7 @@ from ...judge.error_rates import error_rates, why_fragile
 from ...judge.explaining import asked_of_workloads
 from ...judge.outcomes import DECIDED
 from ...judge.spelling import region, spell, spell_interval
-from ...judge.withdrawing import Withdrawn, as_judged
+from ...judge.withdrawing import WithdrawnVerdict, as_judged
 from ...train.workloads import workload_of
 from ..reading.compare import Comparison, Side
 from ..reading.provenance import Basis, Explanation, sparkline
@@ -42,7 +42,7 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
     _line(f"\n{place}")
     reading = f" ({verdict.reading})" if verdict.reading else ""
     _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.plain_answer)}")
-    if isinstance(verdict, Withdrawn):
+    if isinstance(verdict, WithdrawnVerdict):
         _line(f"  {escape(was(verdict))}")
     _line(f"  by the rule: {escape(as_judged(verdict).reason)}")
     if told := asked_of_workloads(verdict, each.judgement.quantifier or each.claim.quantifier):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...elsewhere.comparing import Part
     from ...elsewhere.gate import Gate
     from ...elsewhere.judge_runs import JudgedRuns, JudgeOptions
-    from ...elsewhere.run_verdict import Judged
+    from ...elsewhere.run_verdict import RunVerdict
 
 Sources = Annotated[
     list[str],
@@ -253,7 +253,7 @@ def _print_claims(judged: "JudgedRuns") -> None:
     print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
 
 
-def _of_part(judged: "Judged", part: "Part") -> str:
+def _of_part(judged: "RunVerdict", part: "Part") -> str:
     """A task with its verdict and number."""
     from ...judge.spelling import in_prose
 

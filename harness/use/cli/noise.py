@@ -17,7 +17,7 @@ from .output import counting, print_json
 
 if TYPE_CHECKING:
     from ...elsewhere.noise import Difference, Noise
-    from ...elsewhere.outcome_file import Outcome, OutcomeFile
+    from ...elsewhere.outcome_file import OutcomeFile, RunOutcome
     from ...elsewhere.repeating import Job, Limits
     from ...elsewhere.run_metric import RunMetric
     from ...elsewhere.table import Role
@@ -223,14 +223,14 @@ def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric
             progress(number, len(missing))
 
 
-def _known(file: "OutcomeFile") -> "dict[Job, Outcome]":
+def _known(file: "OutcomeFile") -> "dict[Job, RunOutcome]":
     """Run -> its outcome; of one that was tried again, the later."""
     from ...elsewhere.repeating import Job
 
     return {Job(each.seed, each.again): each for each in file.outcomes}
 
 
-def _failures(done: "Sequence[Outcome]") -> list[str]:
+def _failures(done: "Sequence[RunOutcome]") -> list[str]:
     """One line for all failed runs, in which each reason stands once."""
     failed = [each for each in done if each.problem]
     reasons = {each.problem: each.seed for each in reversed(failed)}

@@ -15,7 +15,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ...judge.verdict import Verdict
-    from ...judge.withdrawing import Withdrawn
+    from ...judge.withdrawing import WithdrawnVerdict
 
 COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
 # Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
@@ -302,15 +302,15 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
 
 
 def _answer(verdict: "Verdict") -> tuple[str, ...]:
-    from ...judge.withdrawing import Withdrawn
+    from ...judge.withdrawing import WithdrawnVerdict
 
-    if isinstance(verdict, Withdrawn):
+    if isinstance(verdict, WithdrawnVerdict):
         return verdict.plain_answer, was(verdict)
     advice = (f"what to do: {verdict.advice}",) if verdict.advice else ()
     return (verdict.plain_answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
 
 
-def was(verdict: "Withdrawn") -> str:
+def was(verdict: "WithdrawnVerdict") -> str:
     """What a withdrawn verdict said."""
     reading = f" ({verdict.judged.reading})" if verdict.judged.reading else ""
     return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.plain_answer}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import UserError
 from ...judge.trial_sets import TrialSet
-from ...judge.verdict import Finding
+from ...judge.verdict import CriterionFinding
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def compare(left: TrialSet, right: TrialSet) -> Comparison:
     return Comparison(Compared.of(left), Compared.of(right), tuple(pairs))
 
 
-def _side(finding: Finding | None) -> Side | None:
+def _side(finding: CriterionFinding | None) -> Side | None:
     if finding is None:
         return None
     return Side(finding.verdict, finding.estimate, finding.low, finding.high, finding.seeds, finding.reason)

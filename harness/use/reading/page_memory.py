@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...declare import Study, fingerprint
 from ...folders import HARNESS
-from ...judge.verdict_memory import LIBRARIES, Judged, Memory
+from ...judge.verdict_memory import LIBRARIES, JudgedTrials, Memory
 from ...plan.catalog import register
 from ...plan.store import declaration, evidence
 from ...plan.store.ledger import Ledger
@@ -30,7 +30,7 @@ class PageMemory:
     ):
         self.store, self.output, self.studies, self.only, self.experiments = store, output, studies, only, experiments
 
-    def recall(self) -> dict[str, list[Judged]] | None:
+    def recall(self) -> dict[str, list[JudgedTrials]] | None:
         """What is on the pages, if writing all of them would change no byte; else None."""
         try:
             if not self.store.exists(PAGES) or self.store.read(PAGES) != self._state():

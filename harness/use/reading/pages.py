@@ -12,7 +12,7 @@ from ...declare import Study
 from ...errors import UnwritableError, UserError, masked, one_line
 from ...judge.trial_sets import TrialSet, published_sets, stored_sets
 from ...judge.verdict import Verdict
-from ...judge.verdict_memory import Judged, Memory
+from ...judge.verdict_memory import JudgedTrials, Memory
 from ...options import Options
 from ...plan.catalog import Register, register
 from ...plan.plan import Plans
@@ -36,12 +36,12 @@ class Site(Protocol):
         register: Register,
         sets_of: Callable[[Study], Sequence[TrialSet]],
         only: Collection[str] | None,
-        known: Callable[[Study], list[Judged] | None],
+        known: Callable[[Study], list[JudgedTrials] | None],
         *,
         experiments: Mapping[str, str],
         store_option: str,
         drawn_so_far: Callable[[int, int], None],
-    ) -> dict[str, list[Judged]]:
+    ) -> dict[str, list[JudgedTrials]]:
         """Write all pages, or those of some studies; returns what became of every study's claims."""
 
     def draw_range_test(self, found: "RangeTest", path: Path) -> None:
@@ -138,5 +138,5 @@ def write_pages(
     return output, _verdicts(found)
 
 
-def _verdicts(found: Mapping[str, Sequence[Judged]]) -> dict[str, list[Verdict]]:
+def _verdicts(found: Mapping[str, Sequence[JudgedTrials]]) -> dict[str, list[Verdict]]:
     return {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}

@@ -20,8 +20,8 @@ from ...judge.robustness import Robustness
 from ...judge.spelling import region
 from ...judge.trial_arrays import TrialArrays
 from ...judge.trial_sets import HERE, PUBLISHED, TrialSet
-from ...judge.verdict import Finding, Verdict
-from ...judge.verdict_memory import Judged, Memory, published_verdicts
+from ...judge.verdict import CriterionFinding, Verdict
+from ...judge.verdict_memory import JudgedTrials, Memory, published_verdicts
 from ...plan import catalog
 from ...plan.recipe import trial_recipe
 from ...plan.store import evidence, trial_rows, trial_schema
@@ -40,7 +40,7 @@ class Basis:
     """A criterion and what it rests on. by_seed: seed -> the observation on that seed alone; empty where it has none."""
 
     criterion: Criterion
-    finding: Finding | None
+    finding: CriterionFinding | None
     by_seed: Mapping[int, float | None]
 
 
@@ -140,10 +140,10 @@ def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explana
     )
 
 
-def _judged(store: Store, records: TrialSet) -> Judged:
+def _judged(store: Store, records: TrialSet) -> JudgedTrials:
     """What the pages show of a set; remembered where nothing has changed."""
     known = published_verdicts(records.study) if records.source == PUBLISHED else Memory(store).recall(records.study)
-    return Judged.of(records, known or ())
+    return JudgedTrials.of(records, known or ())
 
 
 def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from folklore.harness.elsewhere.judge_runs import JudgedRuns, JudgeOptions, judge_sources
 from folklore.harness.elsewhere.roles import ReadingOptions
-from folklore.harness.elsewhere.run_verdict import Judged
+from folklore.harness.elsewhere.run_verdict import RunVerdict
 from folklore.harness.elsewhere.table import ROLES, Table
 
 
@@ -51,7 +51,7 @@ def judged(frame: pd.DataFrame, folder: Path, *claims: str, where: Sequence[str]
     return judge_sources([str(path)], JudgeOptions(claims, reading=reading, **options))  # type: ignore[arg-type]
 
 
-def only(frame: pd.DataFrame, folder: Path, claim: str, **options: object) -> Judged:
+def only(frame: pd.DataFrame, folder: Path, claim: str, **options: object) -> RunVerdict:
     """The one claim, judged."""
     (found,) = judged(frame, folder, claim, **options).claims  # type: ignore[arg-type]
     return found

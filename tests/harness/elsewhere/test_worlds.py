@@ -15,7 +15,7 @@ from folklore.harness.elsewhere.claims import read_claim
 from folklore.harness.elsewhere.comparing import Assumptions
 from folklore.harness.elsewhere.judge_runs import JudgeOptions, corrected, judge_claim, judge_sources
 from folklore.harness.elsewhere.roles import ReadingOptions
-from folklore.harness.elsewhere.run_verdict import Judged
+from folklore.harness.elsewhere.run_verdict import RunVerdict
 from folklore.harness.elsewhere.world_cases import CASES
 from folklore.harness.elsewhere.worlds import Arms, runs_from
 from folklore.harness.randomness import numpy_generator
@@ -136,7 +136,7 @@ WRITERS = {
 }  # fmt: skip
 
 
-def numbers(judged: Judged) -> list[str]:
+def numbers(judged: RunVerdict) -> list[str]:
     values = [getattr(judged, name) for name in ("verdict", "reading", "strength", "estimate", "low", "high", "p")]
     return [f"{each:.12g}" if isinstance(each, float) else str(each) for each in values]
 

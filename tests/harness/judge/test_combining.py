@@ -13,7 +13,7 @@ from folklore.harness.declare.claims import Quantifier
 from folklore.harness.judge.combining import Combined, combined, least_that_hold
 from folklore.harness.judge.explaining import deciding
 from folklore.harness.judge.statistics.combining import partial_conjunction
-from folklore.harness.judge.verdict import Finding
+from folklore.harness.judge.verdict import CriterionFinding
 from tests.verdicts import a_finding
 
 P = {
@@ -27,7 +27,7 @@ P = {
 READINGS = {"partly": "smaller", "refuted": "opposite", "open": "too noisy"}
 
 
-def finding(verdict: str, panel: str = "", precondition: bool = False) -> Finding:
+def finding(verdict: str, panel: str = "", precondition: bool = False) -> CriterionFinding:
     supported, refuted, direction = P[verdict]
     p = {"p_supported": supported, "p_refuted": refuted, "p_direction": direction}
     return a_finding(verdict, **p, reading=READINGS.get(verdict, ""), panel=panel, precondition=precondition)

@@ -17,7 +17,7 @@ from folklore.harness.judge.settling import what_would_settle
 from folklore.harness.judge.spelling import region, spell, spell_interval
 from folklore.harness.judge.statistics.seeds import _would_decide, seeds_needed
 from folklore.harness.judge.trial_arrays import TrialArrays
-from folklore.harness.judge.verdict import Finding, Panel, Verdict
+from folklore.harness.judge.verdict import CriterionFinding, Panel, Verdict
 from folklore.harness.train.result import LaneResult
 from tests.harness.helpers import bowl, changed, computations, frame, result
 
@@ -296,11 +296,11 @@ def test_a_range_is_of_one_part_and_of_what_can_be_tested() -> None:
     """Workloads declare their parts in different orders, and one of them is not of the claim's regime."""
     told = Number(0.1, 0.05, 0.15, "share")
 
-    def seen(panel: str, part: str, estimate: float, verdict: str = SUPPORTED) -> Finding:
+    def seen(panel: str, part: str, estimate: float, verdict: str = SUPPORTED) -> CriterionFinding:
         says = Sentence((part, replace(told, estimate=estimate, low=estimate - 0.05, high=estimate + 0.05)))
         ends = {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05}
         kept = {"name": f"{part}, {panel}", "unit": "share", "seeds": 5, "reason": "", "panel": panel, "says": says}
-        return Finding(**kept, **ends, verdict=verdict, p_supported=0.0, p_refuted=1.0)
+        return CriterionFinding(**kept, **ends, verdict=verdict, p_supported=0.0, p_refuted=1.0)
 
     first = seen("MLP", "batch", 0.1)
     findings = [

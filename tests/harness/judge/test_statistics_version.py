@@ -16,7 +16,7 @@ import pytest
 from folklore.harness.declare import Study
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import HERE, trial_sets
-from folklore.harness.judge.verdict_memory import STATISTICS_VERSION, Judged
+from folklore.harness.judge.verdict_memory import STATISTICS_VERSION, JudgedTrials
 from folklore.harness.plan.store import evidence
 from folklore.harness.train.result import LaneResult
 from tests.harness.helpers import bowl, close, frame, result
@@ -69,7 +69,7 @@ def judged(study: Study) -> dict[str, Any]:
     """World -> what is judged of it, as JSON has it."""
     trials = {name: frame(study, world) for name, world in WORLDS.items()}
     trials["incomplete"] = trials["better"].iloc[:-7]
-    found = {name: [Judged.of(each) for each in trial_sets(study, table, HERE)] for name, table in trials.items()}
+    found = {name: [JudgedTrials.of(each) for each in trial_sets(study, table, HERE)] for name, table in trials.items()}
     return dict(json.loads(json.dumps({name: [each.to_dict() for each in sets] for name, sets in found.items()})))
 
 

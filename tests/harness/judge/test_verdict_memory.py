@@ -9,7 +9,7 @@ import pytest
 from folklore.harness.declare import Study
 from folklore.harness.judge import verdict_memory
 from folklore.harness.judge.trial_sets import TrialSet, publish, published_sets, stored_sets
-from folklore.harness.judge.verdict_memory import Judged, Memory, publish_verdicts, published_verdicts
+from folklore.harness.judge.verdict_memory import JudgedTrials, Memory, publish_verdicts, published_verdicts
 from folklore.harness.plan import catalog
 from folklore.harness.plan.store import evidence
 from folklore.harness.plan.store.declaration import declare
@@ -37,7 +37,7 @@ def test_published_verdicts_are_what_is_judged_now(name: str) -> None:
 def test_all_that_is_published_is_what_is_judged_now(name: str) -> None:
     """With what other choices would have come to."""
     study = catalog.load_study(name)
-    now = [Judged.of(records) for records in published_sets(study)]
+    now = [JudgedTrials.of(records) for records in published_sets(study)]
     assert close([asdict(each) for each in published_verdicts(study) or []], [asdict(each) for each in now])
 
 
@@ -90,10 +90,10 @@ def test_published_verdicts_are_not_taken_for_other_trials(
     study: Study, stored: Store, records: TrialSet, tmp_path: Path
 ) -> None:
     publish_verdicts([study])
-    assert published_verdicts(study) == [Judged.of(records)]
+    assert published_verdicts(study) == [JudgedTrials.of(records)]
     # A store with trials of its own is judged by these; an empty one is not asked.
     assert Memory(stored).recall(study) is None
-    assert Memory(Store(str(tmp_path / "empty"))).recall(study) == [Judged.of(records)]
+    assert Memory(Store(str(tmp_path / "empty"))).recall(study) == [JudgedTrials.of(records)]
     (tmp_path / f"{study.name}-laptop-cpu.parquet").write_bytes(b"other trials")
     assert published_verdicts(study) is None
 
@@ -102,13 +102,13 @@ def test_published_verdicts_are_not_taken_for_other_trials(
 def test_what_another_process_publishes_meanwhile_is_kept(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge, other = Judged.of, {"other": {"of": "another study's", "version": 1, "judged": []}}
+    judge, other = JudgedTrials.of, {"other": {"of": "another study's", "version": 1, "judged": []}}
 
-    def meanwhile(records: TrialSet) -> Judged:
+    def meanwhile(records: TrialSet) -> JudgedTrials:
         (tmp_path / "verdicts.json").write_text(json.dumps(other))
         return judge(records)
 
-    monkeypatch.setattr(Judged, "of", meanwhile)
+    monkeypatch.setattr(JudgedTrials, "of", meanwhile)
     path, _ = publish_verdicts([study])
     kept = json.loads(path.read_text())
     assert kept.keys() == {"other", study.name}

@@ -12,8 +12,8 @@ from folklore.harness.judge.grading import grade, right_side
 from folklore.harness.judge.sequential import undecided
 from folklore.harness.judge.trial_sets import HERE, TrialSet, stored_sets
 from folklore.harness.judge.verdict import Verdict
-from folklore.harness.judge.verdict_memory import Judged, Memory
-from folklore.harness.judge.withdrawing import Withdrawn, as_judged, as_they_stand
+from folklore.harness.judge.verdict_memory import JudgedTrials, Memory
+from folklore.harness.judge.withdrawing import WithdrawnVerdict, as_judged, as_they_stand
 from folklore.harness.plan.catalog import Register
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
@@ -80,16 +80,16 @@ def test_it_counts_as_nothing_and_grades_nobody(study: Study) -> None:
 
 def test_a_set_of_trials_is_withdrawn_and_its_robustness_is_that_of_what_was_judged(study: Study) -> None:
     trials = frame(study, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)))
-    judged = Judged.of(TrialSet(study, "laptop", "cpu", HERE, trials))
+    judged = JudgedTrials.of(TrialSet(study, "laptop", "cpu", HERE, trials))
     (found,), (robust,) = judged.verdicts, judged.robustness
-    assert isinstance(found, Withdrawn)
+    assert isinstance(found, WithdrawnVerdict)
     assert found.judged.verdict == robust.verdict == "supported"
 
 
 def test_a_store_keeps_what_was_judged(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path / "store"))
     stored(study, store, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0)))
-    found = [Judged.of(records) for records in stored_sets(study, Ledger(store, study.name))]
+    found = [JudgedTrials.of(records) for records in stored_sets(study, Ledger(store, study.name))]
     Memory(store).remember(study, found)
     kept = json.loads(store.read(f"judged/{study.name}.json"))
     assert kept["version"] == study.version

@@ -11,7 +11,7 @@ import torch
 from folklore.harness.declare import Configuration, Measurement, Training, Workload
 from folklore.harness.declare.configuration import OPTIMIZERS
 from folklore.harness.train import programs
-from folklore.harness.train.agreement import Step, StepCheck, Verdict
+from folklore.harness.train.agreement import Agreement, Step, StepCheck
 from folklore.harness.train.pack import Lane, Pack
 from folklore.harness.train.programs import Program
 from folklore.harness.train.workloads.data import Dataset, tokenize
@@ -45,12 +45,12 @@ class AtEveryStep:
     def __init__(self, check: StepCheck):
         self.check, self.calls, self.settled, self.differences = check, 0, 0, list[str]()
 
-    def __call__(self, eager: Step, program: Step) -> Verdict:
+    def __call__(self, eager: Step, program: Step) -> Agreement:
         verdict = self.check(eager, program)
         self.calls += 1
         self.settled += verdict.settled
         self.differences += [verdict.difference] if verdict.difference else []
-        return Verdict(settled=False)
+        return Agreement(settled=False)
 
 
 def compared_at_every_step(

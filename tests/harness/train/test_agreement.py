@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from folklore.harness.train import programs
-from folklore.harness.train.agreement import MOST_CALLS, Step, StepCheck, Verdict
+from folklore.harness.train.agreement import MOST_CALLS, Agreement, Step, StepCheck
 from folklore.harness.train.pack import Pack
 from folklore.harness.train.precisions import precision_named
 from folklore.harness.train.procedures import Procedure
@@ -201,7 +201,7 @@ def test_lanes_that_cannot_move_are_waited_for_unless_another_moves(text: Text) 
     check.calls, check.moved_K[:] = MOST_CALLS, False
     pack.lr_SK.zero_()
     pack.clock.zero_()
-    assert check(pack._plain_step, pack._plain_step) == Verdict(settled=True, proven=False)
+    assert check(pack._plain_step, pack._plain_step) == Agreement(settled=True, proven=False)
 
 
 def assert_equal(pack: Pack, eager: Pack) -> None:
@@ -371,7 +371,7 @@ def test_a_known_program_is_looked_at_by_its_loss(variant: str, text: Text) -> N
         assert_equal(pack, eager)
         restore(pack, start)
     for program in (pack._plain_step, lambda: larger_update(pack)):
-        assert pack._loss_check()(pack._plain_step, program) == Verdict(settled=True, proven=False)
+        assert pack._loss_check()(pack._plain_step, program) == Agreement(settled=True, proven=False)
         left = values(pack)
         restore(pack, start)
         program()

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from folklore.harness.errors import UserError
 from folklore.harness.train import agreement, compile_cache, programs
-from folklore.harness.train.agreement import Verdict
+from folklore.harness.train.agreement import Agreement
 from folklore.harness.train.pack import Lane, Pack
 from folklore.harness.train.programs import EAGER, Program, StepRunner, default_program, program_named
 from folklore.harness.train.usage import Usage
@@ -224,10 +224,10 @@ def test_every_call_is_one_step_and_the_preparing_ones_are_told_apart(fails: boo
 class Checked:
     """Says what it is told to of the first comparisons; the steps are counted as one, the eager one."""
 
-    def __init__(self, step: Counted, *verdicts: Verdict):
+    def __init__(self, step: Counted, *verdicts: Agreement):
         self.step, self.verdicts = step, list(verdicts)
 
-    def __call__(self, eager: Any, program: Any) -> Verdict:
+    def __call__(self, eager: Any, program: Any) -> Agreement:
         before = self.step.steps
         program()
         self.step.steps = before
@@ -238,7 +238,7 @@ class Checked:
 def test_a_capture_is_compared_until_that_is_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     step = Counted()
     Graphs(step).install(monkeypatch)
-    check = Checked(step, Verdict(settled=False), Verdict())
+    check = Checked(step, Agreement(settled=False), Agreement())
     runner = StepRunner(step, Program(captured=True), CPU, check)
     assert called(runner, step, 7) == [False] * 5 + [True] * 2
     assert (check.verdicts, runner.program.name, runner.note) == ([], "captured", "")
@@ -248,7 +248,7 @@ def test_a_capture_is_looked_at_once_more_after_other_work(monkeypatch: pytest.M
     """A replay is compared when something else has used the memory beside it: the first time, and not before the capture."""
     step, proven = Counted(), []
     Graphs(step).install(monkeypatch)
-    check, later = Checked(step, Verdict(proven=True)), Checked(step, Verdict(), Verdict(difference="the loss is off"))
+    check, later = Checked(step, Agreement(proven=True)), Checked(step, Agreement(), Agreement(difference="the loss is off"))
     runner = StepRunner(step, Program(captured=True), CPU)
     runner.compare_by(check, later, lambda: proven.append(step.steps))
     for call in range(1, 11):
@@ -264,21 +264,21 @@ def test_a_capture_is_looked_at_once_more_after_other_work(monkeypatch: pytest.M
     assert (step.steps, runner.program, runner.differs) == (11, EAGER, True)
 
 
-@pytest.mark.parametrize("verdict", [Verdict(), Verdict(proven=True), Verdict(difference="the loss is off", proven=True)])
+@pytest.mark.parametrize("verdict", [Agreement(), Agreement(proven=True), Agreement(difference="the loss is off", proven=True)])
 @pytest.mark.usefixtures("compiles")
-def test_what_was_seen_to_agree_is_told(verdict: Verdict) -> None:
+def test_what_was_seen_to_agree_is_told(verdict: Agreement) -> None:
     step, proven = Counted(), []
     runner = StepRunner(step, Program(compiled=True), CPU)
     runner.compare_by(Checked(step, verdict), None, lambda: proven.append(1))
     assert called(runner, step, 3) == [False, True, True], "compiled and compared by the first call"
-    assert len(proven) == (verdict == Verdict(proven=True))
+    assert len(proven) == (verdict == Agreement(proven=True))
 
 
 @pytest.mark.usefixtures("compiles")
 def test_what_is_compiled_is_compared_before_it_prepares_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     step = Counted()
     Graphs(step).install(monkeypatch)
-    check = Checked(step, Verdict(), Verdict(difference="the loss is off"))
+    check = Checked(step, Agreement(), Agreement(difference="the loss is off"))
     runner = StepRunner(step, Program(True, True), CPU, check)
     for call in range(1, 6):
         assert (runner.program == EAGER) == (call > 4)
@@ -291,7 +291,7 @@ def test_what_is_compiled_is_compared_before_it_prepares_a_capture(monkeypatch: 
 
 @pytest.mark.usefixtures("compiles")
 def test_a_check_that_fails_costs_no_step(caplog: pytest.LogCaptureFixture) -> None:
-    def fails(eager: Any, program: Any) -> Verdict:
+    def fails(eager: Any, program: Any) -> Agreement:
         raise MemoryError("no room for copies")
 
     step = Counted()

@@ -16,7 +16,7 @@ from folklore.harness.declare.trial import Trial
 from folklore.harness.errors import UserError
 from folklore.harness.judge.trial_sets import published_sets, stored_sets
 from folklore.harness.launch import studies as launching
-from folklore.harness.launch.campaign import Outcome
+from folklore.harness.launch.campaign import LaunchOutcome
 from folklore.harness.launch.reporter import NullReporter
 from folklore.harness.launch.studies import UntilDecided
 from folklore.harness.launch.tracking.sync import open_tracker, sync
@@ -50,7 +50,7 @@ class Trainer:
         else:
             monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
 
-    def __call__(self, ready: Sequence[Prepared], *arguments: object) -> list[Outcome]:
+    def __call__(self, ready: Sequence[Prepared], *arguments: object) -> list[LaunchOutcome]:
         for each in ready:
             study = each.plan.study
             self.seeds.append(study.seeds_at(each.plan.scale))
@@ -61,7 +61,7 @@ class Trainer:
                 hashes = [[pack.trials[0].data_hash] * len(table)]
                 table = table.set_column(table.column_names.index("data_hash"), "data_hash", hashes)
                 each.ledger.write(pack.key, table)
-        return [Outcome(0, 0, False, 0) for _ in ready]
+        return [LaunchOutcome(0, 0, False, 0) for _ in ready]
 
 
 def _gap(size: float, noise: float):
@@ -86,7 +86,7 @@ def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path:
     (tests/studies asks of every study whether it is refused for want of power.)"""
     declared = load_study(name)
     assert published_sets(declared)
-    monkeypatch.setattr(launching, "_train_or_sync", lambda *arguments: [Outcome(0, 0, False, 0)])
+    monkeypatch.setattr(launching, "_train_or_sync", lambda *arguments: [LaunchOutcome(0, 0, False, 0)])
     monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
     assert run_studies([declared], "laptop", Options(str(tmp_path)), None) == 0
     assert [each.hash for each in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
@@ -118,7 +118,9 @@ def test_several_studies_say_what_they_take_together(study: Study, tmp_path: Pat
 
 def test_a_run_that_gives_trials_up_fails(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        launching, "_train_or_sync", lambda *arguments: [Outcome(trained=48, given_up=2, interrupted=False, not_in_mlflow=0)]
+        launching,
+        "_train_or_sync",
+        lambda *arguments: [LaunchOutcome(trained=48, given_up=2, interrupted=False, not_in_mlflow=0)],
     )
     monkeypatch.setattr(run, "_show", lambda *arguments: (Path(), {}))
     assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 1

@@ -30,7 +30,7 @@ ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundWorkload:
     """address: MODULE:ATTRIBUTE. identity: of all that decides the workload's numbers, 16 hexadecimal digits."""
 
     address: str
@@ -55,16 +55,16 @@ GIVEN = "given"
 # only read.
 ASKED: set[str] = set()
 # Address -> a workload that was handed over as an object, which workers know by nothing else.
-HANDED: dict[str, Found] = {}
+HANDED: dict[str, FoundWorkload] = {}
 
 
-def hand_over(workload: OwnWorkload | Found) -> Found:
+def hand_over(workload: OwnWorkload | FoundWorkload) -> FoundWorkload:
     """An object that stands in no module that a worker could import, as in a notebook: known to this process from here on.
     Found: by another process, which says what it is."""
     if isinstance(workload, OwnWorkload):
         address = f"{GIVEN}:{re.sub(r'[^0-9a-zA-Z]+', '_', workload.name).strip('_') or 'workload'}"
         found_parts = parts(address, workload)
-        workload = Found(address, identity_of(address, found_parts), workload, found_parts)
+        workload = FoundWorkload(address, identity_of(address, found_parts), workload, found_parts)
     HANDED[workload.address] = workload
     ASKED.add(workload.address)
     find.cache_clear()
@@ -72,7 +72,7 @@ def hand_over(workload: OwnWorkload | Found) -> Found:
 
 
 @lru_cache(maxsize=4)
-def find(address: str) -> Found:
+def find(address: str) -> FoundWorkload:
     """Imports the module, from the current directory too; a file's name stands for its module's. Raises UserError."""
     if address in HANDED:
         return HANDED[address]
@@ -95,10 +95,10 @@ def find(address: str) -> Found:
             " example"
         )
     found_parts = parts(address, workload)
-    return Found(address, identity_of(address, found_parts), workload, found_parts)
+    return FoundWorkload(address, identity_of(address, found_parts), workload, found_parts)
 
 
-def find_again(planned: OwnAddress) -> Found:
+def find_again(planned: OwnAddress) -> FoundWorkload:
     """The workload at an address, as it was when a run was planned. Raises UserError where it has changed."""
     address = planned.place
     if address not in ASKED:
@@ -125,7 +125,7 @@ def _of_file(address: str) -> str:
     return f"{path.removeprefix('./').removesuffix('.py').replace('/', '.')}:{attribute}"
 
 
-def require_reproducible(found: Found) -> None:
+def require_reproducible(found: FoundWorkload) -> None:
     """Raises UserError where another process, in which sets have their texts in another order, finds another workload. One that
     was handed over is not made again, but pickled."""
     if found.address in HANDED:
