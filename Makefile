@@ -20,7 +20,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
 INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --torch '$(TORCH)' $(if $(CUDA),--cuda)
-PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations=25
+PYTEST_OPTIONS := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations=25
+PYTEST := $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
@@ -72,8 +73,8 @@ test: $(READY_DEV) ## run the fast tests
 test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studies, a campaign, mutations, browser
 	@$(PYTEST) -m "slow and not nightly and not gpu"
 
-test-all: $(READY_DEV) ## both at once, as CI does: imports and Ray are started once for both
-	@$(PYTEST) -m "not nightly and not gpu"
+test-all: $(READY_DEV) ## both at once, as CI does; up to three tests that fail run once more, alone (tests/once_more.py)
+	@$(BIN)/python -m tests.once_more $(PYTEST_OPTIONS) -m "not nightly and not gpu"
 
 test-nightly: $(READY_DEV) ## run the long forms of tests whose short form is in `make test-all`
 	@$(PYTEST) -m "nightly and not gpu"

@@ -18,9 +18,10 @@ from folklore.harness.plan.store.store import Store
 from folklore.harness.train.machine.description import Device
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
+from tests import house
 from tests.benchmarks.works import WORKS
 from tests.command_line import folklore_here
-from tests.harness.test_imports import ORDER
+from tests.house import WINGS
 from tests.places import ROOT
 
 README, CONTRIBUTING = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
@@ -126,9 +127,14 @@ def test_it_runs_to_a_verdict(tmp_path: Path, ray_address: str, monkeypatch: pyt
     assert "best LR, no momentum over momentum 0.9" in folklore_here("why", "my.momentum", "--store", "s").stdout
 
 
-def test_it_lists_every_room_of_the_harness_in_order() -> None:
+def test_it_lists_the_wings_in_the_order_of_the_data() -> None:
     listed = re.findall(r"^      (\w+)/ ", section(CONTRIBUTING, "Architecture"), flags=re.MULTILINE)
-    assert listed == [name for name in ORDER if (ROOT / "harness" / name).is_dir() and name != "cli"]
+    assert listed == list(WINGS)
+    assert re.findall(r"(\w+)/ ", section(README, "Layout").partition("harness/")[2].partition("models/")[0])[-7:] == listed
+
+
+def test_its_picture_is_that_of_the_imports() -> None:
+    assert CONTRIBUTING.read_text() == house.page(), "python -m tests.house draws it again"
 
 
 @pytest.mark.parametrize(

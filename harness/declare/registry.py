@@ -14,8 +14,10 @@ SHARED = "base"
 
 @cache
 def module_names(package: str) -> tuple[str, ...]:
-    """The modules of a package, such as training/optimizers: each is what it is named after. The folder is read once."""
-    return tuple(each.name for each in pkgutil.iter_modules([str(HARNESS / package)]) if each.name != SHARED)
+    """The modules of a package, such as train/optimizers: each is what it is named after. The folder is read once."""
+    names = tuple(each.name for each in pkgutil.iter_modules([str(HARNESS / package)]) if each.name != SHARED)
+    assert names, f"{package}: no modules there"
+    return names
 
 
 def registered(kind: str, package: str, constant: str, name: str) -> Any:

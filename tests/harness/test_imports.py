@@ -16,16 +16,16 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.house import WINGS
 from tests.places import ROOT
 
 FOLDERS = ("studies", "harness", "models", "reports")
 # Modules that all wings share, then the wings in the order of the data: each may import those before it.
 SHARED_MODULES = ("folders", "errors", "randomness", "options", "input_files")
-WINGS = ("declare", "train", "plan", "judge", "launch", "elsewhere", "use")
 ORDER = (*SHARED_MODULES, *WINGS, "__main__")
 # What a wing may import of those before it, if not all: runs trained elsewhere need nothing of an engine.
 NOT_FOR = {"elsewhere": {"train", "launch"}}
-# Names of before, answered for one version.
+# Former names of wings, answered for one version.
 EARLIER = ("spec", "metrics")
 # The only modules that may import these packages, at any level.
 OWNERS = {

@@ -85,13 +85,13 @@ def test_every_schedule_is_one() -> None:
         schedule_named("cosin")
 
 
-def test_every_number_format_is_one_that_a_gpu_has() -> None:
+def test_every_precision_is_one_that_a_gpu_has() -> None:
     for name in PRECISIONS:
         found = precision_named(name)
         assert found.activation_bytes == found.dtype.itemsize
         assert found.flops_per_second["cuda"] > 0
         assert callable(found.product())
-    with pytest.raises(UserError, match="no number format named 'fp7': did you mean 'fp8'"):
+    with pytest.raises(UserError, match="no precision named 'fp7': did you mean 'fp8'"):
         precision_named("fp7")
 
 

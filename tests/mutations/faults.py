@@ -19,14 +19,14 @@ class Fault:
 
     @property
     def room(self) -> str:
-        """harness/training, models, reports; of a single module of the harness its own name."""
+        """harness/train, models, reports; of a single module of the harness its own name."""
         folders = self.file.removesuffix(".py").split("/")
         return "/".join(folders[:2]) if folders[0] == "harness" else folders[0]
 
 
 HARNESS = "tests/harness/"
-JUDGING, METRICS = HARNESS + "judging/", HARNESS + "metrics/"
-TRAINING, STORING, PLANNING = HARNESS + "training/", HARNESS + "storing/", HARNESS + "planning/"
+JUDGING, METRICS = HARNESS + "judge/", HARNESS + "declare/metrics/"
+TRAINING, STORING, PLANNING = HARNESS + "train/", HARNESS + "plan/store/", HARNESS + "plan/"
 OBSERVE = JUDGING + "test_observe.py::"
 SAFETY = HARNESS + "test_safety.py::"
 
@@ -43,35 +43,35 @@ ERRORS_AND_INPUT = (
         "harness/launch/tracking/guard.py",
         "self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())",
         "self.token is not None",
-        HARNESS + "tracking/test_guard.py::test_nobody_else_is_let_in",
+        HARNESS + "launch/tracking/test_guard.py::test_nobody_else_is_let_in",
     ),
     Fault(
         "artifacts lie anywhere",
         "harness/launch/tracking/guard.py",
         "path.is_absolute() and path.resolve().is_relative_to(folder.resolve())",
         "path.is_absolute()",
-        HARNESS + "tracking/test_guard.py::test_what_lies_below_a_folder",
+        HARNESS + "launch/tracking/test_guard.py::test_what_lies_below_a_folder",
     ),
     Fault(
         "an altered declaration is taken for what was declared",
         "harness/plan/store/declaration.py",
         "is not None and now != each.hash]",
         "is None]",
-        HARNESS + "storing/test_declaration.py::test_a_threshold_moved_in_the_stored_declaration_shows",
+        HARNESS + "plan/store/test_declaration.py::test_a_threshold_moved_in_the_stored_declaration_shows",
     ),
     Fault(
         "a stored pack is trained again",
         "harness/launch/training_job.py",
         'self.recorded = not job.recorded or self.ledger.read(job.pack.key, ["digest"]) is not None',
         "self.recorded = False",
-        HARNESS + "running/test_training_job.py::test_a_pack_that_is_stored_is_not_trained_again",
+        HARNESS + "launch/test_training_job.py::test_a_pack_that_is_stored_is_not_trained_again",
     ),
     Fault(
         "a stopped worker is waited for without end",
         "harness/launch/standstill.py",
         "            raise StandstillError(",
         "            StandstillError(",
-        HARNESS + "running/test_standstill.py::test_a_line_when_nothing_moves_and_no_wait_without_end",
+        HARNESS + "launch/test_standstill.py::test_a_line_when_nothing_moves_and_no_wait_without_end",
     ),
     Fault(
         "a file that names code imports it",
@@ -85,14 +85,14 @@ ERRORS_AND_INPUT = (
         "harness/input_files.py",
         "        count += len(chunk)\n",
         "        count += 0\n",
-        HARNESS + "workloads/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
+        HARNESS + "train/workloads/test_data.py::test_a_text_that_unpacks_to_more_than_is_read",
     ),
     Fault(
         "all blocks of steps draw the same batches",
         "harness/randomness.py",
         "Philox(key=[key(seed, use), block])",
         "Philox(key=[key(seed, use), 0])",
-        HARNESS + "workloads/test_data.py::test_batches_are_keyed_on_seed_and_draw",
+        HARNESS + "train/workloads/test_data.py::test_batches_are_keyed_on_seed_and_draw",
     ),
 )
 
@@ -102,21 +102,21 @@ MACHINE = (
         "harness/train/machine/control_groups.py",
         "return min((quota for quota in quotas",
         "return max((quota for quota in quotas",
-        HARNESS + "machine/test_control_groups.py::test_the_narrowest_of_nested_groups_counts",
+        HARNESS + "train/machine/test_control_groups.py::test_the_narrowest_of_nested_groups_counts",
     ),
     Fault(
         "mebibytes are called megabytes",
         "harness/train/machine/load.py",
         "2**20 / 1e6",
         "1.0",
-        HARNESS + "machine/test_load.py::test_every_gpu_is_told",
+        HARNESS + "train/machine/test_load.py::test_every_gpu_is_told",
     ),
     Fault(
         "every worker counts on all memory",
         "harness/train/machine/description.py",
         '(1 if device.kind == "cuda" else device.count)',
         "1",
-        HARNESS + "machine/test_control_groups.py::test_workers_and_memory_follow",
+        HARNESS + "train/machine/test_control_groups.py::test_workers_and_memory_follow",
     ),
 )
 
@@ -140,14 +140,14 @@ SPEC = (
         "harness/declare/criterion.py",
         "    refuted: Rule = Field(\n",
         "    refuted: Annotated[Rule, WORDS] = Field(\n",
-        HARNESS + "spec/test_spec.py::test_the_hash_covers_thresholds",
+        HARNESS + "declare/test_spec.py::test_the_hash_covers_thresholds",
     ),
     Fault(
         "a misspelled field is ignored",
         "harness/declare/base.py",
         'extra="forbid"',
         'extra="ignore"',
-        HARNESS + "spec/test_spec.py::test_specs_are_frozen_and_closed",
+        HARNESS + "declare/test_spec.py::test_specs_are_frozen_and_closed",
     ),
     Fault(
         "YAML makes objects",
@@ -164,42 +164,42 @@ OWN = (
         "harness/train/workloads/own/identity.py",
         "{value.requires_grad} {held}",
         "{value.requires_grad}",
-        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts[settings2-what2]",
+        HARNESS + "train/workloads/test_identity.py::test_what_stands_outside_the_sources_counts[settings2-what2]",
     ),
     Fault(
         "what a module computes has no part in the identity",
         "harness/train/workloads/own/identity.py",
         'return f"{loss:.{DIGITS}g}"',
         'return "computed"',
-        HARNESS + "workloads/test_identity.py::test_what_stands_outside_the_sources_counts[settings0-what0]",
+        HARNESS + "train/workloads/test_identity.py::test_what_stands_outside_the_sources_counts[settings0-what0]",
     ),
     Fault(
         "seeds that start alike are two",
         "harness/train/workloads/own/identity.py",
         "if trained and not drawn and not workload.one_start:",
         "if False:",
-        HARNESS + "workloads/test_identity.py::test_seeds_that_start_alike_are_one_unless_that_is_meant",
+        HARNESS + "train/workloads/test_identity.py::test_seeds_that_start_alike_are_one_unless_that_is_meant",
     ),
     Fault(
         "parts of a batch weigh by their examples",
         "harness/train/workloads/own/network.py",
         "counts = (self.counts[each].sum(dim=axis) for each in (part, whole))",
         "counts = (torch.ones_like(self.counts[each]).sum(dim=axis) for each in (part, whole))",
-        HARNESS + "training/test_own_kinds.py::test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of[a mean over tokens]",
+        HARNESS + "train/test_own_kinds.py::test_parts_of_a_batch_weigh_by_what_the_loss_is_a_mean_of[a mean over tokens]",
     ),
     Fault(
         "a sum is descended as its mean",
         "harness/train/procedures/summed.py",
         "gradient_KP.mul_(self.network.counted(targets).unsqueeze(1))",
         "gradient_KP",
-        HARNESS + "training/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it[a sum]",
+        HARNESS + "train/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it[a sum]",
     ),
     Fault(
         "what a loss draws by NumPy is of no seed",
         "models/keyed.py",
         "np.random.seed(key % 2**32)",
         "pass",
-        HARNESS + "training/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it[examples that are drawn again]",
+        HARNESS + "train/test_own_kinds.py::test_a_lane_is_what_a_plain_loop_makes_of_it[examples that are drawn again]",
     ),
     Fault(
         "a Fisher information counts all labels alike",
@@ -262,21 +262,21 @@ OWN = (
         "harness/train/procedures/plain.py",
         "pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()",
         "pairs = ()",
-        HARNESS + "training/test_own_kinds.py::test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards",
+        HARNESS + "train/test_own_kinds.py::test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards",
     ),
     Fault(
         "copies may lie in two splits",
         "harness/train/workloads/data/examples.py",
         "len(splits[features[each].tobytes()]) == 1",
         "True",
-        HARNESS + "workloads/test_images.py::test_copies_across_drawn_splits_are_trained_on",
+        HARNESS + "train/workloads/test_images.py::test_copies_across_drawn_splits_are_trained_on",
     ),
     Fault(
         "a workload that was changed goes on under the old plan",
         "harness/train/workloads/own/finding.py",
         "if found.identity != planned.identity:",
         "if not found.identity:",
-        HARNESS + "workloads/test_own_workload.py::test_a_change_makes_other_trials",
+        HARNESS + "train/workloads/test_own_workload.py::test_a_change_makes_other_trials",
     ),
 )
 
@@ -286,21 +286,21 @@ DATA = (
         "harness/train/workloads/data/text.py",
         "held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)",
         "held_out = position == VALIDATION_BLOCK",
-        HARNESS + "workloads/test_data.py::test_splits_partition_the_text",
+        HARNESS + "train/workloads/test_data.py::test_splits_partition_the_text",
     ),
     Fault(
         "features are scaled by what is held out, too",
         "harness/train/workloads/data/examples.py",
         "mean, deviation = train.mean(), train.std()",
         "mean, deviation = features.mean(), features.std()",
-        HARNESS + "workloads/test_images.py::test_digits_are_what_they_were",
+        HARNESS + "train/workloads/test_images.py::test_digits_are_what_they_were",
     ),
     Fault(
         "a text's target is its last input",
         "harness/train/workloads/data/text.py",
         "return windows[..., :-1], windows[..., 1:]",
         "return windows[..., :-1], windows[..., :-1]",
-        HARNESS + "workloads/test_data.py::test_a_target_is_the_token_that_follows",
+        HARNESS + "train/workloads/test_data.py::test_a_target_is_the_token_that_follows",
     ),
 )
 
@@ -450,7 +450,7 @@ ENGINE = (
         "harness/train/precisions/fp16.py",
         'activations="float16"',
         'activations="float32"',
-        HARNESS + "test_registries.py::test_every_number_format_is_one_that_a_gpu_has",
+        HARNESS + "test_registries.py::test_every_precision_is_one_that_a_gpu_has",
     ),
     Fault(
         "gradients have the forward pass's FP8",
@@ -481,7 +481,7 @@ OBSERVING = (
         "harness/declare/study.py",
         "if missing := [setting for setting in leaf.settings if not configuration.sets(setting)]:",
         "if missing := []:",
-        HARNESS + "spec/test_spec.py::test_runs_that_would_not_keep_what_is_read_are_refused",
+        HARNESS + "declare/test_spec.py::test_runs_that_would_not_keep_what_is_read_are_refused",
     ),
     Fault(
         "a document is wrong because an effect is smaller than asked",
@@ -606,7 +606,7 @@ PLANS = (
         "harness/launch/pack_queue.py",
         "trial.start and trial.start.digest in self._untrained for",
         "False for",
-        HARNESS + "running/test_starts.py::test_parents_are_handed_out_before_what_starts_from_them",
+        HARNESS + "launch/test_starts.py::test_parents_are_handed_out_before_what_starts_from_them",
     ),
     Fault(
         "bias correction begins again after another trial",
@@ -651,7 +651,7 @@ VERDICTS = (
         "harness/judge/trial_sets.py",
         "for each in records.verdicts() if each.verdict == INVALID]",
         "for each in records.verdicts() if False]",
-        HARNESS + "storing/test_source_check.py::test_a_run_that_is_not_finished_is_not_published",
+        HARNESS + "plan/store/test_source_check.py::test_a_run_that_is_not_finished_is_not_published",
     ),
     Fault(
         "the error of resamples as if seeds were many",
@@ -735,7 +735,7 @@ VERDICTS = (
         "harness/judge/calibration/measure.py",
         "tally.covered += verdict.low <= value + _near(value) and value - _near(value) <= verdict.high",
         "tally.covered += verdict.low <= value + _near(value) or value - _near(value) <= verdict.high",
-        HARNESS + "calibration/test_calibration.py::test_intervals_that_are_too_narrow_show",
+        HARNESS + "judge/calibration/test_calibration.py::test_intervals_that_are_too_narrow_show",
     ),
     Fault(
         "a share is a hundred times too small in a sentence",
@@ -767,21 +767,21 @@ SHOWING_RUNS = (
         "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
         "            self.ledger.mark_projected(pack, tracker.identity)\n"
         "            tracker.record(trial_rows.frame(rows), self.run_id)\n",
-        HARNESS + "tracking/test_live.py::test_what_mlflow_did_not_take_is_not_marked_as_there",
+        HARNESS + "launch/tracking/test_live.py::test_what_mlflow_did_not_take_is_not_marked_as_there",
     ),
     Fault(
         "a row of MLflow's tables is not the one its client writes",
         "harness/launch/tracking/tables.py",
         '"user_id": "unknown",',
         '"user_id": "",',
-        HARNESS + "tracking/test_tables.py::test_every_row_is_what_the_client_writes[sqlite]",
+        HARNESS + "launch/tracking/test_tables.py::test_every_row_is_what_the_client_writes[sqlite]",
     ),
     Fault(
         "MLflow's tables are written whatever its version",
         "harness/launch/tracking/tables.py",
         "return VERSION in TESTED and uri",
         "return uri",
-        HARNESS + "tracking/test_tables.py::test_only_what_was_tested_is_written",
+        HARNESS + "launch/tracking/test_tables.py::test_only_what_was_tested_is_written",
     ),
 )
 
@@ -791,14 +791,14 @@ READING = (
         "harness/use/reading/compare.py",
         "return max(low for low, _ in numbers) <= min(high for _, high in numbers)",
         "return min(low for low, _ in numbers) <= max(high for _, high in numbers)",
-        HARNESS + "reading/test_provenance.py::test_intervals_overlap_or_lie_apart",
+        HARNESS + "use/reading/test_provenance.py::test_intervals_overlap_or_lie_apart",
     ),
     Fault(
         "a study is read as it was declared first",
         "harness/use/reading/stored_studies.py",
         "stored_declarations(store, name)[-1:]",
         "stored_declarations(store, name)[:1]",
-        HARNESS + "reading/test_stored_studies.py::test_what_is_declared_last_is_meant",
+        HARNESS + "use/reading/test_stored_studies.py::test_what_is_declared_last_is_meant",
     ),
 )
 
@@ -815,21 +815,21 @@ RUNNING = (
         "harness/use/run_studies.py",
         'code = INTERRUPTED if stopped else FAILED if launched.count("given_up") else FINE',
         "code = INTERRUPTED if stopped else FINE",
-        HARNESS + "running/test_run.py::test_a_run_that_gives_trials_up_fails",
+        HARNESS + "use/test_run_studies.py::test_a_run_that_gives_trials_up_fails",
     ),
     Fault(
         "another process of the same number holds the lease",
         "harness/launch/lease.py",
         'return _started(holder.get("process")) == holder.get("started")',
         'return _started(holder.get("process")) is not None',
-        HARNESS + "running/test_lease.py::test_a_process_number_that_was_given_away_again_holds_nothing",
+        HARNESS + "launch/test_lease.py::test_a_process_number_that_was_given_away_again_holds_nothing",
     ),
     Fault(
         "a loss that is no number is told as 0",
         "harness/launch/events.py",
         "return None if isinstance(value, float) and not math.isfinite(value) else value",
         "return 0.0 if isinstance(value, float) and not math.isfinite(value) else value",
-        HARNESS + "running/test_events.py::test_numbers_that_json_does_not_have_are_null",
+        HARNESS + "launch/test_events.py::test_numbers_that_json_does_not_have_are_null",
     ),
 )
 
@@ -856,14 +856,14 @@ API = (
         "harness/use/api.py",
         "judged = trial_rows.judged_losses(found[loss].to_numpy(dtype=np.float64), initial, outcome)",
         "judged = found[loss].to_numpy(dtype=np.float64)",
-        HARNESS + "test_api.py::test_losses_are_there_as_they_are_judged",
+        HARNESS + "use/test_api.py::test_losses_are_there_as_they_are_judged",
     ),
     Fault(
         "a notebook shows a study's words as HTML",
         "harness/use/api.py",
         "to_html(index=False, escape=True,",
         "to_html(index=False, escape=False,",
-        HARNESS + "test_api.py::test_what_a_study_says_is_escaped_where_it_is_shown",
+        HARNESS + "use/test_api.py::test_what_a_study_says_is_escaped_where_it_is_shown",
     ),
 )
 
@@ -960,7 +960,7 @@ STUDIES = (
     ),
 )
 
-ELSEWHERE = HARNESS + "external/"
+ELSEWHERE = HARNESS + "elsewhere/"
 RUNS_FROM_ELSEWHERE = (
     Fault(
         "a repeated run counts twice",
@@ -974,28 +974,28 @@ RUNS_FROM_ELSEWHERE = (
         "harness/elsewhere/samples.py",
         'chosen = [each.set_index("seed").loc[shared].reset_index() for each in (arm, other)]',
         'chosen = [each[each["seed"].isin(shared)] for each in (arm, other)]',
-        ELSEWHERE + "test_judging.py::test_pairs_are_matched_by_seed_and_not_by_place",
+        ELSEWHERE + "test_judge_runs.py::test_pairs_are_matched_by_seed_and_not_by_place",
     ),
     Fault(
         "twenty claims are each judged as if they were alone",
         "harness/elsewhere/judge_runs.py",
         "if p <= ALPHA * rank / len(judged):",
         "if p <= ALPHA:",
-        ELSEWHERE + "test_judging.py::test_more_claims_ask_for_more",
+        ELSEWHERE + "test_judge_runs.py::test_more_claims_ask_for_more",
     ),
     Fault(
         "a verdict from a single run is firm",
         "harness/elsewhere/run_verdict.py",
         "LEAST_RUNS = 3",
         "LEAST_RUNS = 2",
-        ELSEWHERE + "test_judging.py::test_one_run_is_never_firm",
+        ELSEWHERE + "test_judge_runs.py::test_one_run_is_never_firm",
     ),
     Fault(
         "a small arm's own spread is enough",
         "harness/elsewhere/firmness.py",
         "replace(how, one_spread=True)",
         "how",
-        ELSEWHERE + "test_judging.py::test_a_small_arm_that_shows_little_spread_is_fragile",
+        ELSEWHERE + "test_judge_runs.py::test_a_small_arm_that_shows_little_spread_is_fragile",
     ),
     Fault(
         "the gate takes damage for a gift",
@@ -1016,14 +1016,14 @@ RUNS_FROM_ELSEWHERE = (
         "harness/elsewhere/watch/layers.py",
         "for norms in (norms_of(before), weights)])",
         "for norms in (norms_of(before), norms_of(before))])",
-        HARNESS + "watching/test_measured.py::test_norms_and_ratios",
+        HARNESS + "elsewhere/watch/test_measured.py::test_norms_and_ratios",
     ),
     Fault(
         "an agent runs code unasked",
         "harness/use/agents/tools.py",
         "if named and not self.allow_code:",
         "if named and self.allow_code:",
-        HARNESS + "agents/test_mcp.py::test_no_code_runs_unless_the_user_allowed_it[plan-arguments0]",
+        HARNESS + "use/agents/test_mcp.py::test_no_code_runs_unless_the_user_allowed_it[plan-arguments0]",
     ),
 )
 

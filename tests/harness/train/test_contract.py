@@ -176,7 +176,7 @@ def test_every_model_probe_and_procedure_has_a_case() -> None:
     assert OF_MODELS.keys() > set(MODELS)
     packs = [pack_of(case) for case in CASES.values()]
     assert {probe for made in packs for probe in made.probes} == set(PROBES)
-    modules = [import_module(f"folklore.harness.train.procedures.{name}") for name in module_names("training/procedures")]
+    modules = [import_module(f"folklore.harness.train.procedures.{name}") for name in module_names("train/procedures")]
     kinds = {kind for each in modules for kind in vars(each).values() if inspect.isclass(kind) and hasattr(kind, "block_of")}
     seen = set()
     for made in packs:

@@ -83,4 +83,4 @@ def test_code_that_was_shipped_knows_where_from(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_it_looks_where_this_code_lies() -> None:
-    assert (PROJECT / "harness" / "machine" / "repository.py").samefile(repository.__file__)
+    assert (PROJECT / "harness" / "train" / "machine" / "repository.py").samefile(repository.__file__)
