@@ -71,8 +71,8 @@ def printable(text: str) -> str:
 
 def masked(text: str) -> str:
     """Addresses without the passwords, keys and tokens in them."""
-    text = re.sub(r"(\w[\w+.-]*://)[^/@\s]*@", r"\1***@", text)
-    return re.sub(r"(?i)([?&][^=&\s]*(?:key|token|secret|password|signature|credential)[^=&\s]*=)[^&\s'\")]+", r"\1***", text)
+    text = re.sub(r"(\w://)[^/@\s]*@", r"\1***@", text)
+    return re.sub(r"(?i)([?&][^=&?\s]*(?:key|token|secret|password|signature|credential)[^=&\s]*=)[^&\s'\")]+", r"\1***", text)
 
 
 def nearest(name: str, names: Sequence[str]) -> str:

@@ -12,9 +12,13 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
+from ..errors import UserError
+from .blocks import constant_columns, is_setting
+from .claims import RunClaim
+from .roles import FOLDS, SETTINGS, SHARES, last_part, words_of
 from .runs import MOST_LEVELS, Runs
 from .sharing import shared
-from .table import PREFIX, Problem
+from .table import FILE, PREFIX, Problem
 
 # A curve of this many values belongs to one run; fewer may agree by chance unless the run's name agrees, too.
 LEAST_CURVE, LEAST_VALUES = 5, 3
@@ -33,19 +37,18 @@ ALIKE = 0.5
 EQUAL_LENGTH = 1.002
 # Curves whose second differences are this many times smaller than another arm's were smoothed.
 SMOOTHER, LEAST_SMOOTHED = 5.0, 20
-SETTINGS = {
-    "lr", "learning_rate", "peak_lr", "max_lr", "base_lr", "weight_decay", "wd", "batch_size", "bs", "dropout", "warmup_steps",
-    "warmup_ratio", "momentum", "beta1", "beta2", "width", "depth", "hidden_size", "num_layers", "n_layers", "epochs",
-}  # fmt: skip
+# Files whose means differ by this many times the spread within them may be tasks.
+FAR_APART = 3.0
 
 of_verdicts = partial(Problem, of_verdicts=True)
 Checked = tuple[pd.DataFrame, Problem | None]
 
 
-def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = ()) -> Runs:
+def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = (), compares: bool = False) -> Runs:
     """The runs that can be judged, with what was found wrong.
 
-    factors: columns that the claims tell apart. arms: those that the claims speak of; none: all.
+    factors: columns that the claims tell apart. arms: those that the claims speak of; none: all. compares: whether arms are
+    compared, within the settings that they share (blocks.py).
     """
     for check in (_repeated, shared, _two_things, _unit_changes, _unfinished):
         frame, found = check(runs, factors)
@@ -57,7 +60,40 @@ def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = ()) -
     of_claims = replace(runs, frame=runs.frame[runs.frame["arm"].isin(arms)]) if arms else runs
     if len(of_claims.frame):
         told += [problem for look in LOOKS for problem in look(of_claims, factors)]
+        told += () if compares else _settings(of_claims, factors)
     return runs.with_problems(*told)
+
+
+def require_one_unit(values: pd.DataFrame, claim: RunClaim, accepted: Sequence[str]) -> None:
+    """Raises UserError with the question if a share is written as 0.89 here and as 90 there."""
+    ends = values.loc[values["arm"].isin(claim.arms) & ~values["diverged"], "value"].to_numpy(float)
+    small, large = ends[np.abs(ends) <= 1], ends[np.abs(ends) > 1]
+    is_share = claim.target is None and words_of(claim.metric) & SHARES and claim.metric not in accepted
+    if not (is_share and len(small) and len(large)) or np.median(np.abs(large)) < UNIT_JUMP * np.median(np.abs(small)):
+        return
+    raise UserError(
+        f"'{claim.metric}' is {np.median(small):.3g} in {len(small)} runs and {np.median(large):.3g} in {len(large)}, as if"
+        f" some were in percent: write them in one unit, or accept them with --also {claim.metric}"
+    )
+
+
+def require_no_task_in_files(runs: Runs, values: pd.DataFrame, claim: RunClaim) -> None:
+    """Raises UserError with the question if files that hold both arms differ by far more than the runs in them."""
+    column = "name" if runs.roles.get("run") == FILE else PREFIX + FILE
+    ends = values[values["arm"].isin(claim.arms) & ~values["diverged"]]
+    if "task" in runs.roles or runs.told_by.get("run") == "you" or column not in ends:
+        return
+    both = ends[ends.groupby(column)["arm"].transform("nunique") == 2]
+    groups = both.groupby(["arm", column])["value"]
+    if both[column].nunique() < 2 or groups.size().min() < 2:
+        return
+    within = float(np.sqrt(groups.var().mean()))
+    between = float(groups.mean().groupby("arm").std().mean())
+    if between > FAR_APART * within:
+        raise UserError(
+            f"'{claim.metric}' differs between files by {between:.3g}, and within them by {within:.3g} (standard deviations):"
+            f" is a file a task? Say --task {FILE}, or --run {FILE} if it only is where runs were saved"
+        )
 
 
 # --- left out
@@ -67,40 +103,50 @@ def _repeated(runs: Runs, factors: Sequence[str]) -> Checked:
     """The same run twice, in another export or under another name: the first counts. If only seeds differ, they are in doubt,
     and the runs stay."""
     keys = _signatures(runs, factors)
-    alike = ["arm", "task", *(str(each) for each in keys if str(each).startswith("sure"))]
-    again = keys[keys.duplicated(alike)]
+    settings = [str(name) for name in keys if str(name).startswith(PREFIX)]
+    alike = ["arm", "task", "sure curve", "sure identity"]
+    again = keys[keys.duplicated([*alike, *settings])]
     if again.empty:
         return runs.frame, None
     names = tuple(again["shown"].unique()[:3])
-    same = keys[keys.duplicated(alike, keep=False)]
-    if same["seed"].notna().all() and not same.duplicated([*alike, "seed"]).any():
+    same = keys[keys.duplicated([*alike, *settings], keep=False)]
+    if same["seed"].notna().all() and not same.duplicated([*alike, *settings, "seed"]).any():
         return runs.frame, Problem("runs that are equal under different seeds", len(same), "is the seed used?", names, True)
+    apart = _apart_by_settings(keys, alike, settings)
     return runs.frame[~runs.frame["run"].isin(again["run"])], Problem(
-        "runs that are there twice", len(again), "counted once", names
+        "runs that are there twice", len(again), f"counted once{apart}", names
     )
 
 
+def _apart_by_settings(keys: pd.DataFrame, alike: Sequence[str], settings: Sequence[str]) -> str:
+    """A clause on runs that agree in all but a setting, which count."""
+    more = int(keys.duplicated(list(alike)).sum() - keys.duplicated([*alike, *settings]).sum())
+    groups = keys.groupby(list(alike), sort=False, dropna=False)
+    names = [name.removeprefix(PREFIX) for name in settings if more and (groups[name].nunique(dropna=False) > 1).any()]
+    return f"; {more} more agree in all but {', '.join(names)} and count" if more else ""
+
+
 def _signatures(runs: Runs, factors: Sequence[str]) -> pd.DataFrame:
-    """A row a run: what it agrees in with another only if it is the same run. A long curve is enough; else its name or
-    seed and the factors have to agree, too."""
+    """A row a run: what it agrees in with another only if it is the same run: its settings and its curve, and of a short curve
+    its name or seed and the factors, too."""
     grouped = runs.frame.groupby("run", sort=False)
-    rows = grouped.first()[["arm", "task", "seed", "name", *factors]].reset_index()
-    values = runs.frame["value"].round(12)
-    points = pd.DataFrame({"step": runs.frame["step"], "value": values})
+    firsts = grouped.first()
+    settings = [name for name in constant_columns(runs.frame) if is_setting(firsts[name], name.removeprefix(PREFIX))]
+    rows = firsts[["arm", "task", "seed", "name", *factors, *settings]].reset_index()
+    points = pd.DataFrame({"step": runs.frame["step"], "value": runs.frame["value"].round(12)})
     hashed = pd.util.hash_pandas_object(points, index=False).groupby(runs.frame["run"], sort=False)
-    rows["sure curve"] = hashed.agg(lambda each: hash(tuple(each))).to_numpy()
-    long = grouped["value"].nunique().to_numpy() >= LEAST_CURVE
-    parts = [rows[each] for each in ("name", "seed", *factors)]
-    identity = ["/".join(map(str, each)) for each in zip(*parts, strict=True)]
-    nameless = (rows["name"].isna() & rows["seed"].isna()).to_numpy()
-    alone = np.arange(len(rows)).astype(str)
-    rows["sure identity"] = np.where(long, "", np.where(nameless, alone, identity))
+    rows["sure curve"] = hashed.agg(lambda points: hash(tuple(points))).to_numpy()
+    parts = [rows[name] for name in ("name", "seed", *factors)]
+    identity = pd.Series(["/".join(map(str, words)) for words in zip(*parts, strict=True)])
+    identity = identity.mask(rows["name"].isna() & rows["seed"].isna(), pd.Series(np.arange(len(rows)).astype(str)))
+    rows["sure identity"] = identity.mask(grouped["value"].nunique().to_numpy() >= LEAST_CURVE, "")
     rows["shown"] = rows["name"].fillna(rows["seed"]).fillna(rows["arm"]).astype(str)
     return rows
 
 
 def _two_things(runs: Runs, factors: Sequence[str]) -> Checked:
-    """One name for two models, or for one model in two units: a group of runs falls apart by the levels of another column."""
+    """One name for two models, or for one model in two units: a group of runs falls apart by the levels of another column that
+    no other arm shares. Levels that arms share are blocks."""
     final = runs.final()
     columns = [each for each in final if str(each).startswith(PREFIX) and _is_level(final[each])]
     mixed: dict[str, list[tuple[object, ...]]] = {}
@@ -109,7 +155,7 @@ def _two_things(runs: Runs, factors: Sequence[str]) -> Checked:
     for column in columns:
         for key, part in final.groupby(keys, sort=False, dropna=False):
             ratio = _apart(part, str(column))
-            if ratio > OTHER_MODEL:
+            if ratio > OTHER_MODEL and not _shares_levels(part, final, str(column)):
                 mixed.setdefault(str(column), []).append(key)
                 ratios.append(ratio)
     if not mixed:
@@ -123,6 +169,13 @@ def _two_things(runs: Runs, factors: Sequence[str]) -> Checked:
     return runs.frame[~out], Problem(
         what, len(names), f"left out; {plain} tells them apart: choose with --where {plain}=…", shown[:5]
     )
+
+
+def _shares_levels(part: pd.DataFrame, final: pd.DataFrame, column: str) -> bool:
+    """Whether another arm has several of a group's levels on the same task, too."""
+    others = final[(final["task"] == part["task"].iloc[0]) & (final["arm"] != part["arm"].iloc[0])]
+    counts = others[others[column].isin(part[column].unique())].groupby("arm")[column].nunique()
+    return bool((counts > 1).any())
 
 
 def _is_level(column: pd.Series) -> bool:
@@ -178,9 +231,9 @@ def _unfinished(runs: Runs, factors: Sequence[str]) -> Checked:
     if not short.any():
         return runs.frame, None
     names = tuple(final.loc[short, "arm"].unique()[:5])
-    consequence = "left out: their last value is not that of a finished run"
+    consequence = "left out: their last value is not that of a finished run"  # an outcome that nobody knows
     return runs.frame[~runs.frame["run"].isin(final.loc[short, "run"])], Problem(
-        "runs that stop before most of their arm do", int(short.sum()), consequence, names
+        "runs that stop before most of their arm do", int(short.sum()), consequence, names, True
     )
 
 
@@ -212,7 +265,8 @@ def _diverged(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     bad = final[~np.isfinite(final["value"])]
     if len(bad):
         names = tuple(f"{arm}: {count}" for arm, count in bad["arm"].value_counts().head(5).to_dict().items())
-        yield of_verdicts("runs that end in NaN or infinity", len(bad), "outcomes: they count with the worst value seen", names)
+        consequence = "outcomes: they count with the worst value seen"
+        yield of_verdicts("runs that end without a finite number", len(bad), consequence, names)
 
 
 def _lengths(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
@@ -321,6 +375,13 @@ def _is_curve(values: np.ndarray) -> bool:
     return bool(np.mean(changes**2) < ALIKE * np.var(finite))
 
 
+def _folds(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
+    """Folds that stand for seeds: runs that share most of their training data vary less than runs on fresh data."""
+    if last_part(runs.roles.get("seed", "")) in FOLDS:
+        consequence = "they share training data and are no independent runs; give a row for each seed, too"
+        yield of_verdicts("arms whose runs are folds of a cross-validation", len(runs.arms), consequence, doubtful=True)
+
+
 def _direction(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     if runs.better is None:
         consequence = "< and > in a claim say it; diverged runs are counted by it (--minimize, --maximize)"
@@ -328,6 +389,5 @@ def _direction(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
 
 
 LOOKS: tuple[Callable[[Runs, Sequence[str]], Iterator[Problem]], ...] = (
-    _diverged, _lengths, _single, _selected, _settings, _smoothed, _direction,
-    _in_sequence,
+    _diverged, _lengths, _single, _selected, _smoothed, _direction, _in_sequence, _folds,
 )  # fmt: skip

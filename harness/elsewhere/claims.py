@@ -11,14 +11,14 @@
     loss: b < a over parameters     does the difference change with a column? (its sign, its size)
     samples: hyperbola in batch_size within 8%    a law: E (1 + B / B_crit); also: power law in …
 
-Behind it: `on all tasks`, `on most tasks`, `on some tasks`; default: on average over tasks that agree.
+Behind it: `on all tasks`, `on most tasks`, `on some tasks`; default: on average over tasks that agree. What follows the arms
+may stand in any order.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ..declare import AtLeast, AtMost, Outside, Rule, Within
 from ..errors import UserError
@@ -30,13 +30,24 @@ Quantifier = Literal["average", "all", "most", "some"]
 # Within this share of what is claimed an effect counts as none: somebody who claims 1% is not served by a third of it.
 NEGLIGIBLE_SHARE = 1 / 3
 
-_NUMBER = r"[-+]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_QUANTIFIED = re.compile(r"\s+on\s+(?P<quantifier>all|most|some)\s+\w+\s*$")
-_SIZED = re.compile(rf"\s+(?P<word>by|within)\s+(?P<size>{_NUMBER})\s*(?P<unit>%|points?|)\s*$")
-_OVER = re.compile(r"\s+over\s+(?P<factor>[^<>=]+?)\s*$")
-_LAW = re.compile(r"^\s*(?P<law>hyperbola|power law)\s+in\s+(?P<factor>.+?)\s*$")
-_AT = re.compile(rf"^(?P<metric>.+?)\s+at\s+(?P<step>{_NUMBER})\s*$")
-_TO = re.compile(rf"^\s*(?:steps\s+)?to\s+(?P<metric>.+?)\s+(?P<target>{_NUMBER})\s*$")
+# Characters of a claim, which is one line; and of it so many are quoted in an error.
+LONGEST, MOST_QUOTED = 1000, 200
+# Larger numbers, and sizes below one over that, have squares that no computer can hold.
+LARGEST_NUMBER = 1e100
+# Columns that every table of runs has, none of which is a size.
+OWN_COLUMNS = ("arm", "seed", "task", "run", "name", "value")
+
+_NUMBER = r"[-+]?(?:\d[\d_,]*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_SIZE = rf"(?P<size>{_NUMBER})\s*(?P<unit>%|points?|)"
+# What may follow the arms or the law. Each is matched at the end of a text without blanks there, so that it takes linear time.
+_CLAUSES = (
+    re.compile(r"\son\s+(?P<quantifier>all|most|some)\s+\w+$"),
+    re.compile(rf"\s(?P<word>by|within)\s+{_SIZE}$"),
+    re.compile(r"\sover\s+(?P<factor>(?:(?!\sover\s)[^<>=≤≥])+)$"),
+)
+_LAW = re.compile(r"(?P<law>hyperbola|power law)\s+in\s+(?P<factor>.+)", re.DOTALL)
+_AT = re.compile(rf"(?P<metric>.+)\sat\s+(?P<step>{_NUMBER})")
+_TO = re.compile(rf"(?:steps\s+)?to\s+(?P<metric>.+)\s(?P<target>{_NUMBER})")
 _COMPARED = re.compile(r"(?P<sign><=|>=|≤|≥|<|>|==?)")
 FORMS = (
     "METRIC: A < B by 1%, METRIC: A <= B within 1%, METRIC: A = B within 1%, METRIC: A < 3.28, or METRIC: hyperbola in COLUMN"
@@ -122,73 +133,124 @@ def claims_of_file(content: Any, name: str) -> list[str]:
 
 def read_claim(text: str, metric: str | None = None) -> RunClaim:
     """metric: of a claim that names none. Raises UserError with the forms that there are."""
-    place = _outside_quotes(text)[0].find(":")
-    head, body = (metric, text) if place < 0 else (text[:place], text[place + 1 :])
-    if not head:
-        raise UserError(f"claim '{text}': names no metric; write {FORMS}")
-    quantified = _QUANTIFIED.search(body)
-    body = body[: quantified.start()] if quantified else body
-    quantifier: Any = quantified["quantifier"] if quantified else "average"
-    sized = _SIZED.search(body)
-    body = body[: sized.start()] if sized else body
-    size = None if sized is None else _number(sized["size"]) / (100 if sized["unit"] == "%" else 1)
-    if size is not None and not 0 < size < math.inf:
-        raise UserError(f"claim '{text}': {size:g} must be above 0; the sign says which way, as in A < B by 1%")
-    if law := _LAW.match(body):
-        named: Any = law["law"]
-        return RunClaim(text, head.strip(), size=size or 0.1, relative=True, factor=_unquoted(law["factor"]), law=named,
-                        quantifier="all" if quantifier == "average" else quantifier)  # fmt: skip
-    over = _OVER.search(body)
-    body = body[: over.start()] if over else body
+    if len(text) > LONGEST:
+        raise _wrong(text, f"has {len(text):,} characters, more than {LONGEST:,}; shorten the names in it")
+    place = _without_quoted(text).find(":")
+    head, body = (metric or "", text) if place < 0 else (text[:place], text[place + 1 :])
+    if not head.strip():
+        raise _wrong(text, f"names no metric; write {FORMS}")
+    body, clauses = _clauses(text, body.strip())
+    where, size = _where(head.strip()), _size(text, clauses)
+    if law := _LAW.fullmatch(body):
+        return _of_law(text, law, size, clauses, where)
     arm, comparison, other = _compared(text, body)
-    _require_fitting(text, comparison, sized["word"] if sized else None)
-    unit = sized["unit"] if sized else ""
-    where = _where(head.strip())
+    _require_fitting(text, comparison, clauses.get("word"))
+    factor = _factor(text, clauses.get("factor", ""), where["metric"])
+    if factor and isinstance(other, float):
+        raise _wrong(text, f"'over' compares two arms at each size; name an arm in place of {other:g}")
+    unit, quantifier = clauses.get("unit", ""), cast("Quantifier", clauses.get("quantifier", "average"))
     return RunClaim(
         text, arm=arm, comparison=comparison, other=other, size=size, relative=unit == "%", points="point" in unit,
-        quantifier=quantifier, factor=_unquoted(over["factor"]) if over else "", **where
+        quantifier=quantifier, factor=factor, **where,
     )  # fmt: skip
+
+
+def require_size(option: str, text: str) -> None:
+    """Raises UserError unless a text is what may follow 'by' or 'within' in a claim."""
+    sized = re.fullmatch(_SIZE, text.strip()) if len(text) <= LONGEST else None
+    if sized is None or not _is_size(_number(sized["size"])):
+        raise UserError(f"{option} {text:.{MOST_QUOTED}}: must be a number above 0, such as 1%, 0.02 or 0.5 points")
+
+
+def _wrong(text: str, rule: str) -> UserError:
+    more = "…" * (len(text) > MOST_QUOTED)
+    return UserError(f"claim '{text[:MOST_QUOTED]}{more}': {rule}")
+
+
+def _clauses(text: str, body: str) -> tuple[str, dict[str, str]]:
+    """The body without what follows the arms, and the parts of that by name."""
+    parts: dict[str, str] = {}
+    while match := next(filter(None, (each.search(_without_quoted(body)) for each in _CLAUSES)), None):
+        more = {name: body[slice(*match.span(name))] for name in match.groupdict()}
+        if parts.keys() & more.keys():
+            word = match[0].split()[0]
+            raise _wrong(text, f"has two parts such as '{word} …'; keep one, and put names that hold one in quotes")
+        parts |= more
+        body = body[: match.start()].rstrip()
+    return body, parts
+
+
+def _size(text: str, clauses: Mapping[str, str]) -> float | None:
+    if "size" not in clauses:
+        return None
+    number = _number(clauses["size"])
+    if not _is_size(number):
+        raise _wrong(text, f"{number:g} must be above 0; the sign says which way, as in A < B by 1%")
+    return number / (100 if clauses["unit"] == "%" else 1)
+
+
+def _is_size(number: float) -> bool:
+    return number > 1 / LARGEST_NUMBER
+
+
+def _of_law(
+    text: str, law: re.Match[str], size: float | None, clauses: Mapping[str, str], where: Mapping[str, Any]
+) -> RunClaim:
+    """A law holds on all tasks unless the claim says otherwise."""
+    if "factor" in clauses:
+        raise _wrong(text, f"'over' does not go with a {law['law']}; name one column, after 'in'")
+    if size is not None and (clauses["word"], clauses["unit"]) != ("within", "%"):
+        raise _wrong(text, f"a {law['law']} is missed by a share; write 'within 8%'")
+    return RunClaim(
+        text, size=size or 0.1, relative=True, factor=_factor(text, law["factor"], where["metric"]),
+        law=cast("Law", law["law"]), quantifier=cast("Quantifier", clauses.get("quantifier", "all")), **where,
+    )  # fmt: skip
+
+
+def _factor(text: str, named: str, metric: str) -> str:
+    """The column of sizes. Raises UserError for one that can be none."""
+    factor = _unquoted(named)
+    if factor.lower() in OWN_COLUMNS or (factor and factor == metric):
+        raise _wrong(text, f"'{factor}' is no size; name a column of numbers such as parameters, tokens or batch_size")
+    return factor
 
 
 def _where(head: str) -> dict[str, Any]:
     """The metric, and the step at which it is read or the value that it has to reach."""
-    if found := _TO.match(head.removeprefix("steps ") if head.startswith("steps to") else head):
-        return {"metric": found["metric"], "target": _number(found["target"])}
-    if found := _AT.match(head):
-        return {"metric": found["metric"], "step": _number(found["step"])}
-    return {"metric": head}
+    if found := _TO.fullmatch(head):
+        return {"metric": _unquoted(found["metric"]), "target": _number(found["target"])}
+    if found := _AT.fullmatch(head):
+        return {"metric": _unquoted(found["metric"]), "step": _number(found["step"])}
+    return {"metric": _unquoted(head)}
 
 
 def _compared(text: str, body: str) -> tuple[str, Comparison, str | float]:
-    parts, quoted = _outside_quotes(body)
-    signs = list(_COMPARED.finditer(parts))
+    signs = list(_COMPARED.finditer(_without_quoted(body)))
     if len(signs) != 1:
         wrong = "has no <, >, <=, >= or =" if not signs else f"has {len(signs)} signs; put names that hold one in quotes"
-        raise UserError(f"claim '{text}': {wrong}; write {FORMS}")
-    left, right = body[: signs[0].start()], body[signs[0].end() :]
+        raise _wrong(text, f"{wrong}; write {FORMS}")
+    left, right = body[: signs[0].start()], body[signs[0].end() :].strip()
     arm, other = _unquoted(left), _unquoted(right)
     if not arm or not other:
-        raise UserError(f"claim '{text}': an arm is missing beside {signs[0]['sign']}; write {FORMS}")
+        raise _wrong(text, f"an arm is missing beside {signs[0]['sign']}; write {FORMS}")
     if arm == other:
-        raise UserError(f"claim '{text}': compares '{arm}' with itself; name two arms")
+        raise _wrong(text, f"compares '{arm}' with itself; name two arms")
     sign: Any = {"≤": "<=", "≥": ">=", "==": "="}.get(signs[0]["sign"], signs[0]["sign"])
-    number = re.fullmatch(_NUMBER, right.strip())
-    return arm, sign, _number(right) if number and not quoted else other
+    return arm, sign, _number(right) if re.fullmatch(_NUMBER, right) else other
 
 
 def _require_fitting(text: str, comparison: Comparison, word: str | None) -> None:
     """'by' belongs to < and >, 'within' to the others, which have no meaning without."""
     needed = "by" if comparison in ("<", ">") else "within"
     if word is None and needed == "within":
-        raise UserError(f"claim '{text}': {comparison} needs a margin that does not matter; add 'within 1%'")
+        raise _wrong(text, f"{comparison} needs a margin that does not matter; add 'within 1%'")
     if word not in (None, needed):
-        raise UserError(f"claim '{text}': '{word}' does not go with {comparison}; write '{needed}'")
+        raise _wrong(text, f"'{word}' does not go with {comparison}; write '{needed}'")
 
 
-def _outside_quotes(text: str) -> tuple[str, bool]:
-    """The text with whatever stands in quotes blanked out, and whether anything does."""
-    blanked = re.sub(r"'[^']*'|\"[^\"]*\"", lambda match: " " * len(match[0]), text)
-    return blanked, blanked != text
+def _without_quoted(text: str) -> str:
+    """The text with a quotation mark for each character of what stands in quotes."""
+    return re.sub(r"'[^']*'|\"[^\"]*\"", lambda match: match[0][0] * len(match[0]), text)
 
 
 def _unquoted(text: str) -> str:
@@ -197,4 +259,9 @@ def _unquoted(text: str) -> str:
 
 
 def _number(text: str) -> float:
-    return float(text.strip().replace(",", "").replace("_", ""))
+    """Raises UserError for one that cannot be computed with."""
+    number = float(text.replace(",", "").replace("_", ""))
+    if abs(number) > LARGEST_NUMBER:
+        shown = text[:20] + "…" * (len(text) > 20)
+        raise UserError(f"the number {shown} of a claim: must not be above {LARGEST_NUMBER:g}; write a smaller one")
+    return number

@@ -28,12 +28,13 @@ from .samples import Pair, Sample
 class Assumptions:
     """How samples are compared. paired: None: if the arms share seeds. deviation: between runs, known from elsewhere.
     step_worth: what a further step takes off the metric, for arms that end at different steps. one_spread: unpaired arms vary
-    alike."""
+    alike. also: settings that may differ between the arms (or the metric: between its units)."""
 
     paired: bool | None = None
     deviation: float | None = None
     step_worth: float | None = None
     one_spread: bool = False
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _effect(
     x: Numbers, y: Numbers, pair: Pair, how: Assumptions, shared: Spread | None, relative: bool, level: float
 ) -> tuple[Effect, str]:
     """With the spread of the samples themselves, of all arms if one has a single run, or one known from elsewhere."""
-    spread, method = None, "paired by seed" if pair.paired else "independent runs (Welch)"
+    spread, method = None, f"paired by {pair.by}" if pair.paired else "independent runs (Welch)"
     if how.deviation is not None:
         spread, method = Spread(how.deviation), "standard deviation given"
     elif not pair.paired and min(len(x), len(y)) < 2:

@@ -20,7 +20,8 @@ def compute_saved(runs: Runs, claim: RunClaim) -> str:
     sides = {arm: curves[curves["arm"] == arm] for arm in claim.arms}
     if any(part.groupby("run").size().min() < 3 if len(part) else True for part in sides.values()):
         return ""
-    sign = -1.0 if (runs.better or "lower") == "higher" else 1.0
+    # What a claim calls better counts; one of equivalence calls nothing so.
+    sign = {"<": 1.0, ">": -1.0}.get(claim.comparison[0], -1.0 if runs.better == "higher" else 1.0)
     ends = {arm: part.groupby("run").tail(1) for arm, part in sides.items()}
     faster, slower = sorted(claim.arms, key=lambda arm: sign * float(ends[arm]["value"].mean()))
     return _share(sides[faster], ends[slower], faster, slower, sign)

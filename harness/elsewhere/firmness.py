@@ -26,6 +26,7 @@ def why_fragile(
     """Every other reasonable reading of the same runs under which the verdict would be another."""
     if judged.verdict not in DECIDED:
         return
+    yield from _without_end(claim, [side for pair in given for side in (pair.arm, pair.other)])
     if any(np.array_equal(np.sort(each.arm.values), np.sort(each.other.values)) for each in given):
         yield "both arms hold the same runs"
     told = [f"{verdict} {name}" for name, verdict in _other_readings(claim, given, how, shared) if verdict != judged.verdict]
@@ -50,6 +51,7 @@ def why_fragile_alone(claim: RunClaim, judged: RunVerdict, given: Sequence[tuple
 
     if judged.verdict not in DECIDED:
         return
+    yield from _without_end(claim, [sample for _, sample in given])
     told = []
     for task, sample in given:
         left_out = _telling(sample.values) if len(sample) > 2 else ()
@@ -60,6 +62,13 @@ def why_fragile_alone(claim: RunClaim, judged: RunVerdict, given: Sequence[tuple
         moved = replace(claim, size=by * (claim.size or 0.0))
         told.append(f"{together(moved, [against_number(moved, *each) for each in given], ()).verdict} with {name}")
     yield from [each for each in told if not each.startswith(judged.verdict)][:MOST_TOLD]
+
+
+def _without_end(claim: RunClaim, samples: Sequence[Sample]) -> Iterator[str]:
+    """Runs that end without a number count with the worst one: how large the effect is depends on that."""
+    count = sum(int(sample.diverged.sum()) for sample in samples)
+    if count and claim.target is None:
+        yield f"{count} run{'s end' if count > 1 else ' ends'} without a finite number"
 
 
 def _telling(values: Numbers) -> Sequence[int]:

@@ -15,9 +15,10 @@ import pandas as pd
 
 from ..declare.level import ALPHA
 from ..errors import UserError, unknown
-from ..judge.outcomes import DECIDED
+from ..judge.outcomes import DECIDED, OPEN
 from ..judge.statistics.two_samples import Spread
-from .checks import checked
+from .blocks import Layout, blocked, constant_columns, layout, turned_by
+from .checks import checked, require_no_task_in_files, require_one_unit
 from .claims import RunClaim, read_claim
 from .comparing import Assumptions, against_number
 from .compute_saved import compute_saved
@@ -28,7 +29,7 @@ from .run_verdict import LEAST_RUNS, RunVerdict, judge_pairs, together
 from .runs import Runs, runs_of
 from .samples import Pair, Sample, pairs, read_values, sample
 from .sizes import over_sizes
-from .table import Problem, Role
+from .table import PREFIX, Problem, Role
 from .tuned import judge_tuned
 
 
@@ -60,7 +61,7 @@ class JudgedRuns:
             "sources": list(self.runs[0].sources),
             "formats": list(self.runs[0].formats),
             "read": [_read(each) for each in self.runs],
-            "problems": [vars(each) for each in self.problems],
+            "problems": [problem.to_dict() for problem in self.problems],
             "claims": [each.to_dict() for each in self.claims],
         }
 
@@ -113,7 +114,10 @@ def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunC
     columns.update(reading.columns)
     named = () if len(arms) < 2 else arms  # of one arm all others are compared with it
     return checked(
-        runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares)), factors, named
+        runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares)),
+        factors,
+        named,
+        compares=not claims or any(len(claim.arms) > 1 for claim in claims),
     )
 
 
@@ -126,9 +130,10 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
     if len(runs.arms) < 2:
         raise UserError(f"--compare {arm}: it is the only arm; name the column that holds the arms with --arm")
     sign, size = "<" if runs.better == "lower" else ">", f" by {by}" if by else ""
-    for each in (name for name in runs.arms if name != arm):
-        claim = read_claim(f"x: '{each}' {sign} '{arm}'{size}")
-        yield replace(claim, metric=runs.metric, text=f"{runs.metric}: {each} {sign} {arm}{size}")
+    pattern = read_claim(f"x: b {sign} a{size}")
+    for other in (name for name in runs.arms if name != arm):
+        text = f"{runs.metric}: {other} {sign} {arm}{size}"
+        yield replace(pattern, metric=runs.metric, arm=other, other=arm, text=text)
 
 
 def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
@@ -147,12 +152,55 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
         return judge_alone(claim, _alone(values, claim, claim.other))
     if claim.factor:
         return over_sizes(runs, claim, how)
-    given = list(pairs(values, claim, how.paired))
+    if how.step_worth is not None and values["stop"].isna().any():
+        raise UserError(f"--step-worth {how.step_worth:g}: the runs have no steps; say which column holds them with --step")
+    require_one_unit(values, claim, how.also)
+    require_no_task_in_files(runs, values, claim)
+    if runs.tuned:
+        return judge_tuned(claim, _pairs(values, claim, how.paired))
+    return _judge_in_blocks(runs, claim, how, values)
+
+
+def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame) -> RunVerdict:
+    """Within the settings that both arms share; settings that differ between the arms cap the verdict."""
+    constant = constant_columns(runs.frame)
+    _require_columns(runs, how.also)
+    settings = layout(values, claim, constant, how.also)
+    cells = blocked(values, claim, settings.blocks)
+    given = _pairs(cells.values, claim, True if cells.by_cell else how.paired)
+    if cells.by_cell:
+        given = [replace(pair, by=", ".join(settings.blocks)) for pair in given]
+    judged = judge_given(claim, given, how, _borrowed(values, given))
+    judged = replace(judged, fragile=(*judged.fragile, *_by_groups(claim, how, values, settings, judged)))
+    if turned_by(values, claim, settings):
+        reason = f"the sign turns once {', '.join(settings.varying)} is held equal"
+        judged = replace(judged, verdict=OPEN, reading="confounded", p=1.0, reason=reason, settling="", fragile=())
+    doubt = (settings.confounds,) if settings.confounds else ()
+    return replace(judged, notes=(*judged.notes, *filter(None, [cells.line])), fragile=(*doubt, *judged.fragile))
+
+
+def _require_columns(runs: Runs, names: Sequence[str]) -> None:
+    known = [str(name).removeprefix(PREFIX) for name in runs.frame if str(name).startswith(PREFIX)]
+    for name in names:
+        if name not in (*known, runs.metric):
+            raise unknown("column for --also", name, known)
+
+
+def _by_groups(claim: RunClaim, how: Assumptions, values: pd.DataFrame, settings: Layout, judged: RunVerdict) -> Iterator[str]:
+    """Readings in which blocks of one group, as questions on one passage, count as one: they may be alike."""
+    for name in settings.coarser if judged.verdict in DECIDED else ():
+        groups = blocked(values, claim, (name,))
+        verdict = judge_pairs(claim, _pairs(groups.values, claim, groups.by_cell or how.paired), how, None).verdict
+        if verdict != judged.verdict:
+            yield f"{verdict} if each {name} counts once"
+
+
+def _pairs(values: pd.DataFrame, claim: RunClaim, paired: bool | None) -> list[Pair]:
+    """Raises UserError if no task has both arms."""
+    given = list(pairs(values, claim, paired))
     if not given:
         raise UserError(f"claim '{claim.text}': no task has runs of both arms; compare arms that share one")
-    if runs.tuned:
-        return judge_tuned(claim, given)
-    return judge_given(claim, given, how, _borrowed(values, given))
+    return given
 
 
 def _borrowed(values: pd.DataFrame, given: Sequence[Pair]) -> Spread | None:

@@ -67,7 +67,10 @@ def curve(law: str, parameters: tuple[float, float] | Numbers, x: Numbers) -> Nu
 
 
 def judge_law(runs: Runs, claim: RunClaim) -> RunVerdict:
-    """On each task that has runs at three sizes or more. Raises UserError if none has."""
+    """On each task that has runs at three sizes or more. Raises UserError if none has, and for a column that is no size."""
+    role = next((role for role, column in runs.roles.items() if column == claim.factor), "step")
+    if role != "step":
+        raise UserError(f"claim '{claim.text}': '{claim.factor}' is the {role} of these runs and no size; name another column")
     groups = {str(task): _groups(part, claim) for task, part in read_values(runs, claim).groupby("task", sort=False)}
     parts = [_part(task, each, claim) for task, each in groups.items() if len(each) >= LEAST_SIZES]
     if not parts:

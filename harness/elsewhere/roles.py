@@ -42,7 +42,23 @@ HIGHER = (
     "accuracy", "acc", "f1", "auc", "auroc", "bleu", "rouge", "score", "reward", "return", "precision", "recall", "map", "iou",
     "dice", "r2", "throughput", "top1", "top5", "elo", "winrate", "success",
 )  # fmt: skip
+# Words of shares, which people write as 0.89 and as 89.
+SHARES = {
+    "accuracy", "acc", "f1", "auc", "auroc", "precision", "recall", "map", "iou", "dice", "top1", "top5", "winrate", "success",
+    "error", "err", "wer", "cer", "score", "rate", "ratio", "percent", "share", "em",
+}  # fmt: skip
 METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
+# Words of columns that hold what came of a run, beside those that are judged.
+RESULTS = {*METRIC_WORDS, "best", "final", "converged", "diverged", "norm", "grad", "gradient", "memory"}
+# Settings by their usual names, for which it does not matter how many values they have.
+SETTINGS = {
+    "lr", "learning_rate", "peak_lr", "max_lr", "base_lr", "weight_decay", "wd", "batch_size", "bs", "dropout", "warmup_steps",
+    "warmup_ratio", "momentum", "beta1", "beta2", "width", "depth", "hidden_size", "num_layers", "n_layers", "epochs",
+}  # fmt: skip
+# Columns of the folds of a cross-validation.
+FOLDS = ("fold", "cv_fold", "fold_id", "fold_idx")
+# Roles of which the user may name several columns.
+SEVERAL = ("arm", "task", "seed")
 # Words of columns that hold how far runs differ, which are never what is judged unless they are named.
 SPREADS = {"std", "stdev", "sd", "stddev", "stderr", "sem", "se", "ci", "var", "variance"}
 # What the column of a long table is called that names the metric of each row.
@@ -74,7 +90,7 @@ class ReadingOptions:
 
 def direction_of(metric: str) -> str | None:
     """Whether lower or higher values of a metric are better, by its name; None if the name does not tell."""
-    words = _words(metric)
+    words = words_of(metric)
     words |= {re.sub(r"e?s$", "", each) for each in words}  # test_losses
     found = {"lower": words & {*LOWER}, "higher": words & {*HIGHER}}
     if words & {"to", "until"} and found["lower"]:  # steps to an accuracy
@@ -83,7 +99,7 @@ def direction_of(metric: str) -> str | None:
     return told[0] if len(told) == 1 else None
 
 
-def _words(name: str) -> set[str]:
+def words_of(name: str) -> set[str]:
     return {each for each in re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()) if each}
 
 
@@ -171,8 +187,6 @@ def chosen_roles(
     for role, given in options.columns.items():
         if role == "metric":
             choose(role, _metric_named(frame, given, told), "you")
-        elif role == "arm" and "," in given and given not in frame:
-            choose(role, given, "you")
         else:
             choose(role, column_named(frame, given, f"--{role}"), "you")
     for role, column in told.items():
@@ -185,6 +199,18 @@ def chosen_roles(
     if "arm" not in chosen and options.compares:
         choose("arm", _arm_by_name(frame, chosen, options), "a guess from its name")
     return chosen, told_by
+
+
+def joined(frame: pd.DataFrame, options: ReadingOptions) -> pd.DataFrame:
+    """With one column in place of several that the user names for a role as A,B. Raises UserError for one that is not there."""
+    for role, named in options.columns.items():
+        if role not in SEVERAL or "," not in named or named in frame:
+            continue
+        columns = [column_named(frame, name.strip(), f"--{role}") for name in named.split(",")]
+        parts = [texts(frame[name]).fillna("").astype(str) for name in columns]
+        together = pd.Series([", ".join(cells) for cells in zip(*parts, strict=True)], index=frame.index)
+        frame = frame.drop(columns=[name for name in columns if name not in options.factors]).assign(**{named: together})
+    return frame
 
 
 def column_named(frame: pd.DataFrame, name: str, option: str) -> str:
@@ -205,8 +231,8 @@ def _metric_named(frame: pd.DataFrame, name: str, told: Mapping[Role, str]) -> s
         return name
     if told.get("metric") == "value":  # a long table has the name of its metric elsewhere
         return "value"
-    alike = [str(each) for each in frame if _words(name) <= _words(str(each)) and holds_numbers(frame[each])]
-    alike = [each for each in alike if not _words(each) & SPREADS] or alike
+    alike = [str(each) for each in frame if words_of(name) <= words_of(str(each)) and holds_numbers(frame[each])]
+    alike = [each for each in alike if not words_of(each) & SPREADS] or alike
     if len(alike) > 1:
         raise UserError(f"metric '{name}' could be {listed(alike)}: say which with --metric")
     return alike[0] if alike else column_named(frame, name, "metric")
@@ -216,7 +242,7 @@ def _only_metric(frame: pd.DataFrame, chosen: Mapping[Role, str], options: Readi
     """The one column that can be judged. Raises UserError with the question if several can."""
     free = [str(each) for each in frame if each not in chosen.values() and each not in (FILE, SOURCE, *options.factors)]
     numeric = [each for each in free if holds_numbers(frame[each])]
-    alike = [each for each in numeric if _words(each) & METRIC_WORDS and not _words(each) & SPREADS]
+    alike = [each for each in numeric if words_of(each) & METRIC_WORDS and not words_of(each) & SPREADS]
     found = alike or numeric
     if len(found) == 1:
         return found[0]

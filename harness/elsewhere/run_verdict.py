@@ -1,5 +1,6 @@
 """What becomes of a claim over all tasks."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from .samples import Pair
 
 # A verdict that rests on fewer runs in an arm is never firm.
 LEAST_RUNS = 3
+# The normal quantile of a two-sided 95% interval.
+Z = 1.96
 # What the distances of bounds from the null are multiplied by, to see whether a verdict depends on them.
 QUARTERS = {"bounds a quarter nearer": 0.75, "bounds a quarter further": 1.25}
 # What verdicts on a task come to, in a word.
@@ -174,13 +177,21 @@ def _judged(
     if verdict == OPEN and mean is not None:
         settling = what_would_settle(mean, question, ALPHA).replace("seed", "run")
     elif verdict == OPEN and mean is None and few == 1:
-        settling = "run each arm with at least 3 seeds"
+        settling = "run each arm with at least 3 seeds" + _by_known_spread(parts)
     return RunVerdict(
         claim=claim, verdict=verdict, reading=reading, unit="relative" if claim.relative else "",
         estimate=mean.estimate if mean else only, low=mean.low if mean else None, high=mean.high if mean else None, p=p,
         level=level_of(question), parts=tuple(parts), reason=_reason(verdict, reading, parts), settling=settling,
         smallest_visible=mean.smallest_visible if mean else None, fragile=fragile, notes=notes,
     )  # fmt: skip
+
+
+def _by_known_spread(parts: Sequence[Part]) -> str:
+    """Of one run against one: which standard deviation between seeds, if it is known, would show the difference."""
+    if len(parts) > 1 or len(parts[0].samples) < 2:
+        return ""
+    difference = abs(float(np.mean(parts[0].samples[0]) - np.mean(parts[0].samples[1])))
+    return f", or give their standard deviation with --sd: below {difference / (Z * math.sqrt(2)):.2g} shows a difference"
 
 
 def _reason(verdict: str, reading: str, parts: Sequence[Part]) -> str:
@@ -204,10 +215,12 @@ def notes_on(claim: RunClaim, given: Sequence[Pair]) -> Iterator[str]:
             f"{bad} of {count} runs of '{arm}'" for bad, count, arm in zip(diverged, counts, claim.arms, strict=True)
         )
         p = scipy.stats.fisher_exact([diverged, [a - b for a, b in zip(counts, diverged, strict=True)]]).pvalue
-        yield f"{told} diverged (Fisher's exact test: p = {p:.2g})"
+        yield f"{told} end without a finite number (Fisher's exact test: p = {p:.2g})"
     elif any(diverged):
         yield f"{sum(diverged)} runs never reach {claim.metric} {claim.target:g}, and count with their last step"
+    if all(pair.paired and pair.by == "seed" for pair in given):
+        yield f"paired by seed: {sum(len(pair.arm) for pair in given)} pairs"
     if dropped := sum(each.dropped for each in given):
-        yield f"{dropped} runs whose seed the other arm lacks are left out of the pairs"
+        yield f"{dropped} run{'s' * (dropped > 1)} without a partner in the other arm left out of the pairs"
     if any(len(set(map(float, each.values))) == 1 < len(each) for samples in sides for each in samples):
         yield "all runs of an arm agree to the last digit: is the seed used?"

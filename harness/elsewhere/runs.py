@@ -1,12 +1,12 @@
 """Runs of one metric in one form, whatever they were read from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_float_dtype, is_numeric_dtype
+from pandas.api.types import is_float_dtype
 
 from ..errors import UserError
 from . import cells
@@ -20,6 +20,8 @@ from .table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 ORDER = "order of the rows"
 # This number of rows of one seed in a file are a curve.
 LEAST_CURVE = 10
+# The arm of rows whose column of arms is blank.
+BLANK_ARM = "(blank)"
 # A column of more values tells runs apart, not kinds of runs.
 MOST_LEVELS = 50
 
@@ -63,16 +65,19 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     """The runs of all sources together. Raises UserError with the question if a column's role is not clear."""
     tables = [read(each) for each in sources]
     frame, roles = _combined(tables)
-    frame = finding.kept(frame, options.where)
+    problems = tuple(problem for table in tables for problem in table.problems)
+    rows, frame = frame, finding.kept(frame, options.where)
+    problems = tuple(_still_there(problems, rows, frame))
     frame, roles = finding.of_metric(frame, options.columns.get("metric"), roles)
     frame, roles = finding.lengthened(frame, roles, options)
-    frame, in_paths = placed(frame, roles, options)
+    frame, in_paths = placed(finding.joined(frame, options), roles, options)
     chosen, told_by = finding.chosen_roles(frame, {**roles, **in_paths}, options)
     told_by.update(dict.fromkeys(in_paths, "the paths of the files"))
     frame, chosen = _in_order(frame, chosen, told_by)
+    frame, folds = _over_folds(frame, chosen)
     _require_arms(frame, chosen, options.arms)
     named = options.columns.get("metric", chosen["metric"])
-    values, problems = _numbers(frame[chosen["metric"]], chosen["metric"])
+    values = _numbers(frame[chosen["metric"]], chosen["metric"])
     told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
     direction = {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
     return Runs(
@@ -83,7 +88,7 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
         options.better or finding.direction_of(named) or direction,
         tuple(sources),
         tuple(dict.fromkeys(each.format for each in tables)),
-        (*(problem for each in tables for problem in each.problems), *problems),
+        (*problems, *folds),
         options.tuned if options.tuned is not None else any(each.tuned for each in tables),
     )
 
@@ -102,17 +107,25 @@ def _combined(tables: Sequence[Table]) -> tuple[pd.DataFrame, dict[Role, str]]:
     return frame, {role: only for role, (only, *others) in told.items() if only is not None and not others}
 
 
-def _numbers(column: pd.Series, name: str) -> tuple[pd.Series, tuple[Problem, ...]]:
-    """The metric as floats: a blank is missing, 'nan' and 'inf' stay."""
-    values = cells.numbers_of(column, name)
-    if is_numeric_dtype(column):
-        return values, ()
-    text = column[values.isna() & column.notna()].astype(str)
-    wrong = text[~text.str.strip().str.lower().isin(cells.BLANKS)]
-    if len(wrong) == len(column.dropna()):
-        raise UserError(f"'{name}' holds no numbers ('{wrong.iloc[0]:.40}'); name another column with --metric")
-    problem = Problem("values that are not numbers", len(wrong), "left out", tuple(wrong.unique()[:3]))
-    return values, (problem,) * bool(len(wrong))
+def _still_there(problems: Iterable[Problem], rows: pd.DataFrame, kept: pd.DataFrame) -> Iterator[Problem]:
+    """Without the runs that --where excludes, as far as the names of a problem's runs stand in the rows."""
+    named = [name for name in rows if finding.last_part(str(name)) in (*finding.NAMES["run"], "name", SOURCE)]
+    before, after = ({*frame[named].astype(str).to_numpy().ravel()} for frame in (rows, kept))
+    for problem in problems:
+        names = tuple(name for name in problem.names if name in after)
+        if len(rows) == len(kept) or not problem.names or not before.issuperset(problem.names):
+            yield problem
+        elif names:
+            yield replace(problem, count=len(names), examples=names[:3], names=names)
+
+
+def _numbers(column: pd.Series, name: str) -> pd.Series:
+    """The metric as floats. A cell without a number is missing, whatever it holds: blank, NaN, '-' or a word such as OOM."""
+    values = cells.numbers_of(column, name).astype(float)
+    texts = column[values.isna() & column.notna()].astype(str)
+    if len(texts) == column.notna().sum() and len(words := texts[~texts.str.strip().str.lower().isin(cells.BLANKS)]):
+        raise UserError(f"'{name}' holds no numbers ('{words.iloc[0]:.40}'); name another column with --metric")
+    return values
 
 
 def _require_arms(frame: pd.DataFrame, chosen: Mapping[Role, str], arms: Sequence[str]) -> None:
@@ -143,6 +156,21 @@ def _in_order(frame: pd.DataFrame, chosen: dict[Role, str], told_by: dict[Role, 
     return frame.assign(**{ORDER: places}), {**chosen, "step": ORDER}
 
 
+def _over_folds(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
+    """With the mean over the folds of each run in place of a row for each of them, where rows have a seed beside their fold."""
+    columns = [str(name) for name in frame if finding.last_part(str(name)) in finding.FOLDS and name not in chosen.values()]
+    if not columns or "seed" not in chosen or "step" in chosen:
+        return frame, ()
+    keys = [chosen[role] for role in ("arm", "task", "seed") if chosen.get(role) in frame]
+    metric = cells.numbers_of(frame[chosen["metric"]], chosen["metric"]).astype(float)
+    groups = frame.assign(**{chosen["metric"]: metric}).groupby(keys, sort=False, dropna=False)
+    if groups[columns[0]].nunique().max() < 2:
+        return frame, ()
+    means = groups.first().assign(**{chosen["metric"]: groups[chosen["metric"]].mean()}).reset_index()
+    consequence = f"the mean over the {columns[0]}s of each counts, for they share training data"
+    return means.drop(columns=columns), (Problem("runs that are told fold by fold", len(means), consequence),)
+
+
 def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]) -> pd.DataFrame:
     """A row for each run and step that has a value, runs in the order of the table."""
     names = _run_names(frame, chosen)
@@ -164,9 +192,42 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
     tidy["run"] = _identities(frame, tidy, chosen)
     others = [each for each in frame if each not in chosen.values() and each not in tidy]
     tidy = pd.concat([tidy, frame[others].add_prefix("column ")], axis=1)
-    has_value: pd.Series = values.notna() | np.isnan(values.to_numpy(float, na_value=0.0))  # a NaN that was written is no blank
-    tidy = tidy[has_value]
-    return tidy.assign(value=tidy["value"].astype(float)).sort_values(["run", "step"], kind="stable").reset_index(drop=True)
+    return _measured(tidy.sort_values(["run", "step"], kind="stable")).reset_index(drop=True)
+
+
+def _measured(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with a value, and the last row of each run that has none at its end: missing there, it is an outcome of the run.
+
+    Between two values, and up to as far behind the last one as values usually lie apart, a row of a sparse log holds none.
+    """
+    has_value = rows["value"].notna()
+    if has_value.all():
+        return rows
+    is_curve = rows["step"].notna().any()
+    runs_of_row = rows["run"] if is_curve else _names_of_runs(rows)
+    measured = has_value.groupby(runs_of_row).transform("any")
+    lost = ~measured if not is_curve else ~measured | _ends_without(rows, has_value)
+    is_last = ~runs_of_row.duplicated(keep="last")
+    belongs = (rows["arm"] != BLANK_ARM) & has_value.groupby([rows["arm"], rows["task"]]).transform("any")
+    return rows[has_value | (lost & is_last & belongs)]
+
+
+def _names_of_runs(rows: pd.DataFrame) -> pd.Series:
+    """Of rows without steps: those of one arm, task, seed and name are one run, unless neither seed nor name is known."""
+    keys = ["arm", "task", "seed", "name"]
+    named = rows["seed"].notna() | rows["name"].notna()
+    groups = rows.groupby(keys, sort=False, dropna=False).ngroup()
+    return groups.where(named, -1 - rows["run"])
+
+
+def _ends_without(rows: pd.DataFrame, has_value: pd.Series) -> pd.Series:
+    """Whether the run of a row goes on for longer without a value than its values lie apart."""
+    steps = rows["step"].where(has_value)
+    by_run = steps.groupby(rows["run"])
+    gaps = rows.loc[has_value, "step"].groupby(rows.loc[has_value, "run"]).diff()
+    usual = gaps.groupby(rows["run"]).median().fillna(gaps.median())
+    behind = rows["step"].groupby(rows["run"]).max() - by_run.max()
+    return rows["run"].map((behind > 0) & (behind >= usual.reindex(behind.index).fillna(0.0)))
 
 
 def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
@@ -175,10 +236,7 @@ def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
     if chosen["arm"] == SOURCE:
         stems = frame[SOURCE].map(lambda each: finding.without_ending(PurePath(each).name))
         return stems if stems.nunique() == frame[SOURCE].nunique() else frame[SOURCE]
-    if chosen["arm"] in frame:
-        return finding.texts(frame[chosen["arm"]]).fillna("(blank)")
-    parts = [finding.texts(frame[finding.column_named(frame, each.strip(), "--arm")]) for each in chosen["arm"].split(",")]
-    return pd.Series([", ".join(map(str, each)) for each in zip(*parts, strict=True)], index=frame.index)
+    return finding.texts(frame[chosen["arm"]]).fillna(BLANK_ARM)
 
 
 def _identities(frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series:

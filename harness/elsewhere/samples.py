@@ -42,13 +42,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two arms on one task; if they are paired, run i of both has the same seed. dropped: runs without a partner."""
+    """Two arms on one task; if they are paired, run i of both has the same seed, or what stands for it: by. dropped: runs
+    without a partner."""
 
     task: str
     arm: Sample
     other: Sample
     paired: bool
     dropped: int = 0
+    by: str = "seed"
 
     def without(self, index: int, of_other: bool = False) -> "Pair":
         """Without one run of the arm (and its partner), or of the other arm."""

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from .blocks import BOOKKEEPING, is_setting
+from .roles import words_of
 from .runs import Runs, telling
 from .table import PREFIX, Problem
 
@@ -19,7 +21,12 @@ def shared(runs: Runs, factors: Sequence[str]) -> tuple[pd.DataFrame, Problem | 
     if runs.tuned:
         return runs.frame, None
     keys = ["arm", "task", "seed", "name", *factors]
-    return _of_curves(runs, keys) if runs.frame["step"].notna().any() else _of_finals(runs, keys)
+    if runs.frame["step"].notna().any():
+        return _of_curves(runs, keys)
+    # Rows of other settings are other runs: they are compared in blocks.
+    columns = [str(name) for name in runs.frame if str(name).startswith(PREFIX)]
+    settings = [name for name in columns if is_setting(runs.frame[name], name.removeprefix(PREFIX))]
+    return _of_finals(runs, [*keys, *settings])
 
 
 def _of_curves(runs: Runs, keys: Sequence[str]) -> tuple[pd.DataFrame, Problem | None]:
@@ -63,7 +70,8 @@ def _mixed(what: str, count: int, column: str) -> Problem:
 
 
 def _telling(frame: pd.DataFrame, keys: Sequence[str]) -> str:
-    others = [each for each in frame if str(each).startswith(PREFIX)]
+    columns = [str(name) for name in frame if str(name).startswith(PREFIX)]
+    others = [name for name in columns if not words_of(name.removeprefix(PREFIX)) & BOOKKEEPING]
     return telling(frame, keys, others).removeprefix(PREFIX)
 
 

@@ -1,5 +1,6 @@
 """Claims over a size: does the difference of two arms change with parameters, tokens or batch?"""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -10,13 +11,13 @@ from ..declare.level import ALPHA
 from ..errors import UserError
 from ..judge.statistics.pooling import heterogeneity, trend
 from ..judge.statistics.powers import powers
-from ..judge.statistics.two_samples import pooled_spread
+from ..judge.statistics.two_samples import Effect, Spread, pooled_spread
 from .claims import RunClaim
 from .comparing import Assumptions, Part, compared, question_of
 from .firmness import why_fragile
 from .run_verdict import RunVerdict, notes_on, together
 from .runs import Runs
-from .samples import pairs, read_values
+from .samples import Pair, pairs, read_values
 
 LEAST_SIZES = 3
 
@@ -33,15 +34,29 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
     given = list(pairs(values, claim, how.paired))
     if len(given) < 2:
         raise UserError(f"claim '{claim.text}': fewer than two sizes have runs of both arms; compare arms that share sizes")
+    of_name = {name: size for size, name in named.items()}
+    given.sort(key=lambda pair: of_name[pair.task])
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
+    shared = shared or _scatter(given, [of_name[pair.task] for pair in given])
     question = question_of(claim, given)
     parts = [compared(claim, pair, how, shared, question, False) for pair in given]
     on_all = replace(claim, quantifier="all")
     judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
     judged = replace(judged, fragile=(*judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
-    of_name = {name: size for size, name in named.items()}
     trends = _trend_notes(parts, [of_name[each.name] for each in parts], claim)
     return replace(judged, claim=claim, notes=(*judged.notes, *trends, *_power_notes(parts, of_name, claim)))
+
+
+def _scatter(given: Sequence[Pair], sizes: Sequence[float]) -> Spread | None:
+    """Of sizes with one run an arm each: how far the differences scatter about their line over log2(size), as the standard
+    deviation of a run; None of fewer than four sizes, or of one that is not above 0."""
+    if len(sizes) <= LEAST_SIZES or min(sizes) <= 0:
+        return None
+    differences = np.array([float(np.mean(pair.arm.values) - np.mean(pair.other.values)) for pair in given])
+    line = np.polynomial.Polynomial.fit(np.log2(sizes), differences, 1)
+    freedom = len(sizes) - 2
+    scatter = float(np.sum((differences - line(np.log2(sizes))) ** 2)) / freedom
+    return Spread(math.sqrt(scatter / 2), freedom)
 
 
 def _power_notes(parts: Sequence[Part], size_of: Mapping[str, float], claim: RunClaim) -> Iterator[str]:
@@ -73,5 +88,14 @@ def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim)
         slope = trend(effects, [size for _, size in found])
         low, high = (f"{percent * each:.3g}" for each in (slope.low, slope.high))
         change = f"{percent * slope.estimate:+.3g}{'%' * claim.relative} ({low} to {high})"
-        yield f"the difference changes by {change} for each doubling of {claim.factor}"
+        yield f"the difference changes by {change} for each doubling of {claim.factor} (p = {_against_none(slope):.2g})"
+        middle, mean = np.mean(np.log2(sizes)), np.mean([effect.estimate for effect in effects])
+        turn = 2 ** float(middle - mean / slope.estimate) if slope.estimate else math.inf
+        if min(sizes) < turn < max(sizes):
+            yield f"on that line its sign turns near {claim.factor} {turn:.3g}"
     yield f"it is {'not ' * (p <= ALPHA)}the same at all sizes as far as these runs can tell (Cochran's Q: p = {p:.2g})"
+
+
+def _against_none(effect: Effect) -> float:
+    """The p value of an effect against 0, two-sided."""
+    return effect.p_inside(0.0, math.inf) if effect.estimate > 0 else effect.p_inside(-math.inf, 0.0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -26,8 +26,8 @@ class Problem:
     """Something that is wrong with the runs.
 
     what: in the plural ("runs that are there twice"); count: how many; consequence: what was done about it, or what it means
-    for the verdicts; examples: some of their names. doubtful: whether no verdict is firm while it stands;
-    of_verdicts: whether it bears on comparisons alone.
+    for the verdicts; examples: some of their names; names: all of them, of a problem that a reader met. doubtful: whether no
+    verdict is firm while it stands; of_verdicts: whether it bears on comparisons alone.
     """
 
     what: str
@@ -36,6 +36,10 @@ class Problem:
     examples: tuple[str, ...] = ()
     doubtful: bool = False
     of_verdicts: bool = False
+    names: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "names"}
 
 
 @dataclass(frozen=True)

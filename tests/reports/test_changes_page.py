@@ -104,7 +104,7 @@ def test_a_withdrawn_claim_on_every_page(study: Study, tmp_path: Path, monkeypat
 def test_the_matrix_strikes_it_and_says_why(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     register = Register(REGISTER.documents, REGISTER.claims, (ERRATUM,))
     monkeypatch.setattr(withdrawing, "register", lambda: register)
-    judged = site.Judged.of(records(study))
+    judged = site.JudgedTrials.of(records(study))
     found = matrix.markdown([study], register, [judged])
     assert "⊘ withdrawn; was ~~✓ supported: +4.97% " in found
     assert "1 is withdrawn, 1 not yet tested. Of the 0 decided" in found

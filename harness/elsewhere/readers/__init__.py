@@ -5,6 +5,7 @@ from collections.abc import Callable
 from ...errors import UserError, masked
 from ..table import Table
 from . import ledger, mlflow_runs, optuna_trials, ray_tune, tables, tensorboard, trainers
+from .ranks import of_lowest_rank
 from .source import FORMATS, Source, refuse_pickle
 
 # Whether a source is of a kind, and what reads it; tried in this order. A store holds databases, a trial's folder logs of
@@ -28,7 +29,7 @@ def read(source: str) -> Table:
         refuse_pickle(named.path)
     for recognizes, reader in READERS:
         if recognizes(named):
-            return reader(named)
+            return of_lowest_rank(reader(named))
     if named.path is None:
         raise UserError(f"runs '{masked(source):.200}': no such file, folder or address; give one of {FORMATS}")
     raise UserError(f"runs '{source:.200}': holds no runs of a known format; known: {FORMATS}")

@@ -5,6 +5,7 @@ int64, or Int64 if some are blank. A text column keeps words like None, which ar
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from pandas.arrays import FloatingArray
 
 from ...input_files import TooMuchError
+from ..roles import NAMES, last_part
 from ..table import MOST_COLUMNS, MOST_ROWS
 
 BLANKS = pa.array(["", "None", "none", "null", "NULL", "NA", "N/A", "#N/A", "<NA>"])
@@ -87,10 +89,15 @@ def beside(settings: Record, taken: Iterable[str], prefix: str) -> dict[str, Any
     return {prefix + name if name in others else name: value for name, value in settings.items()}
 
 
-def differ(settings: Iterable[Record]) -> bool:
-    """Whether runs have other hyperparameters, seeds aside."""
-    kept = ({name: value for name, value in flat(each, "/").items() if "seed" not in name.lower()} for each in settings)
-    return len({json.dumps(each, sort_keys=True, default=str) for each in kept}) > 1
+def are_tries(settings: Iterable[Record]) -> bool:
+    """Whether runs try hyperparameters: these differ, and some were run once. A grid over seeds repeats each of them."""
+    kept = ({name: value for name, value in flat(each, "/").items() if not _is_seed(name)} for each in settings)
+    runs = Counter(json.dumps(each, sort_keys=True, default=str) for each in kept)
+    return len(runs) > 1 and min(runs.values()) == 1
+
+
+def _is_seed(name: str) -> bool:
+    return "seed" in name.lower() or last_part(name) in NAMES["seed"]
 
 
 def require_bounded(rows: int, columns: int) -> None:

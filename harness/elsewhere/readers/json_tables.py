@@ -1,24 +1,30 @@
 """JSON and JSON lines: records, columns of lists, what pandas writes, runs with their history."""
 
-import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
-from ..roles import METRIC_WORDS, NAMES
-from ..table import FILE, Problem
+from ..roles import METRIC_WORDS, NAMES, last_part, words_of
+from ..table import FILE, Problem, Role
 from .columns import flat, frame_of, require_bounded
-from .source import LARGEST_JSON, EmptyError, each_of, json_of, problem, readable, text_of
+from .source import LARGEST_JSON, DoubledKeyError, EmptyError, each_of, json_of, parsed_json, problem, readable, text_of
 from .wandb import is_run, settled
 
 Records = list[dict[str, Any]]
 # Words in the names of lists that are curves.
-OF_CURVES = {*METRIC_WORDS, *NAMES["step"]}
-OF_CURVES |= {"xs", "ys", "losses", "accs", "accuracies", "rewards", "returns", "scores", "values"}
+OF_METRICS = {*METRIC_WORDS, "ys", "losses", "accs", "accuracies", "rewards", "returns", "scores", "values"}
+OF_CURVES = {*OF_METRICS, *NAMES["step"], "xs"}
+# What holds the rows of one run: the record that they stand in, and their place there.
+RECORD, ENTRY = "record in the file", "place in the record"
+# Lists of so many entries, of which one rises, are a curve whatever they are called.
+LEAST_CURVE = 10
+# Words of lists that count runs, of which each entry is one.
+OF_RUNS = {*NAMES["seed"], *NAMES["run"], "seeds", "runs", "folds", "trials"}
 # Parts of one run's results, which are no runs.
 SPLITS = {"train", "training", "val", "valid", "validation", "eval", "dev", "test"}
 
@@ -44,7 +50,7 @@ def records_of(path: Path) -> Records:
     """The rows of a JSON document. Raises UserError."""
     document = json_of(path)
     with readable(path):
-        found = [row for record in _rows(document) for row in _expanded(record)]
+        found = [row for place, record in enumerate(_rows(document)) for row in _expanded(record, str(place))]
     if not any(found):  # objects without a name in them
         raise EmptyError(path)
     return found
@@ -59,20 +65,47 @@ def lines_of(path: Path) -> tuple[Records, int]:
         found = []
         for line in filter(None, map(bytes.strip, content.split(b"\n"))):
             try:
-                found.append(json.loads(line))
+                found.append(parsed_json(line))
+            except DoubledKeyError:
+                raise
             except ValueError:
                 found.append(None)
         objects = [each for each in found if isinstance(each, dict)]
         if not objects or (len(found) > 1 and 2 * len(objects) <= len(found)):
             raise ValueError("is named as JSON lines, and most lines are no JSON object")
-        return [row for each in objects for row in _expanded(each)], len(found) - len(objects)
+        return [row for place, each in enumerate(objects) for row in _expanded(each, str(place))], len(found) - len(objects)
 
 
 def _framed(files: Mapping[str, Path], found: Mapping[str, Records]) -> pd.DataFrame:
+    """frame.attrs["roles"]: the columns of runs and steps, if the records are curves."""
     with readable(next(iter(files.values()))):
         if len(files) == 1:
-            return frame_of(next(iter(found.values())))
-        return frame_of([{**row, FILE: name} for name, rows in found.items() for row in rows])
+            return _of_curves(frame_of(next(iter(found.values()))))
+        return _of_curves(frame_of([{**row, FILE: name} for name, rows in found.items() for row in rows]))
+
+
+def _of_curves(frame: pd.DataFrame) -> pd.DataFrame:
+    """With roles, and without what the records of curves say no more than their files."""
+    if RECORD not in frame:
+        return frame
+    is_plain = bool(frame[RECORD].isna().any())  # other records are no curves
+    step = None if is_plain else _step_of(frame)
+    roles: dict[Role, str] = {} if step is None else {"step": step}
+    roles |= {"run": RECORD} if frame[RECORD].nunique() > 1 and not is_plain else {}
+    frame = frame.drop(columns={RECORD, ENTRY} - {*roles.values()})
+    frame.attrs["roles"] = roles
+    return frame
+
+
+def _step_of(frame: pd.DataFrame) -> str | None:
+    """The one column that rises strictly in each record and is no metric; where none does, the order of the entries. None:
+    several do, and their names tell."""
+    is_next = frame.duplicated(keys := [name for name in (FILE, RECORD) if name in frame])
+    free = [name for name in map(str, frame) if name not in (RECORD, ENTRY) and is_numeric_dtype(frame[name])]
+    free = [name for name in free if not words_of(name) & OF_METRICS]
+    rises = frame[free].groupby([frame[name] for name in keys], sort=False).diff()[is_next] > 0
+    rising = [name for name in free if rises[name].all()]
+    return rising[0] if len(rising) == 1 else None if rising else ENTRY
 
 
 def _rows(document: Any) -> Records:
@@ -89,7 +122,7 @@ def _rows(document: Any) -> Records:
         return [{column: values[row] for column, values in document.items()} for row in names]
     if len(document) > 1 and names and not is_run(document) and not document.keys() & SPLITS:
         return [{"run": name, **each} for name, each in document.items()]
-    return [document] if is_run(document) else _transposed(document)
+    return [document] if is_run(document) or _is_curve(flat(document)) else _transposed(document)
 
 
 def _transposed(document: dict[str, Any]) -> Records:
@@ -107,27 +140,48 @@ def _transposed(document: dict[str, Any]) -> Records:
     return [{**others, **dict(zip(lists, row, strict=True))} for row in zip(*lists.values(), strict=True)]
 
 
-def _curve(record: dict[str, Any]) -> Records:
+def _curve(record: dict[str, Any], place: str) -> Records:
     """A record whose lists are a curve as rows; lists of hyperparameters stay what they are."""
-    lists = {name for name, each in record.items() if isinstance(each, list) and len(each) > 1}
-    words = {word for name in lists for word in re.split(r"[^a-z0-9]+", name.lower())}
-    if not words & OF_CURVES:
-        return [flat(record)]
-    return [flat(each) for each in _transposed(record)]
+    values = flat(record)
+    lists = {name: each for name, each in values.items() if isinstance(each, list) and len(each) > 1}
+    is_one = _is_curve(values)
+    if not is_one and not _words(lists) & OF_CURVES:
+        return [values]
+    rows = _transposed(values)
+    return [{RECORD: place, ENTRY: entry, **row} for entry, row in enumerate(rows)] if is_one and len(rows) > 1 else rows
+
+
+def _is_curve(values: Mapping[str, Any]) -> bool:
+    """Whether a record holds several lists of numbers of equal length beside single values, and none that counts runs."""
+    lists = {name: each for name, each in values.items() if isinstance(each, list) and len(each) > 1}
+    numbers = [each for each in lists.values() if all(isinstance(entry, int | float | None) for entry in each)]
+    length, several = Counter(map(len, numbers)).most_common(1)[0] if numbers else (0, 0)
+    if several < 2 or len(lists) == len(values) or {last_part(name) for name in lists} & OF_RUNS:
+        return False
+    return bool(_words(lists) & OF_CURVES) or (length >= LEAST_CURVE and any(_rises(each) for each in numbers))
+
+
+def _rises(numbers: Sequence[float | None]) -> bool:
+    return all(a is not None and b is not None and a < b for a, b in pairwise(numbers))
+
+
+def _words(names: Iterable[str]) -> set[str]:
+    return {word for name in names for word in words_of(name)}
 
 
 def _records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
 
 
-def _expanded(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A record without objects in it; if it holds one list of records (a history, the runs), a row for each of those."""
+def _expanded(record: dict[str, Any], place: str) -> Iterator[dict[str, Any]]:
+    """A record without objects in it; if it holds one list of records (a history, the runs), a row for each of those. place:
+    where it stands in its file."""
     inner = [name for name, value in record.items() if _records(value)]
     if len(inner) != 1:
-        yield from [settled(record)] if is_run(record) else _curve(record)
+        yield from [settled(record)] if is_run(record) else _curve(record, place)
         return
     outer = {name: value for name, value in record.items() if name != inner[0]}
     around = settled(outer) if is_run(record) else flat(outer)
-    for each in record[inner[0]]:
-        for row in _expanded(each):
+    for number, each in enumerate(record[inner[0]]):
+        for row in _expanded(each, f"{place}/{number}"):
             yield {**around, **row}

@@ -3,8 +3,9 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -12,9 +13,10 @@ from unittest.mock import patch
 from ...errors import UserError, one_line, unknown
 from ...input_files import TooMuchError
 from ...plan.store.mlflow_address import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
-from ..table import MOST_ROWS, Role, Table
+from ..table import MOST_ROWS, Problem, Role, Table
 from .columns import beside, frame_of
 from .databases import OF_MLFLOW, tables_of
+from .restarts import Restarts, part_name, placed_after, problems_of, restarts_of, rows_of
 from .source import Source, problem, readable
 
 if TYPE_CHECKING:
@@ -41,8 +43,32 @@ REQUESTS = 8
 # Experiments, or runs, of one answer: no server gives more than 50,000.
 PAGE = 1000
 CRASHED = "left out; if they stopped because they diverged, the verdict is too good for their arm"
-# Metric -> (step, value).
-History = dict[str, list[tuple[int, float]]]
+# Metric -> (timestamp, step, value).
+History = dict[str, list[tuple[int, int, float]]]
+PARENT = "mlflow.parentRunId"
+OF_CHILDREN = "left out: they sum up the runs below them"
+STEPLESS = "which is none: each counts one step after the last one before it"
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What a run logged. rows: part and step -> metrics. has_several: whether a metric has several values at a step;
+    has_stepless: whether a value has a negative one."""
+
+    restarts: Restarts
+    rows: dict[tuple[int, int], dict[str, Any]]
+    has_several: bool
+    has_stepless: bool
+
+    @classmethod
+    def of(cls, history: History, is_long: bool) -> "_Log":
+        """is_long: whether any run has curves; else the steps say nothing. Of one time, values without a step come last."""
+        points = [(time, step < 0, step, name, value) for name, log in history.items() for time, step, value in log]
+        points.sort(key=lambda point: point[:3])
+        steps, names = [step if is_long else 0 for _, _, step, *_ in points], [name for *_, name, _ in points]
+        values = [math.copysign(math.inf, value) if abs(value) == LARGEST_FLOAT else value for *_, value in points]
+        restarts = restarts_of(placed_after(steps, names), values, names)
+        return cls(restarts, *rows_of(restarts, values, names), any(step < 0 for step in steps))
 
 
 def recognizes(source: Source) -> bool:
@@ -80,22 +106,43 @@ def _read(source: Source, uri: str) -> Table:
     client = MlflowClient(tracking_uri=uri)
     experiment = _experiment(client, source)
     every = list(_runs(client, experiment, ViewType.ACTIVE_ONLY))
-    done = [run for run in every if run.info.status == RunStatus.to_string(RunStatus.FINISHED) and run.data.metrics]
+    summaries = _summaries(every)
+    finished = [run for run in every if run.info.status == RunStatus.to_string(RunStatus.FINISHED) and run not in summaries]
+    done = [run for run in finished if run.data.metrics]
     if not done:
         raise source.error("no finished run with a metric is in the experiment", "name another as ADDRESS#EXPERIMENT")
-    others = Counter("without a metric" if run.info.status == "FINISHED" else run.info.status.lower() for run in every)
-    others -= Counter({"without a metric": len(done)})
     with readable(source.place):
         histories = _histories(client, done)
         is_long = any(len(points) > 1 for history in histories for points in history.values())
-        rows = [row for run, history in zip(done, histories, strict=True) for row in _rows(run, history, is_long)]
-        frame = frame_of(rows)
+        logs = {run: _Log.of(history, is_long) for run, history in zip(done, histories, strict=True)}
+        frame = frame_of([row for run, log in logs.items() for row in _rows(run, log, is_long)])
+    deleted = sum(1 for _ in _runs(client, experiment, ViewType.DELETED_ONLY))
     problems = (
-        *problem("runs that did not finish", sum(others.values()), CRASHED, [f"{n} {status}" for status, n in others.items()]),
-        *problem("deleted runs", sum(1 for _ in _runs(client, experiment, ViewType.DELETED_ONLY)), "left out"),
+        *_unfinished([run for run in every if run not in done and run not in summaries], every),
+        *problem("deleted runs", deleted, "left out"),
+        *problem("parent runs that hold a metric of their children", len(summaries), OF_CHILDREN, map(_name, summaries)),
+        *_of_logs({run.info.run_id: log for run, log in logs.items()}),
     )
     roles: dict[Role, str] = {"run": "run_id", **({"step": "step"} if is_long else {})}
     return Table(frame, source.shown, "MLflow runs", roles, problems)
+
+
+def _unfinished(runs: list["Run"], every: list["Run"]) -> tuple[Problem, ...]:
+    """A parent without a metric is none: it holds its children together."""
+    parents = {run.data.tags.get(PARENT) for run in every}
+    states = [run.info.status for run in runs if run.data.metrics or run.info.run_id not in parents]
+    counts = Counter("without a metric" if each == "FINISHED" else each.lower() for each in states)
+    return problem("runs that did not finish", len(states), CRASHED, [f"{count} {state}" for state, count in counts.items()])
+
+
+def _of_logs(logs: Mapping[str, _Log]) -> tuple[Problem, ...]:
+    stepless = [name for name, log in logs.items() if log.has_stepless]
+    return (
+        *problem("runs with values at a step below 0", len(stepless), STEPLESS, stepless),
+        *problems_of(
+            {name: log.restarts for name, log in logs.items()}, [name for name, log in logs.items() if log.has_several]
+        ),
+    )
 
 
 def _uri(source: Source) -> str:
@@ -134,13 +181,16 @@ def _runs(client: "MlflowClient", experiment: str, view: int) -> Iterator["Run"]
 
 
 def _histories(client: "MlflowClient", runs: list["Run"]) -> list[History]:
-    """Metric -> its (step, value) as they were logged, for each run. Raises TooMuchError."""
+    """Metric -> its points as they were logged, for each run. Raises TooMuchError."""
     total = 0
 
     def history(run: "Run") -> History:
         nonlocal total
         names = [name for name in run.data.metrics if not name.startswith(OF_MACHINE)]
-        found = {name: [(each.step, each.value) for each in client.get_metric_history(run.info.run_id, name)] for name in names}
+        found = {
+            name: [(each.timestamp, each.step, each.value) for each in client.get_metric_history(run.info.run_id, name)]
+            for name in names
+        }
         total += sum(map(len, found.values()))
         if total > MOST_ROWS:
             raise TooMuchError(f"holds more than {MOST_ROWS:,} values, the most that are read")
@@ -150,16 +200,27 @@ def _histories(client: "MlflowClient", runs: list["Run"]) -> list[History]:
         return list(pool.map(history, runs))
 
 
-def _rows(run: "Run", history: History, is_long: bool) -> Iterator[dict[str, Any]]:
-    """The last value of a metric that a step has twice counts, as MLflow itself shows it."""
-    steps: dict[int, dict[str, Any]] = {}
-    for name, points in history.items():
-        for step, value in points:
-            value = math.copysign(math.inf, value) if abs(value) == LARGEST_FLOAT else value
-            steps.setdefault(step if is_long else 0, {})[name] = value
+def _summaries(runs: list["Run"]) -> list["Run"]:
+    """Runs that hold a metric of runs below them, such as the best of a sweep."""
+    above = {run.info.run_id: run.data.tags.get(PARENT) for run in runs}
+    below: dict[str, set[str]] = {}
+    for run in runs:
+        parent, passed = above[run.info.run_id], {run.info.run_id}
+        while parent is not None and parent not in passed:
+            passed.add(parent)
+            below.setdefault(parent, set()).update(name for name in run.data.metrics if not name.startswith(OF_MACHINE))
+            parent = above.get(parent)
+    return [run for run in runs if below.get(run.info.run_id, set()) & run.data.metrics.keys()]
+
+
+def _name(run: "Run") -> str:
+    return str(run.info.run_name)
+
+
+def _rows(run: "Run", log: _Log, is_long: bool) -> Iterator[dict[str, Any]]:
     tags = {name: value for name, value in run.data.tags.items() if not name.startswith("mlflow.")}
-    own = {"run_id": run.info.run_id, "run_name": run.info.run_name}
-    taken = {*history, *own, "step"}
-    around = {**own, **beside(tags, {*taken, *run.data.params}, "tags."), **beside(run.data.params, taken, "params.")}
-    for step in sorted(steps):
-        yield {**around, **({"step": step} if is_long else {}), **steps[step]}
+    taken = {"run_id", "run_name", "step", *(name for values in log.rows.values() for name in values)}
+    around = {**beside(tags, {*taken, *run.data.params}, "tags."), **beside(run.data.params, taken, "params.")}
+    for (part, step), values in log.rows.items():
+        own = {"run_id": part_name(run.info.run_id, part), "run_name": _name(run)}
+        yield {**own, **around, **({"step": step} if is_long else {}), **values}

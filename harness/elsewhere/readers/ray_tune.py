@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..table import Table
-from .columns import differ, flat, frame_of
+from .columns import are_tries, flat, frame_of
 from .json_tables import lines_of
 from .source import EmptyError, Source, json_of, problem, readable
 from .text_tables import texts_of
@@ -23,7 +23,8 @@ def recognizes(source: Source) -> bool:
 def read(source: Source) -> Table:
     """run (the trial's folder), training_iteration, what was reported, hyperparameters as config/NAME. Raises UserError."""
     rows: list[dict[str, Any]] = []
-    settings, empty, failed = [], [], []
+    settings = {folder: _parameters(source, _inside(folder, PARAMETERS)) for folder in _trials(source)}
+    empty, failed = [], []
     for folder, log in _trials(source).items():
         if any(_inside(folder, name) in source.files for name in ERRORS):
             failed.append(folder)
@@ -32,9 +33,8 @@ def read(source: Source) -> Table:
         if not reported:
             empty.append(folder)
             continue
-        settings.append(_parameters(source, _inside(folder, PARAMETERS)))
         run = source.run_of(log)
-        around = {"run": run, **{f"config/{name}": value for name, value in flat(settings[-1], "/").items()}}
+        around = {"run": run, **{f"config/{name}": value for name, value in flat(settings[folder], "/").items()}}
         rows += [{**around, **each} for each in reported]
     if not rows:
         raise source.error("no trial reported a result", "name a folder with trials that did")
@@ -44,7 +44,7 @@ def read(source: Source) -> Table:
     )
     with readable(source.place):
         frame = frame_of(rows)
-    return Table(frame, source.shown, "Ray Tune results", {"run": "run", "step": STEP}, problems, differ(settings))
+    return Table(frame, source.shown, "Ray Tune results", {"run": "run", "step": STEP}, problems, are_tries(settings.values()))
 
 
 def _trials(source: Source) -> dict[str, str]:
@@ -66,7 +66,7 @@ def _reported(source: Source, log: str) -> list[dict[str, Any]]:
     """Without what is the same in all trials or says nothing of training."""
     path = source.root / log
     try:
-        found: list[dict[str, Any]] = lines_of(path)[0] if log.endswith(RESULT) else texts_of(path)[0].to_pylist()
+        found: list[dict[str, Any]] = lines_of(path)[0] if log.endswith(RESULT) else texts_of(path).table.to_pylist()
     except EmptyError:
         return []
     rows = [{name.replace(".", "/"): value for name, value in row.items()} for row in found]

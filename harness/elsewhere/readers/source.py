@@ -4,18 +4,18 @@ import gzip
 import json
 import os
 import zlib
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
 from pyarrow import ArrowException
 
 from ...errors import UserError, masked, one_line
-from ...input_files import CHUNK, TooMuchError, below, open_regular, size_of
+from ...input_files import CHUNK, MOST_FILES, TooMuchError, open_regular, require_shallow, size_of, too_many_files
 from ..table import MOST_LINE, MOST_ROWS, Problem
 
 # Bytes of a file, unpacked, and of all files of a folder as they lie there; of JSON, which takes ten times as much memory.
@@ -25,6 +25,8 @@ FORMATS = (
     " Tune results, MLflow (mlflow:EXPERIMENT, http://HOST:PORT#EXPERIMENT, FILE.db#EXPERIMENT), Optuna (FILE.db#STUDY),"
     " Folklore's stores"
 )
+# Characters of a path or an address: Linux opens no longer path.
+LONGEST_SOURCE = 4096
 # What every pickle of protocol 2 and later begins with; other files that are pickles, or hold some.
 PICKLE, PICKLES = b"\x80", (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib", ".dill")
 MARKS_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -53,6 +55,12 @@ class Source:
 
     @classmethod
     def parse(cls, named: str) -> "Source":
+        """Raises UserError for one that is too long to be any."""
+        if len(named) > LONGEST_SOURCE:
+            raise UserError(
+                f"runs '{named[:80]}…': has {len(named):,} characters, and no path or address has more than"
+                f" {LONGEST_SOURCE:,}; name a file, a folder or an address"
+            )
         if os.path.exists(named):  # also with a '#' in its name
             return cls(named, named, Path(named), "")
         address, _, part = named.partition("#")
@@ -82,12 +90,17 @@ class Source:
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """Paths below the root, sorted, without hidden ones; of a file itself."""
+        """Paths below the root, sorted, without hidden ones; of a file itself. Raises UserError."""
         if self.path is None or not self.is_folder:
             return () if self.path is None else (self.path.name,)
         with readable(self.path):
-            found, _ = below(self.path)
-        return tuple(sorted("/".join(parts) for parts in found if not any(part.startswith(".") for part in parts)))
+            files = tuple(sorted("/".join(parts) for parts in _below(self.path)))
+        for each in files:
+            try:
+                each.encode()
+            except UnicodeEncodeError:
+                raise self.error(f"holds '{each:.200}', whose name is not UTF-8", "rename it") from None
+        return files
 
     def named_files(self, *names: str) -> list[str]:
         return [file for file in self.files if file.rpartition("/")[2] in names]
@@ -98,6 +111,31 @@ class Source:
 
     def error(self, rule: str, way_out: str) -> UserError:
         return UserError(f"runs '{self.shown}': {rule}; {way_out}")
+
+
+def _below(root: Path) -> Iterator[tuple[str, ...]]:
+    """Files that are not hidden, shallow ones first. A folder is read under its own name and through one link at most, so
+    folders of links on each other end soon; a link to a folder that it lies in is not followed."""
+    # Of each folder its parts, what it lies in, itself included, and whether a link led to it.
+    left: deque[tuple[tuple[str, ...], tuple[str, ...], bool]] = deque([((), (os.path.realpath(root),), False)])
+    linked: set[str] = set()
+    count = 0
+    while left:
+        parts, above, is_linked = left.popleft()
+        with os.scandir(root.joinpath(*parts)) as entries:
+            visible = sorted(entry.path for entry in entries if not entry.name.startswith("."))
+        if (count := count + len(visible)) > MOST_FILES:
+            raise too_many_files()
+        for path in visible:
+            inside = (*parts, os.path.basename(path))
+            require_shallow(inside)
+            if not os.path.isdir(path):  # nor a link that leads round in a circle
+                yield inside
+                continue
+            real, through_link = os.path.realpath(path), is_linked or os.path.islink(path)
+            if real not in above and not (through_link and real in linked):
+                linked |= {real} if through_link else set()
+                left.append((inside, (*above, real), through_link))
 
 
 @contextmanager
@@ -142,7 +180,8 @@ def each_of(files: Mapping[str, Path], read: Callable[[Path], Found]) -> tuple[d
 
 def problem(what: str, count: int, consequence: str, examples: Iterable[object] = ()) -> tuple[Problem, ...]:
     """The one problem, or none if the count is 0."""
-    return (Problem(what, count, consequence, tuple(str(each) for each in islice(examples, 3))),) if count else ()
+    names = tuple(map(str, examples))
+    return (Problem(what, count, consequence, names[:3], names=names),) if count else ()
 
 
 def refuse_pickle(path: Path) -> None:
@@ -169,9 +208,26 @@ def json_of(path: Path) -> Any:
         raise EmptyError(path)
     with readable(path):
         try:
-            return json.loads(content)
+            return parsed_json(content)
         except json.JSONDecodeError as error:
             raise ValueError(f"is no JSON ({error.msg}, line {error.lineno}, column {error.colno})") from None
+
+
+class DoubledKeyError(ValueError):
+    """An object that says one thing twice; Python's reader takes the last."""
+
+
+def parsed_json(content: bytes) -> Any:
+    """Raises JSONDecodeError, DoubledKeyError, and ValueError for a number of thousands of digits."""
+    return json.loads(content, object_pairs_hook=_with_keys_once)
+
+
+def _with_keys_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise DoubledKeyError(f"has the key '{name:.80}' twice in one object")
+    return record
 
 
 def _bounded(stream: BinaryIO, most: int, is_lines: bool) -> bytes:

@@ -9,7 +9,7 @@ import pandas as pd
 from ...declare.study_file import read_study_file
 from ...errors import UserError
 from ...input_files import open_regular
-from ..table import FILE, Problem, Table
+from ..table import FILE, Problem, Role, Table
 from . import wandb
 from .columns import flat, frame_of
 from .json_tables import read_json, read_json_lines
@@ -47,12 +47,13 @@ def read(source: Source) -> Table:
     """Columns as they are named; FILE if there are several files. Raises UserError."""
     kind, files = _chosen(source)
     frame, problems = READERS[kind](files)
+    own: dict[Role, str] = frame.attrs.get("roles", {})
     with readable(source.place):
         if wandb.is_plot(frame):
             frame, told, more = wandb.long_of(frame)
             return Table(frame, source.shown, "a plot of W&B as CSV", told, (*problems, *more))
         frame, roles = wandb.with_run(_with_settings(wandb.from_cells(frame), source, files))
-    return Table(frame, source.shown, kind, roles, (*problems, *wandb.unfinished(frame)))
+    return Table(frame, source.shown, kind, {**own, **roles}, (*problems, *wandb.unfinished(frame)))
 
 
 def _by_kind(source: Source) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """TensorBoard's event files: scalars, by `tbparse`. A run is a folder."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import pandas as pd
@@ -9,7 +9,8 @@ import pandas as pd
 from ...errors import one_line
 from ...input_files import TooMuchError, open_regular, size_of
 from ..table import Table
-from .columns import frame_of
+from .columns import beside, frame_of
+from .restarts import part_name, problems_of, restarts_of, rows_of
 from .source import LARGEST, Source, problem, readable
 
 EVENTS = re.compile(r"(?:.*/)?[^/]*tfevents[^/]*")
@@ -32,26 +33,31 @@ def read(source: Source) -> Table:
         found, is_whole = _scalars(source, file)
         scalars.setdefault(source.run_of(file), []).append(found)
         damaged += [] if is_whole else [file]
-    runs = {run: pd.concat(parts) for run, parts in scalars.items() if any(len(each) for each in parts)}
+    runs = {run: _in_order(parts) for run, parts in scalars.items() if any(len(each) for each in parts)}
     if not runs:
         raise source.error("no scalar is logged in its event files", "name files with scalars, or export them as CSV")
     empty = [run for run in scalars if run not in runs]
-    twice = [run for run, each in runs.items() if each.duplicated(["step", "tag"]).any()]
+    restarts = {run: restarts_of(*(each[name].tolist() for name in ("step", "value", "tag"))) for run, each in runs.items()}
+    logs = {run: rows_of(restarts[run], each["value"].tolist(), each["tag"].tolist()) for run, each in runs.items()}
     problems = (
         *problem("event files that are damaged or cut off", len(damaged), "read up to there", damaged),
         *problem("runs without a scalar", len(empty), "left out", empty),
-        *problem("runs that logged a value twice at one step", len(twice), "the last one counts", twice),
+        *problems_of(restarts, [run for run, (_, is_twice) in logs.items() if is_twice]),
     )
     with readable(source.place):
-        frame = frame_of([row for run, each in runs.items() for row in _rows(run, each)])
+        frame = frame_of([_row(run, *place, row) for run, (rows, _) in logs.items() for place, row in rows.items()])
     return Table(frame, source.shown, "TensorBoard event files", {"run": "run", "step": "step"}, problems)
 
 
-def _rows(run: str, scalars: pd.DataFrame) -> list[dict[str, Any]]:
-    steps: dict[int, dict[str, Any]] = {}
-    for step, tag, value in zip(scalars["step"], scalars["tag"], scalars["value"], strict=True):
-        steps.setdefault(step, {"run": run, "step": step})[tag if tag not in ("run", "step") else f"tag {tag}"] = value
-    return [steps[step] for step in sorted(steps)]
+def _in_order(files: list[pd.DataFrame]) -> pd.DataFrame:
+    """The scalars of a run as they were logged; files that were written at the same time, one after the other."""
+    logged = [each for each in files if len(each)]
+    logged.sort(key=lambda each: float(each["wall_time"].iloc[0]))
+    return pd.concat(logged)
+
+
+def _row(run: str, part: int, step: int, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"run": part_name(run, part), "step": step, **beside(values, ("run", "step"), "tag ")}
 
 
 def _scalars(source: Source, file: str) -> tuple[pd.DataFrame, bool]:

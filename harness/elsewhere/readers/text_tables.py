@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..table import FILE, MOST_COLUMNS, UNNAMED, Problem
@@ -20,21 +22,43 @@ FEW = 128
 NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?|nan|inf", re.IGNORECASE)
 
 
+RAGGED, HEADERS = "rows with more or fewer cells than their header", "header lines that stand again"
+# What may stand before and after a name: blanks, and a mark of comments.
+MARKS = "# \t\r"
+
+
+class Texts(NamedTuple):
+    """The cells of a file. ragged: how many rows have another number of cells than the header; headers: how many lines repeat
+    it."""
+
+    table: pa.Table
+    ragged: int
+    headers: int
+
+
 def read_text_tables(files: Mapping[str, Path]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
     """The rows of all files, each with its FILE if there are several. Raises UserError."""
     found, problems = each_of(files, texts_of)
-    tables = [table if len(files) == 1 else _with_file(table, name) for name, (table, _) in found.items()]
-    ragged = {name: count for name, (_, count) in found.items() if count}
+    tables = [texts.table if len(files) == 1 else _with_file(texts.table, name) for name, texts in found.items()]
     with readable(next(iter(files.values()))):
         whole = pa.concat_tables(tables, promote_options="default")
         require_bounded(len(whole), whole.num_columns)
     frame = pd.DataFrame({name: typed(whole[name]) for name in whole.column_names})
-    what = "rows with more or fewer cells than their header"
-    return frame, (*problems, *problem(what, sum(ragged.values()), "left out", ragged if len(files) > 1 else ()))
+    return frame, (*problems, *problems_of(found))
 
 
-def texts_of(path: Path) -> tuple[pa.Table, int]:
-    """A file's cells as texts, and how many of its rows have another number of cells than the header. Raises UserError."""
+def problems_of(found: Mapping[str, Texts]) -> tuple[Problem, ...]:
+    """What is said of the lines that are no rows, by the names of their files."""
+    ragged = {name: each.ragged for name, each in found.items() if each.ragged}
+    headers = {name: each.headers for name, each in found.items() if each.headers}
+    return (
+        *problem(RAGGED, sum(ragged.values()), "left out", ragged if len(found) > 1 else ()),
+        *problem(HEADERS, sum(headers.values()), "no rows: those below each are read by it", headers if len(found) > 1 else ()),
+    )
+
+
+def texts_of(path: Path) -> Texts:
+    """A file's cells as texts. Raises UserError."""
     content = text_of(path).lstrip(b"\r\n")
     if not content.strip():
         raise EmptyError(path)
@@ -42,21 +66,43 @@ def texts_of(path: Path) -> tuple[pa.Table, int]:
         content, separator = _separated(content)
         count = content.partition(b"\n")[0].count(separator) + 1
         require_bounded(0, count)
-        table, left_out = _parsed(content, separator.decode(), FEW if count < FEW // 2 else MOST_COLUMNS)
+        table, ragged = _parsed(content, separator.decode(), FEW if count < FEW // 2 else MOST_COLUMNS)
         names = [(column[0].as_py() or "").strip() for column in table.columns]
         name, times = Counter(names).most_common(1)[0]
         if times > 1:
             raise ValueError(f"has {times} columns named '{name:.80}'")
         if all(NUMBER.fullmatch(name) for name in names):
             raise ValueError("begins with numbers and not with the names of its columns")
-        if left_out and len(table) == 1:
+        if ragged and len(table) == 1:
             raise ValueError(f"no row has as many cells as the header ({len(names)})")
-    if len(table) == 1:
+        headers = {0: names, **_headers_again(table, names)}
+    ends = [*headers, len(table)][1:]
+    parts = [
+        _below(table.slice(start, end - start), header) for (start, header), end in zip(headers.items(), ends, strict=True)
+    ]
+    rows = pa.concat_tables(parts, promote_options="default")
+    if not len(rows):
         raise EmptyError(path)
-    rows = table.slice(1).rename_columns(names)
-    if "" in names and rows[""].to_pylist() == [str(number) for number in range(len(rows))]:
-        return rows.drop_columns([""]), left_out  # pandas' row numbers: they have no name and count from 0
-    return rows.rename_columns([name or UNNAMED for name in names]), left_out
+    return Texts(rows.rename_columns([name or UNNAMED for name in rows.column_names]), ragged, len(headers) - 1)
+
+
+def _headers_again(table: pa.Table, names: Sequence[str]) -> dict[int, list[str]]:
+    """Rows below the header that hold all of its names, in any order: files were joined, or a restart wrote it again."""
+    known = {name.strip(MARKS): name for name in names}
+    rows = pa.array(range(1, len(table)))
+    for column in table.columns:
+        if not len(rows):  # most often after the first column
+            break
+        rows = rows.filter(pc.is_in(pc.utf8_trim(column.take(rows), MARKS), pa.array(known)).combine_chunks())
+    found = {row: [known[column[row].as_py().strip(MARKS)] for column in table.columns] for row in rows.to_pylist()}
+    return {row: header for row, header in found.items() if len({*header}) == len(names)}
+
+
+def _below(part: pa.Table, header: Sequence[str]) -> pa.Table:
+    """The rows below a header, which is the first row, without pandas' row numbers: they have no name and count from 0."""
+    rows = part.slice(1).rename_columns(header)
+    is_numbered = "" in header and rows[""].to_pylist() == [str(number) for number in range(len(rows))]
+    return rows.drop_columns([""]) if is_numbered else rows
 
 
 def _with_file(table: pa.Table, name: str) -> pa.Table:

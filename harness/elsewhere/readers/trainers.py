@@ -12,9 +12,9 @@ from ...declare.study_file import LARGEST_STUDY, read_study_file
 from ...errors import UserError
 from ...input_files import open_regular
 from ..table import Role, Table
-from .columns import Record, beside, by_step, differ, flat, frame_of
+from .columns import Record, are_tries, beside, by_step, flat, frame_of
 from .source import EmptyError, Source, json_of, problem, readable, text_of
-from .text_tables import texts_of
+from .text_tables import Texts, problems_of, texts_of
 
 STATE, METRICS, HYPERPARAMETERS = "trainer_state.json", "metrics.csv", "hparams.yaml"
 CHECKPOINT = re.compile(r"checkpoint-\d+")
@@ -47,7 +47,7 @@ def read_states(source: Source) -> Table:
         for state, trial in zip(latest.values(), trials, strict=True)
     ]
     logs = {run: state["log_history"] for run, state in latest.items()}
-    return _table(source, "Hugging Face trainer states", logs, settings, differ(trials) and all(trials))
+    return _table(source, "Hugging Face trainer states", logs, settings, are_tries(trials) and all(trials))
 
 
 def recognizes_metrics(source: Source) -> bool:
@@ -58,24 +58,26 @@ def recognizes_metrics(source: Source) -> bool:
 def read_metrics(source: Source) -> Table:
     """Lightning: run, step, what was logged at each step, training and validation in one row, and the hyperparameters of
     hparams.yaml. Raises UserError."""
-    logs: dict[str, list[Any]] = {}
+    texts: dict[str, Texts] = {}
     settings, unread, empty = [], [], []
     for file in source.named_files(METRICS):
         try:
-            logs[source.run_of(file)] = texts_of(source.root / file)[0].to_pylist()
+            texts[source.run_of(file)] = texts_of(source.root / file)
         except EmptyError:
             empty.append(source.run_of(file))
             continue
         found, is_whole = _hyperparameters(source, file)
         settings.append(found)
         unread += [] if is_whole else [source.run_of(file)]
-    if not logs:
+    if not texts:
         raise EmptyError(source.root)
+    logs = {run: each.table.to_pylist() for run, each in texts.items()}
     table = _table(source, "Lightning's CSV logs", logs, settings, False)
     return replace(
         table,
         problems=(
             *table.problems,
+            *problems_of(texts),
             *problem("runs without a logged step", len(empty), "left out", empty),
             *problem("runs with hyperparameters that are no plain values", len(unread), "these are left out", unread),
         ),

@@ -34,7 +34,7 @@ SIZES: dict[str, Callable[[Numbers, float], float]] = {
 
 @dataclass(frozen=True)
 class Event:
-    """A rule that fired at an update, from 1. value: how far, in the rule's unit. where: quantity or layer. is_minor: it did so
+    """A rule that fired at a step, from 1. value: how far, in the rule's unit. where: quantity or layer. is_minor: it did so
     by its letter only (rules.MINOR_RISE)."""
 
     rule: str
@@ -98,7 +98,7 @@ class Alarms:
         return value - mean < (rules.MINOR_RISE_AT_FLOOR if mean < rules.FLOOR * first else rules.MINOR_RISE) * (first - mean)
 
     def _keep_lr(self, reading: Reading) -> Iterator[Event]:
-        self._lrs += reading.values.tolist()
+        self._lrs.append(float(reading.values.max()))
         yield from ()
 
     def _of_updates(self, reading: Reading) -> Iterator[Event]:
@@ -122,12 +122,14 @@ class Alarms:
         first = float(np.median(self._first[readings.NORM][0] or [total]))
         is_zero = total < rules.NEAR_ZERO * first and self._loss_is_high()
         yield from self._lasting("gradient_zero", "", is_zero, int(reading.steps[0]), total / first if first else 0.0)
-        matrices = reading.values[self.layers.is_matrix]
+        # A frozen layer has none, and hides no other.
+        there = self.layers.is_matrix & (reading.values > 0)
+        matrices = reading.values[there]
         half = len(matrices) // 2
-        if half and (largest := float(matrices[half:].max())) > 0:
-            name = np.array(self.layers.names)[self.layers.is_matrix][int(matrices[:half].argmin())]
-            share = float(matrices[:half].min()) / largest
-            events = self._lasting("vanishing", "", 0 < share < rules.VANISHED, int(reading.steps[0]), share)
+        if half:
+            name = np.array(self.layers.names)[there][int(matrices[:half].argmin())]
+            share = float(matrices[:half].min() / matrices[half:].max())
+            events = self._lasting("vanishing", "", share < rules.VANISHED, int(reading.steps[0]), share)
             yield from (replace(event, where=str(name)) for event in events)
 
     def _of_units(self, reading: Reading) -> Iterator[Event]:

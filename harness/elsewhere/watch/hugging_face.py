@@ -6,6 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from .hooks import Hook
 from .watch import Watch
 
 
@@ -25,10 +26,10 @@ class HuggingFaceWatch(TrainerCallback):
         self._are_parts = False
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        model, optimizer = kwargs["model"], kwargs["optimizer"]
-        self.watch = Watch(model, getattr(optimizer, "optimizer", optimizer), **self.options)
+        model = kwargs["model"]
+        self.watch = Watch(model, kwargs["optimizer"], **self.options)
         self.watch.seen.norm_is_given = args.max_grad_norm > 0
-        self._hook = model.register_forward_hook(lambda *call: self._hear(*call), with_kwargs=True)
+        self._hook = model.register_forward_hook(Hook(self._hear), with_kwargs=True)
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if self.watch is not None and self._losses:
@@ -38,7 +39,7 @@ class HuggingFaceWatch(TrainerCallback):
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         logs = kwargs.get("logs") or {}
         if self.watch is not None and "grad_norm" in logs and args.max_grad_norm > 0:
-            self.watch.note_norm(self.watch.updates, float(logs["grad_norm"]))
+            self.watch.note_norm(self.watch.steps.done, float(logs["grad_norm"]))
 
     def on_train_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         if self.watch is not None:

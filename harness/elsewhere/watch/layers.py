@@ -1,13 +1,15 @@
 """A model's parameters by layer, and the norms of their gradients, weights and changes."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from .readings import GRADIENTS, NORM, RATIOS, SKIPPED, UPDATES, Numbers, Reading
+from .readings import GRADIENTS, LOSS, NORM, RATIOS, SKIPPED, UPDATES, Numbers, Reading
 
 # Of a parameter with more entries, rows at equal distances are copied before an update: memory and time are bounded, and its
 # update-to-weight ratio is that of these rows. 1 MB in FP32.
@@ -19,20 +21,34 @@ WRAPPED = "_orig_mod."
 
 
 class Layers:
-    """names: of the modules that hold parameters, in the model's order; tied parameters belong to the first. is_matrix: whether
-    a layer has a parameter with two sides or more and is no embedding: rules compare such layers. updated: indices of the
-    parameters that the optimizer holds, without the biases of matrices: updates are compared with weights."""
+    """names: of the modules that hold parameters, in the model's order, those that joined later last, and none ever leaves;
+    tied parameters belong to the first. is_matrix: whether a layer has a parameter with two sides or more and is no embedding:
+    rules compare such layers. updated: indices of the parameters that the optimizer holds, without the biases of matrices:
+    updates are compared with weights. are_written: whether a gradient was changed in place after it was computed, as by
+    clipping."""
 
     def __init__(self, model: nn.Module, optimizer: Optimizer):
+        self.model, self.optimizer, self.names, self.are_written = model, optimizer, tuple[str, ...](), False
+        self.names_by_id = dict[int, str]()
+        self.look_up()
+
+    def has_changed(self) -> bool:
+        """Whether the model, the optimizer's groups or what is frozen is another since it was looked up."""
+        return self._state() != self._looked_up
+
+    def look_up(self) -> None:
+        """Finds out anew what is trained."""
+        self._looked_up = self._state()
+        model, optimizer = self.model, self.optimizer
         named = [(name.replace(WRAPPED, ""), parameter) for name, parameter in model.named_parameters()]
         self.parameters = [parameter for _, parameter in named]
         owners = [name.rpartition(".")[0] or name for name, _ in named]
-        self.names = tuple(dict.fromkeys(owners))
+        self.names = tuple(dict.fromkeys([*self.names, *owners]))
         self._layer_of = np.array([self.names.index(owner) for owner in owners], dtype=np.intp)
         tables = {name.replace(WRAPPED, "") for name, module in model.named_modules() if isinstance(module, TABLES)}
         matrices = {owner for owner, each in zip(owners, self.parameters, strict=True) if each.dim() > 1} - tables
         self.is_matrix = np.array([name in matrices for name in self.names])
-        self.names_by_id = {id(parameter): owner for owner, parameter in zip(owners, self.parameters, strict=True)}
+        self.names_by_id.update((id(parameter), owner) for owner, parameter in zip(owners, self.parameters, strict=True))
         held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
         self.updated = [
             i
@@ -42,9 +58,15 @@ class Layers:
         self.left_out = sum(parameter.requires_grad and id(parameter) not in held for parameter in self.parameters)
         self.frozen = sum(not parameter.requires_grad for parameter in self.parameters)
 
-    def gradients(self) -> Tensor:
-        """Norm of each parameter's gradient, [parameters]; 0 where there is none."""
+    def lrs(self) -> list[float]:
+        """Of the optimizer's groups; some optimizers choose their own and have none."""
+        return [float(group["lr"]) for group in self.optimizer.param_groups if group.get("lr") is not None]
+
+    def gradients(self, passes: int = 1) -> Tensor:
+        """Norm of each parameter's gradient, [parameters]; 0 where there is none. passes: backward passes that it is of; each
+        but the first writes into it."""
         there = {i: parameter.grad for i, parameter in enumerate(self.parameters) if parameter.grad is not None}
+        self.are_written |= any(gradient._version >= passes for gradient in there.values())
         norms = norms_of(each.coalesce().values() if each.is_sparse else each.detach() for each in there.values())
         return norms if len(there) == len(self.parameters) else self._spread(norms, list(there))
 
@@ -65,6 +87,10 @@ class Layers:
         """Norms of parameters -> norms of layers."""
         with np.errstate(over="ignore"):
             return np.sqrt(np.bincount(self._layer_of, norms**2, minlength=len(self.names)))
+
+    def _state(self) -> tuple[Any, ...]:
+        held = [id(parameter) for group in self.optimizer.param_groups for parameter in group["params"]]
+        return [(id(parameter), parameter.requires_grad) for parameter in self.model.parameters()], held
 
     def _part(self, i: int) -> Tensor:
         weights = self.parameters[i].detach()
@@ -88,9 +114,15 @@ def norms_of(tensors: Iterable[Tensor]) -> Tensor:
     return torch.stack([norm.to(norms[0].device, norms[0].dtype) for norm in norms])
 
 
+def means(steps: NDArray[np.int64], values: Numbers) -> tuple[NDArray[np.int64], Numbers]:
+    """Steps, and of each the mean of its values."""
+    of_steps, place, counts = np.unique(steps, return_inverse=True, return_counts=True)
+    return of_steps, np.bincount(place, values) / counts
+
+
 def derived(new: Sequence[Reading], layers: Layers, norm_is_given: bool) -> list[Reading]:
-    """Readings by layer instead of by parameter, and the gradient's norm if it is not given; none of gradients of updates that
-    were skipped."""
+    """Readings by layer instead of by parameter, one loss a step, and the gradient's norm if it is not given; none of gradients
+    of updates that were skipped."""
     skipped = {step for name, steps, flags in new if name == SKIPPED for step in steps[flags > 0]}
     found, norms = list[Reading](), dict[int, float]()
     for name, steps, values in new:
@@ -98,6 +130,8 @@ def derived(new: Sequence[Reading], layers: Layers, norm_is_given: bool) -> list
             changes, weights = (layers.by_layer(part) for part in np.split(values, 2))
             with np.errstate(invalid="ignore", divide="ignore"):
                 found.append(Reading(RATIOS, steps, np.where(weights > 0, changes / weights, np.nan)))
+        elif name == LOSS:
+            found.append(Reading(LOSS, *means(steps, values)))
         elif name != GRADIENTS:
             found.append(Reading(name, steps, values))
         elif steps[0] not in skipped:

@@ -43,13 +43,15 @@ class LightningWatch(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """The last micro-batch of a step comes after its update; Lightning divides losses by the number of micro-batches."""
+        """The last micro-batch of a step comes after its update, if there is one; Lightning divides losses by the number of
+        micro-batches."""
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
         if self.watch is None or loss is None:
             return
         self._losses.append(loss)
-        if self.watch.updates > self._updates:
-            losses, self._losses, self._updates = self._losses, [], self.watch.updates
+        updates = self.watch.steps.updates
+        if updates > self._updates or len(self._losses) >= trainer.accumulate_grad_batches:
+            losses, self._losses, self._updates = self._losses, [], updates
             self.watch(sum(losses[1:], losses[0]) * (trainer.accumulate_grad_batches / len(losses)))
 
     def on_fit_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

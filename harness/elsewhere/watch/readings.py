@@ -14,13 +14,13 @@ UPDATES, RATIOS, LRS = "updates", "update_ratios", "lr"
 SILENT, SCALE, SKIPPED = "silent_units", "loss_scale", "skipped"
 
 
-# One number an update.
-SERIES = (LOSS, NORM, LRS, SCALE, SKIPPED)
+# One number a time.
+SERIES = (LOSS, NORM, SCALE, SKIPPED)
 
 
 class Reading(NamedTuple):
-    """A quantity. steps: updates, from 1. values: of a series one for each update; else, of its one update, one for each
-    parameter, layer or activation."""
+    """A quantity. steps: of the loop, from 1. values: of a series one for each step; else, of its one step, one for each
+    parameter, layer, activation or group of the optimizer."""
 
     name: str
     steps: NDArray[np.int64]
@@ -28,17 +28,23 @@ class Reading(NamedTuple):
 
 
 class Readings:
-    """What was measured waits on its device, so that no step waits for it."""
+    """What was measured waits on its device, so that no step waits for it. unread: how much waits."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[str, int, Tensor | float]] = []
+        self._waiting: list[tuple[str, int, Tensor | Numbers | float]] = []
 
-    def add(self, name: str, step: int, value: Tensor | float) -> None:
+    def add(self, name: str, step: int, value: Tensor | Numbers | float) -> None:
         self._waiting.append((name, step, value))
 
-    def read(self) -> list[Reading]:
-        """All since the last time, in one transfer: each series as one reading, then all others in their order."""
-        waiting, self._waiting = self._waiting, []
+    @property
+    def unread(self) -> int:
+        return len(self._waiting)
+
+    def read(self, last: int | None = None) -> list[Reading]:
+        """All since the last time, in one transfer: each series as one reading, then all others in their order. last: what
+        is of later steps still waits, as the losses of a step that is not done."""
+        waiting = [item for item in self._waiting if last is None or item[1] <= last]
+        self._waiting = [item for item in self._waiting if last is not None and item[1] > last]
         on_host = iter(_transferred([value for _, _, value in waiting if isinstance(value, Tensor)]))
         series, others = dict[str, tuple[list[int], list[float]]](), list[Reading]()
         for name, step, value in waiting:

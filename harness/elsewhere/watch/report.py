@@ -1,25 +1,25 @@
-"""What a watch tells: what was measured and how often; and of each rule that fired, what the documents advise and what
-Folklore's evidence says of that advice."""
+"""What a watch tells: what was measured and how often, which rules fired and which could not; and, on request, what the
+documents advise on each, and what Folklore's evidence says of that advice."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from . import readings
-from .evidence import Quote, quotes
+from .enough import lacking
+from .evidence import quotes
+from .notes import notes
+from .readings import Numbers
 from .rules import RULES, Rule
 from .seen import Fired, Span, WatchedRun
 
 # Layers of a report: those that move most and least.
 SHOWN = 4
-# Gradients are clipped if more than this share of their norms is the largest of them.
-CLIPPED = 0.1
 
 
 @dataclass(frozen=True)
 class FiredRule:
-    """A rule that fired, and what is known of it. updates: at how many."""
+    """A rule that fired. updates: at how many steps."""
 
     rule: Rule
     updates: int
@@ -27,111 +27,124 @@ class FiredRule:
     last: int
     value: float
     where: str
-    evidence: tuple[Quote, ...]
 
-    def lines(self, told: set[str]) -> list[str]:
-        """told: advice and claims that stand above, which are only named; those of this rule are added."""
-        times = f"update {self.first}" if self.updates == 1 else f"{self.updates:,} times, updates {self.first} to {self.last}"
+    def __str__(self) -> str:
+        times = f"step {self.first}" if self.updates == 1 else f"{self.updates:,} times, steps {self.first} to {self.last}"
         where = f", {self.where}" if self.where else ""
         size = f"{self.value:.3g} {self.rule.unit}".strip()
-        advice = "as above" if self.rule.playbook in told else self.rule.playbook
-        said = [f"- {self.rule.says}: {times} (last: {size}{where})", f"    threshold: {self.rule.source}"]
-        said.append(f"    the documents advise: {advice}")
-        quoted = {quote.claim: f"Folklore: {quote}" for quote in self.evidence}
-        unknown = "Folklore has no published verdict on "
-        said += [f"    {quoted.get(claim, unknown + claim)}" for claim in self.rule.claims if claim not in told]
-        if above := [claim for claim in self.rule.claims if claim in told]:
-            said.append(f"    and above: {', '.join(above)}")
-        told |= {self.rule.playbook, *self.rule.claims}
-        return said
+        return f"- {self.rule.says}: {times} (last: {size}{where})"
 
 
 @dataclass(frozen=True)
 class Report:
-    """measured: at how many updates. own_share: of the run's time, the watch's own. layers: name -> gradient norm and
-    update-to-weight ratio (a matrix's without its bias) when last measured; nan: never, or its weights were zero. units:
-    activation -> share of its units that were silent; -1: too few examples yet; None: not measured. notes: what a reader has
-    to know beside it."""
+    """steps: with losses or an update. measured: at how many of them. own_share: of the run's time, the watch's own. layers:
+    name -> gradient norm and update-to-weight ratio (a matrix's without its bias) when last measured; nan: never, or its
+    weights were zero. lrs: of the optimizer's groups when last measured. units: activation -> share of its units that were
+    silent; -1: too few examples yet; None: not measured. skipped: steps that had no update. notes: what a reader has to know
+    beside it.
+    lacking: rule -> what it has seen too little of to fire."""
 
     updates: int
+    steps: int
     measured: dict[str, int]
     own_share: float
     spans: dict[str, Span]
     layers: dict[str, tuple[float, float]]
+    lrs: tuple[float, ...]
     units: dict[str, float] | None
     skipped: int
     notes: tuple[str, ...]
     findings: tuple[FiredRule, ...]
+    lacking: dict[str, str]
 
     @classmethod
     def of(cls, seen: WatchedRun) -> "Report":
-        missing = np.full(len(seen.layers.names), np.nan)
-        gradients, ratios = (seen.latest.get(name, missing).tolist() for name in (readings.GRADIENTS, readings.RATIOS))
-        shares = seen.latest.get(readings.SILENT, np.zeros(0)).tolist()
+        names, latest = seen.layers.names, seen.latest
+        columns = (_filled(latest.get(name), len(names)) for name in (readings.GRADIENTS, readings.RATIOS))
         return cls(
-            updates=seen.updates,
+            updates=seen.steps.updates,
+            steps=seen.steps.done,
             measured={"losses": seen.losses, "gradients": seen.gradients, "looks": seen.looks},
             own_share=seen.own_seconds / seen.seconds if seen.seconds else 0.0,
             spans=seen.spans,
-            layers=dict(zip(seen.layers.names, zip(gradients, ratios, strict=True), strict=True)),
-            units=None if seen.activations is None else dict(zip(seen.activations, shares, strict=False)),
+            layers=dict(zip(names, zip(*columns, strict=True), strict=True)),
+            lrs=tuple(_filled(latest.get(readings.LRS))),
+            units=None
+            if seen.units is None
+            else dict(zip(seen.units.names, _filled(latest.get(readings.SILENT)), strict=False)),
             skipped=seen.skipped,
-            notes=tuple(_notes(seen)),
-            findings=_findings(seen.fired),
+            notes=tuple(notes(seen)),
+            findings=tuple(_finding(RULES[name], seen.fired[name]) for name in RULES if name in seen.fired),
+            lacking=lacking(seen),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON has them."""
-        return asdict(self)
+        """Plain values, as JSON has them, and the evidence by claim."""
+        known = quotes(self._claims())
+        return {**asdict(self), "evidence": {quote.claim: asdict(quote) for quote in known}}
+
+    def evidence(self) -> str:
+        """Each rule that fired with its threshold, the documents' advice, and Folklore's verdicts on it. Takes a second."""
+        known, above, lines = {quote.claim: str(quote) for quote in quotes(self._claims())}, set[str](), list[str]()
+        for finding in self.findings:
+            rule = finding.rule
+            advice = "as above" if rule.playbook in above else rule.playbook
+            lines += [str(finding), f"    threshold: {rule.source}", f"    the documents advise: {advice}"]
+            unknown = "no published verdict on "
+            lines += [f"    Folklore: {known.get(claim, unknown + claim)}" for claim in rule.claims if claim not in above]
+            if repeated := [claim for claim in rule.claims if claim in above]:
+                lines.append(f"    and above: {', '.join(repeated)}")
+            above |= {rule.playbook, *rule.claims}
+        return "\n".join(lines or ["No rule has fired."])
 
     def __str__(self) -> str:
-        measured, told = self.measured, set[str]()
+        return "\n".join(
+            [
+                self._measured(),
+                *(f"  {name}: {span}{self._groups() if name == readings.LRS else ''}" for name, span in self.spans.items()),
+                *self._layers(),
+                *(f"  {name}: {share:.0%} silent" for name, share in sorted((self.units or {}).items()) if share > 0),
+                *(f"note: {note}" for note in self.notes),
+                *(str(finding) for finding in self.findings),
+                *self._silent_rules(),
+            ]
+        )
+
+    def _measured(self) -> str:
+        among = f" in {self.steps:,} steps" if self.steps > self.updates else ""
+        return (
+            f"{self.updates:,} updates{among}; measured: the loss of {self.measured['losses']:,}, gradients of"
+            f" {self.measured['gradients']:,}, updates and units of {self.measured['looks']:,}; own time {self.own_share:.1%}"
+            " of the run's"
+        )
+
+    def _groups(self) -> str:
+        """The range of the LRs, if there is one: the line says what the largest did."""
+        if len(set(self.lrs)) < 2:
+            return ""
+        return f"; its {len(self.lrs)} groups at last: {min(self.lrs):.3g} to {max(self.lrs):.3g}"
+
+    def _layers(self) -> list[str]:
         moved = sorted((item for item in self.layers.items() if item[1][1] == item[1][1]), key=lambda item: -item[1][1])
         shown = moved if len(moved) <= 2 * SHOWN else [*moved[:SHOWN], *moved[-SHOWN:]]
-        said = [
-            f"{self.updates:,} updates; measured: the loss of {measured['losses']:,}, gradients of {measured['gradients']:,},"
-            f" updates and units of {measured['looks']:,}; own time {self.own_share:.1%} of the run's",
-            *(f"  {name}: {span}" for name, span in self.spans.items()),
-            *(f"  {name}: gradient norm {norm:.3g}, update/weight {ratio:.2g}" for name, (norm, ratio) in shown),
-            *(f"  {name}: {share:.0%} silent" for name, share in sorted((self.units or {}).items()) if share > 0),
-            *(f"note: {note}" for note in self.notes),
-            *(line for finding in self.findings for line in finding.lines(told)),
-        ]
-        return "\n".join(said if self.findings else [*said, f"None of the {len(RULES)} rules has fired."])
+        return [f"  {name}: gradient norm {norm:.3g}, update/weight {ratio:.2g}" for name, (norm, ratio) in shown]
+
+    def _silent_rules(self) -> list[str]:
+        """Of rules that did not fire, which had enough to go by."""
+        which = f"{len(RULES) - len(self.lacking)} rules that saw enough" if self.lacking else f"{len(RULES)} rules"
+        lines = ["print(watch.evidence()) says what to do."] if self.findings else [f"None of the {which} has fired."]
+        missing = ", ".join(f"{rule} ({what})" for rule, what in self.lacking.items())
+        return [*lines, *([f"Rules that have not seen enough: {missing}."] if missing else [])]
+
+    def _claims(self) -> dict[str, None]:
+        return dict.fromkeys(claim for finding in self.findings for claim in finding.rule.claims)
 
 
-def _findings(fired: dict[str, Fired]) -> tuple[FiredRule, ...]:
-    claims = dict.fromkeys(claim for name in fired for claim in RULES[name].claims)
-    known = quotes(claims)
-
-    def finding(name: str, fired: Fired) -> FiredRule:
-        rule, last = RULES[name], fired.last
-        evidence = tuple(quote for claim in rule.claims for quote in known if quote.claim == claim)
-        return FiredRule(rule, fired.count, fired.first.step, last.step, last.value, last.where, evidence)
-
-    return tuple(finding(name, fired[name]) for name in RULES if name in fired)
+def _finding(rule: Rule, fired: Fired) -> FiredRule:
+    return FiredRule(rule, fired.count, fired.first.step, fired.last.step, fired.last.value, fired.last.where)
 
 
-def _notes(seen: WatchedRun) -> list[str]:
-    layers, notes = seen.layers, list[str]()
-    if seen.skipped:
-        notes.append(f"the loss scaler skipped {seen.skipped} updates at least; a few are normal")
-    if layers.left_out:
-        notes.append(f"{layers.left_out} parameters take gradients and are not in the optimizer")
-    if layers.frozen:
-        notes.append(f"{layers.frozen} parameters were frozen when the watch began")
-    if seen.activations is None:
-        notes.append("units were not measured: the model is compiled, or units=False")
-    elif not seen.activations and seen.looks:
-        notes.append("units were not measured: the model's forward pass calls no ReLU, GELU, SiLU, sigmoid or tanh")
-    norms = seen.spans.get(readings.NORM)
-    if norms is not None and norms.count > 1 and norms.at_most > CLIPPED * norms.count:
-        notes.append("the gradient norms are of clipped gradients: call watch.gradients() before you clip")
-    for rule, count in seen.minor.items():
-        notes.append(
-            f"minor, and no alarm (updates: {count:,}): {RULES[rule].says}, but little of the loss reduction was lost, the norm"
-            " was below the first ones, or the loss was near its floor"
-        )
-    if seen.gradients < seen.updates:
-        notes.append("rules on the gradient norm count measurements, not updates")
-    return notes
+def _filled(values: Numbers | None, count: int = 0) -> list[float]:
+    """A list with a nan for each layer that joined after the measurement."""
+    known = [] if values is None else values.tolist()
+    return known + [math.nan] * (count - len(known))

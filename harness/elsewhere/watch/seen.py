@@ -11,6 +11,11 @@ from . import readings
 from .alarms import Event
 from .layers import Layers
 from .readings import Numbers, Reading
+from .steps import Steps
+from .units import Units
+
+# The median matrix's.
+UPDATE_RATIO = "update_ratio"
 
 
 @dataclass
@@ -44,7 +49,7 @@ class Span:
 
 @dataclass
 class Fired:
-    """A rule that fired. count: at how many updates."""
+    """A rule that fired. count: at how many steps."""
 
     first: Event
     last: Event
@@ -57,12 +62,13 @@ class Fired:
 
 @dataclass
 class WatchedRun:
-    """losses, gradients, looks: at how many updates each was measured. skipped: updates that a loss scaler is known to have
-    skipped. spans, latest, fired, minor: by quantity, by reading, by rule. activations: None if units are not listened to."""
+    """losses, gradients, looks: at how many steps each was measured. skipped: updates that did nothing, as a fused optimizer
+    under a loss scaler says. with_gradient: layers that ever had one. spans, latest, fired, minor: by quantity, by reading, by
+    rule. units: None if they are not listened to."""
 
     layers: Layers
-    activations: Sequence[str] | None
-    updates: int = 0
+    steps: Steps
+    units: Units | None
     losses: int = 0
     gradients: int = 0
     looks: int = 0
@@ -70,6 +76,7 @@ class WatchedRun:
     norm_is_given: bool = False
     own_seconds: float = 0.0
     seconds: float = 0.0
+    with_gradient: set[str] = field(default_factory=set)
     spans: dict[str, Span] = field(default_factory=dict)
     latest: dict[str, Numbers] = field(default_factory=dict)
     fired: dict[str, Fired] = field(default_factory=dict)
@@ -89,22 +96,25 @@ class WatchedRun:
         return [fired.first for rule, fired in self.fired.items() if rule not in known]
 
     def _count(self, reading: Reading) -> None:
-        """A scale that has fallen tells of an update that was skipped, at least one."""
-        self.gradients += reading.name == readings.GRADIENTS
+        if reading.name == readings.LOSS:
+            self.losses += len(reading.steps)
+        if reading.name == readings.GRADIENTS:
+            self.gradients += 1
+            self.with_gradient |= {self.layers.names[i] for i in np.flatnonzero(reading.values)}
         self.looks += reading.name == readings.RATIOS
         if reading.name == readings.SKIPPED:
             self.skipped += int(np.count_nonzero(reading.values))
-        if reading.name == readings.SCALE:
-            before = self.latest.get(readings.SCALE, reading.values)[-1:]
-            self.skipped += int((np.diff(reading.values, prepend=before) < 0).sum())
 
 
 def series_of(reading: Reading, layers: Layers) -> Reading | None:
-    """A reading in one number an update: of ratios the median matrix's, of units the largest share, of gradients none."""
+    """A reading in one number a step: of ratios the median matrix's, of LRs the largest group's, of units the largest share, of
+    gradients none."""
     name, steps, values = reading
+    if name == readings.LRS:
+        return Reading(name, steps, values.max(keepdims=True))
     if name == readings.RATIOS:
         moved = values[layers.is_matrix & np.isfinite(values)]
-        return Reading("update_ratio", steps, np.median(moved, keepdims=True)) if len(moved) else None
+        return Reading(UPDATE_RATIO, steps, np.median(moved, keepdims=True)) if len(moved) else None
     if name == readings.SILENT:
         return Reading(name, steps, values.max(keepdims=True)) if len(values) and values.max() >= 0 else None
     return None if name in (readings.GRADIENTS, readings.SKIPPED) else reading

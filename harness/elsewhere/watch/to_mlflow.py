@@ -34,7 +34,7 @@ class MlflowRun:
         now = int(1000 * time.time())
         rows = (row for reading in new for row in self._rows(reading))
         self._waiting += [(PREFIX + name, value, now, step) for name, step, value in rows]
-        if len(self._waiting) >= BATCH and self._pace.is_due(self.seen.updates):
+        if len(self._waiting) >= BATCH and self._pace.is_due(self.seen.steps.done):
             self.flush()
 
     def flush(self) -> None:
@@ -44,14 +44,14 @@ class MlflowRun:
         self._waiting = []
         for start in range(0, len(waiting), BATCH):
             self.client.log_batch(self.run_id, metrics=[Metric(*row) for row in waiting[start : start + BATCH]])
-        self._pace.spent(self.seen.updates, time.perf_counter() - started)
+        self._pace.spent(self.seen.steps.done, time.perf_counter() - started)
 
     def _rows(self, reading: Reading) -> list[tuple[str, int, float]]:
-        """Name, update, value: of the series that a reading comes to, and of each layer or activation."""
+        """Name, step, value: of the series that a reading comes to, and of each layer or activation."""
         parts = {
             readings.GRADIENTS: ("gradient_norm", self.seen.layers.names),
             readings.RATIOS: ("update_ratio", self.seen.layers.names),
-            readings.SILENT: ("silent_units", self.seen.activations or ()),
+            readings.SILENT: ("silent_units", self.seen.units.names if self.seen.units else ()),
         }
         rows = list[tuple[str, int, float]]()
         if (series := series_of(reading, self.seen.layers)) is not None:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch._dynamo.eval_frame import OptimizedModule
 from torch.overrides import TorchFunctionMode
 
+from .hooks import Hook
 from .rules import SILENT_EXAMPLES, SILENT_OUTPUT
 
 Test = Callable[[Tensor], Tensor]
@@ -32,21 +33,22 @@ ACTIVATIONS = {function: test for functions, test in _TESTS.items() for function
 class Units(TorchFunctionMode):
     """names: of the activations, in the order in which they were first called: 'relu after net.0'. shares: for each of them,
     the share of its units that were silent on at least SILENT_EXAMPLES examples in a row (a token counts as one); -1 before
-    that number was seen. listens: whether it is time to."""
+    that number was seen. listens: whether it is time to. passes: forward passes of the model that were heard, by whether it was
+    in training."""
 
     def __init__(self, model: nn.Module, names_by_id: dict[int, str]):
         super().__init__()
         self.model, self.layers, self.listens = model, names_by_id, False
         self.names: list[str] = []
+        self.passes = {True: 0, False: 0}
         self._seconds = 0.0
         self._silent_for: dict[str, Tensor] = {}
         self._seen: dict[str, int] = {}
         self._layer, self._channels, self._within, self._calls = "", False, False, dict[str, int]()
-        # They stay on: torch.compile would compile again whenever they come and go. Functions, which a copy of the model shares
-        # and does not copy.
+        # They stay on: torch.compile would compile again whenever they come and go.
         self._hooks = [
-            model.register_forward_pre_hook(lambda module, _: self.begin(module)),
-            model.register_forward_hook(lambda module, *_: self.end(module), always_call=True),
+            model.register_forward_pre_hook(Hook(lambda module, _: self.begin(module))),
+            model.register_forward_hook(Hook(lambda module, *_: self.end(module)), always_call=True),
         ]
 
     def close(self) -> None:
@@ -70,7 +72,10 @@ class Units(TorchFunctionMode):
 
     def begin(self, module: nn.Module) -> None:
         """If it is time to listen: until the end of a forward pass."""
-        if torch.compiler.is_compiling() or not self.listens or module is not self.model or not module.training:
+        if torch.compiler.is_compiling() or not self.listens or module is not self.model:
+            return
+        self.passes[module.training] += 1
+        if not module.training:
             return
         self._layer, self._calls, self._within = "the input", {}, True
         self.__enter__()  # type: ignore[no-untyped-call]

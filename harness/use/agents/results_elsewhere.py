@@ -2,10 +2,11 @@
 
 from pydantic import BaseModel, Field
 
+from .arguments import Fields
 from .results import KINDS
 
 
-class Columns(BaseModel):
+class Columns(Fields):
     """How the rows of stored runs are to be read; what is left out is guessed, or asked for in the error."""
 
     metric: str | None = Field(None, description="column of the number")

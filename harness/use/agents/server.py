@@ -2,10 +2,15 @@
 
 import inspect
 from importlib.metadata import version
+from typing import Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp_types import ToolAnnotations
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 
+from ...errors import UserError
+from .arguments import findings, require_known, require_short
 from .tools import Tools
 
 INSTRUCTIONS = """\
@@ -22,10 +27,30 @@ Rules that keep you from fooling yourself:
 - Report verdict, interval, seeds, scale and cautions together, and refutations as readily as support."""
 
 
+class StrictServer(MCPServer):
+    """Refuses what a tool does not take; its base class leaves unknown arguments out without a word."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
+        try:
+            require_known("tool", [name], schemas)
+            require_known("argument", arguments, schemas[name]["properties"])
+            require_short(arguments)
+            return await super().call_tool(name, arguments, context)
+        except UserError as error:
+            raise ToolError(f"Error executing tool {name:.80}: {error}") from None
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            raise ToolError(f"Error executing tool {name}: {findings(error.__cause__)}") from None
+
+
 def server(store: str, allow_code: bool = False) -> MCPServer:
     """The tools, with their limits and schemas."""
     tools = Tools(store, allow_code)
-    made: MCPServer = MCPServer("folklore", instructions=INSTRUCTIONS, version=version("folklore-harness"), log_level="WARNING")
+    made = StrictServer("folklore", instructions=INSTRUCTIONS, version=version("folklore-harness"), log_level="WARNING")
     reading = ToolAnnotations(read_only_hint=True)
     training = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True)
     for tool in (tools.list_studies, tools.verdicts, tools.why, tools.plan, tools.run, tools.noise, tools.judge):

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal
 import anyio
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from ...elsewhere.run_metric import SEED
+from .arguments import Fields
 from .commands import folklore
 from .results import Explanation, Explanations, Plan, Run, Studies, StudyRow, VerdictResult, Verdicts
 from .results_elsewhere import Columns, JudgedRunsResult, Noise
@@ -34,7 +35,7 @@ StoredRuns = Annotated[
 Published = Annotated[bool, Field(description="from the evidence that comes with Folklore, not from what was run here")]
 
 
-class Variation(BaseModel):
+class Variation(Fields):
     """A study of its own name, which never counts as the declared one."""
 
     settings: list[str] = Field([], description="NAME=VALUE[,VALUE…]: values of a factor, or of another field for all arms")

@@ -1,8 +1,8 @@
 """From what is typed to what is meant: studies, counts, durations, datasets."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UserError
 from ...plan.store.store import Store
@@ -10,21 +10,60 @@ from ...plan.store.store import Store
 if TYPE_CHECKING:
     from ...declare import Study
 
+# Larger counts are slips, and some do not fit into 64 bits.
+MOST_COUNT = 1_000_000_000
+# Characters of what is typed and quoted in an error.
+MOST_QUOTED = 100
+
 
 def duration(option: str, text: str | None) -> float | None:
     """'90s', '9m', '1.5h' in seconds."""
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smh])", text.strip())
     if found is None or not float(found[1]):
-        raise UserError(f"{option} {text}: give a time such as 90s, 9m or 2h")
+        raise UserError(f"{option} {text:.{MOST_QUOTED}}: give a time such as 90s, 9m or 2h")
     return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-def count(option: str, value: int | None) -> int | None:
+def count(option: str, value: int | None, most: int = MOST_COUNT) -> int | None:
     if value is not None and value < 1:
         raise UserError(f"{option} {value}: must be at least 1; leave it out for the default")
+    if value is not None and value > most:
+        raise UserError(f"{option} {value!s:.{MOST_QUOTED}}: must be at most {most:,}; leave it out for the default")
     return value
+
+
+def number(option: str, value: float | None, is_positive: bool = False) -> float | None:
+    """A number that can be computed with, so neither NaN nor infinite."""
+    from ...elsewhere.claims import LARGEST_NUMBER
+
+    if value is None:
+        return None
+    if is_positive and not value > 1 / LARGEST_NUMBER:
+        raise UserError(f"{option} {value:g}: must be a number above 0; leave it out if it is not known")
+    if not abs(value) <= LARGEST_NUMBER:
+        raise UserError(f"{option} {value:g}: must be a number up to {LARGEST_NUMBER:g}; leave it out if it is not known")
+    return value
+
+
+def short(option: str, texts: Iterable[str] | None, most: int = MOST_QUOTED) -> list[str]:
+    """Texts that no regular expression takes long for."""
+    for each in texts or ():
+        if len(each) > most:
+            raise UserError(f"{option} {each[:MOST_QUOTED]}…: has {len(each):,} characters, more than {most:,}; shorten it")
+    return list(texts or ())
+
+
+def require_distinct(columns: Mapping[Any, str | None], metrics: Iterable[str] = ()) -> None:
+    """Raises UserError if two options name one column, or one names the metric of a claim. columns: role -> as it is typed;
+    an arm of several as A,B."""
+    roles = {metric: "the metric of a claim" for metric in metrics if columns.get("metric") is None}
+    for role, typed in columns.items():
+        for name in {typed, *(typed.split(",") if role == "arm" else ())} if typed else ():
+            if other := roles.get(name.strip()):
+                raise UserError(f"--{role} {name:.{MOST_QUOTED}}: is {other}, too; name another column, or leave one out")
+            roles[name.strip()] = f"--{role}"
 
 
 def datasets(pairs: Sequence[str] | None) -> dict[str, str]:

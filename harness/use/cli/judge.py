@@ -1,5 +1,7 @@
 """The command that judges runs trained elsewhere."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,6 +9,7 @@ import typer
 
 from ...errors import UserError, printable
 from ...input_files import read_regular
+from . import choices
 from .base import FAILED, AsJson, command
 from .output import Column, Row, coloured, out, print_facts, print_json, print_table
 
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
     from ...elsewhere.gate import Gate
     from ...elsewhere.judge_runs import JudgedRuns, JudgeOptions
     from ...elsewhere.run_verdict import RunVerdict
+
+# Bytes of a file's name, on all usual disks.
+LONGEST_NAME = 255
 
 Sources = Annotated[
     list[str],
@@ -26,9 +32,11 @@ Sources = Annotated[
 ]
 MetricColumn = Annotated[str | None, typer.Option("--metric", help="the column that is judged")]
 ArmColumn = Annotated[str | None, typer.Option("--arm", help="the column that says what is compared; several as A,B")]
-SeedColumn = Annotated[str | None, typer.Option("--seed", help="the column of the seed; arms that share seeds are paired")]
+SeedColumn = Annotated[
+    str | None, typer.Option("--seed", help="the column of the seed; several as A,B; arms that share seeds are paired")
+]
 StepColumn = Annotated[str | None, typer.Option("--step", help="the column of steps, epochs or tokens")]
-TaskColumn = Annotated[str | None, typer.Option("--task", help="the column of the dataset or benchmark")]
+TaskColumn = Annotated[str | None, typer.Option("--task", help="the column of the dataset or benchmark; several as A,B")]
 RunColumn = Annotated[str | None, typer.Option("--run", help="the column that names the run")]
 Where = Annotated[
     list[str] | None,
@@ -77,6 +85,10 @@ def judge(
     step_worth: Annotated[
         float | None, typer.Option("--step-worth", help="what a further step takes off the metric, for arms of unequal length")
     ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", metavar="COLUMN", help="settings that may differ between the arms; several as A,B; repeatable"),
+    ] = None,
     baseline: Annotated[str | None, typer.Option("--baseline", help="runs that the new ones must not fall behind")] = None,
     within: Annotated[
         str, typer.Option("--within", help="with --baseline: the margin that does not matter, 1% or 0.02")
@@ -95,6 +107,7 @@ def judge(
     Claims: 'METRIC: B < A', '… by 1%' (at least so much), 'B <= A within 1%' (no worse), 'B = A within 1%', 'B < 3.28',
     'METRIC at STEP: …', 'steps to METRIC VALUE: …', '… over parameters', 'METRIC: hyperbola in COLUMN within 8%'.
     """
+    from ...elsewhere.claims import require_size
     from ...elsewhere.gate import baseline_text, gate
     from ...elsewhere.judge_runs import judge_sources
 
@@ -105,12 +118,15 @@ def judge(
     columns = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task, "run": run}
     better = "lower" if minimize else "higher" if maximize else None
     options = _options(columns, where, better, tuned, (paired, deviation, step_worth), _lines(claim, claims), compare, by)
+    options = replace(options, how=replace(options.how, also=_listed(also)))
     _require_writable(page, (".html",), "--page")
     _require_writable(save_baseline, (".csv",), "--save-baseline")
     if save_baseline is not None:
         _save(sources, options, Path(save_baseline), baseline_text)
         if not options.claims and compare is None and baseline is None:
             return
+    if baseline is not None:
+        require_size("--within", within)
     if baseline is not None and (options.claims or compare):
         raise UserError("--baseline asks one question of its own: leave out --claim and --compare, or --baseline")
     found: Any = gate(sources, baseline, within, options) if baseline is not None else judge_sources(sources, options)
@@ -129,6 +145,7 @@ def _options(
     compare: str | None,
     by: str | None,
 ) -> "JudgeOptions":
+    from ...elsewhere.claims import read_claim, require_size
     from ...elsewhere.comparing import Assumptions
     from ...elsewhere.judge_runs import JudgeOptions
     from ...elsewhere.roles import ReadingOptions
@@ -136,11 +153,19 @@ def _options(
 
     if by is not None and compare is None:
         raise UserError(f"--by {by}: belongs to --compare; write it into the claim, as in 'loss: b < a by 1%'")
-    if how[1] is not None and how[1] <= 0:
-        raise UserError(f"--sd {how[1]:g}: must be above 0")
+    if by is not None:
+        require_size("--by", by)
+    choices.number("--sd", how[1], is_positive=True)
+    choices.number("--step-worth", how[2])
+    choices.require_distinct(columns, [read_claim(each, columns["metric"]).metric for each in claims])
     given = {role: name for role in ROLES if (name := columns[role]) is not None}
     reading = ReadingOptions(given, tuple(where or ()), better=better, tuned=tuned)
     return JudgeOptions(claims, compare, by, reading, Assumptions(*how))
+
+
+def _listed(columns: list[str] | None) -> tuple[str, ...]:
+    """Names that are given one by one or as A,B."""
+    return tuple(name.strip() for text in columns or () for name in text.split(",") if name.strip())
 
 
 def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
@@ -152,16 +177,22 @@ def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
 
     try:
         content = yaml.safe_load(read_regular(Path(file), 1_000_000))
+    except OSError as error:
+        raise UserError(f"--claims {file:.200}: cannot be read ({error.strerror}); give another file") from None
     except (ValueError, yaml.YAMLError, RecursionError):
         raise UserError(f"--claims {file}: is no YAML of at most 1 MB; write a list of claims, each in quotes") from None
     return (*(claims or ()), *claims_of_file(content, file))
 
 
 def _require_writable(path: str | None, endings: tuple[str, ...], option: str) -> None:
+    """Before anything is read. Unlike those of Path, the tests of os.path take texts that can be no path."""
     if path is None:
         return
-    if Path(path).suffix not in endings or not Path(path).absolute().parent.is_dir():
-        raise UserError(f"{option} {path}: must end in {endings[0]}, in a folder that is there")
+    folder, name = os.path.split(os.path.abspath(path))
+    if Path(path).suffix not in endings or not os.path.isdir(folder) or os.path.isdir(path):
+        raise UserError(f"{option} {path:.200}: must end in {endings[0]}, in a folder that is there")
+    if "\0" in name or len(os.fsencode(name)) > LONGEST_NAME:
+        raise UserError(f"{option} {path:.200}: no file has such a name; give one of at most {LONGEST_NAME} bytes")
 
 
 def _save(sources: list[str], options: "JudgeOptions", path: Path, text: Any) -> None:

@@ -28,6 +28,8 @@ SEEDS_WITH_REPEAT = 3
 DEFAULT_METRIC = "val_loss"
 # Files that are read, though they may be marked as programs, as all are on some disks.
 DATA = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".db", ".gz", ".zip", ".log", ".txt")
+# Seeds are numbers of 64 bits, and more runs of one command are none that anybody does.
+LARGEST_SEED, MOST_SEEDS = 2**63 - 1, 100_000
 # Of what is printed about failed runs, one by one.
 MOST_FAILURES = 3
 
@@ -100,12 +102,14 @@ def noise(
     """
     from ...elsewhere.noise import parse_difference
 
-    differences = [parse_difference(each) for each in difference or ()]
+    differences = [parse_difference(each) for each in choices.short("--difference", difference)]
     columns: dict[Role, str | None] = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task}
+    choices.require_distinct(columns)
     if not _is_command(words, seed):
         _refuse(
-            "is for a command after --", seeds=seeds, pattern=pattern, file=file, mlflow=mlflow, output=output, budget=budget
-        )
+            "is for a command after --", seeds=seeds, pattern=pattern, file=file, mlflow=mlflow, output=output, budget=budget,
+            first_seed=first_seed or None, repeat=repeat, retry=retry or None, workers=workers, timeout=timeout,
+        )  # fmt: skip
         found = _of_stored(words, {role: each for role, each in columns.items() if each}, where or (), differences)
         _show(found, as_json, {"sources": list(words)})
         return
@@ -147,9 +151,11 @@ def _wanted(
 ) -> Wanted:
     from ...elsewhere.repeating import Limits
 
-    count = choices.count("--seeds", seeds) or DEFAULT_SEEDS
+    count = choices.count("--seeds", seeds, MOST_SEEDS) or DEFAULT_SEEDS
     if count < 2:
         raise UserError(f"--seeds {count}: one run shows no noise; give 2 or more")
+    if abs(first) > LARGEST_SEED:
+        raise UserError(f"--first-seed {first!s:.40}…: no seed has more than 64 bits; give a smaller one")
     limits = Limits(choices.duration("--timeout", timeout), choices.duration("--budget", budget))
     repeated = count >= SEEDS_WITH_REPEAT if repeat is None else repeat
     return Wanted(range(first, first + count), repeated, retry, choices.count("--workers", workers), limits, output)
@@ -163,7 +169,12 @@ def _metric(name: str | None, pattern: str | None, file: str | None, mlflow: str
     name = name or DEFAULT_METRIC
     if file is not None:
         return written_metric(name, file)
-    return printed_metric(name, pattern) if mlflow is None else logged_metric(name, mlflow)
+    if mlflow is not None:
+        return logged_metric(name, mlflow)
+    try:
+        return printed_metric(name, pattern)
+    except RecursionError:
+        raise UserError("--pattern: is nested too deeply to be a regular expression; write a shorter one") from None
 
 
 def _of_stored(

@@ -1,9 +1,12 @@
 """Claims as text: every form, and every way to be wrong in one line."""
 
+import time
+from contextlib import suppress
+
 import pytest
 
 from folklore.harness.declare import AtLeast, AtMost, Outside, Within
-from folklore.harness.elsewhere.claims import RunClaim, claims_of_file, read_claim
+from folklore.harness.elsewhere.claims import RunClaim, claims_of_file, read_claim, require_size
 from folklore.harness.errors import UserError
 
 
@@ -22,6 +25,13 @@ from folklore.harness.errors import UserError
         ("steps to val loss 3.28: b < a by 10%", {"metric": "val loss", "target": 3.28, "size": 0.1}),
         ("loss: b < a by 1% on all tasks", {"quantifier": "all", "size": 0.01}),
         ("loss: b < a over model size", {"factor": "model size"}),
+        ("loss: b = a over size within 1%", {"factor": "size", "size": 0.01, "other": "a"}),
+        ("loss: b = a within 1% over 'model size' on all tasks", {"factor": "model size", "size": 0.01, "quantifier": "all"}),
+        ("loss: b < a on some tasks by 2 points", {"quantifier": "some", "size": 2.0, "points": True, "other": "a"}),
+        ("loss: b < 'a over c'", {"other": "a over c", "factor": ""}),
+        ("loss: 'b' < 3.28", {"arm": "b", "other": 3.28}),
+        ("'lo:ss at 3':\tb\n<\u00a0a\tby\t1%", {"metric": "lo:ss at 3", "arm": "b", "other": "a", "size": 0.01}),
+        ("steps to loss 3: power law in tokens", {"metric": "loss", "target": 3.0, "law": "power law", "factor": "tokens"}),
         ("samples: hyperbola in batch_size within 8%", {"law": "hyperbola", "factor": "batch_size", "quantifier": "all"}),
         ("loss: power law in tokens on most tasks", {"law": "power law", "factor": "tokens", "quantifier": "most"}),
     ],
@@ -44,11 +54,50 @@ def test_forms(text: str, fields: dict[str, object]) -> None:
         ("loss: b < a within 1%", "write 'by'"),
         ("loss: b < a by 0%", "must be above 0"),
         ("loss: b < a by -1%", "must be above 0"),
+        ("loss: b < a by 1e-400", "must be above 0"),
+        (f"loss: b < a by {'9' * 400}%", "must not be above 1e.100"),
+        (f"loss: b < {'9' * 400}", "must not be above 1e.100"),
+        ("loss: b < -1e400", "must not be above 1e.100"),
+        ("loss at 1e400: b < a", "must not be above 1e.100"),
+        ("steps to loss 1e400: b < a", "must not be above 1e.100"),
+        ("loss: b < a by 1% by 2%", "has two parts such as 'by"),
+        ("loss: b < a over size over tokens", "has two parts such as 'over"),
+        ("loss: b < 3.28 over size", "'over' compares two arms"),
+        ("loss: hyperbola in size over tokens", "'over' does not go with a hyperbola"),
+        ("loss: power law in size by 8%", "write 'within 8%'"),
+        ("loss: power law in size within 8 points", "write 'within 8%'"),
+        *(
+            (f"loss: {law} {column}", "is no size")
+            for law in ("hyperbola in", "power law in", "b < a over")
+            for column in ("seed", "'seed'", "Arm", "loss", "value")
+        ),
     ],
 )
 def test_what_is_wrong_is_said(text: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
         read_claim(text)
+
+
+@pytest.mark.parametrize("text", [" ", "'", "'\"", ",", "1", "1,", ":", "<", " over", " at", " by 1%", "\t", "\n"])
+@pytest.mark.parametrize("form", ["{}", "loss: b{}< a", "loss: b < a over{}<", "loss: b < a by {}x", "loss at {}x: b < a"])
+def test_every_text_is_refused_or_read_at_once(form: str, text: str) -> None:
+    """Of the greatest length, and beyond it."""
+    started = time.process_time()
+    with pytest.raises(UserError, match="more than 1,000; shorten"):
+        read_claim(form.format(text * 100_000), "loss")
+    with suppress(UserError):
+        read_claim(form.format(text * (950 // len(text))), "loss")
+    assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    "text", ["nan", "inf", "-1%", "0", "", "x", "1% on all tasks", "1e-320", "1e400", "9" * 400, "9" * 9999]
+)
+def test_a_margin_is_a_number_above_0(text: str) -> None:
+    for fine in ("1%", "0.02", " 0.5 points "):
+        require_size("--by", fine)
+    with pytest.raises(UserError, match=r"--by|must not be above 1e\+100"):
+        require_size("--by", text)
 
 
 def test_a_metric_can_come_from_elsewhere() -> None:

@@ -83,7 +83,9 @@ def test_mlperf() -> None:
         if critical:
             assert parts[name].samples[2][1] == pytest.approx(critical, rel=0.02), name
     problems = {each.what: each for each in found.problems}
-    assert problems["runs that are there twice"].count == 12_853 - 4_228
+    # Of 12,853 rows 4,228 are distinct, by their values; 123 of the repeated ones have another base_lr, and so count.
+    assert problems["runs that are there twice"].count == 12_853 - 4_228 - 123
+    assert problems["runs that are there twice"].consequence == "counted once; 123 more agree in all but base_lr and count"
     assert set(problems["names that stand for values in two units"].examples) == {"ssd", "unet3d"}
     assert problems["tasks whose runs are identical"].examples == ("gnn = rgat",)
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from folklore.harness.elsewhere.readers import read
+from folklore.harness.elsewhere.readers.restarts import restarts_of
 from folklore.harness.elsewhere.table import FILE
 from folklore.harness.errors import UserError
 from tests.harness.elsewhere.planted import told
@@ -171,6 +172,101 @@ def test_rows_that_are_cut_off_are_counted(tmp_path: Path) -> None:
     assert lines.frame["loss"].tolist() == [1, 2]
 
 
+def test_header_lines_that_stand_again_are_no_rows(tmp_path: Path) -> None:
+    """Files were joined, or a restart wrote its header again; one of them with another order of columns."""
+    content = "step,fold,loss\n1,0,2\n2,0,1.5\n" + "step,fold,loss\n1,1,3\n" + "fold,loss,step\n2,2.5,4\n"
+    table = read(saved(tmp_path, "x.csv", content))
+    assert table.frame.to_dict("list") == {"step": [1, 2, 1, 4], "fold": [0, 0, 1, 2], "loss": [2.0, 1.5, 3.0, 2.5]}
+    assert told(table) == {"header lines that stand again": 2}
+    numbered = ",seed,loss\n0,0,2\n1,1,1\n"  # by pandas
+    assert read(saved(tmp_path, "y.csv", numbered * 2)).frame.to_dict("list") == {"seed": [0, 1] * 2, "loss": [2, 1] * 2}
+    marked = read(saved(tmp_path, "z.csv", "# step,loss\n1,2\n" * 2))  # by numpy
+    assert marked.frame.to_dict("list") == {"step": [1, 1], "loss": [2, 2]}
+    long = read(saved(tmp_path, "long.csv", "metric,value\nvalue,1\nmetric,2\n"))
+    assert long.frame["metric"].tolist() == ["value", "metric"], "names of columns may stand in cells"
+
+
+def test_lists_of_a_record_are_the_curve_of_one_run(tmp_path: Path) -> None:
+    records = [{"arm": arm, "seed": 0, "xs": [10, 20], "ys": [1.0, 2.0], "betas": [0.9] * 3} for arm in "ab"]
+    for name, content in (("x.json", json.dumps(records)), ("x.jsonl", "\n".join(map(json.dumps, records)))):
+        table = read(saved(tmp_path, name, content))
+        assert table.roles == {"run": "record in the file", "step": "xs"}, "values that rise are no steps"
+        assert table.frame[["arm", "record in the file", "xs", "ys"]].to_numpy().tolist() == [
+            ["a", 0, 10, 1.0], ["a", 0, 20, 2.0], ["b", 1, 10, 1.0], ["b", 1, 20, 2.0]
+        ]  # fmt: skip
+    for name, record in zip(("r/a.json", "r/b.json"), records, strict=True):
+        saved(tmp_path, name, json.dumps(record))
+    assert read(str(tmp_path / "r")).roles == {"step": "xs"}, "a file is a run"
+    losses = [{"arm": arm, "train_loss": [2, 1], "val_loss": [3, 2]} for arm in "ab"]
+    assert read(saved(tmp_path, "l.json", json.dumps(losses))).roles["step"] == "place in the record"
+    unnamed = [{"arm": arm, "x": [*range(10)], "y": [1.5] * 10} for arm in "ab"]
+    assert read(saved(tmp_path, "u.json", json.dumps(unnamed))).roles["step"] == "x"
+
+
+@pytest.mark.parametrize(
+    "lists", [{"betas": [0.9, 0.999], "widths": [64, 128]}, {"seeds": [0, 1], "loss": [1.5, 2.5]}, {"loss": [1.5, 2.5]}]
+)
+def test_lists_of_settings_or_runs_are_no_curves(tmp_path: Path, lists: dict[str, Any]) -> None:
+    table = read(saved(tmp_path, "x.json", json.dumps([{"arm": arm, **lists} for arm in "ab"])))
+    assert not table.roles
+    assert list(table.frame) == ["arm", *lists]
+
+
+@pytest.mark.parametrize("name", ["seed{seed}/rank_{rank}.csv", "rank{rank}/seed{seed}.csv", "seed{seed}_local-rank{rank}.csv"])
+def test_files_of_ranks_are_one_run(tmp_path: Path, name: str) -> None:
+    for seed in range(2):
+        for rank in range(3):
+            saved(tmp_path, name.format(seed=seed, rank=rank), f"step,loss\n1,{2 + seed + rank / 10}\n")
+    table = read(str(tmp_path))
+    assert table.frame["loss"].tolist() == [2, 3]
+    assert table.frame[FILE].tolist() == ["seed0.csv", "seed1.csv"]
+    assert told(table) == {"further ranks of runs": 4}
+
+
+def test_a_column_of_ranks(tmp_path: Path) -> None:
+    """Which begin at 0; ranks of matrices, and places in a contest, are something else."""
+    rows = [f"adam,{seed},{rank},node{rank},{2 + seed + rank}" for seed in range(2) for rank in range(2)]
+    table = read(saved(tmp_path, "x.csv", "\n".join(["arm,seed,local_rank,hostname,loss", *rows])))
+    assert table.frame["loss"].tolist() == [2, 3]
+    assert told(table) == {"further ranks of runs": 2}
+    for ranks in ((1, 2), (0, 4)):
+        kept = read(saved(tmp_path, "x.csv", "arm,rank,loss\n" + "".join(f"a,{rank},1\n" for rank in ranks)))
+        assert len(kept.frame) == 2, ranks
+    assert len(read(saved(tmp_path, "x.csv", "model,rank,loss\na,0,1\nb,1,2\n")).frame) == 2, "not of one run"
+
+
+# Steps and values in the order of writing: the steps that count, by run.
+WRITTEN_STEPS: dict[str, tuple[list[int], list[float], list[tuple[int, int]]]] = {
+    "in order": ([0, 1, 2], [3, 2, 1], [(0, 0), (0, 1), (0, 2)]),
+    "recounted from 0": ([0, 1, 2, 0, 1], [3, 2, 1, 1, 0.5], [(0, 0), (0, 1), (0, 2), (0, 3)]),
+    "recounted from 1, twice": ([1, 2, 1, 2, 1], [4, 2, 1.9, 1, 0.9], [(0, 1), (0, 2), (0, 3), (0, 4), (0, 5)]),
+    "another run": ([0, 1, 0, 1], [3, 1, 2.9, 0.9], [(0, 0), (0, 1), (1, 0), (1, 1)]),
+    "another run after divergence": ([0, 1, 0], [3, math.inf, 3], [(0, 0), (0, 1), (1, 0)]),
+    "resumed": ([0, 5, 9, 5, 7], [3, 2, 1, 1.9, 1.4], [(0, 0), (0, 5), (0, 7)]),
+    "resumed after it was recounted": ([1, 2, 1, 2, 3, 2], [9, 5, 4, 3, 2, 3], [(0, 1), (0, 2), (0, 3), (0, 4)]),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN_STEPS)
+def test_steps_that_fall(case: str) -> None:
+    steps, values, meant = WRITTEN_STEPS[case]
+    found = restarts_of(steps, values)
+    assert [
+        place for place, counts in zip(zip(found.run, found.steps, strict=True), found.counts, strict=True) if counts
+    ] == meant
+
+
+def test_steps_that_fall_are_told_apart_by_the_metrics_together() -> None:
+    """Each metric counts in its own way: losses by steps, accuracies by epochs."""
+    points = [(100, 2.0, "loss"), (200, 1.0, "loss"), (1, 0.5, "acc"), (2, 0.8, "acc"), (0, 0.1, "lr"), (5, 0.01, "lr")]
+    again = [(100, 0.9, "loss"), (1, 0.82, "acc"), (0, 0.1, "lr")]
+    steps, values, names = zip(*points, *again, strict=True)
+    found = restarts_of(steps, values, names)
+    assert set(found.run) == {0}
+    assert found.steps[-3:] == [300, 3, 5]
+    assert (found.recounted, found.resumed) == (1, 0)
+
+
 OF_A_PLOT = [f"{run} - val/loss{extreme}" for run in ("run a - b", "r2") for extreme in ("", "__MIN", "__MAX")]
 PLOT = f"""{",".join(f'"{name}"' for name in ("Step", *OF_A_PLOT))}
 "0","1.5","1.5","1.5","","",""
@@ -219,7 +315,9 @@ def test_runs_with_their_history(tmp_path: Path) -> None:
     assert table.frame["name"].tolist() == ["a", "a", "b", "b"]
     assert kinds(table.frame["loss"]) == ["2", "nan"] * 2, "the history counts, not the summary"
     frame = read(saved(tmp_path, "keras.json", '{"seed": 3, "history": {"loss": [2, 1], "acc": [0, 0.5]}}')).frame
-    assert frame.to_dict("list") == {"seed": [3, 3], "history.loss": [2, 1], "history.acc": [0.0, 0.5]}
+    assert frame.to_dict("list") == {
+        "place in the record": [0, 1], "seed": [3, 3], "history.loss": [2, 1], "history.acc": [0.0, 0.5]
+    }  # fmt: skip
 
 
 def test_passwords_of_addresses_are_not_shown() -> None:
@@ -319,7 +417,7 @@ def test_what_is_no_regular_file_is_never_waited_for(tmp_path: Path, target: str
 
 @pytest.mark.parametrize("name", ["x\0y.csv", "x" * 5000, "", "nowhere#part", "optuna:nowhere.db", "mlflow+nowhere:#x"])
 def test_what_is_not_there_is_named_with_what_could_be(name: str) -> None:
-    with pytest.raises(UserError, match=r"runs '.*no such file|MLflow cannot read it"):
+    with pytest.raises(UserError, match=r"runs '.*(no such file|characters)|MLflow cannot read it"):
         read(name)
 
 

@@ -161,6 +161,62 @@ def test_long_histories_come_whole_from_a_server(tmp_path: Path) -> None:
         server.wait()
 
 
+@pytest.fixture
+def client(tmp_path: Path, empty_mlflow: Path) -> "MlflowClient":
+    from mlflow.tracking import MlflowClient
+
+    shutil.copy(empty_mlflow, tmp_path / "tracking.db")
+    return MlflowClient(tracking_uri=f"sqlite:///{tmp_path / 'tracking.db'}")
+
+
+def log_points(client: "MlflowClient", experiment: str, points: list[tuple[int, int, float]], parent: str = "") -> str:
+    """points: timestamp, step and value of val_loss."""
+    from mlflow.entities import Metric
+
+    tags = {"mlflow.parentRunId": parent} if parent else None
+    run = client.create_run(experiment, tags=tags).info.run_id
+    client.log_batch(run, metrics=[Metric("val_loss", value, time, step) for time, step, value in points])
+    client.set_terminated(run)
+    return str(run)
+
+
+@pytest.mark.parametrize(
+    ("points", "steps", "values", "says"),
+    [
+        ([(9, 2, 1.0), (8, 1, 3.0), (20, 1, 0.9), (21, 2, 0.5)], [1, 2, 3, 4], [3.0, 1.0, 0.9, 0.5], "runs whose steps begin"),
+        ([(1, 0, 3.0), (2, 10, 2.0), (3, 20, 1.5), (4, 10, 1.9)], [0, 10], [3.0, 1.9], "runs that were resumed"),
+        ([(1, 0, 3.0), (2, 10, 2.0), (2, -1, 1.5)], [0, 10, 11], [3.0, 2.0, 1.5], "runs with values at a step below 0"),
+        ([(1, 0, 3.0), (2, 0, 2.0)], [0], [2.0], "runs that logged a value twice"),
+    ],
+)
+def test_steps_of_mlflow_are_read_in_the_order_of_time(
+    client: "MlflowClient", points: list[tuple[int, int, float]], steps: list[int], values: list[float], says: str
+) -> None:
+    log_points(client, client.create_experiment("x"), points)
+    table = read(f"{client.tracking_uri}#x")
+    assert table.frame["step"].tolist() == steps
+    assert table.frame["val_loss"].tolist() == values
+    assert [each.what.startswith(says) for each in table.problems] == [True]
+
+
+def test_a_parent_that_holds_the_best_of_its_children_is_no_run(client: "MlflowClient") -> None:
+    """Also above a parent without a metric; one whose children measure something else is a run."""
+    sweep, other = client.create_experiment("sweep"), client.create_experiment("other")
+    top = log_points(client, sweep, [(0, 0, 0.1)])
+    middle = log_points(client, sweep, [], top)
+    children = {log_points(client, sweep, [(0, 0, value)], middle) for value in (0.1, 0.2)}
+    table = read(f"{client.tracking_uri}#sweep")
+    assert set(table.frame["run_id"]) == children
+    assert told(table) == {"parent runs that hold a metric of their children": 1}
+    parent = client.create_run(other).info.run_id
+    client.log_metric(parent, "accuracy", 0.5)
+    client.set_terminated(parent)
+    child = log_points(client, other, [(0, 0, 0.1)], parent)
+    table = read(f"{client.tracking_uri}#other")
+    assert set(table.frame["run_id"]) == {parent, child}
+    assert not table.problems
+
+
 def optimized(storage: Any, name: str = "adam", direction: str = "minimize") -> None:
     import optuna
 
@@ -236,6 +292,15 @@ def trial_of_ray(folder: Path, number: int, lr: float, losses: list[float], **fi
     (folder / "result.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     for name, content in files.items():
         (folder / name.replace("_", ".")).write_text(content)
+
+
+def test_a_grid_over_seeds_tries_nothing(tmp_path: Path) -> None:
+    """Whatever else the grid is over; a configuration of which the other trials failed was repeated, too."""
+    for number, (lr, seed) in enumerate((lr, seed) for lr in (0.1, 0.2) for seed in range(2)):
+        trial_of_ray(tmp_path, number, lr, [2.0 + seed], **({"error_txt": "killed"} if number == 3 else {}))
+    table = read(str(tmp_path))
+    assert table.frame["config/lr"].tolist() == [0.1, 0.1, 0.2]
+    assert not table.tuned
 
 
 def test_results_of_ray(tmp_path: Path) -> None:

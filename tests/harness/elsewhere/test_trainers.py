@@ -200,7 +200,43 @@ def test_a_run_that_was_started_again_counts_as_it_was_logged_last(runs: Path) -
     events(runs / "seed0", [(10, 1.5), (20, 1.0)])
     table = read(str(runs / "seed0"))
     assert table.frame["val/loss"].tolist() == [4.0, 1.5, 1.0]
-    assert told(table) == {"runs that logged a value twice at one step": 1}
+    assert told(table) == {"runs that were resumed at an earlier step": 1}
+
+
+def test_event_files_of_a_folder_are_parts_of_a_run_in_the_order_of_their_times(tmp_path: Path) -> None:
+    """Weights were loaded and the counter began again; a learning rate begins again with its schedule."""
+    pytest.importorskip("tbparse")
+    from torch.utils.tensorboard import SummaryWriter
+
+    for suffix, begun, losses in ((".b", 1000, [2.0, 1.0, 0.6]), (".a", 2000, [0.55, 0.5])):
+        with SummaryWriter(str(tmp_path / "seed0"), filename_suffix=suffix) as writer:
+            for step, loss in enumerate(losses, 1):
+                writer.add_scalar("val/loss", loss, step, walltime=begun + step)
+                writer.add_scalar("lr", 1 / step, step, walltime=begun + step)
+    table = read(str(tmp_path))
+    assert table.frame["step"].tolist() == [1, 2, 3, 4, 5]
+    assert table.frame["val/loss"].tolist() == pytest.approx([2.0, 1.0, 0.6, 0.55, 0.5])
+    assert table.frame["lr"].tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1, 1 / 2])
+    assert told(table) == {"runs whose steps begin again while their values go on": 1}
+
+
+def test_a_run_in_the_folder_of_another_is_one_of_its_own(tmp_path: Path) -> None:
+    pytest.importorskip("tbparse")
+    events(tmp_path / "seed0", [(0, 4.0), (10, 2.0), (20, 1.0)])
+    events(tmp_path / "seed0", [(0, 3.9), (10, 1.9)])
+    table = read(str(tmp_path))
+    assert table.frame["run"].tolist() == ["seed0"] * 3 + ["seed0#2"] * 2
+    assert told(table) == {"runs that begin again at their first step and value": 1}
+
+
+def test_folders_of_ranks_are_one_run(tmp_path: Path) -> None:
+    pytest.importorskip("tbparse")
+    for rank in range(3):
+        events(tmp_path / "seed0" / f"rank_{rank}", [(0, 4.0 + rank), (10, 2.0 + rank)])
+    table = read(str(tmp_path))
+    assert table.frame["run"].tolist() == ["seed0"] * 2
+    assert table.frame["val/loss"].tolist() == [4.0, 2.0]
+    assert told(table) == {"further ranks of runs": 2}
 
 
 @pytest.mark.parametrize("damage", ["cut off", "flipped"])

@@ -108,7 +108,7 @@ def test_a_loss_may_come_after_the_update() -> None:
         optimizer.step()
         optimizer.zero_grad()
         watch(loss)
-        assert watch.seen.losses == step
+        assert watch.report().measured["losses"] == step
     report = watch.report()
     assert report.spans["loss"].count == 3
     assert report.spans["loss"].last == loss.item()

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,7 @@ def accumulated(watches: bool) -> nn.Module:
         if step % 3 == 0:
             optimizer.step()
             optimizer.zero_grad()
-    assert watch is None or (watch.updates, watch.seen.losses) == (10, 10)
+    assert watch is None or (watch.updates, watch.report().measured["losses"]) == (10, 10)
     return model
 
 
@@ -87,7 +88,7 @@ def tied_and_frozen(watches: bool) -> nn.Module:
         report = watch.report()
         assert report.layers["in"][0] > 0
         assert report.layers["mid"][0] == 0
-        assert any("2 parameters were frozen" in note for note in report.notes)
+        assert any("2 parameters are frozen" in note for note in report.notes)
         assert any("1 parameters take gradients and are not in the optimizer" in note for note in report.notes)
     return model
 
@@ -131,9 +132,32 @@ def test_a_closed_watch_leaves_nothing_behind() -> None:
     assert not model._forward_pre_hooks
     assert not optimizer._optimizer_step_pre_hooks
     assert not optimizer._optimizer_step_post_hooks
-    torch.save(model, io.BytesIO())
     train(model, optimizer, 3, None)
     assert watch.report().updates == 3
+
+
+def saved(model: nn.Module) -> nn.Module:
+    """As it is loaded where this project is not installed."""
+    buffer = io.BytesIO()
+    torch.save(model, buffer)
+    assert b"folklore" not in buffer.getvalue()
+    assert b"harness" not in buffer.getvalue()
+    buffer.seek(0)
+    return torch.load(buffer, weights_only=False)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("duplicate", [saved, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_of_a_watched_model_is_a_model(duplicate: Callable[[nn.Module], nn.Module]) -> None:
+    """Which is trained, and compiled, without being heard."""
+    model, optimizer, watch = watched_mlp(adamw, every=1)
+    train(model, optimizer, 3, watch)
+    twin = duplicate(model)
+    for ours, theirs in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    torch.compiler.reset()
+    train(torch.compile(twin, backend="eager", fullgraph=True), adamw(twin.parameters()), 2, None)
+    assert watch.units is not None
+    assert watch.units.passes == {True: 3, False: 0}
 
 
 def raising(model: nn.Module) -> None:

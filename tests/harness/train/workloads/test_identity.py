@@ -79,7 +79,7 @@ def test_what_stands_outside_the_sources_counts(
     """A settings file, or the values of a table whose size stays the same."""
     first, again, other = find(write()), find(write()), find(write(**settings))
 
-    def but_for_names(found: finding.Found) -> dict[str, str]:
+    def but_for_names(found: finding.FoundWorkload) -> dict[str, str]:
         return {name: value for name, value in found.parts.items() if not name.startswith("source of")}
 
     assert but_for_names(first) == but_for_names(again)

@@ -147,12 +147,17 @@ def test_noise_says_which_differences_are_within_it(here: Agent, runs: Path) -> 
         ),
         ("plan", {"study": "warmup", "variation": {"settings": ["peak_lr"]}}, "peak_lr"),
         ("why", {"claim": "warmup.widen"}, "no claim named 'warmup.widen': did you mean 'warmup.widens'?"),
+        ("plan", {"study": "warmup", "scal": "laptop"}, "no argument named 'scal': did you mean 'scale'?"),
+        ("plan", {"study": "warmup", "variation": {"seads": 1}}, "variation: no field named 'seads': did you mean 'seeds'?"),
+        ("plan", {"study": "warmup", "variation": '{"seads": 1}'}, "variation: no field named 'seads': did you mean 'seeds'?"),
+        ("noise", {"runs": ["runs.csv"], "columns": {"metrics": "loss"}}, "columns: no field named 'metrics'"),
+        ("plann", {"study": "warmup"}, "no tool named 'plann': did you mean 'plan'?"),
         ("judge", {"runs": []}, "at least 1 item"),
         ("judge", {"runs": ["no-such.csv"], "compare": "a"}, "no-such.csv"),
         ("judge", {"runs": ["evil.py"], "compare": "a"}, "evil.py"),
         ("noise", {"runs": ["no-such.csv"]}, "no-such.csv"),
         ("noise", {"runs": ["ls", "{seed}"]}, "ls {seed}: holds {seed}, so it is a command and no stored run"),
-        ("run", {"study": "warmup"}, "budget_seconds Field required"),
+        ("run", {"study": "warmup"}, "budget_seconds: Field required"),
         ("run", {"study": "warmup", "budget_seconds": 0}, "greater than or equal to 1"),
         ("run", {"study": "warmupp", "budget_seconds": 5}, "no study named 'warmupp': did you mean 'warmup'?"),
         ("run", {"study": "warmup", "budget_seconds": 5, "most_seeds": 9}, "--most-seeds says where --until-decided ends"),
@@ -167,9 +172,24 @@ def test_what_cannot_be_done_is_refused_in_the_command_s_own_line(
     assert "Traceback" not in found
 
 
-@pytest.mark.parametrize(("study", "why"), [("a\0b", "embedded null byte"), ("a" * 300_000, "Argument list too long")])
-def test_what_cannot_be_started_is_refused(server_here: Agent, study: str, why: str) -> None:
-    assert why in server_here.refused("plan", study=study)
+def test_what_cannot_be_started_is_refused(server_here: Agent) -> None:
+    assert "embedded null byte" in server_here.refused("plan", study="a\0b")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("plan", {"study": "a" * 300_000}),
+        ("judge", {"runs": ["/a" * 2500], "claims": ["loss: b < a"]}),
+        ("judge", {"runs": ["runs.csv"], "columns": {"where": ["a" * 5000]}}),
+        ("plan", {"study": "warmup", "data": {"a" * 5000: "text"}}),
+    ],
+)
+def test_a_long_text_is_refused_before_any_command_starts(
+    here: Agent, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(tools, "folklore", None)
+    assert "more than 4,096; give a shorter one" in here.refused(tool, **arguments)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,152 @@
+"""Rows of a run in the order in which they were written, where steps may fall: the run was resumed from a checkpoint, its
+counter began again, or another run was written to the same place."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from ..roles import METRIC_WORDS, words_of
+from ..table import Problem
+from .source import problem
+
+
+@dataclass
+class Restarts:
+    """run: 0 for rows of the first run, 1 for those of the next [rows]. steps: as they go on over restarts [rows]. counts:
+    whether no later part of the run wrote anew from there on [rows]. resumed, recounted: how often the run went on at an
+    earlier step, and with steps counted from its first."""
+
+    run: list[int]
+    steps: list[int]
+    counts: list[bool]
+    resumed: int = 0
+    recounted: int = 0
+
+    @property
+    def runs(self) -> int:
+        return max(self.run, default=0) + 1
+
+
+@dataclass
+class _Run:
+    """rows: of each metric those that count so far; shift: what is added to its steps as they are written."""
+
+    number: int = 0
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    shift: dict[str, int] = field(default_factory=dict)
+
+
+def restarts_of(steps: Sequence[int], values: Sequence[float], series: Sequence[str] = ()) -> Restarts:
+    """series: the metric of each row, if there are several; each may count its steps in its own way."""
+    names = series or [""] * len(steps)
+    found, run = Restarts([], list(steps), [True] * len(steps)), _Run()
+    for start, stop in pairwise([0, *_falls(steps, names), len(steps)]):
+        if start:
+            first: dict[str, int] = {}
+            for row in range(start, stop):
+                first.setdefault(names[row], row)
+            run = _after_fall(found, run, steps, values, first)
+        for row in range(start, stop):
+            found.run.append(run.number)
+            found.steps[row] += run.shift.get(names[row], 0)
+            run.rows.setdefault(names[row], []).append(row)
+    return found
+
+
+def _after_fall(found: Restarts, run: _Run, steps: Sequence[int], values: Sequence[float], first: Mapping[str, int]) -> _Run:
+    """The run that goes on there, or the next. first: the first row of each metric there, in their order."""
+    fallen, known = next(iter(first)), {name: row for name, row in first.items() if name in run.rows}
+    if steps[first[fallen]] > steps[run.rows[fallen][0]]:
+        found.resumed += 1
+    elif _go_on(values, run.rows, known):
+        found.recounted += 1
+        run.shift |= {name: found.steps[run.rows[name][-1]] for name in known}
+    else:
+        return _Run(run.number + 1)
+    for name, row in known.items():
+        _supersede(found, run.rows[name], steps[row] + run.shift.get(name, 0))
+    return run
+
+
+def _falls(steps: Sequence[int], names: Sequence[str]) -> list[int]:
+    """The rows at which the steps of a metric fall. What falls there of other metrics belongs to the same restart."""
+    found, last = [], dict[str, int]()
+    for row, (step, name) in enumerate(zip(steps, names, strict=True)):
+        if step < last.get(name, step):
+            found.append(row)
+            last = {}
+        last[name] = step
+    return found
+
+
+def _go_on(values: Sequence[float], before: Mapping[str, Sequence[int]], first: Mapping[str, int]) -> bool:
+    """Whether a part's first values are nearer to the last ones before than to the run's first ones. Where losses and
+    their like are logged they tell it; a learning rate begins again with its schedule."""
+    telling = [name for name in first if words_of(name) & METRIC_WORDS] or [*first]
+    nearer = 0.0
+    for name in telling:
+        begin, end, new = (values[row] for row in (before[name][0], before[name][-1], first[name]))
+        if begin != end and all(map(math.isfinite, (begin, end, new))):
+            nearer += (abs(new - begin) - abs(new - end)) / abs(end - begin)
+    return nearer > 0
+
+
+def _supersede(restarts: Restarts, rows: list[int], step: int) -> None:
+    """Of a metric's rows those at and after a step from which on it is written anew."""
+    while rows and restarts.steps[rows[-1]] >= step:
+        restarts.counts[rows.pop()] = False
+
+
+def placed_after(steps: Sequence[int], series: Sequence[str]) -> list[int]:
+    """Steps in which a negative one, which is none, is one after the last step before: of its metric, or else of all."""
+    found: list[int] = []
+    last, latest = dict[str, int](), None
+    for step, name in zip(steps, series, strict=True):
+        before = last.get(name, latest)
+        if step >= 0:
+            latest = step
+        last[name] = before + 1 if step < 0 and before is not None else step
+        found.append(last[name])
+    return found
+
+
+def rows_of(
+    restarts: Restarts, values: Sequence[Any], series: Sequence[str]
+) -> tuple[dict[tuple[int, int], dict[str, Any]], bool]:
+    """Run and step -> the value of each metric, and whether one has several there: the last counts."""
+    rows: dict[tuple[int, int], dict[str, Any]] = {}
+    is_twice = False
+    for run, step, counts, name, value in zip(restarts.run, restarts.steps, restarts.counts, series, values, strict=True):
+        if counts:
+            row = rows.setdefault((run, step), {})
+            is_twice = is_twice or name in row
+            row[name] = value
+    return {key: rows[key] for key in sorted(rows)}, is_twice
+
+
+def part_name(run: str, part: int) -> str:
+    """What a run is called of which another was written to the same place before."""
+    return f"{run}#{part + 1}" if part else run
+
+
+def problems_of(restarts: Mapping[str, Restarts], twice: Sequence[str] = ()) -> tuple[Problem, ...]:
+    """What is said of runs, by their names. twice: those with several values of a metric at a step."""
+    resumed = [name for name, each in restarts.items() if each.resumed]
+    recounted = [name for name, each in restarts.items() if each.recounted]
+    several = [name for name, each in restarts.items() if each.runs > 1]
+    more = sum(restarts[name].runs - 1 for name in several)
+    return (
+        *problem(
+            "runs that were resumed at an earlier step", len(resumed), "what they had logged from there on is left out", resumed
+        ),
+        *problem(
+            "runs whose steps begin again while their values go on",
+            len(recounted),
+            "the later part of the same run: its steps count on from the last one before",
+            recounted,
+        ),
+        *problem("runs that begin again at their first step and value", more, "runs of their own, named #2 and so on", several),
+        *problem("runs that logged a value twice at one step", len(twice), "the last one counts", twice),
+    )

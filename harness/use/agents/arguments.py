@@ -1,0 +1,64 @@
+"""What a call of a tool hands over, refused in one line before any work if it is not what the tool takes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError, model_validator
+
+from ...errors import UserError, unknown
+
+# Characters of a path, an address, a claim or a name: Linux opens no longer path.
+LONGEST_TEXT = 4096
+# Of what is wrong with a call so much is told at once.
+MOST_FINDINGS = 3
+
+
+class Fields(BaseModel):
+    """An argument with fields of its own, none of them unknown: what is ignored would be asked for in vain."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_known(cls, content: Any) -> Any:
+        if isinstance(content, Mapping):
+            require_known("field", content, cls.model_fields)
+        return content
+
+
+def require_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Raises UserError with the nearest known name."""
+    known = list(known)
+    for name in names:
+        if name not in known:
+            raise unknown(kind, f"{name:.80}", known)
+
+
+def require_short(arguments: Mapping[str, Any]) -> None:
+    """Raises UserError for a text, also inside of lists and mappings, that no command takes."""
+    for name, value in arguments.items():
+        for text in _texts(value):
+            if len(text) > LONGEST_TEXT:
+                raise UserError(
+                    f"{name} '{text[:80]}…': has {len(text):,} characters, more than {LONGEST_TEXT:,}; give a shorter one"
+                )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    left = [value]
+    while left:
+        match left.pop():
+            case str(text):
+                yield text
+            case Mapping() as mapping:
+                left += [*mapping, *mapping.values()]
+            case list() as several:
+                left += several
+
+
+def findings(error: ValidationError) -> str:
+    """pydantic's on one line: argument and rule."""
+    told = [
+        ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, "))))
+        for each in error.errors()
+    ]
+    more = [f"and {len(told) - MOST_FINDINGS} more"] if len(told) > MOST_FINDINGS else []
+    return "; ".join([*told[:MOST_FINDINGS], *more])
