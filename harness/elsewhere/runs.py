@@ -13,6 +13,7 @@ from . import cells
 from . import roles as finding
 from .paths import SEED, placed
 from .readers import read
+from .readers.restarts import problems_of, restarts_of
 from .roles import ReadingOptions
 from .table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 
@@ -22,6 +23,8 @@ ORDER = "order of the rows"
 LEAST_CURVE = 10
 # The arm of rows whose column of arms is blank.
 BLANK_ARM = "(blank)"
+# What the reader of a log calls the second run that was written to one place.
+PART_IN_NAME = r"#\d+$"
 # A column of more values tells runs apart, not kinds of runs.
 MOST_LEVELS = 50
 
@@ -80,15 +83,16 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     values = _numbers(frame[chosen["metric"]], chosen["metric"])
     told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
     direction = {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
+    tidy, restarts = _tidy(frame, chosen, values, options.factors)
     return Runs(
-        _tidy(frame, chosen, values, options.factors),
+        tidy,
         named,
         chosen,
         told_by,
         options.better or finding.direction_of(named) or direction,
         tuple(sources),
         tuple(dict.fromkeys(each.format for each in tables)),
-        (*problems, *folds),
+        (*problems, *folds, *restarts),
         options.tuned if options.tuned is not None else any(each.tuned for each in tables),
     )
 
@@ -171,7 +175,9 @@ def _over_folds(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> tuple[pd.Dat
     return means.drop(columns=columns), (Problem("runs that are told fold by fold", len(means), consequence),)
 
 
-def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]) -> pd.DataFrame:
+def _tidy(
+    frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]
+) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
     """A row for each run and step that has a value, runs in the order of the table."""
     names = _run_names(frame, chosen)
     arm, seed = _arms(frame, chosen), finding.texts(frame[chosen["seed"]]) if "seed" in chosen else None
@@ -181,7 +187,7 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
         if found.notna().all():
             seed = found
             if arm is None or arm is of_names:
-                arm = of_names.str.replace(finding.SEED_IN_NAME, "", regex=True)
+                arm = of_names.str.replace(finding.SEED_IN_NAME, "", regex=True).str.replace(PART_IN_NAME, "", regex=True)
     tidy = pd.DataFrame({"arm": "all runs" if arm is None else arm, "seed": pd.NA if seed is None else seed}, index=frame.index)
     tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
     tidy["step"] = cells.numbers_of(frame[chosen["step"]], chosen["step"]).astype(float) if "step" in chosen else np.nan
@@ -189,10 +195,10 @@ def _tidy(frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, fa
     for each in factors:
         tidy[each] = frame[finding.column_named(frame, each, "the claim")]
     tidy["name"] = pd.NA if names is None else names
-    tidy["run"] = _identities(frame, tidy, chosen)
+    tidy, problems = _identified(frame, tidy, chosen)
     others = [each for each in frame if each not in chosen.values() and each not in tidy]
-    tidy = pd.concat([tidy, frame[others].add_prefix("column ")], axis=1)
-    return _measured(tidy.sort_values(["run", "step"], kind="stable")).reset_index(drop=True)
+    tidy = pd.concat([tidy, frame.loc[tidy.index, others].add_prefix("column ")], axis=1)
+    return _measured(tidy.sort_values(["run", "step"], kind="stable")).reset_index(drop=True), problems
 
 
 def _measured(rows: pd.DataFrame) -> pd.DataFrame:
@@ -239,17 +245,37 @@ def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
     return finding.texts(frame[chosen["arm"]]).fillna(BLANK_ARM)
 
 
-def _identities(frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series:
-    """A number for each run: what has the same arm, task, seed and name. Without steps every row is a run; where steps begin
-    again another run begins, unless a further column tells the rows apart."""
+def _identified(
+    frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, str]
+) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
+    """With a number for each run: of what has the same arm, task, seed and name. Without steps every row is a run. Where steps
+    begin again the run goes on if its values do; else another run begins, unless a further column tells the rows apart."""
     if "step" not in chosen:
-        return pd.Series(np.arange(len(frame)), index=frame.index)
+        return tidy.assign(run=np.arange(len(frame))), ()
     keys = ["arm", "task", "seed", "name"]
     parts = _restarts(tidy, keys)
-    others = frame[[each for each in frame if each not in chosen.values() and each not in tidy]]
+    problems: tuple[Problem, ...] = ()
+    others = frame[[name for name in frame if name not in chosen.values() and name not in tidy]]
     if parts.any() and not telling(tidy.join(others), [*keys, "step"], others):
-        keys, tidy = [*keys, "part"], tidy.assign(part=parts)
-    return tidy.groupby(keys, sort=False, dropna=False).ngroup()
+        tidy, problems = _continued(tidy, keys, parts)
+        keys = [*keys, "part"]
+    return tidy.assign(run=tidy.groupby(keys, sort=False, dropna=False).ngroup()), problems
+
+
+def _continued(tidy: pd.DataFrame, keys: Sequence[str], parts: pd.Series) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
+    """With the part of each row, and with steps that go on where a counter began again in the middle of a run."""
+    tidy = tidy.assign(part=parts)
+    again = parts.groupby([tidy[name] for name in keys], dropna=False).transform("max") > 0
+    restarts, superseded = {}, list[int]()
+    for key, rows in tidy[again].groupby(list(keys), sort=False, dropna=False):
+        measured = rows[rows["value"].notna()]
+        restart = restarts_of(measured["step"].tolist(), measured["value"].tolist())
+        if restart.recounted:
+            restarts["/".join(text for part in key if (text := str(part)) not in ("", "<NA>", "nan"))] = restart
+            tidy.loc[measured.index, "step"] = restart.steps
+            superseded += [row for row, counts in zip(measured.index, restart.counts, strict=True) if not counts]
+            tidy.loc[rows.index, "part"] = pd.Series(restart.run, index=measured.index).reindex(rows.index).ffill().fillna(0)
+    return tidy.drop(index=superseded), problems_of(restarts) if restarts else ()
 
 
 def _restarts(frame: pd.DataFrame, keys: Sequence[str]) -> pd.Series:

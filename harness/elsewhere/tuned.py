@@ -33,11 +33,9 @@ class Tuning:
 
 
 def tuning(values: Numbers, tries: int, minimize: bool) -> Tuning:
-    """Of 1 … `tries` tries. Raises UserError if opda is not installed."""
-    try:
-        from opda.nonparametric import EmpiricalDistribution
-    except ImportError:
-        raise UserError("tuned arms need opda: `make setup EXTRAS=runs`, or `pip install 'folklore-harness[runs]'`") from None
+    """Of 1 … `tries` tries."""
+    from opda.nonparametric import EmpiricalDistribution
+
     method = "ld_equal_tailed" if len(values) <= MOST_EXACT else "ks"
     generator = np.random.default_rng(0)
     ends = EmpiricalDistribution.confidence_bands(  # processes of its own would take longer to start than the bands

@@ -162,6 +162,7 @@ class Tools:
         compare: Annotated[str | None, Field(description="in place of claims: an arm to compare all others with")] = None,
         by: Annotated[str | None, Field(description="with compare: what counts as a difference, '1%' or '0.02'")] = None,
         better: Annotated[Literal["lower", "higher"] | None, Field(description="if the metric's name does not tell")] = None,
+        also: Annotated[Sequence[str], Field(description="settings that may differ between the arms")] = (),
         columns: Columns | None = None,
     ) -> JudgedRunsResult:
         """Verdicts on claims about runs that were trained elsewhere, after a check for what is wrong with them.
@@ -173,7 +174,7 @@ class Tools:
         """
         self._require_stored(runs)
         asked = _options(claim=claims, compare=compare, by=by, minimize=better == "lower", maximize=better == "higher")
-        read = _options(**(columns or Columns()).model_dump())
+        read = _options(also=also, **(columns or Columns()).model_dump())
         return JudgedRunsResult.model_validate(await self._json("judge", *asked, *read, "--", *runs))
 
     async def _run(self, context: Context[Any, Any], arguments: Sequence[str], seconds: float) -> Run:

@@ -272,3 +272,47 @@ def test_equal_runs_are_no_proof_of_equal_arms(tmp_path: Path) -> None:
     frame = finals({"a": 2.0}, 5)
     found = only(pd.concat([frame, frame.assign(arm="b"), finals({"c": 1.8}, 5)]), tmp_path, "loss: a = b within 1%")
     assert (found.verdict, found.firm) == ("supported", False)
+
+
+def test_one_run_a_size_takes_its_noise_from_the_scatter_about_the_trend(tmp_path: Path) -> None:
+    """b gains 0.02 at 1M parameters and loses 0.005 with each doubling: its sign turns at 16M."""
+    drawn = np.random.default_rng(0)
+    sizes = 2.0 ** np.arange(20, 32, 0.5)
+    rows = [
+        {"arm": arm, "params": size, "loss": 4 - np.log2(size) / 20 + (arm == "b") * (0.005 * np.log2(size / 2**24))
+         + 0.002 * drawn.standard_normal()}
+        for size in drawn.permutation(sizes)
+        for arm in "ab"
+    ]  # fmt: skip
+    found = only(pd.DataFrame(rows), tmp_path, "loss: b < a over params")
+    assert (found.verdict, found.firm) == ("partly", False)
+    assert [part.name for part in found.parts] == [f"params {size:g}" for size in sizes]
+    (turn,) = [note for note in found.notes if "its sign turns near" in note]
+    assert 2**23.5 < float(turn.split()[-1]) < 2**24.5
+    (slope,) = [note for note in found.notes if "for each doubling" in note]
+    assert float(slope.split("changes by ")[1].split(" ")[0]) == pytest.approx(0.005, abs=0.0005)
+
+
+def test_compute_saved_takes_its_direction_from_the_claim(tmp_path: Path) -> None:
+    """A quantity whose name tells no direction, and that rises: b reaches a's end half-way."""
+    steps = list(range(10, 110, 10))
+    rows = [
+        {"arm": arm, "seed": seed, "step": step, "Quantity": speed * step + 0.01 * seed}
+        for arm, speed in (("a", 1.0), ("b", 2.0))
+        for seed in range(3)
+        for step in steps
+    ]
+    found = only(pd.DataFrame(rows), tmp_path, "Quantity: b > a")
+    assert any("'b' reaches the end of 'a' (100) in 50% of its steps" in note for note in found.notes), found.notes
+
+
+def test_a_known_spread_is_hinted_at(tmp_path: Path) -> None:
+    found = only(finals({"a": 2.0, "b": 1.9}, 1, noise=0.0), tmp_path, "loss: b < a")
+    assert found.settling.endswith("or give their standard deviation with --sd: below 0.036 shows a difference")
+    for deviation, verdict in ((0.035, "supported"), (0.037, "open")):
+        assert (
+            only(
+                finals({"a": 2.0, "b": 1.9}, 1, noise=0.0), tmp_path, "loss: b < a", how=Assumptions(deviation=deviation)
+            ).verdict
+            == verdict
+        )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from tests.harness.elsewhere.planted import curves, finals, judged
@@ -62,3 +63,53 @@ def test_a_best_of_many_runs_is_left_out_alone(tmp_path: Path) -> None:
 def test_rounds_with_names_are_no_steps(tmp_path: Path) -> None:
     frame = finals({"a": 1.0, "b": 0.9}, 5).drop(columns="seed").assign(round="v1.0", epoch=90)
     assert told(frame, tmp_path)[1] == 10
+
+
+def restarted(go_on: bool) -> pd.DataFrame:
+    """Killed at 60 and begun again at 0: from the weights of then, or from new ones."""
+    rows = []
+    for run in finals({"a": 0.53, "b": 0.50}, 5).itertuples():
+        for start, steps in ((0, range(0, 61, 10)), (60 * go_on, range(0, 41, 10))):
+            rows += [
+                {"arm": run.arm, "seed": run.seed, "step": step, "loss": run.loss + 1.5 * np.exp(-(start + step) / 25)}
+                for step in steps
+            ]
+    return pd.DataFrame(rows)
+
+
+def test_a_counter_that_begins_again_is_the_later_part_of_its_run(tmp_path: Path) -> None:
+    judged_runs = judged(restarted(go_on=True), tmp_path, "loss: b < a by 1%")
+    assert [problem.what for problem in judged_runs.problems] == ["runs whose steps begin again while their values go on"]
+    assert judged_runs.runs[0].final()["step"].unique().tolist() == [100.0]
+    (verdict,) = judged_runs.claims
+    assert (verdict.verdict, verdict.parts[0].runs) == ("supported", (5, 5))
+
+
+def test_another_run_in_the_same_place_is_another_run(tmp_path: Path) -> None:
+    judged_runs = judged(restarted(go_on=False), tmp_path, "loss: b < a by 1%")
+    assert [problem.what for problem in judged_runs.problems] == ["runs that only their steps tell apart"]
+    assert len(judged_runs.runs[0].final()) == 20
+
+
+def test_folds_of_a_seed_are_one_run(tmp_path: Path) -> None:
+    folds = pd.concat([finals({"a": 1.0, "b": 0.9}, 4, seed=fold).assign(fold=fold) for fold in range(5)])
+    judged_runs = judged(folds, tmp_path, "loss: b < a")
+    assert [problem.what for problem in judged_runs.problems] == ["runs that are told fold by fold"]
+    assert judged_runs.claims[0].parts[0].runs == (4, 4)
+    alone = judged(folds[folds["seed"] == 0].drop(columns="seed"), tmp_path, "loss: b < a")
+    assert [problem.what for problem in alone.problems] == ["arms whose runs are folds of a cross-validation"]
+    assert not alone.claims[0].firm
+
+
+def test_runs_of_other_settings_share_a_seed(tmp_path: Path) -> None:
+    """A grid: seeds come again at each LR, and nothing is in doubt."""
+    grid = pd.concat([finals({"a": level, "b": level - 0.1}, 3, seed=int(level)).assign(lr=level) for level in (1.0, 2.0, 3.0)])
+    problems, runs, firm = told(grid, tmp_path)
+    assert (problems, runs, firm) == ([], 18, True)
+
+
+def test_what_where_excludes_is_not_told(tmp_path: Path) -> None:
+    rows = finals({"a": 2.0, "b": 1.8}, 5).assign(Name=lambda frame: frame["arm"] + frame["seed"].astype(str))
+    rows["State"] = ["finished"] * 8 + ["crashed"] * 2
+    assert "runs that did not finish" in told(rows, tmp_path)[0]
+    assert "runs that did not finish" not in told(rows, tmp_path, where=("State=finished",))[0]
