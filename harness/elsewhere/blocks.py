@@ -25,7 +25,7 @@ BOOKKEEPING = {
 }  # fmt: skip
 # Words of columns that say which part of the data a number is of: rows of one run, which are no runs.
 PARTS = {"split", "phase", "subset", "partition", "fold", "stage", "mode", "part"}
-# At the most so many blocks are shown each by itself; of more the runs are paired.
+# Up to this number of blocks are shown by themselves; runs in more are paired.
 MOST_BLOCKS = 12
 # Blocks hold this share of the runs, or a setting that splits them further is no block.
 LEAST_MATCHED = 0.75

@@ -21,7 +21,7 @@ OF_METRICS = {*METRIC_WORDS, "ys", "losses", "accs", "accuracies", "rewards", "r
 OF_CURVES = {*OF_METRICS, *NAMES["step"], "xs"}
 # What holds the rows of one run: the record that they stand in, and their place there.
 RECORD, ENTRY = "record in the file", "place in the record"
-# Lists of so many entries, of which one rises, are a curve whatever they are called.
+# Lists of this number of entries, of which one rises, are a curve whatever they are called.
 LEAST_CURVE = 10
 # Words of lists that count runs, of which each entry is one.
 OF_RUNS = {*NAMES["seed"], *NAMES["run"], "seeds", "runs", "folds", "trials"}

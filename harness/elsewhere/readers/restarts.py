@@ -15,7 +15,7 @@ from .source import problem
 @dataclass
 class Restarts:
     """run: 0 for rows of the first run, 1 for those of the next [rows]. steps: as they go on over restarts [rows]. counts:
-    whether no later part of the run wrote anew from there on [rows]. resumed, recounted: how often the run went on at an
+    whether no later part of the run overwrote the row [rows]. resumed, recounted: how often the run went on at an
     earlier step, and with steps counted from its first."""
 
     run: list[int]
@@ -94,7 +94,7 @@ def _go_on(values: Sequence[float], before: Mapping[str, Sequence[int]], first: 
 
 
 def _supersede(restarts: Restarts, rows: list[int], step: int) -> None:
-    """Of a metric's rows those at and after a step from which on it is written anew."""
+    """Of a metric's rows those at and after a step from which on it was written again."""
     while rows and restarts.steps[rows[-1]] >= step:
         restarts.counts[rows.pop()] = False
 

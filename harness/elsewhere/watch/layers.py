@@ -37,7 +37,7 @@ class Layers:
         return self._state() != self._looked_up
 
     def look_up(self) -> None:
-        """Finds out anew what is trained."""
+        """Looks up again which layers are trained."""
         self._looked_up = self._state()
         model, optimizer = self.model, self.optimizer
         named = [(name.replace(WRAPPED, ""), parameter) for name, parameter in model.named_parameters()]

@@ -8,7 +8,7 @@ from .seen import WatchedRun
 
 # Names that a note lists.
 LISTED = 8
-# Gradients are clipped if so many of their norms, and so large a share of them, are the largest norm.
+# Gradients are clipped if this number of their norms, and this share of them, are the largest norm.
 CLIPPED_NORMS, CLIPPED_SHARE = 3, 0.1
 
 

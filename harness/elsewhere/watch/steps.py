@@ -1,6 +1,6 @@
 """Which step of a loop a loss belongs to, whether or not an update follows it."""
 
-# Before two updates have shown how many losses a step has, so many may be of one step.
+# Before two updates have shown how many losses a step has, this number may be of one step.
 MOST_LOSSES = 64
 
 
@@ -20,7 +20,7 @@ class Steps:
 
     @property
     def stalls(self) -> bool:
-        """Whether so many losses came without an update, just now, that somebody has to be told."""
+        """Whether the losses without an update are too many to be of one step."""
         return MOST_LOSSES < self.since_update <= MOST_LOSSES + max(self.usual, 1)
 
     @property

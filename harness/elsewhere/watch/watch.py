@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 NORMS_SHARE, LOOKS_SHARE, READS_SHARE = 0.002, 0.003, 0.002
 # On an accelerator, steps between two measurements at least: each waits for the device.
 LEAST_STEPS = 10
-# So many numbers wait at most to be read.
+# Numbers that wait to be read, at most.
 MOST_UNREAD = 256
 
 
