@@ -69,7 +69,7 @@ def _documents(found: dict[str, Any]) -> list[str]:
         counts, document = dict(each["counts"]), each["document"]
         told = (counts.get(name, 0) for name in grades)
         rows.append((f"{document.title} ({document.key})", each["claims"], each["judged"], *told))
-    return _table(("Document", "Claims", "JudgedTrials", *(name.capitalize() for name in grades)), rows)
+    return _table(("Document", "Claims", "Judged", *(name.capitalize() for name in grades)), rows)
 
 
 def _withdrawn(table: OutcomeTable) -> list[str]:

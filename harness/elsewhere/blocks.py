@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import scipy
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from .claims import RunClaim
@@ -19,16 +20,24 @@ from .table import PREFIX
 BOOKKEEPING = {
     "checkpoint", "ckpt", "comment", "commit", "created", "date", "description", "dir", "directory", "duration", "elapsed",
     "export", "file", "finished", "folder", "git", "hash", "host", "hostname", "hours", "id", "index", "job", "metrics",
-    "name", "node", "note", "notes", "path", "pid", "rank", "round", "run", "runtime", "seconds", "seed", "sha", "started",
-    "state", "status", "summary", "sweep", "tag", "tags", "time", "timestamp", "uid", "unnamed", "updated", "url", "user",
-    "uuid", "version", "walltime",
+    "name", "node", "note", "notes", "path", "pid", "round", "run", "runtime", "seconds", "seed", "sha", "started", "state",
+    "status", "summary", "sweep", "tag", "tags", "time", "timestamp", "uid", "unnamed", "updated", "url", "user", "uuid",
+    "version", "walltime",
 }  # fmt: skip
+# Whose name, version or path is a setting all the same; what makes a setting of a word for results, as of grad_clip.
+SUBJECTS = {"dataset", "data", "model", "tokenizer", "corpus", "base", "teacher"}
+QUALIFIERS = {"clip", "clipping", "coef", "coefficient", "weight", "scale", "accumulation", "smoothing", "size", "type", "max"}
+# Columns of processes of one run.
+PROCESSES = ("rank", "local_rank", "global_rank", "world_rank", "node_rank")
+PATH = r"^[./~]|/.*/|\\|\.\w{1,5}$"
+# Below this p value (Mann and Whitney) numbers of two arms lie apart.
+APART = 0.01
 # Words of columns that say which part of the data a number is of: rows of one run, which are no runs.
 PARTS = {"split", "phase", "subset", "partition", "fold", "stage", "mode", "part"}
 # Up to this number of blocks are shown by themselves; runs in more are paired.
 MOST_BLOCKS = 12
 # Blocks hold this share of the runs, or a setting that splits them further is no block.
-LEAST_MATCHED = 0.75
+LEAST_MATCHED = 0.5
 LEAST_CELLS = 3
 # A column most of whose values belong to one run is a result or an identifier.
 MOST_ALONE = 0.5
@@ -71,7 +80,11 @@ def layout(values: pd.DataFrame, claim: RunClaim, constant: Sequence[str], accep
     levels = {name: _levels(runs["task"], column) for name, column in plain.items() if _is_setting(column, is_arm, name)}
     known = {_partition(levels[name]) for name in accepted if name in levels} - {_partition(runs["arm"])}
     levels = {name: column for name, column in levels.items() if name not in accepted and _partition(column) not in known}
-    shared = [name for name, column in _independent(levels) if {*column[is_arm]} & {*column[~is_arm]}]
+    shared = [
+        name
+        for name, column in _independent(levels)
+        if {*column[is_arm]} & {*column[~is_arm]} and makes_blocks(plain[name], name)
+    ]
     blocks = _matching(levels, shared, is_arm)
     kept = {_partition(levels[name]) for name in blocks}
     coarser = [name for name in blocks if any(_follows(levels[name], levels[finer]) for finer in blocks if finer != name)]
@@ -102,27 +115,46 @@ def _holds_one(column: pd.Series, first: np.ndarray, place: np.ndarray) -> bool:
 
 
 def _is_setting(column: pd.Series, is_arm: np.ndarray, name: str) -> bool:
-    """Whether it was set, and whether both arms have it: what only one has belongs to that arm."""
+    """Whether it was set and differs. A number that only one arm has, such as a beta of Adam, belongs to that arm."""
+    if column.nunique(dropna=False) < 2 or not (is_setting(column, name) or _lies_apart(column, is_arm, name)):
+        return False
     filled = _filled(column).to_numpy()
-    return (
-        column.nunique(dropna=False) > 1 and bool(filled[is_arm].any() and filled[~is_arm].any()) and is_setting(column, name)
-    )
+    return not is_numeric_dtype(column) or bool(filled[is_arm].any() and filled[~is_arm].any())
 
 
 def is_setting(column: pd.Series, name: str) -> bool:
     """Whether a column of runs was set, and is no identifier, name, time, path or result."""
-    if last_part(name) in SETTINGS:
+    return last_part(name) in SETTINGS or (not _is_about_the_run(column, name) and _repeats(column))
+
+
+def makes_blocks(column: pd.Series, name: str) -> bool:
+    """Whether runs of other values are other runs, and no other part of the data that the same runs were tried on."""
+    return is_setting(column, name) and not words_of(name) & PARTS
+
+
+def _is_about_the_run(column: pd.Series, name: str) -> bool:
+    words, last = words_of(name), last_part(name)
+    if last in (*NAMES["run"], *PROCESSES) or (words & BOOKKEEPING and not words & SUBJECTS):
         return True
-    if words_of(name) & (BOOKKEEPING | PARTS) or last_part(name) in NAMES["run"]:
-        return False
     if is_numeric_dtype(column) and not is_bool_dtype(column):
-        return not words_of(name) & RESULTS and _repeats(column)
-    return _repeats(column) and not column.astype(str).str.contains(r"[/\\]").any()
+        return bool(words & RESULTS) and not words & QUALIFIERS and last != "precision"
+    return not words & SUBJECTS and bool(column.astype(str).str.contains(PATH).any())
 
 
 def _repeats(column: pd.Series) -> bool:
     """Whether most runs share their value with another run."""
     return float((~column.duplicated(keep=False)).mean()) <= MOST_ALONE
+
+
+def _lies_apart(column: pd.Series, is_arm: np.ndarray, name: str) -> bool:
+    """Whether whole numbers of which each run has its own, as of a random search, are larger in one arm than in the other."""
+    if not is_numeric_dtype(column) or is_bool_dtype(column) or _is_about_the_run(column, name):
+        return False
+    values = column.to_numpy(float, na_value=np.nan)
+    sides = [side[np.isfinite(side)] for side in (values[is_arm], values[~is_arm])]
+    if not all(map(len, sides)) or not np.all(np.concatenate(sides) % 1 == 0):
+        return False
+    return bool(scipy.stats.mannwhitneyu(*sides).pvalue < APART)
 
 
 def _levels(task: pd.Series, column: pd.Series) -> pd.Series:
@@ -180,9 +212,9 @@ def _names_the_arm(column: pd.Series, is_arm: np.ndarray, claim: RunClaim) -> bo
     """Whether it says no more than the arm does: another name of it."""
     if is_numeric_dtype(column) or column[is_arm].nunique() > 1 or column[~is_arm].nunique() > 1:
         return False
-    sides = [str(column[is_arm].iloc[0]).lower(), str(column[~is_arm].iloc[0]).lower()]
-    arms = [str(arm).lower() for arm in claim.arms]
-    return all(arm in side or side in arm for arm, side in zip(arms, sides, strict=True))
+    sides = [words_of(str(column[side].iloc[0])) for side in (is_arm, ~is_arm)]
+    arms = [words_of(str(arm)) for arm in claim.arms]
+    return all(arm and side and (arm <= side or side <= arm) for arm, side in zip(arms, sides, strict=True))
 
 
 def _values(column: pd.Series, is_arm: np.ndarray) -> str:
@@ -238,7 +270,7 @@ def blocked(values: pd.DataFrame, claim: RunClaim, blocks: Sequence[str]) -> Blo
     lost = f"; {left_out} runs have no partner there and are left out" if left_out else ""
     if (sizes.min() > 1 and cells <= MOST_BLOCKS) or cells < LEAST_CELLS:
         names = [f"{task}, {name}" if task else name for task, name in zip(runs["task"], cell, strict=True)]
-        return Blocked(runs.assign(task=names), f"compared within {', '.join(blocks)}: {cells} blocks{lost}")
+        return Blocked(runs.assign(task=names), f"compared within {', '.join(blocks)}: {cells} block{'s' * (cells > 1)}{lost}")
     return Blocked(_by_cell(runs, cell), f"paired by {', '.join(blocks)}: {cells} cells{lost}", by_cell=True)
 
 

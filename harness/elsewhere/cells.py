@@ -39,7 +39,7 @@ def _read(column: pd.Series, name: str) -> pd.Series:
     if is_numeric_dtype(column):
         return column.astype("Float64")
     plain = pd.to_numeric(column, errors="coerce").astype("Float64")
-    texts = column[plain.isna() & column.notna()].astype(str).str.strip()
+    texts = column[plain.isna() & column.notna()].astype(str).str.strip("*_` \t")  # marks of Markdown
     texts = texts[~texts.str.lower().isin(BLANKS)]
     summaries = texts[texts.str.match(_SUMMARY)]
     if len(summaries) and 2 * len(summaries) >= len(texts):

@@ -15,7 +15,7 @@ from pandas.api.types import is_numeric_dtype
 from ..errors import UserError
 from .blocks import constant_columns, is_setting
 from .claims import RunClaim
-from .roles import FOLDS, SETTINGS, SHARES, last_part, words_of
+from .roles import FOLDS, NO_SHARES, SETTINGS, last_part, words_of
 from .runs import MOST_LEVELS, Runs
 from .sharing import shared
 from .table import FILE, PREFIX, Problem
@@ -67,13 +67,15 @@ def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = (), c
 def require_one_unit(values: pd.DataFrame, claim: RunClaim, accepted: Sequence[str]) -> None:
     """Raises UserError with the question if a share is written as 0.89 here and as 90 there."""
     ends = values.loc[values["arm"].isin(claim.arms) & ~values["diverged"], "value"].to_numpy(float)
+    ends = np.append(ends, claim.other) if isinstance(claim.other, float) else ends
     small, large = ends[np.abs(ends) <= 1], ends[np.abs(ends) > 1]
-    is_share = claim.target is None and words_of(claim.metric) & SHARES and claim.metric not in accepted
-    if not (is_share and len(small) and len(large)) or np.median(np.abs(large)) < UNIT_JUMP * np.median(np.abs(small)):
+    may_be_share = claim.target is None and not words_of(claim.metric) & NO_SHARES and claim.metric not in accepted
+    is_mixed = may_be_share and len(small) and len(large) and np.abs(large).max() <= 100 and (ends >= 0).all()
+    if not is_mixed or np.median(np.abs(large)) < UNIT_JUMP * np.median(np.abs(small)):
         return
     raise UserError(
-        f"'{claim.metric}' is {np.median(small):.3g} in {len(small)} runs and {np.median(large):.3g} in {len(large)}, as if"
-        f" some were in percent: write them in one unit, or accept them with --also {claim.metric}"
+        f"'{claim.metric}' is about {np.median(small):.3g} here and {np.median(large):.3g} there, as if some were in percent:"
+        f" write all in one unit, or accept them with --also {claim.metric}"
     )
 
 

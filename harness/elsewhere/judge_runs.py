@@ -149,6 +149,7 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
         return judge_law(runs, claim)
     values = read_values(runs, claim) if values is None else values
     if isinstance(claim.other, float):
+        require_one_unit(values, claim, how.also)
         return judge_alone(claim, _alone(values, claim, claim.other))
     if claim.factor:
         return over_sizes(runs, claim, how)

@@ -42,11 +42,8 @@ HIGHER = (
     "accuracy", "acc", "f1", "auc", "auroc", "bleu", "rouge", "score", "reward", "return", "precision", "recall", "map", "iou",
     "dice", "r2", "throughput", "top1", "top5", "elo", "winrate", "success",
 )  # fmt: skip
-# Words of shares, which people write as 0.89 and as 89.
-SHARES = {
-    "accuracy", "acc", "f1", "auc", "auroc", "precision", "recall", "map", "iou", "dice", "top1", "top5", "winrate", "success",
-    "error", "err", "wer", "cer", "score", "rate", "ratio", "percent", "share", "em",
-}  # fmt: skip
+# Words of metrics that are no shares: of 0.5 and 50 neither is a percentage.
+NO_SHARES = {*LOWER} - {"error", "err", "wer", "cer"} | {"reward", "return", "throughput", "elo", "value"}
 METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
 # Words of columns that hold what came of a run, beside those that are judged.
 RESULTS = {*METRIC_WORDS, "best", "final", "converged", "diverged", "norm", "grad", "gradient", "memory"}

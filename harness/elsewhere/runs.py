@@ -11,6 +11,7 @@ from pandas.api.types import is_float_dtype
 from ..errors import UserError
 from . import cells
 from . import roles as finding
+from .blocks import makes_blocks
 from .paths import SEED, placed
 from .readers import read
 from .readers.restarts import problems_of, restarts_of
@@ -161,18 +162,24 @@ def _in_order(frame: pd.DataFrame, chosen: dict[Role, str], told_by: dict[Role, 
 
 
 def _over_folds(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
-    """With the mean over the folds of each run in place of a row for each of them, where rows have a seed beside their fold."""
-    columns = [str(name) for name in frame if finding.last_part(str(name)) in finding.FOLDS and name not in chosen.values()]
-    if not columns or "seed" not in chosen or "step" in chosen:
+    """With the mean of each run over the folds that all runs have, in place of a row for each fold, where rows have a seed
+    beside their fold. The mean of a run that lacks a value in one of them is missing."""
+    folds = [str(name) for name in frame if finding.last_part(str(name)) in finding.FOLDS and name not in chosen.values()]
+    if not folds or "seed" not in chosen or "step" in chosen:
         return frame, ()
-    keys = [chosen[role] for role in ("arm", "task", "seed") if chosen.get(role) in frame]
-    metric = cells.numbers_of(frame[chosen["metric"]], chosen["metric"]).astype(float)
-    groups = frame.assign(**{chosen["metric"]: metric}).groupby(keys, sort=False, dropna=False)
-    if groups[columns[0]].nunique().max() < 2:
+    metric, fold = chosen["metric"], folds[0]
+    keys = [str(name) for name in frame if name in chosen.values() or makes_blocks(frame[name], str(name))]
+    keys = [name for name in keys if name not in (metric, *folds)]
+    rows = frame.assign(**{metric: cells.numbers_of(frame[metric], metric).astype(float)})
+    runs = rows.groupby(keys, sort=False, dropna=False)
+    if runs[fold].nunique().max() < 2:
         return frame, ()
-    means = groups.first().assign(**{chosen["metric"]: groups[chosen["metric"]].mean()}).reset_index()
-    consequence = f"the mean over the {columns[0]}s of each counts, for they share training data"
-    return means.drop(columns=columns), (Problem("runs that are told fold by fold", len(means), consequence),)
+    sizes = rows.groupby(fold).size()
+    common = sizes.index[sizes >= runs.ngroups]
+    kept = rows[rows[fold].isin(common)].groupby(keys, sort=False, dropna=False)
+    means = kept.first().assign(**{metric: kept[metric].agg(lambda values: values.mean(skipna=False))}).reset_index()
+    consequence = f"the mean over {len(common)} folds that all runs have counts, for they share training data"
+    return means.drop(columns=folds), (Problem("runs that are told fold by fold", len(means), consequence),)
 
 
 def _tidy(
@@ -253,13 +260,38 @@ def _identified(
     if "step" not in chosen:
         return tidy.assign(run=np.arange(len(frame))), ()
     keys = ["arm", "task", "seed", "name"]
-    parts = _restarts(tidy, keys)
     problems: tuple[Problem, ...] = ()
     others = frame[[name for name in frame if name not in chosen.values() and name not in tidy]]
+    settings = _settings_of_runs(tidy, others, keys)
+    keys, tidy = [*keys, *settings], tidy.join(others[settings])
+    parts = _restarts(tidy, keys)
     if parts.any() and not telling(tidy.join(others), [*keys, "step"], others):
         tidy, problems = _continued(tidy, keys, parts)
         keys = [*keys, "part"]
-    return tidy.assign(run=tidy.groupby(keys, sort=False, dropna=False).ngroup()), problems
+    runs = tidy.groupby(keys, sort=False, dropna=False).ngroup()
+    return tidy.drop(columns=[*settings, "part"], errors="ignore").assign(run=runs), problems
+
+
+def _settings_of_runs(tidy: pd.DataFrame, others: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Settings without which several curves would be one: each tells most of the rows apart that share a step."""
+    settings: list[str] = []
+    candidates = [str(name) for name in others if makes_blocks(others[name], str(name))]
+    rows = tidy.join(others[candidates])
+    while candidates:
+        known = [*keys, *settings, "step"]
+        again = int(rows.duplicated(known).sum())
+        left = {name: int(rows.duplicated([*known, name]).sum()) for name in candidates}
+        best = min(left, key=lambda name: left[name])
+        if not again or 2 * left[best] > again or _changes_in_runs(rows, [*keys, *settings, best]):
+            return settings
+        settings.append(best)
+        candidates.remove(best)
+    return settings
+
+
+def _changes_in_runs(rows: pd.DataFrame, keys: Sequence[str]) -> bool:
+    """Whether what would be a run has a single step: a column that changes as a run goes on is none of its settings."""
+    return bool(rows.groupby(list(keys), sort=False, dropna=False)["step"].nunique().median() < 2)
 
 
 def _continued(tidy: pd.DataFrame, keys: Sequence[str], parts: pd.Series) -> tuple[pd.DataFrame, tuple[Problem, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from .blocks import BOOKKEEPING, is_setting
+from .blocks import BOOKKEEPING, makes_blocks
 from .roles import words_of
 from .runs import Runs, telling
 from .table import PREFIX, Problem
@@ -21,12 +21,10 @@ def shared(runs: Runs, factors: Sequence[str]) -> tuple[pd.DataFrame, Problem | 
     if runs.tuned:
         return runs.frame, None
     keys = ["arm", "task", "seed", "name", *factors]
-    if runs.frame["step"].notna().any():
-        return _of_curves(runs, keys)
     # Rows of other settings are other runs: they are compared in blocks.
     columns = [str(name) for name in runs.frame if str(name).startswith(PREFIX)]
-    settings = [name for name in columns if is_setting(runs.frame[name], name.removeprefix(PREFIX))]
-    return _of_finals(runs, [*keys, *settings])
+    keys += [name for name in columns if makes_blocks(runs.frame[name], name.removeprefix(PREFIX))]
+    return _of_curves(runs, keys) if runs.frame["step"].notna().any() else _of_finals(runs, keys)
 
 
 def _of_curves(runs: Runs, keys: Sequence[str]) -> tuple[pd.DataFrame, Problem | None]:

@@ -12,6 +12,7 @@ from ..errors import UserError
 from ..judge.statistics.pooling import heterogeneity, trend
 from ..judge.statistics.powers import powers
 from ..judge.statistics.two_samples import Effect, Spread, pooled_spread
+from .blocks import constant_columns, layout
 from .claims import RunClaim
 from .comparing import Assumptions, Part, compared, question_of
 from .firmness import why_fragile
@@ -34,6 +35,7 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
     given = list(pairs(values, claim, how.paired))
     if len(given) < 2:
         raise UserError(f"claim '{claim.text}': fewer than two sizes have runs of both arms; compare arms that share sizes")
+    settings = layout(values, claim, constant_columns(runs.frame), how.also)
     of_name = {name: size for size, name in named.items()}
     given.sort(key=lambda pair: of_name[pair.task])
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
@@ -42,7 +44,9 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
     parts = [compared(claim, pair, how, shared, question, False) for pair in given]
     on_all = replace(claim, quantifier="all")
     judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
-    judged = replace(judged, fragile=(*judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
+    doubts = [settings.confounds] if settings.confounds else []
+    doubts += [f"{name} varies within sizes; name it with --task" for name in settings.blocks]
+    judged = replace(judged, fragile=(*doubts, *judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
     trends = _trend_notes(parts, [of_name[each.name] for each in parts], claim)
     return replace(judged, claim=claim, notes=(*judged.notes, *trends, *_power_notes(parts, of_name, claim)))
 
@@ -61,7 +65,8 @@ def _scatter(given: Sequence[Pair], sizes: Sequence[float]) -> Spread | None:
 
 def _power_notes(parts: Sequence[Part], size_of: Mapping[str, float], claim: RunClaim) -> Iterator[str]:
     """Whether one power of the size fits both arms; of positive values at three sizes or more."""
-    if len(parts) < LEAST_SIZES or any(np.min(values) <= 0 for part in parts for values in part.samples):
+    least = min(min(size_of.values()), *(float(np.min(values)) for part in parts for values in part.samples))
+    if len(parts) < LEAST_SIZES or least <= 0:
         return
     rows = [(size_of[part.name], value, 1 - side) for part in parts for side in (0, 1) for value in part.samples[side]]
     x, y, is_arm = (np.array(column, float) for column in zip(*rows, strict=True))
@@ -84,7 +89,7 @@ def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim)
     signs = {each.low > 0 for each in effects if each.low > 0 or each.high < 0}
     yield "the sign changes with size" if len(signs) == 2 else "no size has the effect the other way round"
     percent = 100 if claim.relative else 1
-    if len(found) > 2:
+    if len(found) > 2 and min(sizes) > 0:
         slope = trend(effects, [size for _, size in found])
         low, high = (f"{percent * each:.3g}" for each in (slope.low, slope.high))
         change = f"{percent * slope.estimate:+.3g}{'%' * claim.relative} ({low} to {high})"

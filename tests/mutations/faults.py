@@ -34,8 +34,8 @@ ERRORS_AND_INPUT = (
     Fault(
         "a password stays in an address",
         "harness/errors.py",
-        r'text = re.sub(r"(\w[\w+.-]*://)[^/@\s]*@", r"\1***@", text)',
-        r'text = re.sub(r"(\w[\w+.-]*://)[^:/@\s]*@", r"\1***@", text)',
+        r'text = re.sub(r"(\w://)[^/@\s]*@", r"\1***@", text)',
+        r'text = re.sub(r"(\w://)[^:/@\s]*@", r"\1***@", text)',
         SAFETY + "test_addresses_are_shown_without_their_secrets",
     ),
     Fault(

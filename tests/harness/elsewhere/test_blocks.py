@@ -134,7 +134,7 @@ def test_files_that_lie_far_apart_may_be_tasks(tmp_path: Path) -> None:
 
 def test_a_share_and_a_percentage_are_a_question(tmp_path: Path) -> None:
     frame = finals({"a": 0.89, "b": 90.0}, 5).rename(columns={"loss": "accuracy"})
-    with pytest.raises(UserError, match="some were in percent: write them in one unit, or accept them with --also accuracy"):
+    with pytest.raises(UserError, match="some were in percent: write all in one unit, or accept them with --also accuracy"):
         only(frame, tmp_path, "accuracy: b > a")
     assert only(frame, tmp_path, "accuracy: b > a", how=Assumptions(also=("accuracy",))).verdict == "supported"
 

@@ -32,8 +32,18 @@ def test_runs_written_one_after_the_other_without_a_seed(tmp_path: Path) -> None
     assert firm
 
 
+def test_curves_of_other_settings_are_other_runs(tmp_path: Path) -> None:
+    """In any order of their rows."""
+    frame = pd.concat([curves({"a": level, "b": level - 0.1}, 4, STEPS).assign(width=level) for level in (2.0, 3.0, 4.0)])
+    for rows in (frame, frame.sort_values(["step", "loss"])):
+        judged_runs = judged(rows.drop_duplicates(), tmp_path, "loss: b < a")
+        assert judged_runs.problems == ()
+        assert len(judged_runs.runs[0].final()) == 24
+        assert "compared within width: 3 blocks" in judged_runs.claims[0].notes
+
+
 def test_a_column_that_tells_rows_apart_makes_no_runs(tmp_path: Path) -> None:
-    frame = pd.concat([curves({"a": 2.0, "b": 1.9}, 4, STEPS, seed=each).assign(year=each) for each in range(3)])
+    frame = pd.concat([curves({"a": 2.0, "b": 1.9}, 4, STEPS, seed=part).assign(split=part) for part in range(3)])
     problems, runs, firm = told(frame, tmp_path)
     assert problems == ["runs with several values at a step"]
     assert runs == 8
