@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
@@ -141,15 +142,29 @@ def of_metric(frame: pd.DataFrame, metric: str | None, roles: dict[Role, str]) -
     rows = frame[texts(frame[names[0]]) == metric] if names and value else frame.head(0)
     if value is None or rows.empty:
         return frame, roles
-    return rows.drop(columns=names[0]).reset_index(drop=True), {**roles, "metric": value}
+    return _with_unmeasured(frame, rows, names[0], value), {**roles, "metric": value}
+
+
+def _with_unmeasured(frame: pd.DataFrame, rows: pd.DataFrame, name: str, value: str) -> pd.DataFrame:
+    """The rows of a metric, and one without a value for each run that has rows of other metrics alone."""
+    steps = [str(column) for column in frame if last_part(str(column)) in NAMES["step"]]
+    keys = [str(column) for column in frame if column not in (name, value, *steps)]
+    if steps or not keys:
+        return rows.drop(columns=name).reset_index(drop=True)
+    known = frame.drop_duplicates(keys)
+    measured = pd.MultiIndex.from_frame(rows[keys].astype(str))
+    others = known[~pd.MultiIndex.from_frame(known[keys].astype(str)).isin(measured)]
+    return pd.concat([rows, others.assign(**{value: None})]).drop(columns=name).reset_index(drop=True)
 
 
 def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:
     """Wide tables with a row for each run (and step): columns that are repetitions, or the arms that claims name."""
     columns = [str(each) for each in frame.columns]
-    repeated = {each: match for each in columns if (match := _REPEATED.match(each)) and is_numeric_dtype(frame[each])}
+    repeated = {each: match for each in columns if (match := _REPEATED.match(each)) and _has_numbers(frame[each])}
     if len(repeated) > 1:
+        absent = _trailing_blanks(frame[list(repeated)].T).T
         long = frame.melt([each for each in columns if each not in repeated], list(repeated), "_column", "_value")
+        long = long[~absent.to_numpy().ravel(order="F")].reset_index(drop=True)
         parts = long.pop("_column").map(repeated)
         names = parts.map(lambda match: match["name"] or "value")
         long["seed"] = parts.map(lambda match: match["seed"])
@@ -162,12 +177,25 @@ def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOpti
         others = {name for role in ("seed", "step", "run", "task") for name in NAMES[role]}
         free = [each for each in columns if last_part(each) not in others and holds_numbers(frame[each])]
         arms = [each for each in columns if each in options.arms or each in free]
+        absent = _trailing_blanks(frame[arms])
         frame = frame.assign(**{each: numbers_of(frame[each], each) for each in arms})
         if UNNAMED in frame and not holds_numbers(frame[UNNAMED]):  # benchmarks, whose names stand below no header
             roles = {**roles, "task": roles.get("task", UNNAMED)}
         long = frame.melt([each for each in columns if each not in arms], arms, "arm", "value")
-        return long.dropna(subset="value"), {**roles, "arm": "arm", "metric": "value"}
+        long = long[~absent.to_numpy().ravel(order="F")].reset_index(drop=True)
+        return long, {**roles, "arm": "arm", "metric": "value"}
     return frame, roles
+
+
+def _has_numbers(column: pd.Series) -> bool:
+    """Whether any cell is a number, whatever the others hold."""
+    return bool(pd.to_numeric(column, errors="coerce").notna().any())
+
+
+def _trailing_blanks(cells: pd.DataFrame) -> pd.DataFrame:
+    """Which blank cells no other cell of their column follows: runs that never were, in arms with fewer runs than others."""
+    blank = cells.isna() | cells.astype(str).apply(lambda column: column.str.strip().eq(""))
+    return pd.DataFrame(np.logical_and.accumulate(blank.to_numpy(bool)[::-1])[::-1], cells.index, cells.columns)
 
 
 def chosen_roles(

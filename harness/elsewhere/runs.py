@@ -84,7 +84,7 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     values = _numbers(frame[chosen["metric"]], chosen["metric"])
     told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
     direction = {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
-    tidy, restarts = _tidy(frame, chosen, values, options.factors)
+    tidy, restarts = _tidy(frame, chosen, values, options)
     return Runs(
         tidy,
         named,
@@ -183,7 +183,7 @@ def _over_folds(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> tuple[pd.Dat
 
 
 def _tidy(
-    frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, factors: Sequence[str]
+    frame: pd.DataFrame, chosen: Mapping[Role, str], values: pd.Series, options: ReadingOptions
 ) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
     """A row for each run and step that has a value, runs in the order of the table."""
     names = _run_names(frame, chosen)
@@ -199,19 +199,21 @@ def _tidy(
     tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
     tidy["step"] = cells.numbers_of(frame[chosen["step"]], chosen["step"]).astype(float) if "step" in chosen else np.nan
     tidy["value"] = values
-    for each in factors:
+    for each in options.factors:
         tidy[each] = frame[finding.column_named(frame, each, "the claim")]
     tidy["name"] = pd.NA if names is None else names
     tidy, problems = _identified(frame, tidy, chosen)
     others = [each for each in frame if each not in chosen.values() and each not in tidy]
     tidy = pd.concat([tidy, frame.loc[tidy.index, others].add_prefix("column ")], axis=1)
-    return _measured(tidy.sort_values(["run", "step"], kind="stable")).reset_index(drop=True), problems
+    tidy = tidy.sort_values(["run", "step"], kind="stable")
+    return _measured(tidy, options.arms).reset_index(drop=True), problems
 
 
-def _measured(rows: pd.DataFrame) -> pd.DataFrame:
+def _measured(rows: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:
     """Rows with a value, and the last row of each run that has none at its end: missing there, it is an outcome of the run.
 
-    Between two values, and up to as far behind the last one as values usually lie apart, a row of a sparse log holds none.
+    arms: those that claims name; of others those count that were measured at all. Between two values, and up to as far behind
+    the last one as values usually lie apart, a row of a sparse log holds none.
     """
     has_value = rows["value"].notna()
     if has_value.all():
@@ -221,7 +223,8 @@ def _measured(rows: pd.DataFrame) -> pd.DataFrame:
     measured = has_value.groupby(runs_of_row).transform("any")
     lost = ~measured if not is_curve else ~measured | _ends_without(rows, has_value)
     is_last = ~runs_of_row.duplicated(keep="last")
-    belongs = (rows["arm"] != BLANK_ARM) & has_value.groupby([rows["arm"], rows["task"]]).transform("any")
+    in_use = has_value.groupby([rows["arm"], rows["task"]]).transform("any") | rows["arm"].isin(arms)
+    belongs = (rows["arm"] != BLANK_ARM) & in_use
     return rows[has_value | (lost & is_last & belongs)]
 
 

@@ -11,6 +11,9 @@ from ..roles import METRIC_WORDS, words_of
 from ..table import Problem
 from .source import problem
 
+# Two measurements of one state agree to this share.
+SAME_STATE = 1e-6
+
 
 @dataclass
 class Restarts:
@@ -62,12 +65,21 @@ def _after_fall(found: Restarts, run: _Run, steps: Sequence[int], values: Sequen
         found.resumed += 1
     elif _go_on(values, run.rows, known):
         found.recounted += 1
-        run.shift |= {name: found.steps[run.rows[name][-1]] for name in known}
+        run.shift |= {name: _last_step(found.steps, run.rows[name], values, row) for name, row in known.items()}
     else:
         return _Run(run.number + 1)
     for name, row in known.items():
         _supersede(found, run.rows[name], steps[row] + run.shift.get(name, 0))
     return run
+
+
+def _last_step(steps: Sequence[int], rows: Sequence[int], values: Sequence[float], new: int) -> int:
+    """What a counter that begins again counts on from: the last step; the one after it, if its first step is a 0 at which
+    something else was measured."""
+    last = rows[-1]
+    gap = steps[last] - steps[rows[-2]] if len(rows) > 1 else 1
+    is_new = steps[new] == 0 and not math.isclose(values[last], values[new], rel_tol=SAME_STATE)
+    return steps[last] + gap * is_new
 
 
 def _falls(steps: Sequence[int], names: Sequence[str]) -> list[int]:

@@ -69,6 +69,39 @@ def test_what_goes_with_the_arm_caps_the_verdict(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "sides"),
+    [
+        ("grad_clip", (0.5, 1.0)),
+        ("precision", (16, 32)),
+        ("model_name", ("gpt2", "gpt2-large")),
+        ("base_model", ("meta/one", "meta/two")),
+        ("dataset_version", ("v1", "v2")),
+        ("lora_rank", (8, 64)),
+        ("gradient_accumulation_steps", (1, 4)),
+        ("scheduler", (None, "cosine")),
+        ("server", ("alpha", "beta")),
+        ("split", ("validation", "training")),
+        ("augmented", (False, True)),
+    ],
+    ids=str,
+)
+def test_settings_count_under_any_name(name: str, sides: tuple[object, object], tmp_path: Path) -> None:
+    frame = finals({"a": 2.0, "b": 1.8}, 6).assign(**{name: [sides[0]] * 6 + [sides[1]] * 6})
+    verdict = only(frame, tmp_path, "loss: b < a", arm="arm")
+    assert (verdict.verdict, verdict.firm) == ("supported", False)
+    assert any(f"--also {name} accepts that" in reason for reason in verdict.fragile), verdict.fragile
+
+
+def test_numbers_that_each_run_has_for_itself_lie_apart_or_do_not(tmp_path: Path) -> None:
+    """As of a random search: of all runs of b the hidden layer is wider; of a mixed draw it is not."""
+    frame = finals({"a": 2.0, "b": 1.8}, 8)
+    apart = frame.assign(hidden_units=[*range(64, 160, 12), *range(200, 320, 15)])
+    mixed = frame.assign(hidden_units=[*range(64, 304, 30), *range(70, 310, 30)])
+    assert not only(apart, tmp_path, "loss: b < a").firm
+    assert only(mixed, tmp_path, "loss: b < a").firm
+
+
+@pytest.mark.parametrize(
     "column",
     [
         {"Name": [f"run-{index}" for index in range(12)]},

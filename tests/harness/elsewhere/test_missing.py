@@ -74,3 +74,37 @@ def test_another_metric_of_a_run_is_no_run(tmp_path: Path) -> None:
     judged_runs = judged(pd.concat([losses, others]), tmp_path, "loss: b < a")
     assert judged_runs.claims[0].parts[0].runs == (5, 5)
     assert judged_runs.claims[0].firm
+
+
+@pytest.mark.parametrize("missing", ["OOM", "", "nan"], ids=repr)
+@pytest.mark.parametrize("with_seeds", [True, False], ids=["seeds", "bare"])
+def test_of_a_wide_table_too(missing: str, with_seeds: bool, tmp_path: Path) -> None:
+    """Arms are columns; b's runs 3 and 4 of 6 have no loss, and arm c had two runs fewer from the start."""
+    losses = {"a": [2.01, 2.0, 1.99, 2.02, 2.0, 1.98], "b": [1.9, 1.92, 1.91, missing, missing, 1.9]}
+    frame = pd.DataFrame({**losses, "c": [2.5, 2.4, 2.6, 2.5, "", ""]})
+    path = tmp_path / "runs.csv"
+    (frame.assign(seed=range(6)) if with_seeds else frame).to_csv(path, index=False)
+    judged_runs = judge_sources([str(path)], JudgeOptions(("loss: b < a", "loss: c > a")))
+    assert [claim.parts[0].runs for claim in judged_runs.claims] == [(6, 6), (4, 4) if with_seeds else (4, 6)]
+    (problem,) = [problem for problem in judged_runs.problems if problem.what == "runs that end without a finite number"]
+    assert (problem.count, problem.examples) == (2, ("b: 2",))
+
+
+def test_a_column_for_each_repetition_keeps_its_word(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"arm": ["a", "b"], **{f"loss_seed_{seed}": [2.0 + seed / 100, 1.9 + seed / 100] for seed in range(4)}}
+    )
+    frame["loss_seed_4"] = ["2.04", "OOM"]
+    judged_runs = judged(frame, tmp_path, "loss: b < a")
+    assert judged_runs.claims[0].parts[0].runs == (5, 5)
+    assert [problem.examples for problem in judged_runs.problems] == [("b: 1",)]
+
+
+def test_a_run_without_a_row_of_the_metric(tmp_path: Path) -> None:
+    """A long table: two of b's runs have an accuracy and no loss."""
+    runs = finals({"a": 2.0, "b": 1.8}, 6)
+    losses = runs.rename(columns={"loss": "value"}).assign(metric="loss")
+    rows = pd.concat([losses[~((losses["arm"] == "b") & (losses["seed"] < 2))], losses.assign(metric="accuracy", value=0.5)])
+    judged_runs = judged(rows, tmp_path, "loss: b < a")
+    assert judged_runs.claims[0].parts[0].runs == (6, 6)
+    assert [problem.count for problem in judged_runs.problems] == [2]

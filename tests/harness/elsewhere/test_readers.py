@@ -263,7 +263,7 @@ def test_steps_that_fall_are_told_apart_by_the_metrics_together() -> None:
     steps, values, names = zip(*points, *again, strict=True)
     found = restarts_of(steps, values, names)
     assert set(found.run) == {0}
-    assert found.steps[-3:] == [300, 3, 5]
+    assert found.steps[-3:] == [300, 3, 10]
     assert (found.recounted, found.resumed) == (1, 0)
 
 

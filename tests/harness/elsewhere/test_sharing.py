@@ -123,3 +123,14 @@ def test_what_where_excludes_is_not_told(tmp_path: Path) -> None:
     rows["State"] = ["finished"] * 8 + ["crashed"] * 2
     assert "runs that did not finish" in told(rows, tmp_path)[0]
     assert "runs that did not finish" not in told(rows, tmp_path, where=("State=finished",))[0]
+
+
+def test_folds_that_a_run_lacks_count_for_none(tmp_path: Path) -> None:
+    """Fold 0 is hard, and b has no row of it; without it the arms are equal."""
+    folds = pd.concat(
+        [finals({"a": level, "b": level}, 4, seed=fold).assign(fold=fold) for fold, level in enumerate((3.0, 1.0, 1.1))]
+    )
+    lacking = folds[~((folds["arm"] == "b") & (folds["fold"] == 0))]
+    judged_runs = judged(lacking, tmp_path, "loss: b < a by 1%")
+    assert "over 2 folds that all runs have" in judged_runs.problems[0].consequence
+    assert judged_runs.claims[0].verdict != "supported"
