@@ -26,7 +26,7 @@ BOOKKEEPING = {
 }  # fmt: skip
 # Whose name, version or path is a setting all the same; what makes a setting of a word for results, as of grad_clip.
 SUBJECTS = {"dataset", "data", "model", "tokenizer", "corpus", "base", "teacher"}
-QUALIFIERS = {"clip", "clipping", "coef", "coefficient", "weight", "scale", "accumulation", "smoothing", "size", "type", "max"}
+QUALIFIERS = {"clip", "clipping", "coef", "coefficient", "weight", "scale", "smoothing", "size", "type", "max"}
 # Columns of processes of one run.
 PROCESSES = ("rank", "local_rank", "global_rank", "world_rank", "node_rank")
 PATH = r"^[./~]|/.*/|\\|\.\w{1,5}$"
@@ -137,8 +137,15 @@ def _is_about_the_run(column: pd.Series, name: str) -> bool:
     if last in (*NAMES["run"], *PROCESSES) or (words & BOOKKEEPING and not words & SUBJECTS):
         return True
     if is_numeric_dtype(column) and not is_bool_dtype(column):
-        return bool(words & RESULTS) and not words & QUALIFIERS and last != "precision"
+        return bool(words & RESULTS) and not words & QUALIFIERS and not _are_counts(column)
     return not words & SUBJECTS and bool(column.astype(str).str.contains(PATH).any())
+
+
+def _are_counts(column: pd.Series) -> bool:
+    """Whether it holds whole numbers, such as bits or micro-batches; shares and ticks of what came out are none."""
+    values = column.to_numpy(float, na_value=np.nan)
+    values = values[np.isfinite(values)]
+    return bool(len(values) and np.all(values % 1 == 0) and values.max() > 1)
 
 
 def _repeats(column: pd.Series) -> bool:

@@ -18,15 +18,16 @@ def notes(seen: WatchedRun) -> list[str]:
 
 
 def _of_updates(seen: WatchedRun) -> Iterator[str]:
-    steps, name = seen.steps, type(seen.layers.optimizer).__name__
-    if steps.has_stalled:
-        after = f" after its update {steps.updates:,}" if steps.updates else ""
+    since, name = seen.steps, type(seen.layers.optimizer).__name__
+    if since.has_stalled:
+        after = f" after its update {since.updates:,}" if since.updates else ""
         yield (
-            f"the watched {name} made no update{after}, and {steps.since_update:,} losses came: the loop or its loss scaler"
+            f"the watched {name} made no update{after}, and {since.since_update:,} losses came: the loop or its loss scaler"
             " skips its steps, or another optimizer trains, which needs a Watch of its own"
         )
     elif seen.skipped:
-        yield f"{seen.skipped:,} steps had no update of the watched {name}; a few that a loss scaler skips are normal"
+        steps = "1 step" if seen.skipped == 1 else f"{seen.skipped:,} steps"
+        yield f"{steps} had no update of the watched {name}, skipped by the loop or by a loss scaler, of which a few are normal"
 
 
 def _of_layers(seen: WatchedRun) -> Iterator[str]:

@@ -78,6 +78,7 @@ def test_what_goes_with_the_arm_caps_the_verdict(tmp_path: Path) -> None:
         ("dataset_version", ("v1", "v2")),
         ("lora_rank", (8, 64)),
         ("gradient_accumulation_steps", (1, 4)),
+        ("grad_accum", (1, 2)),
         ("scheduler", (None, "cosine")),
         ("server", ("alpha", "beta")),
         ("split", ("validation", "training")),
