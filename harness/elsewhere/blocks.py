@@ -51,8 +51,8 @@ class Layout:
     """How the runs of two arms lie in their settings.
 
     blocks: settings whose values both arms have; coarser: those that follow from one of them, as a passage does from its
-    question; between: settings that differ between the arms, with their values; varying:
-    those of them that are numbers and vary within an arm, too.
+    question; between: settings that differ between the arms, with their values; varying: those of them that are numbers and
+    vary within an arm, too.
     """
 
     blocks: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from ..declare.level import ALPHA
 from ..errors import UserError, unknown
 from ..judge.outcomes import DECIDED, OPEN
 from ..judge.statistics.two_samples import Spread
-from .blocks import Layout, blocked, constant_columns, layout, turned_by
+from .blocks import Blocked, Layout, blocked, constant_columns, layout, turned_by
 from .checks import checked, require_no_task_in_files, require_one_unit
 from .claims import RunClaim, read_claim
 from .comparing import Assumptions, against_number
@@ -168,6 +168,8 @@ def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.D
     _require_columns(runs, how.also)
     settings = layout(values, claim, constant, how.also)
     cells = blocked(values, claim, settings.blocks)
+    if cells.by_cell and how.paired is False:
+        cells = Blocked(values, f"not paired by {', '.join(settings.blocks)}, as --unpaired asks")
     given = _pairs(cells.values, claim, True if cells.by_cell else how.paired)
     if cells.by_cell:
         given = [replace(pair, by=", ".join(settings.blocks)) for pair in given]

@@ -5,6 +5,7 @@ reports -> what reads; nothing under harness imports reports or names a study. N
 """
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -351,3 +353,12 @@ assert app("plan warmup".split(), standalone_mode=False) == 2
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: torch is not installed, and this command needs it: `make setup`")
     assert len([line for line in done.stdout.splitlines() if line.startswith("light: ")]) == len(READING) + 7
+
+
+@pytest.mark.parametrize(("former", "name"), [("spec", "declare"), ("metrics", "declare.metrics")])
+def test_former_names_are_answered_for_one_version(former: str, name: str) -> None:
+    sys.modules.pop(f"folklore.harness.{former}", None)
+    with pytest.warns(FutureWarning, match=f"folklore.harness.{former} is called folklore.harness.{name} now"):
+        answered = importlib.import_module(f"folklore.harness.{former}")
+    module = importlib.import_module(f"folklore.harness.{name}")
+    assert {getattr(answered, public) is getattr(module, public) for public in module.__all__} == {True}
