@@ -30,7 +30,7 @@ QUALIFIERS = {"clip", "clipping", "coef", "coefficient", "weight", "scale", "smo
 # Columns of processes of one run.
 PROCESSES = ("rank", "local_rank", "global_rank", "world_rank", "node_rank")
 PATH = r"^[./~]|/.*/|\\|\.\w{1,5}$"
-# Below this p value (Mann and Whitney) numbers of two arms lie apart.
+# Below this p value (Mann and Whitney, chi-square) settings of two arms lie apart.
 APART = 0.01
 # Words of columns that say which part of the data a number is of: rows of one run, which are no runs.
 PARTS = {"split", "phase", "subset", "partition", "fold", "stage", "mode", "part"}
@@ -88,7 +88,7 @@ def layout(values: pd.DataFrame, claim: RunClaim, constant: Sequence[str], accep
     blocks = _matching(levels, shared, is_arm)
     kept = {_partition(levels[name]) for name in blocks}
     coarser = [name for name in blocks if any(_follows(levels[name], levels[finer]) for finer in blocks if finer != name)]
-    between = [name for name, column in levels.items() if _partition(column) not in kept]
+    between = [name for name, column in levels.items() if _partition(column) not in kept and _differs(column, is_arm)]
     between = [name for name in between if not _names_the_arm(plain[name], is_arm, claim)]
     return Layout(
         tuple(name for name in blocks if name not in coarser),
@@ -198,21 +198,23 @@ def _independent(levels: dict[str, pd.Series]) -> Iterator[tuple[str, pd.Series]
 
 
 def _matching(levels: dict[str, pd.Series], shared: Sequence[str], is_arm: np.ndarray) -> list[str]:
-    """Of the shared settings those that together leave most runs with partners in the other arm."""
-    blocks = list(shared)
-    while blocks and _matched(levels, blocks, is_arm).mean() < LEAST_MATCHED:
-        without = {name: _matched(levels, [other for other in blocks if other != name], is_arm).mean() for name in blocks}
-        blocks.remove(max(without, key=lambda name: without[name]))
-    return blocks
+    """The shared settings that runs are compared within: all that leave each run a partner in the other arm, and of those that
+    differ between the arms also what leaves most runs one."""
+    blocks: list[str] = []
+    cells = np.zeros(len(is_arm), int)
+    for least, names in ((1.0, shared), (LEAST_MATCHED, [name for name in shared if _differs(levels[name], is_arm)])):
+        for name in (name for name in names if name not in blocks):
+            finer, _ = pd.factorize(cells * len(is_arm) + pd.factorize(levels[name])[0])
+            if np.isin(finer, np.intersect1d(finer[is_arm], finer[~is_arm])).mean() >= least:
+                blocks.append(name)
+                cells = finer
+    return [name for name in shared if name in blocks]
 
 
-def _matched(levels: dict[str, pd.Series], blocks: Sequence[str], is_arm: np.ndarray) -> np.ndarray:
-    """Which runs have a run of the other arm at the same settings."""
-    if not blocks:
-        return np.ones(len(is_arm), bool)
-    cells = pd.Series(["\0".join(cell) for cell in zip(*(levels[name] for name in blocks), strict=True)])
-    both = {*cells[is_arm]} & {*cells[~is_arm]}
-    return cells.isin(both).to_numpy()
+def _differs(column: pd.Series, is_arm: np.ndarray) -> bool:
+    """Whether the arms differ in a setting: by a value that one of them lacks, or by how often they have each."""
+    counts = pd.crosstab(column.to_numpy(), is_arm).to_numpy()
+    return bool((counts == 0).any() or scipy.stats.chi2_contingency(counts).pvalue < APART)
 
 
 def _names_the_arm(column: pd.Series, is_arm: np.ndarray, claim: RunClaim) -> bool:

@@ -378,8 +378,9 @@ def _is_curve(values: np.ndarray) -> bool:
 
 
 def _folds(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
-    """Folds that stand for seeds: runs that share most of their training data vary less than runs on fresh data."""
-    if last_part(runs.roles.get("seed", "")) in FOLDS:
+    """Folds that stand for seeds or runs: what shares most of its training data varies less than runs on fresh data."""
+    columns = [str(name) for name in runs.frame if last_part(str(name).removeprefix(PREFIX)) in FOLDS]
+    if last_part(runs.roles.get("seed", "")) in FOLDS or any(runs.frame[name].nunique() > 1 for name in columns):
         consequence = "they share training data and are no independent runs; give a row for each seed, too"
         yield of_verdicts("arms whose runs are folds of a cross-validation", len(runs.arms), consequence, doubtful=True)
 

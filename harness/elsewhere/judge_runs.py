@@ -139,7 +139,7 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
 def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
     judged = judge_claim(runs, claim, how, values)
     saved = compute_saved(runs, claim)
-    doubts = [f"{each.what}: {', '.join(each.examples)}" for each in runs.problems if each.doubtful]
+    doubts = [": ".join(filter(None, [each.what, ", ".join(each.examples)])) for each in runs.problems if each.doubtful]
     return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
 
 
@@ -151,6 +151,7 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
     if isinstance(claim.other, float):
         require_one_unit(values, claim, how.also)
         return judge_alone(claim, _alone(values, claim, claim.other))
+    _require_columns(runs, how.also)
     if claim.factor:
         return over_sizes(runs, claim, how)
     if how.step_worth is not None and values["stop"].isna().any():
@@ -164,9 +165,7 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
 
 def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame) -> RunVerdict:
     """Within the settings that both arms share; settings that differ between the arms cap the verdict."""
-    constant = constant_columns(runs.frame)
-    _require_columns(runs, how.also)
-    settings = layout(values, claim, constant, how.also)
+    settings = layout(values, claim, constant_columns(runs.frame), how.also)
     cells = blocked(values, claim, settings.blocks)
     if cells.by_cell and how.paired is False:
         cells = Blocked(values, f"not paired by {', '.join(settings.blocks)}, as --unpaired asks")

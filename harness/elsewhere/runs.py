@@ -168,14 +168,18 @@ def _over_folds(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> tuple[pd.Dat
     if not folds or "seed" not in chosen or "step" in chosen:
         return frame, ()
     metric, fold = chosen["metric"], folds[0]
-    keys = [str(name) for name in frame if name in chosen.values() or makes_blocks(frame[name], str(name))]
-    keys = [name for name in keys if name not in (metric, *folds)]
+    # Each fold may have a run and a name of its own.
+    roles = [chosen[role] for role in ("arm", "task", "seed") if chosen.get(role) in frame]
+    settings = [str(name) for name in frame if makes_blocks(frame[name], str(name))]
+    keys = [name for name in dict.fromkeys([*roles, *settings]) if name not in (metric, *folds)]
     rows = frame.assign(**{metric: cells.numbers_of(frame[metric], metric).astype(float)})
     runs = rows.groupby(keys, sort=False, dropna=False)
     if runs[fold].nunique().max() < 2:
         return frame, ()
     sizes = rows.groupby(fold).size()
     common = sizes.index[sizes >= runs.ngroups]
+    if common.empty:
+        return frame, ()
     kept = rows[rows[fold].isin(common)].groupby(keys, sort=False, dropna=False)
     means = kept.first().assign(**{metric: kept[metric].agg(lambda values: values.mean(skipna=False))}).reset_index()
     consequence = f"the mean over {len(common)} folds that all runs have counts, for they share training data"

@@ -51,6 +51,18 @@ def test_cells_of_one_run_are_pairs(tmp_path: Path) -> None:
     assert (verdict.low, verdict.high) == pytest.approx((difference.low, difference.high), rel=1e-9)
 
 
+def test_settings_that_were_drawn_at_random_are_no_confounds(tmp_path: Path) -> None:
+    """A random search over 40 settings, the same for both arms: in as many columns some values come more often by chance."""
+    drawn = np.random.default_rng(4)
+    frame = finals({"a": 2.0, "b": 1.0}, 300, noise=0.3)
+    settings = pd.DataFrame({f"setting {place}": drawn.integers(1, 4, len(frame)) for place in range(40)})
+    verdict = only(frame.drop(columns="seed").join(settings), tmp_path, "loss: b < a")
+    assert verdict.verdict == "supported"
+    assert verdict.estimate == pytest.approx(-1.0, abs=0.15)
+    assert len([reason for reason in verdict.fragile if "between the arms" in reason]) <= 1
+    assert sum(reason.count("(1/") for reason in verdict.fragile) <= 2
+
+
 def test_runs_without_a_partner_are_counted(tmp_path: Path) -> None:
     frame = pd.concat([uneven("width"), pd.DataFrame({"arm": ["b"] * 3, "width": ["other"] * 3, "loss": [50.0, 51.0, 52.0]})])
     verdict = only(frame, tmp_path, "loss: b < a")

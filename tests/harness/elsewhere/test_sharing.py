@@ -125,6 +125,21 @@ def test_what_where_excludes_is_not_told(tmp_path: Path) -> None:
     assert "runs that did not finish" not in told(rows, tmp_path, where=("State=finished",))[0]
 
 
+def test_folds_with_runs_of_their_own_are_one_run(tmp_path: Path) -> None:
+    """As trackers have them: each fold has its own name."""
+    folds = pd.concat([finals({"a": 1.0, "b": 0.9}, 4, seed=fold).assign(fold=fold) for fold in range(5)])
+    folds["run_id"] = [f"r{index}" for index in range(len(folds))]
+    assert judged(folds, tmp_path, "loss: b < a").claims[0].parts[0].runs == (4, 4)
+
+
+def test_folds_that_no_two_runs_share_are_in_doubt(tmp_path: Path) -> None:
+    folds = pd.concat([finals({"a": 1.0, "b": 0.9}, 4, seed=fold).assign(fold=fold) for fold in range(3)])
+    apart = folds.assign(fold=folds["fold"] + 3 * (folds["seed"] % 2))
+    judged_runs = judged(apart, tmp_path, "loss: b < a")
+    assert "arms whose runs are folds of a cross-validation" in [problem.what for problem in judged_runs.problems]
+    assert not judged_runs.claims[0].firm
+
+
 def test_folds_that_a_run_lacks_count_for_none(tmp_path: Path) -> None:
     """Fold 0 is hard, and b has no row of it; without it the arms are equal."""
     folds = pd.concat(
