@@ -23,7 +23,7 @@ BUDGET_SECONDS = 5.0
 
 def campaign(store: Path, address: str, budget_seconds: float | None = None) -> int:
     options = Options(str(store), address=address, workers=2)
-    deadline = None if budget_seconds is None else time.time() + budget_seconds
+    deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
     return run_studies([load_study(name) for name in STUDIES], "smoke", options, deadline)
 
 

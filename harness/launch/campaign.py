@@ -1,17 +1,18 @@
 """Training of planned studies, one or many at once, on one Ray: what is left of each is trained, recorded and projected.
 
 Lanes are measured first, then packs are handed out, study after study in the order given; the next study's fill the workers
-that a search leaves waiting. A deadline stops it cleanly: packs in flight leave a checkpoint.
+that a search leaves waiting. An interrupt or a deadline stops it cleanly: packs in flight leave a checkpoint.
 """
 
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 
-from ..errors import UnwritableError, one_line
+from ..errors import UnwritableError, quoted
 from ..options import Options, checkpoint_seconds
 from ..plan.plan import Plan, PlannedPack, make_pack
 from ..plan.prepare import Prepared
@@ -20,9 +21,8 @@ from ..train.workloads import workload_of
 from .computing_job import ComputingJob, ComputingQueue
 from .jobs import Job, JobQueue, Progress
 from .lanes_job import lanes_job
-from .pack_queue import InTurn, MeasuredFirst, PackQueue, Until
+from .pack_queue import InTurn, MeasuredFirst, PackQueue
 from .progress import RunView
-from .ray_connection import Resources, require_reachable
 from .ray_process import RayProcess
 from .tracking.live import Launch, Projector, Sink
 from .tracking.sync import open_tracker
@@ -48,62 +48,56 @@ def train(
     prepared: Sequence[Prepared],
     options: Options,
     view: RunView,
+    ray: RayProcess,
     deadline: float | None = None,
     at_the_end: Callable[[], object] = lambda: None,
 ) -> list[LaunchOutcome]:
     """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
 
-    deadline: seconds since 1970 at which training stops. at_the_end: called in a thread while Ray ends. Raises
-    UnwritableError where the store takes nothing any more, and RunFailedError where Ray is lost for good or a user's code
-    raises.
+    deadline: when training stops, by time.monotonic. at_the_end: called in a thread while Ray ends. Raises UnwritableError
+    where the store takes nothing any more, and RunFailedError where Ray is lost for good or a user's code raises.
     """
-    first = prepared[0]
-    workers = max(_workers(each) for each in prepared)
-    require_reachable(options.address)
-    # Ray starts beside all that is imported, and ends beside what its caller needs next.
-    at_most = options.workers if options.address else None
-    with RayProcess(Resources(first.device.kind, workers, options.address, at_most)) as ray:
-        projector = Projector()
-        parts = [StudyRun(each, options, view, projector, deadline) for each in prepared]
-        try:
-            for part in parts:
-                projector.serve(part.sink)
-            queue = _queue(parts, deadline)
-            # MLflow opens while Ray is waited for.
-            projector.start()
-            ray.wait()
-            with view:
-                ray.sweep(queue, _Listener(parts), lambda pack: any(part.is_stored(pack) for part in parts))
+    projector = Projector()
+    parts = [StudyRun(study, options, view, projector) for study in prepared]
+    try:
+        for part in parts:
+            projector.serve(part.sink)
+        queue = _queue(parts)
+        # MLflow opens while Ray is waited for.
+        projector.start()
+        ray.wait()
+        with view:
+            view.measuring = any(part.measurements() for part in parts)
+            ray.sweep(queue, _Listener(parts), partial(_is_stored, parts), deadline, projector.stop)
+        for part in parts:
+            part.ended = True
+        if not ray.stopping:
             projector.drain()
-            for part in parts:
-                part.ended = True
-        finally:
-            projector.leave()
-            outcomes = [part.close() for part in parts]
-        if not any(outcome.interrupted for outcome in outcomes):
-            # This thread stays with Ray's end.
-            threading.Thread(target=at_the_end, name="at-the-end", daemon=True).start()
+    finally:
+        projector.leave()
+        outcomes = [part.close() for part in parts]
+    if not any(outcome.interrupted for outcome in outcomes):
+        # This thread stays with Ray's end.
+        threading.Thread(target=at_the_end, name="at-the-end", daemon=True).start()
     return outcomes
 
 
-def _workers(prepared: Prepared) -> int:
-    """Side by side; a computed job takes the place of a pack."""
-    return max(prepared.estimate.workers, min(prepared.device.count, len(prepared.left) + len(prepared.jobs_left)))
+def _is_stored(parts: Sequence["StudyRun"], pack: str) -> bool:
+    return any(part.is_stored(pack) for part in parts)
 
 
-def _queue(parts: Sequence["StudyRun"], deadline: float | None) -> JobQueue:
+def _queue(parts: Sequence["StudyRun"]) -> JobQueue:
     measurements: dict[str, Job] = {}
     for part in parts:
         measurements = {**part.measurements(), **measurements}
-    queue: JobQueue = MeasuredFirst(measurements, lambda: InTurn([queue for part in parts for queue in part.open_queues()]))
-    return queue if deadline is None else Until(queue, deadline)
+    return MeasuredFirst(measurements, lambda: InTurn([queue for part in parts for queue in part.open_queues()]))
 
 
 class StudyRun:
     """One study's part of a campaign: its queue, its launch in MLflow, and what became of its packs."""
 
-    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: Projector, deadline: float | None):
-        self.prepared, self.view, self.projector, self.deadline = prepared, view, projector, deadline
+    def __init__(self, prepared: Prepared, options: Options, view: RunView, projector: Projector):
+        self.prepared, self.view, self.projector = prepared, view, projector
         self.ledger, self.packing = prepared.ledger, prepared.packing
         self.choices = prepared.choices()
         study, store = prepared.plan.study, self.ledger.store
@@ -151,7 +145,6 @@ class StudyRun:
             uri,
             pack,
             choice,
-            self.deadline,
             checkpoint_seconds(),
             workload_of(first.workload).pickled(),
             {each.digest: steps for each in pack.trials if (steps := self.kept_steps.get(each.digest))},
@@ -193,7 +186,7 @@ class StudyRun:
         try:
             self.ledger.write_failure(pack, self._digests(pack), error)
         except UnwritableError as unwritable:  # the next run finds the pack missing, which says the same
-            log.warning("that a pack was given up could not be written down (%s)", one_line(unwritable)[:200])
+            log.warning("that a pack was given up could not be written down (%s)", quoted(unwritable))
         self.view.failed(pack, error)
 
     def _digests(self, key: str) -> list[str]:
@@ -209,7 +202,7 @@ class StudyRun:
         try:
             self.sink.finish(status)
         except Exception as error:  # whatever MLflow's backend raises
-            log.warning("MLflow did not take the end of this launch (%s): the next start closes it", one_line(error)[:200])
+            log.warning("MLflow did not take the end of this launch (%s): the next start closes it", quoted(error))
         return LaunchOutcome(
             trained=sum(len(self._digests(key)) for key in self.finished_packs if key in self.packs),
             given_up=sum(len(self._digests(key)) for key in self.failed_packs),
@@ -242,13 +235,13 @@ class _Listener:
         if (part := self._owner(pack)) is not None:
             part.finished(pack)
 
-    def stopped(self, pack: str) -> None:
-        """At the deadline: what is left goes on from its checkpoint."""
-
     def halved(self, pack: str, reason: str) -> None:
         if reason not in self.told:
             self.told.add(reason)
             log.warning("%s: its trials are tried in packs of half as many lanes", reason[:300])
+
+    def retried(self, pack: str, reason: str) -> None:
+        log.warning("%s: the pack goes on from its checkpoint", reason)
 
     def failed(self, pack: str, error: str) -> None:
         if (part := self._owner(pack)) is not None:

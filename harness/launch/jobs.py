@@ -9,7 +9,7 @@ class Progress:
     """What a worker reports about its pack; `share` of its steps are done.
 
     best_loss: lowest recent training loss. diverged: lanes that have, as far as is known before they are done.
-    gpu_memory_bytes: the most the pack has held on a GPU; None on a CPU. stopped: it ends here, at its deadline. too_large: it
+    gpu_memory_bytes: the most the pack has held on a GPU; None on a CPU. too_large: it
     ends here, for memory did not hold it; says why. unwritable: it ends here, for the store takes nothing; says why. raised: it
     ends here, for a user's code raises, and will again; says what and where. notes: what the worker would tell a person.
     """
@@ -21,7 +21,6 @@ class Progress:
     best_arm: str | None = None
     diverged: int = 0
     gpu_memory_bytes: int | None = None
-    stopped: bool = False
     too_large: str = ""
     unwritable: str = ""
     raised: str = ""
@@ -29,7 +28,7 @@ class Progress:
 
     @property
     def ended(self) -> bool:
-        return self.done or self.stopped or bool(self.too_large or self.unwritable or self.raised)
+        return self.done or bool(self.too_large or self.unwritable or self.raised)
 
 
 class Work(Protocol):
@@ -61,14 +60,14 @@ class JobQueue(Protocol):
 
 
 class Listener(Protocol):
-    """Hears of every report, every pack finished, stopped at a deadline, halved or given up, in the driver's thread."""
+    """Hears of every report, and of every pack that is finished, halved, tried again or given up, in the driver's thread."""
 
     def progress(self, pack: str, progress: Progress) -> None: ...
 
     def finished(self, pack: str) -> None: ...
 
-    def stopped(self, pack: str) -> None: ...
-
     def halved(self, pack: str, reason: str) -> None: ...
+
+    def retried(self, pack: str, reason: str) -> None: ...
 
     def failed(self, pack: str, error: str) -> None: ...

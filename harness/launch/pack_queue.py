@@ -3,7 +3,6 @@ shape's best number of lanes is not known yet, it is measured before the packs a
 """
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
@@ -190,23 +189,3 @@ class InTurn:
 
     def halve(self, pack: str) -> bool:
         return self._from[pack].halve(pack)
-
-
-class Until:
-    """A queue that hands out nothing any more after a deadline, in seconds since 1970."""
-
-    def __init__(self, queue: JobQueue, deadline: float, clock: Callable[[], float] = time.time):
-        self.queue, self.deadline, self.clock = queue, deadline, clock
-
-    @property
-    def exhausted(self) -> bool:
-        return self.queue.exhausted or self.clock() >= self.deadline
-
-    def next(self) -> tuple[str, Job] | None:
-        return None if self.exhausted else self.queue.next()
-
-    def settled(self, pack: str, failed: bool = False) -> None:
-        self.queue.settled(pack, failed)
-
-    def halve(self, pack: str) -> bool:
-        return self.queue.halve(pack)

@@ -12,14 +12,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from ..errors import UserError, one_line
+from ..errors import UserError, one_line, quoted
 from ..folders import PROJECT
 from ..train.machine.description import Device, available_memory_bytes, local_device
 from ..train.machine.repository import SHIPPED, running_sources
@@ -42,8 +42,8 @@ HEAD_SECONDS = 20.0
 NEEDED = {"gcs_server": "the GCS ended", "raylet": "the raylet ended"}
 
 
-# How the folders that it writes into begin; the number of the run's process follows.
-NODE = "folklore-node-"
+class NotStartedError(Exception):
+    """Ray did not start on this machine in the time that it gives itself: it may, at another time."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Resources:
     workers: int
     address: str | None = None
     at_most: int | None = None
-    folder: str | None = None  # where it writes, on this machine
+    folder: str | None = None  # a run's folder on this machine, which Ray writes into
 
     @property
     def per_pack(self) -> dict[str, float]:
@@ -70,7 +70,7 @@ class Connection:
 
     def __init__(self, resources: Resources):
         self.resources = resources
-        self.error: UserError | None = None
+        self.error: Exception | None = None
         self._settled, self._left = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep, name="ray-connection", daemon=True)
 
@@ -88,7 +88,7 @@ class Connection:
         _handle_termination_ourselves()
 
     def wait(self) -> None:
-        """Raises UserError where Ray cannot be reached or started."""
+        """Raises UserError where Ray cannot be reached or started, and NotStartedError where it may start at another time."""
         self._settled.wait()
         _handle_termination_ourselves()
         if self.error is not None:
@@ -97,7 +97,7 @@ class Connection:
     def _keep(self) -> None:
         try:
             _connect(self.resources)
-        except UserError as error:
+        except (UserError, NotStartedError) as error:
             self.error = error
         finally:
             self._settled.set()
@@ -105,19 +105,42 @@ class Connection:
         _shut_down()
 
 
-def missing_part() -> Callable[[], str | None]:
-    """Of the Ray that is connected: what says which part is gone that it cannot do without, or None. It asks Ray nothing, for
-    Ray may not answer."""
-    import ray
+class OwnParts:
+    """Says which part of the Ray that this process starts is gone; None: none that it cannot do without.
 
-    node = ray._private.worker._global_node
-    if node.is_head():
+    It looks at this process's children, for Ray does not answer while it starts, and may not answer later.
+    """
 
-        def missing() -> str | None:
-            return next((NEEDED[kind] for kind, _ in node.dead_processes() if kind in NEEDED), None)
+    def __init__(self) -> None:
+        self._names: dict[psutil.Process, str] = {}
 
-        return missing
-    return _Elsewhere(node.gcs_address, _raylet_of(node.raylet_socket_name))
+    def __call__(self) -> str | None:
+        for child in psutil.Process().children():
+            with suppress(psutil.Error):
+                if child not in self._names and child.name() in NEEDED:
+                    self._names[child] = child.name()
+        return next((NEEDED[name] for child, name in self._names.items() if _has_ended(child)), None)
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return True
+
+
+class ClusterParts:
+    """Says which part of a cluster's Ray is gone, once this process is connected to it; None: none that it needs."""
+
+    def __init__(self) -> None:
+        self._look: _Elsewhere | None = None
+
+    def __call__(self) -> str | None:
+        ray = sys.modules.get("ray")
+        if self._look is None and ray is not None and ray.is_initialized():
+            node = ray._private.worker._global_node
+            self._look = _Elsewhere(node.gcs_address, _raylet_of(node.raylet_socket_name))
+        return None if self._look is None else self._look()
 
 
 class _Elsewhere:
@@ -145,19 +168,6 @@ def _raylet_of(socket_name: str) -> psutil.Process | None:
         if f"--raylet_socket_name={socket_name}" in (process.info["cmdline"] or ()):
             return process
     return None
-
-
-def new_folder() -> str:
-    """For what a Ray of this machine writes, to be removed after it; those of runs that were killed are removed now.
-
-    Not in Python's own temporary folder, whose path may be too long for the sockets in it.
-    """
-    place = Path(os.environ.get("RAY_TMPDIR", "/tmp"))
-    for left in place.glob(f"{NODE}*-*"):
-        owner = left.name.removeprefix(NODE).partition("-")[0]
-        if owner.isdigit() and not psutil.pid_exists(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)
-    return tempfile.mkdtemp(prefix=f"{NODE}{os.getpid()}-", dir=place)
 
 
 def _shut_down() -> None:
@@ -216,9 +226,7 @@ def cluster_device(address: str) -> Device:
         try:
             found: list[tuple[str, int]] = ray.get(looked, timeout=LOOK_SECONDS)
         except Exception as error:  # whatever keeps a node from running what it is sent
-            raise UserError(
-                f"the Ray cluster at {address}: its nodes could not be inspected ({one_line(error)[:300]})"
-            ) from None
+            raise UserError(f"the Ray cluster at {address}: its nodes could not be inspected ({quoted(error)})") from None
     count = gpus or int(sum(node["Resources"]["CPU"] for node in having))
     name = " and ".join(sorted({name for name, _ in found}))
     return Device(kind, name, count, min(free for _, free in found), elsewhere=True)
@@ -246,6 +254,8 @@ def _connect(resources: Resources) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 ray.init(address=resources.address, runtime_env=_shipped(Path(folder)), **quiet)
     except Exception as error:  # Ray raises plain ones, too, such as for a node that takes too long to start
+        if resources.address is None and not isinstance(error, OSError | ValueError):
+            raise NotStartedError(one_line(error)) from None
         raise _no_cluster(resources.address, error) from None
 
 

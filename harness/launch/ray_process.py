@@ -8,20 +8,21 @@ Ray's processes and ends it as soon as one is gone that Ray cannot do without.
 
 import json
 import logging
+import math
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partialmethod
+from functools import partial, partialmethod
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection as Pipes
 from multiprocessing.reduction import ForkingPickler
@@ -29,16 +30,21 @@ from typing import IO, Any
 
 from ..errors import RunFailedError, UserError
 from .jobs import Job, JobQueue, Listener, Work
-from .ray_connection import Connection, Resources, missing_part, new_folder
-from .standstill import Standstill, StandstillError, end
+from .ray_connection import ClusterParts, Connection, NotStartedError, OwnParts, Resources
+from .run_folder import RunFolder
+from .standstill import Standstill, StandstillError, end, load
 
 log = logging.getLogger(__name__)
 
 # Between two looks at Ray's processes, and at whether this run is interrupted.
 WATCH_SECONDS = 2.0
 INTERRUPT_SECONDS = 0.1
-# Ray's end takes a few seconds; after so long the process that holds it is killed.
-END_SECONDS = 15.0
+# Ray's end takes a few seconds; after so long the process that holds it is killed. Where nothing is waited for: after less.
+END_SECONDS, END_AT_ONCE_SECONDS = 15.0, 1.0
+# Workers that are to stop finish a step and write a checkpoint; after so long Ray is ended with them.
+STOP_SECONDS = 5.0
+# Before Ray is started again where it did not start: a busy machine gives one of its parts too little time.
+PAUSES_SECONDS = (5.0, 10.0, 20.0)
 AGAIN = "Ray is started again, and the run goes on from its checkpoints"
 KEPT = "what is finished is kept, and the same command goes on"
 STOP, ENDED = "stop", "ended"
@@ -51,6 +57,10 @@ PROGRAM = (
 
 class RayLostError(Exception):
     """Ray, or the process that holds it, is gone; says what is known of it."""
+
+
+class PartLostError(RayLostError):
+    """A part of Ray is gone that it cannot do without."""
 
 
 @dataclass(frozen=True)
@@ -120,53 +130,79 @@ class RayProcess:
 
     def __init__(self, resources: Resources):
         self.resources = resources
-        self._interrupted = False
+        # Whether packs in flight are to leave checkpoints and no other is to begin.
+        self.stopping = False
 
     def __enter__(self) -> "RayProcess":
         self._start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        self._end(at_once=kind is not None)
+        self._end(at_once=self.stopping or kind is not None)
 
     def wait(self) -> None:
-        """Until Ray is there. Raises UserError where it cannot be reached or started.
+        """Wait until Ray has started. Where a part of it ends meanwhile, Ray is started again after a pause, three times.
 
-        Libraries' threads read the environment while others write it, by which that process may end with a signal: seldom, and
-        not by what was asked of it. It is started once more.
+        Raises UserError where it cannot be reached or started.
         """
-        try:
+        for attempt, pause in enumerate(PAUSES_SECONDS, start=1):
             try:
-                self._wait()
+                return self._wait()
             except RayLostError as error:
-                if (self._process.returncode or 0) >= 0:
-                    raise
-                log.warning("Ray did not start (%s): it is started once more", error)
-                self._end(at_once=True)
-                self._start()
-                self._wait()
-        except (RayLostError, StandstillError) as error:
-            raise UserError(f"Ray does not start ({error}): start the run again") from None
+                if not self._may_start_yet(error):
+                    raise UserError(f"Ray does not start ({error}): `folklore doctor` says what may be missing") from None
+                of = len(PAUSES_SECONDS)
+                log.warning("Ray did not start (%s; %s): retry %d of %d in %.0f s", error, load(), attempt, of, pause)
+            self._end(at_once=True)
+            time.sleep(pause)
+            self._start()
+        try:
+            return self._wait()
+        except RayLostError as error:
+            attempts = 1 + len(PAUSES_SECONDS)
+            raise UserError(
+                f"Ray did not start in {attempts} attempts ({error}; {load()}): give the same command again when the machine"
+                " is less busy, or fewer --workers; `folklore doctor` says what may be missing"
+            ) from None
+
+    def _may_start_yet(self, error: RayLostError) -> bool:
+        """Whether a part of Ray ended, or a signal ended the process that holds it: libraries' threads read the environment
+        while others write it."""
+        return isinstance(error, PartLostError) or (self._process.returncode or 0) < 0
 
     def _wait(self) -> None:
-        while not self._pipe.poll(INTERRUPT_SECONDS):
-            self._standstill.look(1, "start of Ray")
-        self._receive()
+        try:
+            while not self._pipe.poll(INTERRUPT_SECONDS):
+                self._standstill.look("Ray's start")
+            self._receive()
+            self._standstill.started = True
+        except StandstillError as error:
+            raise RayLostError(str(error)) from None
 
-    def sweep(self, jobs: JobQueue, listener: Listener, is_stored: Callable[[str], bool] = lambda pack: False) -> None:
-        """Run every job of the queue to its end or to its last failure. Returns early on an interrupt; finished packs are kept.
+    def sweep(
+        self,
+        jobs: JobQueue,
+        listener: Listener,
+        is_stored: Callable[[str], bool] = lambda pack: False,
+        deadline: float | None = None,
+        on_stop: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Run every job of the queue to its end or to its last failure. Returns early on an interrupt and at the deadline;
+        finished packs are kept.
 
-        is_stored: whether a pack is finished, though nobody heard of it: it is not handed out again.
+        is_stored: whether a pack is finished, though nobody heard of it: it is not handed out again. deadline: by
+        time.monotonic, which nobody can set back. on_stop: called when workers are told to stop.
 
         Raises UnwritableError where the store takes nothing any more, and RunFailedError where Ray is lost a second time, or is
         a cluster's.
         """
         again = Again(jobs)
+        serve = partial(self._serve, again, listener, math.inf if deadline is None else deadline, on_stop)
         with self._interrupts():
             try:
-                return self._serve(again, listener)
+                return serve()
             except RayLostError as error:
-                if self._interrupted or again.finished:
+                if self.stopping or again.finished:
                     return None
                 if self.resources.address is not None:
                     raise RunFailedError(f"the Ray cluster at {self.resources.address} is lost: {error}; {KEPT}") from None
@@ -178,29 +214,29 @@ class RayProcess:
                     listener.finished(pack)
                 self._start()
                 self.wait()
-                return self._serve(again, listener)
+                return serve()
             except (RayLostError, UserError) as error:
-                if self._interrupted or again.finished:
+                if self.stopping or again.finished:
                     return None
                 raise RunFailedError(f"Ray was started again and is lost again ({error}); {KEPT}") from None
 
     def _start(self) -> None:
         ours, theirs = Pipe()
-        self._folder = None if self.resources.address else new_folder()
+        self._folder = RunFolder()
         self._pipe: Pipes = ours
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in _end)
         arguments = [json.dumps(each) for each in (sys.path, sys.argv, theirs.fileno())]
         # A session of its own: Ctrl-C in a terminal is for this process alone, which passes it on.
         self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            pass_fds=[theirs.fileno()],
+            [sys.executable, "-P", "-c", PROGRAM, *arguments],
+            pass_fds=[theirs.fileno(), self._folder.lock],
             stdin=subprocess.DEVNULL,
             stdout=self._said,
             stderr=self._said,
             start_new_session=True,
         )
         theirs.close()
-        ours.send(replace(self.resources, folder=self._folder))
+        ours.send(replace(self.resources, folder=str(self._folder.path)))
         self._standstill = Standstill(self._process.pid, log.warning, self.resources.address is not None)
 
     def _end(self, at_once: bool) -> None:
@@ -208,21 +244,21 @@ class RayProcess:
         self._standstill.remember_family()
         if at_once:
             self._pipe.close()
+        seconds = END_AT_ONCE_SECONDS if at_once else END_SECONDS
         try:
-            self._process.wait(END_SECONDS)
+            self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         # Without its GCS a worker lives on for seconds, and a stopped one for ever.
-        end(self._standstill.family, END_SECONDS)
+        end(self._standstill.family, seconds)
         self._pipe.close()
         self._said.close()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
-    def _serve(self, again: Again, listener: Listener) -> None:
-        """Answers until the sweep has ended."""
-        stop_sent = False
+    def _serve(self, again: Again, listener: Listener, deadline: float, on_stop: Callable[[], object]) -> None:
+        """Answers until the sweep has ended, or until it should have stopped."""
+        stopped_at = math.inf
 
         def following() -> None:
             found = again.next()
@@ -233,16 +269,21 @@ class RayProcess:
             "settled": again.settled,
             "halve": lambda pack: self._pipe.send(again.halve(pack)),
         }
-        for told in ("progress", "finished", "stopped", "halved", "failed"):
-            answers[told] = getattr(listener, told)
+        for event in ("progress", "finished", "halved", "retried", "failed"):
+            answers[event] = getattr(listener, event)
         while True:
-            if self._interrupted and not stop_sent:
-                stop_sent = True
+            now = time.monotonic()
+            self.stopping = self.stopping or now >= deadline
+            if self.stopping and stopped_at == math.inf:
+                stopped_at = now
+                on_stop()
                 with suppress(OSError):
                     self._pipe.send(STOP)
+            if now - stopped_at >= STOP_SECONDS:
+                return
             if not self._pipe.poll(INTERRUPT_SECONDS):
                 try:
-                    self._standstill.look(again.in_flight)
+                    self._standstill.look(f"{again.in_flight} packs in flight" if again.in_flight else "")
                 except StandstillError as error:
                     raise RayLostError(str(error)) from None
                 continue
@@ -261,7 +302,7 @@ class RayProcess:
         if name == "raised":
             raise arguments[0]
         if name == "lost":
-            raise RayLostError(*arguments)
+            raise PartLostError(*arguments)
         if name == "broken":
             raise RuntimeError(*arguments)
         return name, arguments
@@ -283,7 +324,7 @@ class RayProcess:
         before = signal.getsignal(signal.SIGINT)
 
         def interrupt(*_: object) -> None:
-            self._interrupted = True
+            self.stopping = True
             signal.signal(signal.SIGINT, before)
 
         signal.signal(signal.SIGINT, interrupt)
@@ -340,8 +381,8 @@ class Link:
     # What the listener hears.
     progress = partialmethod(tell, "progress")
     finished = partialmethod(tell, "finished")
-    stopped = partialmethod(tell, "stopped")
     halved = partialmethod(tell, "halved")
+    retried = partialmethod(tell, "retried")
     failed = partialmethod(tell, "failed")
 
 
@@ -376,22 +417,25 @@ def main(pipe: int) -> None:
     # Whoever ends a whole group of processes ends the run's own, too, which says what becomes of this one.
     signal.signal(signal.SIGTERM, lambda *_: None)
     link = Link(Pipes(pipe))
+    resources = link.receive()
+
+    def lost(what: str) -> None:
+        link.tell("lost", what)
+        os._exit(1)
+
     try:
-        with Connection(link.receive()) as connection:
+        # Ray is looked after while it starts, too: it goes on waiting for a part that has ended.
+        with Connection(resources) as connection, Watch(ClusterParts() if resources.address else OwnParts(), lost):
             from . import ray_tune
 
             connection.wait()
             link.tell("started")
-
-            def lost(what: str) -> None:
-                link.tell("lost", what)
-                os._exit(1)
-
-            with Watch(missing_part(), lost):
-                ray_tune.run(link, connection, link)
-            link.tell(ENDED)
+            ray_tune.run(link, connection, link)
+        link.tell(ENDED)
     except KeyboardInterrupt:
         link.tell(ENDED)
+    except NotStartedError as error:
+        lost(str(error))
     except (UserError, RunFailedError) as error:
         link.tell("raised", error)
     except Exception:  # ours to fix

@@ -6,7 +6,6 @@ because starting one costs seconds.
 
 import logging
 import os
-import tempfile
 from dataclasses import replace
 from typing import Any
 
@@ -142,7 +141,12 @@ class Relay(Callback):
             self._halve_or_give_up(pack, progress.too_large, of_memory=True)
         else:
             self.queue.settled(pack)
-            (self.listener.stopped if progress.stopped else self.listener.finished)(pack)
+            self.listener.finished(pack)
+
+    def on_trial_recover(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
+        reason = cause(trial.pickled_error_file)
+        what = "a worker was lost" if reason.startswith((*DEATHS, SILENT)) else "a pack failed"
+        self.listener.retried(trial.config["pack"], f"{what} ({reason.partition('. ')[0][:200]})")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         pack, reason = trial.config["pack"], cause(trial.pickled_error_file)
@@ -186,11 +190,12 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
     Raises UnwritableError where the store takes nothing any more, and RunFailedError where a user's code raises.
     """
     resources = connection.resources
+    assert resources.folder is not None
     # Ray keeps one trial waiting for room where a search algorithm is used; workers that finish together need more.
     waiting = {"TUNE_MAX_PENDING_TRIALS_PG": str(resources.workers + 1)}
     connection.wait()
     halt = Halt()
-    with switched(SWITCHES | waiting), tempfile.TemporaryDirectory(prefix="folklore-ray-") as scratch:
+    with switched(SWITCHES | waiting):
         tuner = Tuner(
             tune.with_resources(PackTrainable, resources.per_pack),
             tune_config=TuneConfig(
@@ -198,7 +203,7 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
             ),
             run_config=RunConfig(
                 name="packs",
-                storage_path=scratch,
+                storage_path=resources.folder,
                 verbose=0,
                 callbacks=[Relay(queue, listener, halt)],
                 stop=halt,

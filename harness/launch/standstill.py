@@ -1,6 +1,7 @@
 """Whether a sweep still moves. Packs report every few seconds; a worker, raylet or GCS that is stopped tells nobody, and Ray
 waits for it for ever."""
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -13,8 +14,8 @@ SAID_SECONDS, BUSY_SECONDS = 30.0, 120.0
 LOST_SECONDS, LOST_ELSEWHERE_SECONDS = 300.0, 1800.0
 # Between two looks at processes, and the CPU-seconds in between that count as work.
 LOOK_SECONDS, WORK_SECONDS = 5.0, 0.25
-# What Ray's own processes do all the time is none.
-RAYS = ("raylet", "gcs_server", "ray::IDLE", "dashboard", "log_monitor", "runtime_env")
+# What Ray's own processes do all the time is none. A worker is called idle while it imports what its first pack needs.
+RAYS = ("raylet", "gcs_server", "dashboard", "log_monitor", "runtime_env")
 
 
 class StandstillError(Exception):
@@ -28,24 +29,26 @@ class Standstill:
         self, process: int, say: Callable[[str], None], elsewhere: bool = False, clock: Callable[[], float] = time.monotonic
     ):
         self.process, self.say, self.elsewhere, self.clock = process, say, elsewhere, clock
+        # Until Ray has started, the work of the process that holds it counts; later it works without an end.
+        self.started = False
         self.family: set[psutil.Process] = set()
         self._looked_at = -LOOK_SECONDS
         self._seconds: dict[psutil.Process, float] = {}
         self.heard()
 
     def heard(self) -> None:
-        """A pack has reported."""
+        """Something has been heard of what is waited for."""
         self._heard_at = self._worked_at = self.clock()
         self._said = False
 
-    def look(self, in_flight: int, what: str = "packs") -> None:
-        """Says what is waited for, once. Raises StandstillError where there is nothing to wait for."""
+    def look(self, awaited: str) -> None:
+        """Says once that nothing is heard of what is awaited; '': nothing is. Raises StandstillError where it will not come."""
         now = self.clock()
         if now - self._looked_at < LOOK_SECONDS:
             return
         self._looked_at = now
         self.remember_family()
-        if not in_flight:
+        if not awaited:
             self.heard()
             return
         busy = self._worked()
@@ -54,7 +57,7 @@ class Standstill:
         silent, idle = now - self._heard_at, now - self._worked_at
         if not self._said and silent >= (BUSY_SECONDS if busy else SAID_SECONDS):
             self._said = True
-            self.say(f"no report of {in_flight} {what} in flight for {silent:.0f} s: {self._state(busy)}")
+            self.say(f"no report of {awaited} for {silent:.0f} s: {self._state(busy)}")
         if idle >= (LOST_ELSEWHERE_SECONDS if self.elsewhere else LOST_SECONDS):
             raise StandstillError(f"nothing has moved for {idle:.0f} s")
 
@@ -65,7 +68,8 @@ class Standstill:
         self.family = {each for each in self.family if each.is_running()}
 
     def _worked(self) -> bool:
-        before, self._seconds = self._seconds, dict(_cpu_seconds(self.family))
+        holder = set() if self.started else {psutil.Process(self.process)}
+        before, self._seconds = self._seconds, dict(_cpu_seconds(self.family | holder))
         return any(seconds - before.get(each, seconds) > WORK_SECONDS for each, seconds in self._seconds.items())
 
     def _state(self, busy: bool) -> str:
@@ -74,8 +78,13 @@ class Standstill:
             numbers = " ".join(str(each.pid) for each in stopped)
             return f"stopped are {named}; `kill -CONT {numbers}` lets them go on, Ctrl-C ends the run"
         if busy:
-            return "workers are busy, as with a step that is long or being compiled; Ctrl-C ends the run"
-        return "no worker does anything; Ctrl-C ends the run, and the same command goes on"
+            return f"Ray's processes are busy, as with imports or a long step ({load()}); Ctrl-C ends the run"
+        return f"Ray's processes are idle ({load()}); Ctrl-C ends the run, and the same command goes on"
+
+
+def load() -> str:
+    """How busy this machine is, for a message."""
+    return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
 
 
 def end(processes: Iterable[psutil.Process], seconds: float) -> None:

@@ -21,7 +21,8 @@ from ..plan.variation import Changes, vary
 from .events import EVENTS
 from .facts import known_sets, run_facts
 from .progress import duration
-from .ray_connection import cluster_device
+from .ray_connection import Resources, cluster_device, require_reachable
+from .ray_process import RayProcess
 from .reporter import Reporter
 from .tracking.sync import sync
 
@@ -219,9 +220,22 @@ def _train_or_sync(
         trials = sum(len(pack.trials) for each in left for pack in each.left)
         reporter.say(f"all together {trials} trials, about {duration(sum(each.estimate.seconds for each in left))}")
     reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
-    from .campaign import most_valuable_first, train
+    require_reachable(options.address)
+    with RayProcess(_resources(left, options)) as ray:
+        # Beside Ray's start: it imports torch.
+        from .campaign import most_valuable_first, train
 
-    return train(most_valuable_first(left), options, reporter.view(), deadline, at_the_end)
+        return train(most_valuable_first(left), options, reporter.view(), ray, deadline, at_the_end)
+
+
+def _resources(left: Sequence[Prepared], options: Options) -> Resources:
+    """What Ray is started with. A computed job takes the place of a pack."""
+
+    def workers(ready: Prepared) -> int:
+        return max(ready.estimate.workers, min(ready.device.count, len(ready.left) + len(ready.jobs_left)))
+
+    at_most = options.workers if options.address else None
+    return Resources(left[0].device.kind, max(map(workers, left)), options.address, at_most)
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:

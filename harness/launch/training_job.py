@@ -45,7 +45,6 @@ class TrainingJob:
     store_uri: str
     pack: PlannedPack
     choice: Choice
-    deadline: float | None = None  # seconds since 1970
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     workload: bytes | None = None  # what UserWorkload.pickled gives
     kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -81,7 +80,10 @@ class TrainingWork:
         for start in starts_of(self.job.pack.trials):
             if start not in self.starts:
                 if (state := self.ledger.read_state(start)) is None:
-                    log.warning("trial %s is trained again: others start from its checkpoint, which is not there", start.digest)
+                    log.warning(
+                        "trial %s is trained again: others start from its checkpoint, which is not there for these sources",
+                        start.digest,
+                    )
                     return TrainingWork(replace(self.job.parents[start.digest], recorded=False))
                 self.starts[start] = LaneState.from_tensors(state)
         return None
@@ -155,10 +157,9 @@ class TrainingWork:
         if len(self.agreed) > self.remembered:
             agree(self.store, self.shape_key, self.agreed)
             self.remembered = len(self.agreed)
-        stopped = not self.training.done and self.job.deadline is not None and time.time() >= self.job.deadline
         if self.training.done and not self.recorded:
             self._record()
-        elif not self.training.done and (stopped or time.monotonic() - self.saved_at > self.job.checkpoint_seconds):
+        elif not self.training.done and time.monotonic() - self.saved_at > self.job.checkpoint_seconds:
             self._save()
         best = self.training.best()
         trials = self.job.pack.trials
@@ -170,7 +171,6 @@ class TrainingWork:
             best_arm=None if best is None else trials[best[0]].arm,
             diverged=self.training.diverged_lanes(),
             gpu_memory_bytes=self.training.gpu_memory_bytes(),
-            stopped=stopped,
         )
 
     def _advance_parent(self, before: "TrainingWork", seconds: float) -> Progress:

@@ -104,6 +104,7 @@ def driver_terminated(scene: Scene, run: Run, draw: random.Random) -> str:
 
 def driver_interrupted(scene: Scene, run: Run, draw: random.Random) -> str:
     phase, seconds = _driver_stopped(scene, run, draw, signal.SIGINT, INTERRUPTED)
+    assert seconds < TERMINATION_SECONDS, f"Ctrl-C while {phase}: {seconds:.1f} s to end"
     return f"{phase}, {seconds:.1f} s"
 
 

@@ -805,10 +805,10 @@ READING = (
 RUNNING = (
     Fault(
         "a deadline is not heard",
-        "harness/launch/pack_queue.py",
-        "return self.queue.exhausted or self.clock() >= self.deadline",
-        "return self.queue.exhausted",
-        PLANNING + "test_lanes.py::test_after_the_deadline_nothing_is_handed_out",
+        "harness/launch/ray_process.py",
+        "self.stopping = self.stopping or now >= deadline",
+        "self.stopping = self.stopping or now >= math.inf",
+        HARNESS + "launch/test_ray_process.py::test_a_deadline_ends_the_sweep",
     ),
     Fault(
         "a run that gave trials up ends well",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from ...errors import one_line
+from ...errors import one_line, quoted
 from ...plan.store import trial_rows
 from ...plan.store.ledger import Ledger
 from ...train.machine.description import environment
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 PAUSE_SECONDS = 20.0
 # Between two samples of what the machine does.
 SAMPLE_SECONDS = 10.0
-# How long an interrupted run waits for MLflow.
-LEAVE_SECONDS = 5.0
+# How long an interrupted run waits for MLflow, and a finished one before it says that it waits.
+LEAVE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,18 @@ class Projector(threading.Thread):
     def drain(self) -> None:
         """Wait until everything told so far is projected or given up."""
         self._told.put(None)
+        self.join(LEAVE_SECONDS)
+        if self.is_alive():
+            log.warning("MLflow takes in what was trained last")
         self.join()
 
-    def leave(self) -> None:
-        """End after the pack in hand, for a run that is interrupted: the rest comes with the next start."""
+    def stop(self) -> None:
+        """End after the pack in hand; does not wait."""
         self._left = True
+
+    def leave(self) -> None:
+        """`stop`, and wait a moment, for a run that is interrupted: the rest comes with the next start."""
+        self.stop()
         if self.is_alive():
             self._told.put(None)
             self.join(LEAVE_SECONDS)
@@ -177,4 +184,4 @@ class Projector(threading.Thread):
                     sink.project(pack)
         except Exception as error:  # whatever MLflow's backend raises must not stop training
             self._paused_until = self.clock() + PAUSE_SECONDS
-            log.warning("MLflow does not take what is trained (%s): training goes on", one_line(error)[:200])
+            log.warning("MLflow does not take what is trained (%s): training goes on", quoted(error))

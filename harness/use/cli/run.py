@@ -51,7 +51,7 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
         studies = [catalog.load_study(name) for name in catalog.study_names()]
         judged = {judgement.claim for study in studies for judgement in study.judgements}
         rest = f"; no study judges {len(claims - judged)} of them yet" if claims - judged else ", each judged by a study"
-        out.print(f"\n{len(claims)} claims registered{rest}", highlight=False)
+        out.print(f"\n{len(claims)} claims registered{rest}")
 
 
 Settings = Annotated[
@@ -165,7 +165,7 @@ def run(
     with _events(as_json) as events:
         chosen, until_decided_at = _chosen(study, every, store, quiet), _until_decided(until_decided, most_seeds)
         seconds = choices.duration("--budget", budget)
-        deadline = None if seconds is None else time.time() + seconds
+        deadline = None if seconds is None else time.monotonic() + seconds
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
         options = Options(store, tracking, address, *counts, program, choices.datasets(data))
         from ...launch.studies import changed_as_wished
@@ -192,14 +192,14 @@ def _changes(settings: list[str] | None, seeds: int | None, only: list[str] | No
 
 
 def _warn(line: str) -> None:
-    err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    err.print(line, style="yellow")
 
 
 def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[Study]":
     if (study is None) != every:
         raise UserError("name one study, or give --all")
     if not quiet:  # before anything that takes seconds to import
-        out.print(f"planning {study or 'all studies'}", highlight=False, markup=False)
+        out.print(f"planning {study or 'all studies'}")
     return [_judgeable(study, store)] if study else choices.all_studies()
 
 

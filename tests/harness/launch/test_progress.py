@@ -1,7 +1,6 @@
 import io
 
-from rich.console import Console
-
+from folklore.harness.consoles import PlainConsole
 from folklore.harness.launch.jobs import Progress
 from folklore.harness.launch.progress import RunView, duration
 
@@ -15,7 +14,7 @@ class Clock:
 
 def view(clock: Clock) -> tuple[RunView, io.StringIO]:
     out = io.StringIO()
-    return RunView({"a": 10, "b": 10, "c": 20}, Console(file=out, width=200), clock), out
+    return RunView({"a": 10, "b": 10, "c": 20}, PlainConsole(file=out, width=200), clock), out
 
 
 def test_time_left_counts_from_the_first_report() -> None:
@@ -32,7 +31,7 @@ def test_time_left_counts_from_the_first_report() -> None:
 def test_time_left_goes_by_work_where_trials_differ() -> None:
     """Half of the trials are done in a tenth of the time: the rest takes nine times as long."""
     clock = Clock()
-    shown = RunView({}, Console(file=io.StringIO(), width=200), clock)
+    shown = RunView({}, PlainConsole(file=io.StringIO(), width=200), clock)
     shown.add("small", 10, work=1.0)
     shown.add("large", 10, work=9.0)
     shown.progress("small", Progress(done=False, share=0.0, lanes=10))
@@ -85,3 +84,22 @@ def test_a_run_without_a_terminal_prints_few_lines() -> None:
 
 def test_durations() -> None:
     assert [duration(s) for s in (5, 65, 3700)] == ["5 s", "1 min 05 s", "1 h 01 min"]
+
+
+def test_other_peoples_text_is_no_markup() -> None:
+    """PyTorch's messages hold brackets, and a user's error may close what was never opened."""
+    shown, out = view(Clock())
+    said = ["[/bold] MemoryError", "[enforce fail at alloc_cpu.cpp:127] err == 0", ":smile: is a key", "[red]"]
+    for text in said:
+        shown.failed("a", text)
+        shown.progress("b", Progress(done=False, share=0.0, lanes=10, notes=(text,)))
+    assert [line for line in out.getvalue().splitlines() if "trials" not in line] == [
+        line for text in said for line in (f"pack a given up: {text}", text)
+    ]
+
+
+def test_measuring_is_only_said_where_lanes_are_measured() -> None:
+    shown = RunView({}, PlainConsole(quiet=True), Clock())
+    assert shown.line() == "starting workers"
+    shown.measuring = True
+    assert shown.line() == "starting workers, and measuring how many lanes packs should have"

@@ -17,7 +17,7 @@ import ray
 from folklore.harness.errors import RunFailedError, TooLargeError, UnwritableError, UserCodeError, UserError
 from folklore.harness.launch import ray_tune
 from folklore.harness.launch.jobs import Progress
-from folklore.harness.launch.ray_connection import Connection, Resources, require_reachable
+from folklore.harness.launch.ray_connection import Connection, NotStartedError, Resources, require_reachable
 from tests.command_line import HANG_SECONDS
 
 
@@ -71,8 +71,8 @@ class Recorder:
     def finished(self, pack: str) -> None:
         self.done.append(pack)
 
-    def stopped(self, pack: str) -> None:
-        raise AssertionError(f"{pack} stopped without a deadline")
+    def retried(self, pack: str, reason: str) -> None:
+        self.errors[f"retried {pack}"] = reason
 
     def halved(self, pack: str, reason: str) -> None:
         self.errors[f"halved {pack}"] = reason
@@ -122,7 +122,7 @@ class Rounds(Jobs):
         return None if waits else super().next()
 
 
-def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
+def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A failure is tried again, a pack that fails again is given up, what memory does not hold is halved, what waits for others
     is asked for again, and the rest goes on, until the store takes nothing any more: that ends the run. All in one run, for a
     worker takes seconds to start; and one by one, as is asked of a cluster that has room for more."""
@@ -144,10 +144,10 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
             *(job(f"later {index}") for index in range(20)),
         )
     )
-    heard, queue = Recorder(), Rounds(jobs)
+    heard, queue, scratch = Recorder(), Rounds(jobs), tmp_path_factory.mktemp("scratch")
     queue.folder = str(tmp_path)
     with (
-        Connection(Resources("cpu", 2, ray_address, at_most=1)) as connection,
+        Connection(Resources("cpu", 2, ray_address, at_most=1, folder=str(scratch))) as connection,
         pytest.raises(UnwritableError, match="scripted failure of full"),
     ):
         ray_tune.run(queue, connection, heard, retries=1)
@@ -157,10 +157,13 @@ def test_what_becomes_of_jobs(tmp_path: Path, ray_address: str) -> None:
     assert queue.ended == {**dict.fromkeys(heard.done, False), "broken": True, "one": True}
     assert len(list(tmp_path.glob("later*"))) < 10, "what could not be written is not trained"
     assert heard.errors.pop("halved dead2").startswith("workers died on a pack, of want of memory or of something else (")
+    assert heard.errors.pop("retried dead2").startswith("a worker was lost (ActorDiedError: ")
     assert heard.errors == {
         "broken": "RuntimeError: scripted failure of broken",
         "halved wide2": "memory did not hold a pack (scripted failure of wide2)",
         "one": "scripted failure of one",
+        "retried broken": "a pack failed (RuntimeError: scripted failure of broken)",
+        "retried flaky": "a pack failed (RuntimeError: scripted failure of flaky)",
     }
     times = {"good": 1, "flaky": 2, "broken": 2, "wide2": 1, "dead2": 2, "one": 1, "last": 1, "full": 1}
     opened = {name: (tmp_path / name).read_text().splitlines() for name in times}
@@ -205,17 +208,20 @@ def test_another_error_is_tried_again(tmp_path: Path) -> None:
 
 
 def test_ray_that_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node that takes too long is told by a plain Exception; nothing else may start a Ray then, without our settings."""
+    """A node that takes too long is told by a plain Exception, and may start at another time; a path that no socket can have
+    stays so. Nothing else may start a Ray then, without our settings."""
+    errors = {
+        Exception("The current node timed out during startup"): (NotStartedError, "timed out during startup"),
+        OSError("AF_UNIX path length"): (UserError, "Ray does not start on this machine .*AF_UNIX path length"),
+    }
+    for raised, (expected, message) in errors.items():
 
-    def init(**settings: object) -> None:
-        raise Exception("The current node timed out during startup")
+        def init(raised: Exception = raised, **settings: object) -> None:
+            raise raised
 
-    monkeypatch.setattr(ray, "init", init)
-    with (
-        Connection(Resources("cpu", workers=1)) as connection,
-        pytest.raises(UserError, match=r"Ray does not start on this machine .*timed out during startup"),
-    ):
-        connection.wait()
+        monkeypatch.setattr(ray, "init", init)
+        with Connection(Resources("cpu", workers=1)) as connection, pytest.raises(expected, match=message):
+            connection.wait()
 
 
 def test_an_address_where_no_ray_is() -> None:

@@ -100,7 +100,7 @@ def losses(worker: Worker) -> dict[str, float]:
 
 
 def damage(worker: Worker, start: Start) -> None:
-    path = worker.folder / "states" / worker.plan.study.name / f"{start.digest}-{start.step}.checkpoint"
+    path = worker.folder / worker.ledger._state(start)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -200,7 +200,7 @@ def test_a_checkpoint_that_is_gone_while_its_trial_is_in_flight_is_made_again(
         work.advance(0.0)
     work.close()
     lost = Start(pack.trials[0].digest, 15)
-    (worker.folder / "states" / plan.study.name / f"{lost.digest}-{lost.step}.checkpoint").unlink()
+    (worker.folder / worker.ledger._state(lost)).unlink()
     worker.train(pack)
     assert lost in worker.ledger.states()
     assert "lies after others that are not there: the pack starts over" in caplog.text
@@ -214,7 +214,7 @@ def test_a_missing_checkpoint_is_planned_and_trained_again(
     worker = before_finer
     missing = {start for start in worker.ledger.states() if worker.trials[start.digest].arm in arms}
     for start in missing:
-        worker.ledger.store.remove(f"states/{plan.study.name}/{start.digest}-{start.step}.checkpoint")
+        worker.ledger.store.remove(worker.ledger._state(start))
     needed = {start.digest for start in missing if worker.trials[start.digest].arm == "fine"}
     if {"first", "fine"} == set(arms):
         needed |= {start.digest for start in missing}
@@ -239,12 +239,24 @@ def test_a_damaged_checkpoint_is_set_aside_and_its_trial_trained_again(
         damage(worker, each)
     worker.train(pack)
     for each in (fine, first):
-        assert f"{each.digest}-{each.step}.checkpoint does not match its checksum: set aside" in caplog.text
+        assert f"{worker.ledger._state(each)} does not match its checksum: set aside" in caplog.text
         assert f"trial {each.digest} is trained again: others start from its checkpoint, which is not there" in caplog.text
         assert each in worker.ledger.states()
     assert worker.ledger.packs() == sorted([*files, pack.key])
     found, expected = losses(worker), losses(whole)
     assert max(abs(found[trial.digest] - expected[trial.digest]) for trial in pack.trials) < 2e-4, "alone, up to rounding"
+
+
+def test_a_checkpoint_of_other_sources_is_none(
+    before_finer: Worker, whole: Worker, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What starts from it would be half of one engine and half of another."""
+    worker = before_finer
+    monkeypatch.setattr("folklore.harness.plan.store.ledger.engine_sources", lambda: "others")
+    assert worker.ledger.states() == set()
+    again = {trial.digest for pack in worker.handed_out() for trial in pack.trials}
+    assert again == plan.digests, "all that others start from, and they"
+    assert worker.ledger.states() == whole.ledger.states() | set(starts_of(plan.trials))
 
 
 def test_a_worker_that_is_ended_while_it_trains_a_parent_goes_on_with_it(worker: Worker, plan: Plan) -> None:

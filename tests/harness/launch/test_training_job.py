@@ -1,8 +1,7 @@
-"""A pack as work for a sweep: recorded once, and stopped at a deadline where it can go on."""
+"""A pack as work for a sweep: recorded once, and ended early where it can go on."""
 
 import logging
 import os
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train import programs
 from folklore.harness.train.agreement import StepCheck
+from folklore.harness.train.optimizers.adam import Adam
 from folklore.harness.train.programs import EAGER, Program
 from folklore.harness.train.workloads import data
 from tests.harness.train.plain_steps import plant
@@ -105,20 +105,6 @@ def test_what_was_seen_to_agree_is_remembered(made: TrainingJob, monkeypatch: py
             assert comparisons(store, key) == Comparisons()
 
 
-def test_at_the_deadline_it_leaves_a_checkpoint_and_goes_on_from_it(made: TrainingJob, study: Study) -> None:
-    ledger = Ledger(Store(made.store_uri), study.name)
-    late = TrainingJob(**{**vars(made), "deadline": time.time() - 1})
-    stopped = late.open().advance(0.0)
-    assert (stopped.done, stopped.stopped) == (False, True)
-    assert ledger.packs() == []
-    work = made.open()
-    assert work.training.step == 1, "one step was trained before the deadline was seen"
-    finish(work)
-    forget(made)
-    assert work.training.results()[0].test_loss == trained(made).training.results()[0].test_loss
-    assert ledger.packs() == [made.pack.key]
-
-
 def test_a_pack_that_is_stored_is_not_trained_again(made: TrainingJob, study: Study) -> None:
     """Its worker wrote it down, and was lost before it could say so: it may be handed out once more."""
     trained(made)
@@ -130,12 +116,6 @@ def test_a_pack_that_is_stored_is_not_trained_again(made: TrainingJob, study: St
     assert (progress.done, progress.share, progress.lanes) == (True, 1.0, len(made.pack.trials))
     assert store.names(f"ledger/{study.name}", ".parquet") == files
     assert len(files) == 1
-
-
-def test_what_ends_before_its_deadline_is_done(made: TrainingJob) -> None:
-    work = TrainingJob(**{**vars(made), "deadline": time.time() + 1000}).open()
-    progress = work.advance(1000.0)
-    assert (progress.done, progress.stopped) == (True, False)
 
 
 def test_a_pack_that_is_ended_early_leaves_a_checkpoint(made: TrainingJob, study: Study) -> None:
@@ -150,6 +130,26 @@ def test_a_pack_that_is_ended_early_leaves_a_checkpoint(made: TrainingJob, study
     assert made.open().training.step == 2
     trained(made).close()
     assert ledger.read_checkpoint(made.pack.key) is None, "a finished pack leaves none"
+
+
+def test_a_pack_is_not_resumed_under_other_sources(
+    made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An interrupted run of a changed optimizer, the change taken back, and the same command again: no trial has half of it."""
+    update = Adam.update
+    with monkeypatch.context() as changed:
+        changed.setattr("folklore.harness.plan.store.ledger.engine_sources", lambda: "changed")
+        changed.setattr(Adam, "update", lambda self, values, gradient, lr, step: update(self, values, gradient, lr / 2, step))
+        work = made.open()
+        work.advance(0.0)
+        work.close()
+    assert Ledger(Store(made.store_uri), study.name).store.exists(work.ledger._checkpoint(made.pack.key))
+    resumed = made.open()
+    assert resumed.training.step == 0
+    assert "was written by other sources than these: the pack starts over" in caplog.text
+    finish(resumed)
+    forget(made)
+    assert resumed.training.results()[0].test_loss == trained(made).training.results()[0].test_loss
 
 
 def test_a_step_that_broke_leaves_no_checkpoint(made: TrainingJob, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

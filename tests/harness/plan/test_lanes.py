@@ -8,7 +8,7 @@ import pytest
 
 from folklore.harness.declare import Configuration, Study, fingerprint
 from folklore.harness.launch.lanes_job import lanes_job
-from folklore.harness.launch.pack_queue import InTurn, MeasuredFirst, Until
+from folklore.harness.launch.pack_queue import InTurn, MeasuredFirst
 from folklore.harness.plan.lanes import Choice, Packing, Shape, shapes
 from folklore.harness.plan.plan import Plan, make_plan
 from folklore.harness.plan.store.comparisons import comparisons, comparisons_file, engine_sources, refusals, refuse
@@ -238,13 +238,3 @@ def test_the_next_study_fills_what_a_search_leaves_idle() -> None:
         queue.settled(pack)
     assert queue.next() is None
     assert queue.exhausted
-
-
-def test_after_the_deadline_nothing_is_handed_out() -> None:
-    now = [0.0]
-    queue = Until(Jobs("a", "b"), 10.0, lambda: now[0])  # type: ignore[arg-type]
-    assert queue.next() == ("a", "a")
-    now[0] = 10.0
-    assert queue.next() is None
-    assert queue.exhausted
-    queue.settled("a")

@@ -145,6 +145,20 @@ def test_samples_that_mlflow_refuses_stop_nothing(ledger: Ledger, monkeypatch: p
     assert len(tracker.packs) == 4
 
 
+def test_a_line_where_mlflow_takes_long_after_the_last_pack(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("folklore.harness.launch.tracking.live.LEAVE_SECONDS", 0.01)
+    takes = threading.Event()
+    projector, sink = Projector(), Sink(ledger, lambda: FakeTracker(lambda: takes.wait(60)), None)  # type: ignore[arg-type, return-value]
+    projector.serve(sink)
+    projector.start()
+    threading.Timer(0.3, takes.set).start()
+    projector.drain()
+    assert caplog.messages == ["MLflow takes in what was trained last"]
+    assert not sink.missing
+
+
 def test_a_run_that_is_interrupted_leaves_the_rest(ledger: Ledger) -> None:
     tracker = FakeTracker(lambda: True)
     sink = Sink(ledger, lambda: tracker, None)  # type: ignore[arg-type, return-value]
