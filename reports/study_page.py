@@ -30,7 +30,7 @@ from ..harness.plan.catalog import Register
 from ..harness.plan.recipe import study_recipe
 from ..harness.plan.store.declaration import changed_since
 from ..harness.plan.store.mlflow_address import runs_link
-from ..harness.plan.store.source_check import commits_of, sources_of
+from ..harness.plan.store.source_check import commits_of, counted_sources, sources_of
 from ..harness.plan.store.trial_schema import SUMMARY
 from ..harness.train.workloads import workload_of
 from ..harness.train.workloads.base import PROOF, READ
@@ -48,7 +48,9 @@ from .setup_lines import environment_of, minutes, setup_lines
 from .words import counted, power_of_two, share
 
 # What a page says about the machine, in this order; the rest of the environment follows.
-MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch", "git_commit", "sources")
+MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch")
+# Of the latest trial alone; `_sources` counts those of all.
+OF_SOURCES = ("git_commit", "sources", "engine_sources")
 
 # Where `make mlflow` shows a store's runs.
 MLFLOW = "http://127.0.0.1:5000/"
@@ -116,7 +118,7 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
         tables={each.claim: _tables(records, each) for each in study.judgements},
         details={
             "machine": machine,
-            "versions": {key: value for key, value in environment.items() if key not in (*MACHINE, PROOF, READ)},
+            "versions": {key: value for key, value in environment.items() if key not in (*MACHINE, *OF_SOURCES, PROOF, READ)},
             "recipe": study_recipe(study, records.scale),
             "command": _command(study, records.scale, store_option),
             "packing": _packing(trials),
@@ -395,9 +397,9 @@ def _tables(records: TrialSet, judgement: Judgement) -> list[dict[str, Any]]:
 
 
 def _sources(records: TrialSet) -> str:
-    """Which sources published trials were trained from, as far as it was checked; '' of stored ones."""
+    """Which sources trials were trained from; of published ones, as far as it was checked."""
     if records.source == HERE:
-        return ""
+        return f"Sources of its trials: {counted_sources(records.trials)}."
     commits, check = commits_of(sources_of(records.trials)), records.source_check
     named = f"{'commits' if len(commits) > 1 else 'commit'} {enumerated(commits)}" if commits else "no commit"
     if check is None:

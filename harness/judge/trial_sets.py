@@ -26,7 +26,7 @@ from ..plan.store.declaration import (
     stored_declarations,
 )
 from ..plan.store.ledger import Ledger
-from ..plan.store.source_check import SourceCheck, SourceDefect, findings
+from ..plan.store.source_check import SourceCheck, SourceDefect, findings, mixed_sources
 from ..plan.store.trial_schema import JUDGED
 from ..train.machine.repository import OURS, Repository
 from .cautions import published_calibration
@@ -98,6 +98,8 @@ class TrialSet:
     def verdicts(self) -> list[Verdict]:
         """As they stand: those that errata withdraw say so, and so do those judged by other than was declared."""
         judged = self._judge()
+        if mixed := mixed_sources(self.trials):
+            judged = [replace(verdict, cautions=(mixed, *verdict.cautions)) for verdict in judged]
         if otherwise := self.declared_otherwise:
             judged = [replace(each, declared_otherwise=True, cautions=(otherwise, *each.cautions)) for each in judged]
         return as_they_stand(self.study, judged)

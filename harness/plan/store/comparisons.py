@@ -4,17 +4,15 @@ something else there, and steps that are known to agree, which are not compared 
 programs/KIND/SHAPE.json     what was found of one shape on one kind of machine, by one version of the engine
 """
 
-import hashlib
 import json
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from functools import cache
 
 from ...declare import canonical_json, fingerprint
 from ...errors import UnwritableError, one_line
-from ...folders import HARNESS, PROJECT
 from ...train.compile_cache import machine_kind
+from ...train.machine.repository import engine_sources
 from .reading import read_or_leave
 from .store import Store
 
@@ -64,16 +62,6 @@ def agree(store: Store, key: str, agreed: Collection[str]) -> None:
 def comparisons_file(key: str) -> str:
     """What was found of a shape on machines of this kind; without the file programs are compared again."""
     return f"programs/{machine_kind()}/{fingerprint(key)}.json"
-
-
-@cache
-def engine_sources() -> str:
-    """A hash of all that trains: what was found of other sources is not known of these."""
-    digest = hashlib.sha256()
-    for folder in (HARNESS / "train", PROJECT / "models"):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(f"{file.relative_to(PROJECT).as_posix()}\n".encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def _write(store: Store, key: str, found: Comparisons) -> None:

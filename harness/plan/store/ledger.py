@@ -2,8 +2,9 @@
 
 ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
-checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum, then safetensors
-states/STUDY/DIGEST-STEP.checkpoint  where a trial stood that others start from; the same. Without it the trial is trained again
+checkpoints/STUDY/PACK.checkpoint    where a pack in flight stands: a line with the checksum and a hash of the sources that
+                                     trained it, then safetensors
+states/STUDY/DIGEST-STEP-SOURCES.checkpoint  where a trial stood that others start from; without it the trial is trained again
 summaries/STUDY/KEY.parquet          what is read most of many packs (summaries.py)
 projected/STUDY/MLFLOW/PACK          the pack's trials are in that MLflow
 computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and projected/ name it by its digest
@@ -11,6 +12,7 @@ computed/STUDY/DIGEST.SHA256.json    the result of a computed job; failures/ and
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ import pyarrow.compute as pc
 
 from ...declare.trial import Start
 from ...errors import UserError
+from ...train.machine.repository import engine_sources
 from . import trial_rows, trial_schema
 from .computations import Computation
 from .reading import DamagedError, read_or_set_aside
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+
+log = logging.getLogger(__name__)
 
 # Names a stored result: a trial can stand in two packs when the packing changed between runs, and a pack in two files.
 KEY = ("digest", FILE)
@@ -189,8 +194,13 @@ class Ledger:
         self.store.write(self._checkpoint(pack), _as_checkpoint(state))
 
     def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
-        """Where the pack stood, or None: no checkpoint, or a damaged one (then it starts over)."""
-        return read_or_set_aside(self.store, self._checkpoint(pack), _checkpointed, "the pack starts over")
+        """Where the pack stood. None: no checkpoint, or one that is damaged or of other sources; then the pack starts over."""
+        name, consequence = self._checkpoint(pack), "the pack starts over"
+        found = read_or_set_aside(self.store, name, _checkpointed, consequence)
+        if found is None or found[0] == engine_sources():
+            return found and found[1]
+        log.warning("%s was written by other sources than these: %s", name, consequence)
+        return None
 
     def write_state(self, start: Start, state: "dict[str, Tensor]") -> None:
         """Keep where a trial stood after a step."""
@@ -198,12 +208,15 @@ class Ledger:
 
     def read_state(self, start: Start) -> "dict[str, Tensor] | None":
         """Where a trial stood; None where that is not kept, or damaged."""
-        return read_or_set_aside(self.store, self._state(start), _checkpointed, "the trial that it is of is trained again")
+        found = read_or_set_aside(self.store, self._state(start), _checkpointed, "the trial that it is of is trained again")
+        return found and found[1]
 
     def states(self) -> set[Start]:
-        """All that is kept of where trials stood."""
-        names = (_stem(name).rpartition("-") for name in self.store.names(f"states/{self.study}", ".checkpoint"))
-        return {Start(digest, int(step)) for digest, _, step in names if step.isdecimal()}
+        """All that is kept of where trials stood that were trained by these sources."""
+        suffix = f"-{engine_sources()}.checkpoint"
+        names = self.store.names(f"states/{self.study}", suffix)
+        parts = (name.rpartition("/")[2].removesuffix(suffix).rpartition("-") for name in names)
+        return {Start(digest, int(step)) for digest, _, step in parts if step.isdecimal()}
 
     def mark_projected(self, pack: str, mlflow: str) -> None:
         """Note that one MLflow, by its identity, has a pack."""
@@ -225,7 +238,7 @@ class Ledger:
         return f"checkpoints/{self.study}/{pack}.checkpoint"
 
     def _state(self, start: Start) -> str:
-        return f"states/{self.study}/{start.digest}-{start.step}.checkpoint"
+        return f"states/{self.study}/{start.digest}-{start.step}-{engine_sources()}.checkpoint"
 
 
 def _keys(found: pa.Table) -> Iterator[tuple[str, str]]:
@@ -248,17 +261,18 @@ def _as_checkpoint(state: "dict[str, Tensor]") -> bytes:
     import safetensors.torch
 
     content: bytes = safetensors.torch.save({name: value.detach().contiguous() for name, value in state.items()})
-    return _checksum(content).encode() + b"\n" + content
+    return f"{_checksum(content)} {engine_sources()}\n".encode() + content
 
 
-def _checkpointed(whole: bytes) -> "dict[str, Tensor]":
-    checksum, _, content = whole.partition(b"\n")
-    if checksum.decode("latin-1") != _checksum(content):
+def _checkpointed(whole: bytes) -> "tuple[str, dict[str, Tensor]]":
+    """The hash of the sources, '' in checkpoints of earlier versions, and the state."""
+    head, _, content = whole.partition(b"\n")
+    checksum, _, sources = head.decode("latin-1").partition(" ")
+    if checksum != _checksum(content):
         raise DamagedError("does not match its checksum")
     import safetensors.torch  # imports torch: seconds, and most that read a ledger train nothing
 
-    state: dict[str, Tensor] = safetensors.torch.load(content)
-    return state
+    return sources, safetensors.torch.load(content)
 
 
 def _checksum(content: bytes) -> str:

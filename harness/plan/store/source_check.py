@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ...declare import Study
-from ...errors import one_line
+from ...errors import quoted
 from ...train.machine.repository import AS_COMMITTED, CHANGED, OURS, SOURCES, UNKNOWN, Repository, Sources
 from .computations import Computation
 from .declaration import Declaration
@@ -77,6 +77,38 @@ def sources_of(trials: pd.DataFrame) -> dict[Sources, int]:
     for environment, count in trials["environment"].value_counts().items():
         found[_sources(json.loads(str(environment)))] += int(count)
     return _sorted(found)
+
+
+def counted_sources(trials: pd.DataFrame) -> str:
+    """How many trials ran from which sources, in words."""
+    counts, engines = sources_of(trials), _engines(trials)
+    if len(counts) == 1 and len(engines) == 1:
+        return f"all {_in_words(next(iter(counts)))}"
+    words = "; ".join(f"{count} {_in_words(sources)}" for sources, count in counts.items())
+    return words + f" ({len(engines)} states of the engine)" * (len(engines) > len(counts))
+
+
+def mixed_sources(trials: pd.DataFrame) -> str:
+    """A sentence where some of these trials ran from an engine with uncommitted changes and others from another one; else ''.
+    Engines that are as committed are told apart by their version."""
+    counts, engines = sources_of(trials), _engines(trials)
+    changed = any(sources.state.startswith(CHANGED) for sources in counts)
+    several = len(engines) > 1 or (None in engines and len(counts) > 1)
+    return f"These trials ran from different sources: {counted_sources(trials)}" if changed and several else ""
+
+
+def _engines(trials: pd.DataFrame) -> set[str | None]:
+    """Hashes of all that trained; None of trials from before that was written down."""
+    return {json.loads(str(each)).get("engine_sources") for each in trials["environment"].unique()}
+
+
+def _in_words(sources: Sources) -> str:
+    commit = sources.commit.removesuffix("+")
+    if not commit:
+        return "outside a git clone"
+    if sources.state.startswith(CHANGED):
+        return f"from commit {commit} with uncommitted changes in {sources.state.removeprefix(CHANGED)}"
+    return f"from commit {commit}" + (", as committed" if sources.state == AS_COMMITTED else "")
 
 
 def sources_of_computed(computed: Iterable[Computation]) -> dict[Sources, int]:
@@ -140,7 +172,7 @@ def _of_commit(study: Study, commit: str, repository: Repository) -> SourceDefec
     try:
         there = _hash_at(repository, commit, study.name)
     except (ValueError, subprocess.SubprocessError) as error:
-        what = f"study '{study.name}' cannot be read from commit {commit} ({one_line(error)[:200]})"
+        what = f"study '{study.name}' cannot be read from commit {commit} ({quoted(error)})"
         return SourceDefect(what, "commit the study, then train")
     if there == study.hash:
         return None

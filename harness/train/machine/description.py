@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from . import control_groups
-from .repository import running_sources
+from .repository import engine_sources, running_sources
 
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "seaborn", "numpy", "pydantic", "pyarrow")
 
@@ -127,5 +127,6 @@ def environment() -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "git_commit": sources.commit,
         "sources": sources.state,
+        "engine_sources": engine_sources(),
         **versions(),
     }

@@ -1,5 +1,6 @@
 """The git repository that sources lie in: their commit, what differs from it, and what another commit has."""
 
+import hashlib
 import io
 import json
 import os
@@ -7,10 +8,10 @@ import re
 import subprocess
 import zipfile
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
-from ...folders import PROJECT
+from ...folders import HARNESS, PROJECT
 
 # Folders that decide numbers and how they are judged. Pages, tests and notes may change beside a run.
 SOURCES = ("harness", "models", "studies")
@@ -91,6 +92,16 @@ class Repository:
 
 # Of the code that runs here.
 OURS = Repository()
+
+
+@cache
+def engine_sources() -> str:
+    """A hash of all code that decides what a trial comes to: what was found under other sources is not known of these."""
+    digest = hashlib.sha256()
+    for folder in (HARNESS / "declare", HARNESS / "train", PROJECT / "models"):
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(f"{file.relative_to(PROJECT).as_posix()}\n".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @lru_cache(maxsize=1)

@@ -133,6 +133,46 @@ def test_one_trial_of_changed_sources_is_enough(stored: TrialSet, clone: Reposit
     assert only.startswith("1 trials were trained")
 
 
+COMMIT = "0123456789ab"
+
+
+def ran_from(state: str, engine: str | None) -> str:
+    environment = {"git_commit": COMMIT, "sources": state, **({} if engine is None else {"engine_sources": engine})}
+    return json.dumps(environment)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "says"),
+    [
+        (
+            (f"{CHANGED}harness/a.py", "e1"),
+            (AS_COMMITTED, "e2"),
+            ", as committed; 1 from commit {} with uncommitted changes in harness/a.py",
+        ),
+        (
+            (f"{CHANGED}harness/a.py", "e1"),
+            (f"{CHANGED}harness/a.py", "e2"),
+            "with uncommitted changes in harness/a.py (2 states of",
+        ),
+        ((f"{CHANGED}harness/a.py", None), (AS_COMMITTED, None), "1 from commit"),
+        ((f"{CHANGED}studies/a.py", "e1"), (AS_COMMITTED, "e1"), ""),
+        ((f"{CHANGED}harness/a.py", "e1"), (f"{CHANGED}harness/a.py", "e1"), ""),
+        ((AS_COMMITTED, "e1"), (AS_COMMITTED, "e2"), ""),
+    ],
+)
+def test_verdicts_say_that_sources_are_mixed(
+    stored: TrialSet, first: tuple[str, str | None], others: tuple[str, str | None], says: str
+) -> None:
+    """An optimizer that was changed for a part of the trials is judged with them."""
+    trials = stored.trials.copy()
+    trials["environment"] = ran_from(*others)
+    trials.loc[trials.index[0], "environment"] = ran_from(*first)
+    cautions = [verdict.cautions for verdict in replace(stored, trials=trials).verdicts()]
+    said = [line for line in cautions[0] if line.startswith("These trials ran from different sources: ")]
+    assert [says.format(COMMIT) in line for line in said] == [True] * bool(says)
+    assert all(set(said) <= set(lines) for lines in cautions)
+
+
 def test_commits_that_readers_do_not_have(stored: TrialSet, clone: Repository, tmp_path: Path) -> None:
     first = committed(clone.root, declaring(stored.study.hash))
     git(clone.root, "checkout", "--quiet", "-b", "aside")
