@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 # A message that quotes what it was given quotes so much of it at most.
 LONGEST_MESSAGE = 2000
+# Another library's message within one of ours: as long as MLflow's, which ends with what to do.
+LONGEST_QUOTE = 500
 # Of what is wrong with an input so much is told at once.
 MOST_FINDINGS = 5
 # What others call a field of ours; of names that only look alike, the wrong one would be suggested.
@@ -62,6 +64,16 @@ class TooLargeError(Exception):
 def one_line(error: BaseException) -> str:
     """An error's message on one line, without the secrets of addresses in it."""
     return masked(" ".join(str(error).split())) or type(error).__name__
+
+
+def quoted(error: BaseException) -> str:
+    """An error's message within another one; a long one ends with a whole sentence, or a whole word and an ellipsis."""
+    text = one_line(error)
+    if len(text) <= LONGEST_QUOTE:
+        return text
+    head = text[:LONGEST_QUOTE]
+    sentences, stop, _ = head.rpartition(". ")
+    return sentences + stop.rstrip() if stop else (head.rpartition(" ")[0] or head) + " …"
 
 
 def printable(text: str) -> str:

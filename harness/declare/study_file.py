@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
-from ..errors import UserError, one_line
+from ..errors import UserError, quoted
 from ..input_files import TooMuchError, read_regular, size_of
 
 # More than a hundred times the largest of ours.
@@ -38,7 +38,7 @@ def read_study_file(path: Path) -> Any:
     except TooMuchError as error:
         raise UserError(f"{subject}: {error}") from None
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UserError(f"{subject}: not valid {kind} ({one_line(error)[:200]}); fix it") from None
+        raise UserError(f"{subject}: not valid {kind} ({quoted(error)}); fix it") from None
     except Exception:  # PyYAML's constructors raise whatever they stumble over.
         raise UserError(f"{subject}: not valid {kind} (a value is none of what its tag says); fix it") from None
 

@@ -1,14 +1,13 @@
 """What a person sees while packs are trained: a live line on a terminal, plain lines elsewhere; and what a machine hears."""
 
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ..consoles import PlainConsole
 from .events import Events, Silent
 from .jobs import Progress
 
@@ -35,12 +34,12 @@ class RunView:
     def __init__(
         self,
         packs: dict[str, int],
-        console: Console | None = None,
+        console: PlainConsole | None = None,
         clock: Callable[[], float] = time.monotonic,
         events: Events | None = None,
     ):
         self.lanes, self.clock, self.events = dict(packs), clock, events or Silent()
-        self.console = console or Console(file=sys.stderr)
+        self.console = console or PlainConsole(stderr=True)
         self.share = dict.fromkeys(packs, 0.0)
         self.work = {pack: float(lanes) for pack, lanes in packs.items()}
         self.diverged = dict[str, int]()
@@ -51,6 +50,7 @@ class RunView:
         self.gpu_memory_bytes: int | None = None
         # Rates count from the first report: what passed before was Ray starting. When it came, trials and work done by then.
         self.first_report: tuple[float, float, float] | None = None
+        self.measuring = False  # whether packs are cut only after lanes are measured
         self.last_line = -PLAIN_SECONDS
         self.last_event = -EVENT_SECONDS
         self.live = Live(console=self.console, auto_refresh=False, transient=True) if self.console.is_terminal else None
@@ -66,7 +66,7 @@ class RunView:
         if self.live:
             self.live.stop()
         if self.first_report is not None:
-            self.console.print(self.line(), highlight=False, soft_wrap=True)
+            self.console.print(self.line())
             self.events.emit("progress", **self.state())
 
     def add(self, pack: str, lanes: int, work: float) -> None:
@@ -87,7 +87,7 @@ class RunView:
         for note in progress.notes:
             if note not in self.told:
                 self.told.add(note)
-                self.console.print(note, highlight=False, markup=False, soft_wrap=True)
+                self.console.print(note)
                 self.events.emit("message", text=" ".join(note.split()))
         self.share[pack], self.diverged[pack] = progress.share, progress.diverged
         if progress.gpu_memory_bytes is not None:
@@ -106,7 +106,7 @@ class RunView:
 
     def failed(self, pack: str, error: str) -> None:
         self.given_up.add(pack)
-        self.console.print(f"pack {pack} given up: {error}", style="red", highlight=False)
+        self.console.print(f"pack {pack} given up: {error}", style="red")
         self.events.emit("pack_failed", pack=pack, trials=self.lanes.get(pack, 0), error=" ".join(error.split()))
 
     @property
@@ -157,7 +157,7 @@ class RunView:
 
     def line(self) -> str:
         if not self.lanes:
-            return "starting workers, and measuring how many lanes packs should have"
+            return "starting workers" + self.measuring * ", and measuring how many lanes packs should have"
         total, diverged = sum(self.lanes.values()), sum(self.diverged.values())
         # If only computed jobs are left there are packs without a trial.
         parts = [f"{round(self.trials_done)} of {total} trials"] if total else []
@@ -185,4 +185,4 @@ class RunView:
             self.live.update(Text(self.line()), refresh=True)
         elif force or self.clock() - self.last_line >= PLAIN_SECONDS:
             self.last_line = self.clock()
-            self.console.print(self.line(), highlight=False, soft_wrap=True)
+            self.console.print(self.line())

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from rich.console import Console
-
+from ..consoles import PlainConsole
 from ..judge.verdict import Verdict
 from .progress import RunView
 
@@ -47,4 +46,4 @@ class NullReporter:
         pass
 
     def view(self) -> RunView:
-        return RunView({}, Console(quiet=True), events=self)
+        return RunView({}, PlainConsole(quiet=True), events=self)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..declare import Study
-from ..errors import one_line
+from ..errors import quoted
 from ..judge.trial_sets import stored_set
 from ..judge.verdict import Verdict
 from ..launch.lease import leases
@@ -113,4 +113,4 @@ def _attach(
             about = [*pages.glob(f"{outcome.study}.html"), *pages.glob(f"{outcome.study}-*.html")]
             tracker.attach(outcome.run_id, {page.name: self_contained(page) for page in about})
         except Exception as error:  # whatever MLflow's backend raises
-            reporter.warn(f"MLflow did not take the page ({one_line(error)[:200]})")
+            reporter.warn(f"MLflow did not take the page ({quoted(error)})")

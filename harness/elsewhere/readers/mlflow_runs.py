@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from ...errors import UserError, one_line, unknown
+from ...errors import UserError, quoted, unknown
 from ...input_files import TooMuchError
 from ...plan.store.mlflow_address import DATABASES, SERVERS, SQLITE, default_uri, require_reachable
 from ..table import MOST_ROWS, Problem, Role, Table
@@ -96,7 +96,7 @@ def read(source: Source) -> Table:
     except UserError:
         raise
     except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
-        raise source.error(f"MLflow cannot read it ({one_line(error)[:200]})", "fix that, or export the runs as CSV") from None
+        raise source.error(f"MLflow cannot read it ({quoted(error)})", "fix that, or export the runs as CSV") from None
 
 
 def _read(source: Source, uri: str) -> Table:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UserError, one_line, unknown
+from ...errors import UserError, quoted, unknown
 from ...input_files import open_regular
 from ..table import Role, Table
 from .columns import beside, flat, frame_of
@@ -42,7 +42,7 @@ def read(source: Source) -> Table:
     except UserError:
         raise
     except Exception as error:  # Optuna lets the errors of its databases through
-        raise source.error(f"Optuna cannot read it ({one_line(error)[:200]})", "fix that, or export them as CSV") from None
+        raise source.error(f"Optuna cannot read it ({quoted(error)})", "fix that, or export them as CSV") from None
     finally:
         optuna.logging.set_verbosity(before)
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 
 from pyarrow import ArrowException
 
-from ...errors import UserError, masked, one_line
+from ...errors import UserError, masked, quoted
 from ...input_files import CHUNK, MOST_FILES, TooMuchError, open_regular, require_shallow, size_of, too_many_files
 from ..table import MOST_LINE, MOST_ROWS, Problem
 
@@ -148,7 +148,7 @@ def readable(path: Path) -> Iterator[None]:
     except EOFError:
         raise _unreadable(path, "is cut off", "copy it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise _unreadable(path, f"cannot be unpacked ({one_line(error)[:200]})", "copy it again") from None
+        raise _unreadable(path, f"cannot be unpacked ({quoted(error)})", "copy it again") from None
     except TooMuchError as error:
         raise _unreadable(path, str(error), "leave out what is not judged, or name fewer files") from None
     except RecursionError:
@@ -156,9 +156,9 @@ def readable(path: Path) -> Iterator[None]:
     except MemoryError:
         raise _unreadable(path, "takes more memory than there is", "name a smaller file") from None
     except OSError as error:
-        raise _unreadable(path, f"cannot be read ({error.strerror or one_line(error)[:200]})", "give another file") from None
+        raise _unreadable(path, f"cannot be read ({error.strerror or quoted(error)})", "give another file") from None
     except (ValueError, ArrowException) as error:
-        raise _unreadable(path, one_line(error)[:300], "fix that, or give another file") from None
+        raise _unreadable(path, quoted(error), "fix that, or give another file") from None
 
 
 def each_of(files: Mapping[str, Path], read: Callable[[Path], Found]) -> tuple[dict[str, Found], tuple[Problem, ...]]:

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
-from ...errors import one_line
+from ...errors import quoted
 from ...input_files import TooMuchError, open_regular, size_of
 from ..table import Table
 from .columns import beside, frame_of
@@ -73,7 +73,7 @@ def _scalars(source: Source, file: str) -> tuple[pd.DataFrame, bool]:
     except ImportError:
         raise source.error("tbparse is not installed, which reads event files", INSTALL) from None
     except Exception as error:  # protocol buffers raise errors of their own over what is damaged
-        raise source.error(f"{file} cannot be read ({one_line(error)[:200]})", "copy it again, or leave it out") from None
+        raise source.error(f"{file} cannot be read ({quoted(error)})", "copy it again, or leave it out") from None
     return found[[isinstance(value, int | float) for value in found["value"]]], loaded == records
 
 

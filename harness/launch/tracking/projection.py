@@ -25,7 +25,7 @@ import psutil
 
 from ...declare import Configuration, Study
 from ...declare.curves import CURVES
-from ...errors import UserError, masked, one_line
+from ...errors import UserError, masked, quoted
 from ...judge.verdict import Verdict
 from ...plan.store.computations import Computation
 from ...plan.store.mlflow_address import SQLITE, require_reachable
@@ -110,7 +110,7 @@ class Tracker:
             self._digests: set[str] | None = None
         except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
             raise UserError(
-                f"MLflow at {masked(uri)}: cannot be used ({one_line(error)[:200]}); give another with --tracking"
+                f"MLflow at {masked(uri)}: cannot be used ({quoted(error)}); give another with --tracking"
             ) from None
 
     @property
@@ -138,7 +138,7 @@ class Tracker:
         try:
             self.client.log_text(run_id, self.study.canonical_json(), "study.json")
         except Exception as error:  # runs and their numbers need no place for files
-            log.warning("MLflow takes no files (%s): its launches have no study.json and no page", one_line(error)[:200])
+            log.warning("MLflow takes no files (%s): its launches have no study.json and no page", quoted(error))
         return run_id
 
     def attach(self, run_id: str, pages: Mapping[str, str]) -> None:
@@ -288,7 +288,7 @@ class Tracker:
         except OperationalError:  # locked, full or gone: the client would fare no better
             raise
         except SQLAlchemyError as error:
-            log.warning("MLflow's tables are not as they were (%s): runs are written one by one", one_line(error)[:200])
+            log.warning("MLflow's tables are not as they were (%s): runs are written one by one", quoted(error))
             self.tables = None
         return self.tables is not None
 

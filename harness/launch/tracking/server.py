@@ -5,17 +5,15 @@ import os
 import secrets
 import shlex
 import shutil
-import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlencode
 
-from ...errors import UserError, masked, one_line
+from ...errors import UserError, masked
 from ...folders import PROJECT
 from ...options import Options
 from ...plan.store.mlflow_address import (
@@ -103,8 +101,7 @@ def command_of(options: Options, host: str, port: int, auth: bool) -> list[str]:
         raise UserError(f"--tracking {uri}: is a server already; open it in a browser")
     folder = artifacts_folder(options)
     if options.tracking is None:
-        with suppress(sqlite3.Error):  # what cannot be read or written is told below
-            bring_along(Path(uri.removeprefix(SQLITE)), folder)
+        bring_along(Path(uri.removeprefix(SQLITE)), folder)
     require_artifacts_below(folder, uri)
     if not entry_points(group="mlflow.app", name=APP):
         raise UserError("what guards MLflow's server is not installed: install the project again (make setup)")
@@ -126,12 +123,7 @@ def require_artifacts_below(folder: Path, uri: str) -> None:
     database = Path(uri.removeprefix(SQLITE))
     if not uri.startswith(SQLITE) or not database.exists():
         return  # another database is its owner's; the server itself refuses what lies elsewhere
-    try:
-        elsewhere = sorted(each for each in artifact_locations(database) if not is_below(each, folder))
-    except sqlite3.Error as error:
-        raise UserError(
-            f"{uri}: cannot be read ({one_line(error)}); move it away, and `folklore sync` makes it again"
-        ) from None
+    elsewhere = sorted(location for location in artifact_locations(database) if not is_below(location, folder))
     if elsewhere:
         raise UserError(
             f"{uri} has artifacts at {elsewhere[0]:.200}, which is not below {folder}: they could be anybody's files, and are"

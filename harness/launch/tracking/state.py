@@ -1,10 +1,10 @@
 """What MLflow has of a study, read from its database without importing MLflow."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 from ...declare import Study, fingerprint
+from ...errors import UserError
+from ...plan.store.database import opened
 from ...plan.store.mlflow_address import SQLITE
 from .notes import study_note
 
@@ -27,9 +27,9 @@ def settled(uri: str, study: Study) -> str | None:
     if not path.exists():
         return None
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with opened(path) as connection:
             found = connection.execute(_EXPERIMENT, (NOTE, KIND, study.name)).fetchone()
-    except sqlite3.Error:
+    except UserError:  # told by what opens it next
         return None
     if found is None:
         return None

@@ -1,15 +1,13 @@
 """Bringing MLflow up to the ledger: what it lacks is written, what it has is left alone."""
 
-import sqlite3
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...declare import Study
-from ...errors import UserError, masked, one_line
+from ...errors import UserError, masked, quoted
 from ...options import Options
 from ...plan.store.ledger import Ledger
-from ...plan.store.mlflow_address import ARTIFACTS, FILE, bring_along, default_uri
+from ...plan.store.mlflow_address import ARTIFACTS, FILE, bring_along, default_uri, require_usable
 from ...plan.store.store import Store
 from .live import Sink
 from .state import settled
@@ -37,14 +35,12 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
         try:
             sink.project(pack)
         except Exception as error:  # whatever MLflow's backend raises
-            raise UserError(f"MLflow at {masked(tracker.uri)}: did not take pack {pack} ({one_line(error)[:200]})") from None
+            raise UserError(f"MLflow at {masked(tracker.uri)}: did not take pack {pack} ({quoted(error)})") from None
     try:
         if tracker.complete():
             _count_verdicts(study, ledger, tracker)
     except Exception as error:  # as above
-        raise UserError(
-            f"MLflow at {masked(tracker.uri)}: older runs could not be completed ({one_line(error)[:200]})"
-        ) from None
+        raise UserError(f"MLflow at {masked(tracker.uri)}: older runs could not be completed ({quoted(error)})") from None
     return sink.projected
 
 
@@ -66,12 +62,12 @@ def _tracking(options: Options, store: Store) -> tuple[str, Path]:
 
 
 def open_tracker(study: Study, options: Options, store: Store) -> "Tracker":
-    from .projection import Tracker
-
     uri, local = _tracking(options, store)
     if options.tracking is None:
         local.mkdir(parents=True, exist_ok=True)
         if (database := local / FILE).exists():
-            with suppress(sqlite3.Error):  # MLflow tells
-                bring_along(database, local / ARTIFACTS)
+            bring_along(database, local / ARTIFACTS)
+    require_usable(uri)  # MLflow would read a stranger's views without end
+    from .projection import Tracker
+
     return Tracker(uri, study, artifacts=local / ARTIFACTS if uri.startswith("sqlite:") else None)

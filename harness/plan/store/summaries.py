@@ -19,6 +19,7 @@ from ...declare import fingerprint
 from ...errors import UnwritableError, one_line
 from .reading import or_set_aside
 from .store import Store
+from .trial_rows import readable
 from .trial_schema import JUDGED, OBJECTS, SCHEMA
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,8 @@ class Summaries:
         """Of files that no summary has: from now on one has them, if they are many."""
         few, files = len(left) < FEWEST, sorted(left)
         wanted = [each for each in columns if each != FILE] if few else JUDGED
+        if len(files) > MOST:  # a second for some thousand trials
+            log.warning("reading %d packs for the first time; later commands read %s instead", len(files), self.folder)
         for start in range(0, len(files), MOST):
             found = {
                 file: rows.append_column(FILE, pa.repeat(file, len(rows)))
@@ -73,7 +76,7 @@ class Summaries:
         return self._known[name]
 
     def _rows(self, name: str, files: set[str], columns: Sequence[str]) -> pa.Table | None:
-        found = self._open(name, lambda file: file.read([*{*columns, FILE}], use_threads=False))
+        found = self._open(name, lambda file: readable(file.read([*{*columns, FILE}], use_threads=False)))
         if found is not None and len(files) < len(self._known[name]):
             found = found.filter(pc.is_in(found[FILE], pa.array(sorted(files))))
         return None if found is None else found.select(columns)

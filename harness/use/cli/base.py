@@ -113,7 +113,7 @@ def one_line_errors(command: Command) -> Command:
         except RunFailedError as error:
             raise _told(one_line(error), FAILED) from None
         except KeyboardInterrupt:
-            err.print("interrupted: what is finished is kept; the same command goes on", highlight=False)
+            err.print("interrupted: what is finished is kept; the same command goes on")
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded  # type: ignore[return-value]
@@ -121,7 +121,7 @@ def one_line_errors(command: Command) -> Command:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        out.print(f"folklore {importlib.metadata.version('folklore-harness')}", highlight=False)
+        out.print(f"folklore {importlib.metadata.version('folklore-harness')}")
         raise typer.Exit
 
 
@@ -141,7 +141,7 @@ def _started(
 
 def _told(message: str, code: int) -> typer.Exit:
     """The way out, after its one line."""
-    err.print(f"error: {message}", style="red", highlight=False, markup=False, soft_wrap=True)
+    err.print(f"error: {message}", style="red")
     return typer.Exit(code)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 GIB = 2**30
 MODELS = ("gpt", "mlp", "cnn")
+# A real step holds what was counted if neither is more than the other times this.
+AS_COUNTED = 1.01
 
 
 @command(
@@ -39,7 +41,8 @@ def budget(
     as_json: AsJson = False,
 ) -> None:
     """Count what training a model takes in memory: weights, gradients, optimizer state, activations, with and without
-    recomputing them. Nothing is trained, and no size is too large."""
+    recomputing them. Nothing is trained, and no size is too large. A step that is made here is "as counted" within 1% both
+    ways."""
     from ...declare.configuration import OPTIMIZERS
     from ...train import budget as counted
     from ...train import real_step
@@ -96,9 +99,12 @@ def _real(plain: "Budget", held: int | None) -> str:
     """What one such step held on this machine, beside what was counted of it."""
     if held is None:
         return "not made: too large for a try, or of products in 16 bits"
-    apart = held / plain.step.peak - 1
-    said = "as counted" if abs(apart) < 0.005 else f"{abs(apart):.0%} {'more' if apart > 0 else 'less'} than counted"
-    return f"one made here held {_spelled(held)} beside weights and state, {said}"
+    counted = plain.step.peak
+    if max(held, counted) <= AS_COUNTED * min(held, counted):
+        said = f"as counted, within {AS_COUNTED - 1:.0%}"
+    else:
+        said = f"{_spelled(counted)} were counted"
+    return f"one made here held {_spelled(held)} of batch, activations and gradients; {said}"
 
 
 def _built_in(fields: dict[str, Any], vocabulary: int, precision: str, batch: int) -> "Subject":

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UserError
+from ...options import Options
 from ...plan.store.store import Store
 
 if TYPE_CHECKING:
@@ -72,6 +74,13 @@ def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
         if not name or not dataset:
             raise UserError(f"--data {name}: write it as NAME=DATASET, for example web-text=text:/data/web.txt")
     return chosen
+
+
+def require_there(store: str) -> None:
+    """A store whose name was mistyped is not made by a command that trains nothing. Raises UserError."""
+    place = Store(store)
+    if store != Options.store and place.is_local and not Path(place.root).exists():
+        raise UserError(f"store {store}: there is no such folder; name one that is there with --store, or run a study into it")
 
 
 def study_named(name: str, store: str) -> "Study":

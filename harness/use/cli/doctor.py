@@ -9,30 +9,26 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
 from packaging.version import Version
 
-from ...errors import one_line
+from ...errors import quoted
 from ...launch.tracking.sync import open_tracker
 from ...options import Options
 from ...plan.catalog import load_study, register, study_names
 from ...plan.store.store import Store
 from ...train.machine.description import versions
 
-LEAST_VERSIONS = {
-    "python": "3.11",
-    "torch": "2.11",
-    "ray": "2.50",
-    "optuna": "4.5",
-    "mlflow": "3.5",
-    "pandas": "2.2",
-    "pyarrow": "18",
-}
+# What the numbers and the results rest on.
+PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "pyarrow")
 # Variable, the values that are not safe, and what to do.
 UNSAFE = (
     ("RAY_AUTH_MODE", ("disabled", "none"), "unset it: whoever reaches Ray's ports could run code here"),
@@ -55,6 +51,14 @@ class Check:
     fix: str
 
 
+def least_versions() -> dict[str, str]:
+    """Lowest versions of Python and the packages above that pyproject.toml allows."""
+    ours = distribution("folklore-harness")
+    specifiers = {requirement.name: requirement.specifier for requirement in map(Requirement, ours.requires or ())}
+    lowest = {name: next(iter(specifiers[name])).version for name in PACKAGES}
+    return {"python": ours.metadata["Requires-Python"].removeprefix(">="), **lowest}
+
+
 def examine(options: Options) -> Iterator[Check]:
     """Every check in order; a check that breaks is a failed check, never a traceback."""
     with _beside(WITH_TORCH) as torch, _beside(WITH_RAY) as ray:
@@ -62,10 +66,7 @@ def examine(options: Options) -> Iterator[Check]:
 
 
 def _examine(options: Options, torch: "subprocess.Popen[str]", ray: "subprocess.Popen[str]") -> Iterator[Check]:
-    have = versions()
-    for package, least in LEAST_VERSIONS.items():
-        ok = have[package] != "not installed" and Version(have[package]) >= Version(least)
-        yield Check(package, ok, have[package], f"needs {package} {least} or newer: make setup")
+    yield from _versions()
     yield Check("bytecode", True, _bytecode(), "")
     yield _attempt("studies", _studies, "fix the study named here")
     yield _attempt("store", lambda: _store(options), "give a writable folder or bucket with --store")
@@ -73,6 +74,13 @@ def _examine(options: Options, torch: "subprocess.Popen[str]", ray: "subprocess.
     yield _attempt("import of ray", lambda: str(_said(ray)["version"]), "make setup")
     yield from _device(torch)
     yield from _unsafe()
+
+
+def _versions() -> Iterator[Check]:
+    have = versions()
+    for package, least in least_versions().items():
+        ok = have[package] != "not installed" and Version(have[package]) >= Version(least)
+        yield Check(package, ok, have[package], f"needs {package} {least} or newer: make setup")
 
 
 def _device(torch: "subprocess.Popen[str]") -> Iterator[Check]:
@@ -134,7 +142,7 @@ def _attempt(name: str, check: Callable[[], str], fix: str) -> Check:
     try:
         return Check(name, True, check(), "")
     except Exception as error:  # the point of a doctor: whatever is wrong becomes a line
-        return Check(name, False, one_line(error)[:200], fix)
+        return Check(name, False, quoted(error), fix)
 
 
 def _studies() -> str:
@@ -148,9 +156,13 @@ def _studies() -> str:
 
 def _store(options: Options) -> str:
     store = Store(options.store)
+    there = _is_there(store)
     store.check_writable()
     if not store.is_local:
         return store.uri
+    if not there:
+        os.rmdir(store.root)
+        return f"{store.root}, which is not there yet: a run makes it"
     free = shutil.disk_usage(store.root).free / 2**30
     if free < LEAST_DISK_GIB:
         raise ValueError(f"{store.root} has {free:.1f} GiB free, below {LEAST_DISK_GIB:g}")
@@ -158,7 +170,16 @@ def _store(options: Options) -> str:
 
 
 def _mlflow(options: Options) -> str:
-    store = Store(options.store)
-    tracker = open_tracker(load_study(study_names()[0]), options, store)
-    tracker.check()
-    return tracker.uri
+    store, study = Store(options.store), load_study(study_names()[0])
+    if options.tracking is not None or _is_there(store):
+        tracker = open_tracker(study, options, store)
+        tracker.check()
+        return tracker.uri
+    with tempfile.TemporaryDirectory() as folder:
+        open_tracker(study, options, Store(folder)).check()
+    return f"{store.root}, which is not there yet: a run makes it"
+
+
+def _is_there(store: Store) -> bool:
+    """A store that is not there is not made by looking at it: its name may be mistyped."""
+    return not store.is_local or os.path.isdir(store.root)

@@ -201,7 +201,7 @@ def _save(sources: list[str], options: "JudgeOptions", path: Path, text: Any) ->
 
     runs = checked(runs_of(sources, options.reading))
     path.write_text(text(runs), encoding="utf-8")
-    out.print(f"baseline: {len(runs.final())} runs in {path}", highlight=False, soft_wrap=True)
+    out.print(f"baseline: {len(runs.final())} runs in {path}")
 
 
 def _fails(found: Any, on: str) -> bool:
@@ -225,7 +225,7 @@ def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
         _print_gate(found)
     _print_claims(judged)
     if page is not None:
-        out.print(f"page: {Path(page).absolute()}", highlight=False, soft_wrap=True)
+        out.print(f"page: {Path(page).absolute()}")
 
 
 def _print_reading(judged: "JudgedRuns") -> None:
@@ -253,8 +253,6 @@ def _print_problems(judged: "JudgedRuns") -> None:
         out.print(
             f"{what}. {each.consequence[:1].upper()}{each.consequence[1:]}{names}.",
             style="yellow",
-            highlight=False,
-            markup=False,
         )
 
 
@@ -264,7 +262,7 @@ def _print_gate(found: Any) -> None:
     rates = ""
     if found.false_alarms is not None:
         rates = f"; false alarms {found.false_alarms:.2g}, damage of twice the margin is seen {found.caught:.0%} of the time"
-    out.print(f"gate: {found.outcome}: {MEANINGS[found.outcome]}{rates}", highlight=False, markup=False)
+    out.print(f"gate: {found.outcome}: {MEANINGS[found.outcome]}{rates}")
 
 
 def _print_claims(judged: "JudgedRuns") -> None:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +37,7 @@ def browse(
     There is one experiment per study, a parent run per launch with its page, and a child run per trial or computed job. A
     launch's name begins with its verdicts: ✓ supported, ◐ partly, ✗ refuted, ? open, – out of regime, ! invalid, ⊘ withdrawn.
     """
-    serve(Options(store, tracking), host, port, auth, write, partial(out.print, highlight=False, markup=False, soft_wrap=True))
+    serve(Options(store, tracking), host, port, auth, write, out.print)
 
 
 @command("deploy", "folklore deploy slurm > slurm.sh", "folklore deploy kuberay > folklore.yaml")
@@ -57,9 +56,7 @@ def bundle(
 ) -> None:
     """Gather everything an installation without internet needs: wheels of this project and of all it depends on."""
     count, size = make_bundle(Path(folder), extras)
-    out.print(
-        f"{count} files, {size / 2**20:.0f} MiB in {folder}; there: sh {folder}/install.sh", highlight=False, soft_wrap=True
-    )
+    out.print(f"{count} files, {size / 2**20:.0f} MiB in {folder}; there: sh {folder}/install.sh")
 
 
 @command(

@@ -9,40 +9,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleDimensions
 from rich.progress import Progress
 from rich.text import Text
+
+from ...consoles import PlainConsole
 
 if TYPE_CHECKING:
     from ...judge.verdict import Verdict
     from ...judge.withdrawing import WithdrawnVerdict
 
 COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
-# Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
-UNLIMITED = 1_000_000
 INDENT, GAP = 2, 2
 
 
-class _Console(Console):
-    """As wide as the terminal, and elsewhere without an end: what goes into a pipe is never wrapped or cut."""
-
-    @property
-    def size(self) -> ConsoleDimensions:
-        found = super().size
-        return found if self.is_terminal or self.is_jupyter else ConsoleDimensions(UNLIMITED, found.height)
-
-    @size.setter
-    def size(self, new_size: tuple[int, int]) -> None:
-        self._width, self._height = new_size
-
-    def on_broken_pipe(self) -> None:
-        """A reader that has seen enough ends the command: the program's entrance knows how."""
-        raise BrokenPipeError
-
-
-# Without names of emoji: `quadratic:-1:` is a dataset.
-out = _Console(emoji=False)
-err = _Console(stderr=True, emoji=False)
+out, err = PlainConsole(), PlainConsole(stderr=True)
 
 
 @dataclass(frozen=True)
@@ -128,7 +108,7 @@ def _block(names: Sequence[Text], cells: Sequence[Text]) -> Iterator[Text]:
 
 
 def _print_line(line: Text) -> None:
-    out.print(line, soft_wrap=True)
+    out.print(line)
 
 
 def told(what: str) -> Callable[[int, int], None]:
@@ -137,7 +117,7 @@ def told(what: str) -> Callable[[int, int], None]:
     def tell(count: int, of: int) -> None:
         if err.is_terminal:
             line = f"{what}: {count} of {of} studies"
-            err.print(line if count < of else " " * len(line), end="\r", highlight=False)
+            err.print(line if count < of else " " * len(line), end="\r")
 
     return tell
 
@@ -202,11 +182,9 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
     out.print("\nthe recipe:")
     print_facts(facts["recipe"])
     if power is None:
-        out.print("\nno trials to take spreads from: what the seeds can resolve is not known yet", highlight=False)
+        out.print("\nno trials to take spreads from: what the seeds can resolve is not known yet")
         return
-    out.print(
-        f"\nwhat {power['seeds']} seeds show in four of five repetitions, by the spread of {power['from']}:", highlight=False
-    )
+    out.print(f"\nwhat {power['seeds']} seeds show in four of five repetitions, by the spread of {power['from']}:")
     numbers = ("pilot", "margin", "expected", "power", "seeds")
     rows = [Row((each["claim"], *_resolved(each)), _beside(each)) for each in power["criteria"]]
     print_table((Column("claim"), *(Column(name, number=True) for name in numbers)), rows)
@@ -214,7 +192,6 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
         "\npilot: the estimate of those seeds; margin: how far inside its region a value must lie to be decided; expected: the"
         " value predicted beforehand; power: how often these seeds would show it; seeds: as many as give the expected value 80%"
         " power, or without one a value like the pilot's",
-        highlight=False,
     )
 
 

@@ -22,11 +22,12 @@ def report(
     store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
 ) -> None:
     """Write all pages again from stored and published trials. Trains nothing."""
+    choices.require_there(store)
     from ..reading.pages import write_pages
 
     studies, folder = choices.some_studies(None, store), Path(output) if output else None
     folder, _ = write_pages(Store(store), studies, folder, drawn_so_far=told("judged and drawn"))
-    out.print(f"pages: {folder / 'index.html'}", highlight=False, soft_wrap=True)
+    out.print(f"pages: {folder / 'index.html'}")
 
 
 @command("sync", "folklore sync   # all studies", "folklore sync warmup --tracking http://mlflow:5000 --all")
@@ -37,6 +38,7 @@ def sync_mlflow(
     everything: Annotated[bool, typer.Option("--all", help="look at every pack, also those marked as there")] = False,
 ) -> None:
     """Bring MLflow up to the ledger: whatever it lacks is written, what it has is left alone."""
+    choices.require_there(store)
     chosen_studies = choices.some_studies(study, store)
     from ...launch.lease import leases
     from ...launch.tracking.sync import sync
@@ -46,7 +48,7 @@ def sync_mlflow(
     for chosen in chosen_studies:
         with leases(files, [chosen.name]):
             count = sync(chosen, Options(store, tracking), Ledger(files, chosen.name), everything)
-        out.print(f"{chosen.name}: {count} packs brought to MLflow", highlight=False)
+        out.print(f"{chosen.name}: {count} packs brought to MLflow")
 
 
 @command(
@@ -81,7 +83,7 @@ def publish(
         raise UserError(f"--as-is '{as_is}': name the study, and say in words why its trials are published all the same")
     if study is None:
         path, changed = publish_verdicts(choices.all_studies())
-        out.print(f"published: {path}", highlight=False, soft_wrap=True)
+        out.print(f"published: {path}")
         _print_changes(changed)
         return
     if is_variation(study) or (chosen := choices.study_named(study, store)).variation_of is not None:
@@ -97,14 +99,14 @@ def publish(
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
     checks = [checked(each, as_is) for each in sets]  # of all before one is written
     for each, check in zip(sets, checks, strict=True):
-        out.print(f"published: {publish_set(each, check)}", highlight=False, soft_wrap=True)
+        out.print(f"published: {publish_set(each, check)}")
     _print_changes(publish_verdicts([chosen])[1])
 
 
 def _print_changes(changed: "Sequence[Change]") -> None:
     for each in changed:
         place = f"{each.claim} at {each.scale} scale ({each.device})"
-        out.print(f"changed: {place}: {each.old.verdict}, now {each.new.verdict}", highlight=False, soft_wrap=True)
+        out.print(f"changed: {place}: {each.old.verdict}, now {each.new.verdict}")
     if changed:
         line = "each has an entry at the end of history.json beside it: write under `why` what the log says of it"
-        out.print(line, highlight=False, soft_wrap=True)
+        out.print(line)

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-
+from ...consoles import PlainConsole
 from ...judge.verdict import Verdict
 from ...launch.events import Events
 from ...launch.progress import RunView
@@ -22,13 +21,13 @@ class Terminal:
 
     def say(self, line: str) -> None:
         if not self.quiet:
-            out.print(line, highlight=False, markup=False, soft_wrap=True)
+            out.print(line)
 
     def warn(self, line: str) -> None:
-        err.print(line, style="yellow", highlight=False, markup=False, soft_wrap=True)
+        err.print(line, style="yellow")
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
         print_verdicts(verdicts, as_json=False)
 
     def view(self) -> RunView:
-        return RunView({}, Console(quiet=True) if self.quiet else None, events=self.events)
+        return RunView({}, PlainConsole(quiet=True) if self.quiet else None, events=self.events)

@@ -141,8 +141,8 @@ def lr_find(
         print_json({"start": found.start, "grid": found.grid, "plot": str(drawn.absolute()), "picks": found.summary()})
         return
     print_picks(found.summary())
-    out.print(f"plot: {drawn.absolute()}", highlight=False, soft_wrap=True)
-    out.print(found.advice(), highlight=False, soft_wrap=True)
+    out.print(f"plot: {drawn.absolute()}")
+    out.print(found.advice())
 
 
 def _trained(fields: dict[str, object], own: str | None, trained: dict[str, object]) -> "tuple[Workload, Training]":

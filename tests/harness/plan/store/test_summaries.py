@@ -135,11 +135,16 @@ def test_who_only_reads_does_without(ledger: Ledger, monkeypatch: pytest.MonkeyP
     assert kept(ledger) == []
 
 
-def test_many_files_are_kept_in_pieces(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_files_are_kept_in_pieces(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And the command that reads them first says why it takes so long."""
     monkeypatch.setattr(summaries, "MOST", 4)
     assert len(ledger.digests()) == PACKS
     assert len(kept(ledger)) == 3
+    first = f"reading {PACKS} packs for the first time; later commands read summaries/toy instead"
     assert len(reopened(ledger).digests()) == PACKS
+    assert caplog.messages == [first]
 
 
 def test_a_trial_is_found_by_its_digest_with_all_of_its_columns(ledger: Ledger) -> None:

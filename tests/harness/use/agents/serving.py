@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client, StdioServerParameters
+from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, Tool
 
 from folklore.harness.use.agents.commands import Ended, _last_line
@@ -69,7 +69,7 @@ def agent(folder: Path, *options: str, store: Path | None = None) -> Iterator[Ag
     started = StdioServerParameters(
         command=COMMAND[0], args=[*COMMAND[1:], *options], env=environment(store or folder / "store"), cwd=folder
     )
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(started)) as client:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(stdio_client(started))) as client:
         yield Agent(portal, client)
 
 

@@ -96,6 +96,7 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--scale", "smoke", "--program", "captured"), "program 'captured' needs a CUDA GPU"),
         (("verdicts", "--store", "/etc/passwd"), "is a file"),
         (("report", "--output", "/etc/passwd"), "pages /etc/passwd: cannot be written"),
+        *(((name, "--store", "/tmp/folklore-nothing-here"), "no such folder") for name in ("report", "sync")),
         (("verdicts", "warmup", "--scale", "labtop"), "did you mean 'laptop'?"),
         (
             ("run", "warmup", "--set", "peek_lr=1"),
@@ -346,7 +347,10 @@ def test_the_doctor_finds_a_broken_store(
     assert fine.exit_code == 0, fine.output
     found = call("doctor", "--store", "/proc/nowhere", "--json")
     assert found.exit_code == 1
-    assert {each["check"] for each in json.loads(found.stdout) if each["ok"] == "NO"} == {"store", "mlflow round trip"}
+    assert {each["check"] for each in json.loads(found.stdout) if each["ok"] == "NO"} == {"store"}
+    mistyped = call("doctor", "--store", str(tmp_path / "typo"))
+    assert mistyped.stdout.count("which is not there yet: a run makes it") == 2
+    assert not (tmp_path / "typo").exists(), "it is only looked at"
 
 
 def test_a_run_says_at_once_what_it_does(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import runpy
 import sys
-from importlib.metadata import version
+from importlib.metadata import metadata, requires, version
 from importlib.util import cache_from_source
 from pathlib import Path
 
@@ -48,6 +48,18 @@ def test_the_facts_are_those_of_this_machine(tmp_path: Path, capsys: pytest.Capt
     assert found.keys() == FACTS.keys()
     assert local_device().name in found["device"]
     assert ray == {"version": version("ray")}
+
+
+def test_what_it_asks_for_is_what_the_installation_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of its own once took Ray 2.50, which the project did not."""
+    declared = {line.split(";")[0] for line in requires("folklore-harness") or ()}
+    least = doctor.least_versions()
+    assert f"ray[tune]>={least['ray']}" in declared
+    assert f"mlflow>={least['mlflow']}" in declared
+    assert metadata("folklore-harness")["Requires-Python"] == f">={least['python']}"
+    monkeypatch.setattr(doctor, "versions", lambda: {**dict.fromkeys(least, "99"), "ray": "2.50"})
+    refused = [check for check in doctor._versions() if not check.ok]
+    assert [(check.name, check.fix) for check in refused] == [("ray", f"needs ray {least['ray']} or newer: make setup")]
 
 
 def test_an_import_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ SENTENCE = "share of runs without warmup that diverge at the LR tuned for 5% war
 def shown(monkeypatch: pytest.MonkeyPatch, width: int | None) -> io.StringIO:
     """What a terminal of this width shows; None: what a pipe is given."""
     file = io.StringIO()
-    console = output._Console(file=file, width=width, force_terminal=width is not None, color_system=None, _environ={})
+    console = output.PlainConsole(file=file, width=width, force_terminal=width is not None, color_system=None, _environ={})
     monkeypatch.setattr(output, "out", console)
     return file
 
