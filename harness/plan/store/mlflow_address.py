@@ -1,13 +1,16 @@
 """Addresses of MLflow, of its artifacts and of places within its page, without importing it."""
 
+import logging
 import sqlite3
 import urllib.error
 import urllib.request
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from ...errors import UserError, masked, one_line
+from .database import opened
+
+log = logging.getLogger(__name__)
 
 SQLITE = "sqlite:///"
 FILE = "mlflow.db"
@@ -28,14 +31,16 @@ def default_uri(store_root: Path) -> str:
 
 
 def experiments(store_root: Path) -> dict[str, str]:
-    """Name -> id of the experiments in a store's own MLflow; none where it has no database yet, or one that cannot be read."""
+    """Name -> id of the experiments in a store's own MLflow; none if it has no database yet, or, with a line, one that cannot
+    be read."""
     database = store_root / FILE
     if not database.exists():
         return {}
     try:
-        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with opened(database) as connection:
             rows = connection.execute("SELECT name, experiment_id FROM experiments WHERE lifecycle_stage = 'active'").fetchall()
-    except sqlite3.Error:
+    except UserError as error:
+        log.warning("%s: pages have no links to MLflow", error)
         return {}
     return {str(name): str(number) for name, number in rows}
 
@@ -51,21 +56,34 @@ LOCATIONS = (
 
 
 def artifact_locations(database: Path) -> set[str]:
-    """All that an SQLite database names. Raises sqlite3.Error."""
-    found: set[str] = set()
-    with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+    """All that an SQLite database names. Raises UserError."""
+    locations: set[str] = set()
+    with opened(database) as connection:
         for table, column in LOCATIONS:
-            there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table.partition(' ')[0]})")}
-            if column in there:
-                found |= {str(value) for (value,) in connection.execute(f"SELECT DISTINCT {column} FROM {table}") if value}
-    return found
+            if _has(connection, table.partition(" ")[0], column):
+                rows = connection.execute(f"SELECT DISTINCT {column} FROM {table}")
+                locations |= {str(value) for (value,) in rows if value}
+    return locations
+
+
+def _has(connection: sqlite3.Connection, table: str, column: str) -> bool:
+    return column in {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def require_usable(uri: str) -> None:
+    """Raises UserError for a database that MLflow is not to open: it would read views without end."""
+    if uri.startswith(SQLITE) and (database := Path(uri.removeprefix(SQLITE))).exists():
+        with opened(database, "rw"):
+            pass
 
 
 def bring_along(database: Path, folder: Path) -> None:
-    """Let a database that was copied or moved with its store name the artifacts that lie beside it. Raises sqlite3.Error."""
-    with closing(sqlite3.connect(database)) as connection, connection:
+    """Let a database that was copied or moved with its store name the artifacts that lie beside it. Raises UserError."""
+    with opened(database, "rw") as connection:
+        if not _has(connection, "experiments", "artifact_location"):
+            return
         places = connection.execute("SELECT artifact_location FROM experiments WHERE experiment_id != 0").fetchall()
-        roots = {place.rpartition(f"/{ARTIFACTS}/")[0] for (place,) in places if place}
+        roots = {str(place).rpartition(f"/{ARTIFACTS}/")[0] for (place,) in places if place}
         for elsewhere in (f"{root}/{ARTIFACTS}" for root in roots - {"", str(folder.parent)}):
             for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
                 moved = f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?"

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from pyarrow import ArrowException
 
-from ...errors import UserError, one_line
+from ...errors import UserError, quoted
 from .store import Store
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ def asked(question: Callable[[], Found]) -> Found:
     except (FileNotFoundError, UserError, DamagedError):
         raise
     except STUMBLES as error:
-        raise DamagedError(f"cannot be read ({one_line(error)[:200]})") from None
+        raise DamagedError(f"cannot be read ({quoted(error)})") from None
 
 
 def read_or_leave(store: Store, name: str, parse: Callable[[bytes], Found], consequence: str) -> Found | None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -12,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...declare import Study, canonical_json
+from ...declare import Configuration, Measurement, Study, Training, Workload, canonical_json
+from ...declare.design import MOST
 from ...declare.trial import Trial
 from ...train import ENGINE_VERSION
 from ...train.result import LaneResult
@@ -100,21 +102,70 @@ def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     # A column that came later than the file is empty.
     arrays = [found[field.name] if field.name in present else pa.nulls(len(found), field.type) for field in wanted]
     table = pa.table(arrays, schema=pa.schema(wanted))
+    return readable(table)
+
+
+def readable(table: pa.Table) -> pa.Table:
+    """The table itself. Raises ValueError for nulls if each trial has something, and for texts that nobody writes there."""
     for name in table.column_names:
-        _require_readable(name, table[name])
+        values = table[name]
+        if values.null_count and name not in NULLABLE:
+            raise ValueError(f"column '{name}' lacks {values.null_count} of {len(values)} values")
+        if name in OBJECTS:
+            for text in values.unique().to_pylist():
+                _require_object(name, text)
+        if name == "finished_at":
+            for text in values.unique().to_pylist():
+                datetime.fromisoformat(text)
+        if name == "outcome" and (foreign := set(values.unique().to_pylist()) - set(OUTCOMES)):
+            raise ValueError(f"column 'outcome' holds '{min(foreign):.80}'; known: {', '.join(OUTCOMES)}")
     return table
 
 
-def _require_readable(name: str, values: pa.ChunkedArray) -> None:
-    """Raises ValueError for nulls where each trial has something, and for texts that are none of what is written there."""
-    if values.null_count and name not in NULLABLE:
-        raise ValueError(f"column '{name}' lacks {values.null_count} of {len(values)} values")
-    if name in OBJECTS:
-        for text in values.unique().to_pylist():
-            if not isinstance(json.loads(text), dict):
-                raise ValueError(f"column '{name}' holds {text:.80}, no JSON object")
-    if name == "outcome" and (foreign := set(values.unique().to_pylist()) - set(OUTCOMES)):
-        raise ValueError(f"column 'outcome' holds '{min(foreign):.80}'; known: {', '.join(OUTCOMES)}")
+def _require_object(name: str, text: str) -> None:
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError(f"column '{name}' holds {text:.80}, no JSON object")
+    fits, rule = SHAPES[name]
+    if not fits(content):
+        raise ValueError(f"column '{name}' holds {text:.80}; {rule}")
+
+
+def _is_point(content: dict[str, Any]) -> bool:
+    return all(name.isidentifier() and name not in SCHEMA.names for name in content) and all(map(_is_value, content.values()))
+
+
+def _is_configuration(content: dict[str, Any]) -> bool:
+    parts = [content.get(name) for name in Configuration.model_fields]
+    if not all(isinstance(part, dict) for part in parts) or not isinstance(content["workload"].get("dataset"), str):
+        return False
+    return not any(isinstance(part.get(name), str | list | dict) for part in parts if part for name in NUMBERS)
+
+
+def _is_environment(content: dict[str, Any]) -> bool:
+    return "device" in content and all(isinstance(value, str) for value in content.values())
+
+
+def _is_value(value: Any) -> bool:
+    """As a study may declare it: a number is finite, and an integer one that a float holds."""
+    if isinstance(value, int):
+        return abs(value) < MOST
+    return value is None or isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
+
+
+# Fields of a configuration that tables have as columns of numbers.
+NUMBERS = tuple(
+    name
+    for part in (Workload, Training, Measurement)
+    for name, field in part.model_fields.items()
+    if field.annotation == float | None
+)
+# Column -> what its objects must be, and in words.
+SHAPES: dict[str, tuple[Callable[[dict[str, Any]], bool], str]] = {
+    "point": (_is_point, "factors have names of fields, none is a column's, and single values"),
+    "configuration": (_is_configuration, "it has workload, training and measurement, a dataset, and numbers for numbers"),
+    "environment": (_is_environment, "it has texts alone, and names a device"),
+}
 
 
 def frame(table: pa.Table, curves: Mapping[str, Callable[[], NDArray[np.object_]]] | None = None) -> "pd.DataFrame":
@@ -130,7 +181,11 @@ def frame(table: pa.Table, curves: Mapping[str, Callable[[], NDArray[np.object_]
     clash = points.columns.intersection(table.column_names)
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"
     keys = points.assign(arm=table["arm"].to_pandas(), seed=table["seed"].to_pandas())
-    order = keys.sort_values(["arm", *points.columns, "seed"], kind="stable").index.to_numpy()
+    by = ["arm", *points.columns, "seed"]
+    try:
+        order = keys.sort_values(by, kind="stable").index.to_numpy()
+    except TypeError:  # a stranger's texts and numbers in one factor
+        order = keys.astype(str).sort_values(by, kind="stable").index.to_numpy()
     columns = {name: _values(table[name], name in OBJECTS).take(order) for name in table.column_names}
     for name, read in (curves or {}).items():
         columns[name] = pd.Series(CurveColumn(CurveSource(read), order), index=order)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -16,7 +17,7 @@ from folklore.harness.declare import Study
 from folklore.harness.judge.verdict_memory import Memory
 from folklore.harness.launch.lease import Lease
 from folklore.harness.plan.lanes import Packing, measured_file
-from folklore.harness.plan.store import trial_rows
+from folklore.harness.plan.store import summaries, trial_rows
 from folklore.harness.plan.store.comparisons import Comparisons, comparisons, comparisons_file, refuse
 from folklore.harness.plan.store.declaration import declarations, declare
 from folklore.harness.plan.store.ledger import Ledger, _checksum
@@ -162,6 +163,36 @@ FOREIGN = {
     "no configuration": lambda table: _replaced(table, "configuration", pa.nulls(len(table), pa.string())),
     "a point that is no object": lambda table: _replaced(table, "point", pa.array(["[1]"] * len(table))),
     "a point that is no JSON": lambda table: _replaced(table, "point", pa.array(["{"] * len(table))),
+    **{
+        f"a {column} of {text:.60}": lambda table, column=column, text=text: _replaced(
+            table, column, _first(table[column], text)
+        )
+        for column, texts in {
+            "point": (
+                '{"seed": 1, "arm": "none"}',
+                '{"test_loss": 1.0}',
+                '{"peak.lr": 1}',
+                '{"peak_lr": [1]}',
+                '{"peak_lr": {"a": 1}}',
+                '{"peak_lr": NaN}',
+                '{"peak_lr": 1e999}',
+                '{"peak_lr": 10000000000000000000000000000000000000000}',
+                "null",
+                "",
+            ),
+            "configuration": (
+                '{"workload": {}, "training": {}, "measurement": {}}',
+                '{"workload": {"dataset": ["digits"]}, "training": {}, "measurement": {}}',
+                '{"workload": {"dataset": "digits"}}',
+                '{"workload": {"dataset": "digits"}, "training": {"clip_norm": "x"}, "measurement": {}}',
+                '{"workload": {"dataset": "digits"}, "training": [1], "measurement": {}}',
+                "[]",
+            ),
+            "environment": ("{}", '{"device": 7}', '{"device": "a", "git_commit": [1]}', '["device"]', "no JSON"),
+        }.items()
+        for text in texts
+    },
+    "a time that is none": lambda table: _replaced(table, "finished_at", _first(table["finished_at"], "yesterday")),
     "an outcome of its own": lambda table: _replaced(table, "outcome", pa.array(["<script>"] * len(table))),
     "no digests": lambda table: table.drop_columns(["digest"]),
 }
@@ -169,6 +200,11 @@ FOREIGN = {
 
 def _replaced(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, values)
+
+
+def _first(values: pa.ChunkedArray, text: str) -> pa.Array:
+    """With another text in the first row: one is enough."""
+    return pa.array([text, *values.to_pylist()[1:]])
 
 
 @pytest.mark.parametrize("what", FOREIGN)
@@ -183,3 +219,30 @@ def test_a_pack_that_somebody_else_wrote_is_set_aside(
     assert ledger.trials().empty
     assert "set aside" in caplog.text
     assert json.dumps(caplog.text).count("\\n") == 1, "one line"
+
+
+@pytest.mark.parametrize(
+    ("column", "text"), [("point", '{"seed": 1}'), ("configuration", '{"workload": {}}'), ("environment", "{}")]
+)
+def test_a_summary_that_somebody_else_wrote_is_made_again(
+    column: str, text: str, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A summary has no checksum, and is read in place of the packs."""
+    monkeypatch.setattr(summaries, "FEWEST", 0)
+    ledger = Ledger(Store(str(tmp_path)), study.name)
+    ledger.write("pack", rows(study, planned(study).packs[0].trials, lambda _: result(2.0)))
+    expected = ledger.trials()
+    (name,) = ledger.store.names("summaries/toy", ".parquet")
+    table = pq.read_table(ledger.store.path(name))
+    pq.write_table(_replaced(table, column, _first(table[column], text)), ledger.store.path(name))
+    assert Ledger(ledger.store, study.name).trials().equals(expected)
+    assert f"{name} cannot be read (column '{column}' holds" in caplog.text
+
+
+def test_texts_and_numbers_of_a_factor_have_an_order(study: Study, tmp_path: Path) -> None:
+    """No study has both in one factor; a stranger's rows may."""
+    ledger = Ledger(Store(str(tmp_path)), study.name)
+    for pack, point in enumerate(('{"peak_lr": "high"}', '{"peak_lr": 0.5}')):
+        table = rows(study, planned(study).packs[pack].trials, lambda _: result(2.0), f"pack{pack}")
+        ledger.write(f"pack{pack}", _replaced(table, "point", _first(table["point"], point)))
+    assert {"high", 0.5} <= set(ledger.trials()["peak_lr"])
