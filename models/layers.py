@@ -67,6 +67,12 @@ class Parameter:
     growing_sides: int = 1  # sides that grow with the width: 2 for a hidden matrix, 0 for a readout's bias
     drawn_transposed: bool = False  # its starting values are drawn in the order of the transposed matrix
     is_complex: bool = False  # its last side holds real and imaginary parts
+    padding: int = 0  # entries behind its own that stay zero: complex numbers have to begin at an even one
+
+    @property
+    def size(self) -> int:
+        """Entries of a lane's buffer."""
+        return math.prod(self.shape) + self.padding
 
     @property
     def layer(self) -> str:

@@ -6,6 +6,7 @@ plain PyTorch loop. Lanes share a program by torch.func.vmap over the forward pa
 outside of vmap: torch.func.grad inside it has no rules for some attention kernels.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,10 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -99,11 +102,7 @@ class OwnModule:
         self.modes = modes(self.objective)
         held = self.objective.held()
         trained = {name for name, each in held.items() if isinstance(each, nn.Parameter) and each.requires_grad}
-        self.parameters = tuple(
-            Parameter(name, tuple(as_real(held[name]).shape), is_complex=held[name].is_complex())
-            for name in held
-            if name in trained
-        )
+        self.parameters = _parameters({name: value for name, value in held.items() if name in trained})
         self.state = tuple(name for name in held if name not in trained)
         for name, each in held.items():
             if isinstance(each, nn.Parameter) and each.dtype not in (torch.float32, torch.complex64):
@@ -138,8 +137,21 @@ class OwnModule:
     def start(self, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Where a lane starts: its parameters, flat [P], and its state. Both depend on the seed alone."""
         held = self.make(seed).held()
-        flat = torch.cat([as_real(held[each.name].detach()).flatten() for each in self.parameters])
-        return flat, {name: held[name].detach().clone() for name in self.state}
+        rows = self.joined([as_real(held[each.name].detach()).unsqueeze(0) for each in self.parameters])
+        return rows[0], {name: held[name].detach().clone() for name in self.state}
+
+    @cached_property
+    def statistics(self) -> tuple[str, ...]:
+        """Names of the buffers that normalization keeps of activations."""
+        kept = [(name, each) for name, each in self.objective.named_modules() if isinstance(each, _NormBase)]
+        theirs = {f"{name}.{buffer}" for name, each in kept for buffer, _ in each.named_buffers(recurse=False)}
+        return tuple(name for name in self.state if full_name(name) in theirs)
+
+    def joined(self, values: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+        """Values of all parameters, real, [K, *shape], as they lie in a pack's buffer: [K, P]."""
+        pairs = zip(values, self.parameters, strict=True)
+        rows = [(value.reshape(len(value), -1), each.padding) for value, each in pairs]
+        return torch.cat([F.pad(row, (0, padding)) if padding else row for row, padding in rows], dim=1, out=out)
 
     def losses(self, view: Mapping[str, Tensor], inputs: Tree, targets: Tree) -> Tensor:
         """Of lanes that share a program, [K]."""
@@ -467,6 +479,16 @@ class OwnModule:
         with torch.enable_grad(), self.keyed(0), saved_tensors_hooks(count, lambda tensor: tensor):
             made.objective(*_fresh((self.inputs, self.targets)))
         return max(1, kept // length(self.inputs))
+
+
+def _parameters(trained: Mapping[str, Tensor]) -> tuple[Parameter, ...]:
+    """Beside complex ones of an even number of entries."""
+    odd = any(value.is_complex() for value in trained.values())
+    shapes = {name: tuple(as_real(value).shape) for name, value in trained.items()}
+    return tuple(
+        Parameter(name, shape, is_complex=trained[name].is_complex(), padding=math.prod(shape) % 2 * odd)
+        for name, shape in shapes.items()
+    )
 
 
 @torch.no_grad()

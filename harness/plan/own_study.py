@@ -17,6 +17,7 @@ from ..options import Options
 from ..train.programs import EAGER
 from ..train.workloads.own.finding import FoundWorkload, find
 from ..train.workloads.own.module import own_module
+from ..train.workloads.own.workload import OwnWorkload
 from .own_arms import RemainingArms, arms_left, judgement_left, untrainable, with_those_that_start_there
 from .proving import require_proved
 from .store.store import Store
@@ -141,12 +142,12 @@ def _of_training(settings: Mapping[str, Any], left: RemainingArms) -> dict[str, 
 
 
 def _of_its_loss(judgement: Judgement, found: FoundWorkload) -> Judgement:
-    """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and it may be negative."""
-    own = found.workload
-    reason = f"the loss of own workload '{own.name}' may be negative, and shares of it mean nothing: judge a difference instead"
+    """Spelled in the unit of the workload's loss, and unmeasured where shares of it are judged and mean nothing."""
+    own, why = found.workload, _why_no_shares(found.workload)
+    reason = f"the loss of own workload '{own.name}' {why}, and shares of it mean nothing: judge a difference instead"
 
     def spelled(each: Observing) -> Observing:
-        lost = own.loss_may_be_negative and any(relative_to_losses(each.observe))
+        lost = why and any(relative_to_losses(each.observe))
         fields: dict[str, Any] = {"observe": Unmeasured(reason=reason)} if lost else {}
         if not isinstance(each, Alternative) and each.unit == NATS:
             fields["unit"] = own.loss_unit
@@ -171,8 +172,13 @@ def _departures(study: Study, found: FoundWorkload, reduction: Reduction) -> Ite
         for judgement in study.judgements
         if any(any(relative_to_losses(each.observe)) for each in judgement.criteria)
     ]
-    if found.workload.loss_may_be_negative and lost:
-        yield f"Its loss may be negative, and shares of it mean nothing: out of regime is {', '.join(lost)}."
+    if lost and (may := _why_no_shares(found.workload)):
+        yield f"Its loss {may}, and shares of it mean nothing: out of regime is {', '.join(lost)}."
+
+
+def _why_no_shares(own: OwnWorkload) -> str:
+    """What its loss may be or do, so that shares of it mean nothing; '' if they mean something."""
+    return "may be negative" if own.loss_may_be_negative else "may rise" if own.loss_may_rise else ""
 
 
 def _departure(study: Study, found: FoundWorkload) -> str:

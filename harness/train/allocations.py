@@ -48,7 +48,7 @@ class Allocations(TorchDispatchMode):
     def put_aside(self, tensor: Tensor) -> None:
         """From here on it counts as put aside; it has to stay."""
         parts = (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)
-        self.aside += sum(each.untyped_storage().nbytes() for each in parts)
+        self.aside += sum(min(each.nbytes, each.untyped_storage().nbytes()) for each in parts)
 
     def restart(self) -> None:
         """Count the peaks from here on."""

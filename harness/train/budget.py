@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ...models import View
 from ..declare import Workload
-from ..errors import UserError, one_line
+from ..errors import UserError, quoted
 from .allocations import Allocations, pretended
 from .machine.device_memory import is_memory_end
 from .optimizers import optimizer_kind
@@ -149,14 +149,14 @@ def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
                 " smaller --batch-size"
             ) from error
         raise UserError(
-            f"a step of {batch} examples cannot be counted, for it fails on its first ones: {one_line(error)[:200]}"
+            f"a step of {batch} examples cannot be counted, for it fails on its first ones: {quoted(error)}"
         ) from error
 
 
 def _counted(make: Make, batch: int, recompute: bool, mode: AbstractContextManager[None]) -> Step:
     with mode, Allocations() as memory:
         prepared = make(batch, recompute)
-        weights = _bytes(prepared.held)
+        storages = _of_storages(prepared.held)
         memory.restart()
         before = memory.live
         for each in prepared.trained:
@@ -166,12 +166,18 @@ def _counted(make: Make, batch: int, recompute: bool, mode: AbstractContextManag
         gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)
         del loss, gradients
         parameters = sum(each.numel() for each in prepared.trained)
-        peaks = memory.peak - weights, memory.peak_beside - weights
-        return Step(parameters, weights, _bytes(prepared.trained), kept, *peaks)
+        peaks = memory.peak - storages, memory.peak_beside - storages
+        return Step(parameters, _of_weights(prepared.held), sum(each.nbytes for each in prepared.trained), kept, *peaks)
 
 
-def _bytes(tensors: Sequence[Tensor]) -> int:
-    """Of distinct storages: a tied weight counts once."""
+def _of_weights(tensors: Sequence[Tensor]) -> int:
+    """Bytes that they take once they are moved to a device: of a slice its own. A tied weight counts once."""
+    distinct = {(id(each.untyped_storage()), each.storage_offset(), each.shape, each.stride()): each for each in tensors}
+    return sum(each.nbytes for each in distinct.values())
+
+
+def _of_storages(tensors: Sequence[Tensor]) -> int:
+    """Bytes of distinct storages."""
     return sum({id(each.untyped_storage()): each.untyped_storage().nbytes() for each in tensors}.values())
 
 

@@ -55,11 +55,8 @@ class OwnOptimizer(PackedOptimizer):
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         for lane, (made, parameters) in enumerate(zip(self.made, self.of_lanes, strict=True)):
-            at = 0
             for each in parameters:
-                count = each.numel() * (2 if each.is_complex() else 1)
-                each.grad = _shaped(gradient_KP[lane, at : at + count], each)
-                at += count
+                each.grad = _shaped(gradient_KP[lane], parameters_KP[lane], each)
             for group, share in zip(made.param_groups, self.shares, strict=True):
                 group["lr"] = float(lr_K1[lane, 0]) * share
             made.step()
@@ -67,10 +64,11 @@ class OwnOptimizer(PackedOptimizer):
                 each.grad = None
 
 
-def _shaped(values: Tensor, like: Tensor) -> Tensor:
-    """A slice of a flat gradient as a parameter's."""
+def _shaped(gradient_P: Tensor, row_P: Tensor, like: Tensor) -> Tensor:
+    """What a flat gradient has where a parameter lies in its row."""
     import torch
 
-    if like.is_complex():
-        return torch.view_as_complex(values.view(*like.shape, 2).clone())
-    return values.view(like.shape).clone()
+    real = torch.view_as_real(like.detach()) if like.is_complex() else like.detach()
+    at = real.storage_offset() - row_P.storage_offset()
+    values = gradient_P[at : at + real.numel()].view(real.shape).clone()
+    return torch.view_as_complex(values) if like.is_complex() else values

@@ -5,10 +5,11 @@ steps, and measures. Randomness is keyed on seed and step, so a pack can stop af
 lane's curve does not depend on its neighbours beyond rounding (tests state how much).
 """
 
+import logging
 import math
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,6 +35,11 @@ from .suitability import require_suited
 from .usage import Usage
 from .workloads import workload_of
 from .workloads.data import Dataset, Split
+
+log = logging.getLogger(__name__)
+
+# Batches by which what an own module keeps follows other weights.
+LATEST_STEPS = 64
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,8 @@ class Pack:
             if self.step == until or time.perf_counter() - started >= seconds:
                 break
         self.usage.seconds += time.perf_counter() - started
+        if self.done and self.network.rule and self.records.rose():
+            log.warning(self.network.rule)
 
     def time_steps(self, count: int) -> float:
         """Mean time of this many plain steps, in seconds, to choose lanes by. The first step that moves all lanes is repeated:
@@ -182,7 +190,10 @@ class Pack:
             inputs, targets = self._sample(evaluation.split, evaluation.examples)
             if evaluation.among is not None:
                 targets = evaluation.among(inputs, targets)
-            scores = self.network.scores(inputs, targets)
+            if evaluation.by_start:
+                scores = self.network.scores_of_start(inputs, self.records.risen(), self._latest_batches())
+            else:
+                scores = self.network.scores(inputs, targets)
             found[evaluation.record] = scores.loss
             self.records.note_evaluation(evaluation, self.step, scores)
         return found
@@ -284,6 +295,11 @@ class Pack:
     def _batch(self) -> tuple[Tensor, Tensor]:
         """This step's training examples, [K, B, ...]."""
         return self.procedure.batch(self._draws.index_select(0, (self.clock - self._first_drawn) % len(self._draws))[0])
+
+    def _latest_batches(self) -> Iterator[Tensor]:
+        """Inputs of the steps before this one, [K, B, ...]."""
+        for step in range(max(0, self.step - LATEST_STEPS), self.step):
+            yield self.procedure.batch(self.procedure.examples_of(step).to(self.device))[0]
 
     def _sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
         """The fixed examples a split is evaluated on, [examples, ...]."""

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 import torch
 
-from ..errors import UserError, one_line
+from ..errors import UserError, quoted
 from . import compile_cache
 from .agreement import Agreement, Step
 
@@ -178,7 +178,7 @@ class StepRunner:
         try:
             run()
         except Exception as error:  # whatever the compilers raise
-            self._give_up(f"{self.program.name} failed ({one_line(error)[:200]})")
+            self._give_up(f"{self.program.name} failed ({quoted(error)})")
         else:
             return
         self.step()  # not above, where the error still holds what it interrupted, and its memory

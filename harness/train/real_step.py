@@ -20,7 +20,7 @@ def real_peak(subject: Subject, batch: int, recompute: bool = False) -> int:
     """The most that the batch, activations and gradients of a step hold at once, beside the weights. Whatever a user's code
     raises is raised."""
     prepared = subject.make(batch, recompute)
-    given: int = sum(each.untyped_storage().nbytes() for each in tree_leaves(prepared.batch))
+    given: int = sum(each.nbytes for each in tree_leaves(prepared.batch))
     with _quietly(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
         loss = prepared.loss()
         gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)

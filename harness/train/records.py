@@ -75,6 +75,16 @@ class Records(dict[str, Tensor]):
             lost_K |= has_left(self[start], self[end], self)
         return int(lost_K.sum())
 
+    def risen(self) -> Tensor:
+        """Lanes that end above their start, however that is measured, [K]."""
+        start, end = ends(self)
+        return ~(self[end] <= self[start])
+
+    def rose(self) -> bool:
+        """Whether some lane, once the pack is done, has a finite loss that has left its start."""
+        start, end = ends(self)
+        return bool((has_left(self[start], self[end], self) & self[end].isfinite()).any())
+
     def of_lanes(self) -> list[dict[str, Numbers]]:
         """Each lane's values, without the axis of lanes."""
         values = {name: each.cpu().numpy().astype(np.float64) for name, each in self.items()}

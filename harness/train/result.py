@@ -18,6 +18,9 @@ Numbers = NDArray[np.float64]
 FINAL_SHARE = 0.05
 # Where these are recorded, a run's start and end are losses of one sample of training examples.
 ENDS = ("initial_training_sample", "last_training_sample")
+# Losses of the starting weights by what an own workload's loss measures at the end: of the sample of training examples, and of
+# that of `initial_loss`. nan where the two are the same by construction; infinite where the loss may rise.
+AGAIN = ("initial_training_sample_again", "initial_loss_again")
 # Records of every step: the loss of its batch and, where it was asked for, the norm of its gradient before clipping.
 LOSSES, NORMS = "train_loss", "train_gradient_norm"
 
@@ -70,7 +73,7 @@ def lane_result(
     """Reduce one lane's records (leading axis: steps, probes or evaluations) to what is kept. of_pack: what lanes of a
     pack have in common, as LaneResult has it."""
     train_loss = records["train_loss"]
-    initial, final = float(records["initial_loss"]), float(records["test_loss"])
+    final = float(records["test_loss"])
     start, end = (float(records[name]) for name in ends(records))
     tail = train_loss[-max(1, round(FINAL_SHARE * len(train_loss))) :]
     diverged = not np.isfinite(train_loss).all() or bool(has_left(np.float64(start), np.float64(end), records))
@@ -83,7 +86,7 @@ def lane_result(
     return LaneResult(
         outcome="diverged" if diverged else "finished",
         divergence_step=divergence_step(train_loss, start) if diverged else None,
-        initial_loss=initial,
+        initial_loss=_initial_loss(records),
         train_loss=float(tail.mean()),
         validation_loss=float(records["validation_loss"]),
         test_loss=final,
@@ -117,8 +120,24 @@ def ends(records: Mapping[str, object]) -> tuple[str, str]:
 
 
 def has_left(start: Any, end: Any, records: Mapping[str, object]) -> Any:
-    """Whether the end is above the start; of two different samples, where it is not below."""
-    return ~(end <= start) if ENDS[0] in records else ~(end < start)
+    """Whether the end is above the start; of two different samples, where it is not below. Where it may measure something
+    else at the end, such as the distance to a queue that has filled, the start is measured by that, too."""
+    if ENDS[0] not in records:
+        return ~(end < start)
+    risen = ~(end <= start)
+    return risen & ~(end <= records[AGAIN[0]]) if AGAIN[0] in records else risen
+
+
+def _initial_loss(records: Mapping[str, Numbers]) -> float:
+    """What a run that diverged counts with: its loss at initialization, measured as at the end if it ends above that; the
+    highest that was evaluated of a loss that may rise."""
+    initial, again = float(records["initial_loss"]), float(records.get(AGAIN[1], np.float64(np.nan)))
+    if np.isposinf(again):
+        names = ("initial_loss", "evaluation_loss", "validation_loss", "test_loss")
+        losses = np.concatenate([np.atleast_1d(records[name]) for name in names])
+        return float(losses[np.isfinite(losses)].max(initial=initial))
+    start, end = (records[name] for name in ends(records))
+    return initial if bool(end <= start) else float(np.fmax(initial, again))
 
 
 def _last(records: dict[str, Numbers], name: str) -> float | None:

@@ -16,7 +16,7 @@ class Evaluation:
     first. is_curve: whether the record has a row for each of these, even if there is only one. among: maps inputs and
     targets of the sample to targets of which those that do not count are NOT_COUNTED; None: all count. accuracy: the record of
     the share that is right, in the same shape, where targets are classes; None: there is none. Of the training split the
-    examples are as they are trained on."""
+    examples are as they are trained on. by_start: of the weights at initialization, by what the loss measures now."""
 
     record: str
     split: Split
@@ -25,6 +25,7 @@ class Evaluation:
     is_curve: bool = False
     among: Callable[[Tensor, Tensor], Tensor] | None = None
     accuracy: str | None = None
+    by_start: bool = False
 
 
 class Procedure:

@@ -9,7 +9,7 @@ from torch import Tensor
 from ....models import Tap
 from ...declare import Configuration
 from ..measured_steps import evaluation_steps
-from ..result import ENDS
+from ..result import AGAIN, ENDS
 from ..workloads import workload_of
 from ..workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
 from ..workloads.network import PackedNetwork
@@ -22,8 +22,8 @@ class Plain(Procedure):
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
         self.training, self.measurement = configuration.training, configuration.measurement
         self.context = configuration.workload.context
-        own = workload_of(configuration.workload).diverges_in_training
-        self.diverges_in_training = own or self.measurement.test_examples > 0 or configuration.workload.tasks > 1
+        self.is_own = workload_of(configuration.workload).diverges_in_training
+        self.diverges_in_training = self.is_own or self.measurement.test_examples > 0 or configuration.workload.tasks > 1
         self.seeds, self.dataset, self.network = tuple(seeds), dataset, network
         self.device = network.flat_KP.device
         self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))
@@ -84,7 +84,9 @@ class Plain(Procedure):
         """The same training examples before and after, by which a run is known to have diverged."""
         steps, often = self.training.steps, self.measurement.evaluation_examples
         pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()
-        return tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
+        found = tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
+        again: tuple[tuple[str, Split], ...] = ((AGAIN[0], "train"), (AGAIN[1], "validation")) if self.is_own else ()
+        return *found, *(Evaluation(record, split, often, (steps,), by_start=True) for record, split in again)
 
     @staticmethod
     def _followed(split: Split, name: str, count: int, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:

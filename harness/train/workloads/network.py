@@ -64,6 +64,8 @@ class PackedNetwork:
     took_part: Tensor | None = None
     # What a module keeps in Python and changes as it trains, so that no state of a pack holds it.
     remembers: tuple[str, ...] = ()
+    # By which rule its runs diverge and what to do about it, to be told a person; the models here follow one rule.
+    rule = ""
     # By what each lane draws in training; its pack says so.
     orders: Sequence[Order] = ()
     # What drops activations in training; evaluations and curvature are of the whole network.
@@ -89,7 +91,7 @@ class PackedNetwork:
         # What a module keeps beside its parameters, name -> [K, ...]: none of the models here keeps anything.
         self.buffers: dict[str, Tensor] = {}
         self.flat_KP = self.starts(seeds).to(device)
-        self.sizes = [math.prod(p.shape) for p in self.model.parameters]
+        self.sizes = [p.size for p in self.model.parameters]
         self.views = {name: view.requires_grad_() for name, view in self.views_of(self.flat_KP).items()}
         self.decays_P = self.spread([float(p.decays) for p in self.model.parameters])
         # A layer's parameters lie side by side, so that a layer is one slice of the buffer.
@@ -141,7 +143,10 @@ class PackedNetwork:
     def views_of(self, flat_KP: Tensor) -> dict[str, Tensor]:
         """The buffer as parameters, name -> [K, *shape]."""
         pieces = torch.split(flat_KP, self.sizes, dim=1)
-        return {p.name: piece.view(-1, *p.shape) for p, piece in zip(self.model.parameters, pieces, strict=True)}
+        return {
+            p.name: piece[:, : p.size - p.padding].view(-1, *p.shape)
+            for p, piece in zip(self.model.parameters, pieces, strict=True)
+        }
 
     @property
     def leaves(self) -> list[Tensor]:
@@ -255,6 +260,11 @@ class PackedNetwork:
 
         gradient_KP, losses_K = torch.func.grad(scaled, has_aux=True)(self.flat_KP)
         return losses_K, gradient_KP
+
+    def scores_of_start(self, inputs: Tensor, wanted_K: Tensor, batches: Iterator[Tensor]) -> Scores:
+        """Of the weights at initialization, by what the loss measures now; nan where that cannot have changed, and of lanes
+        that are not wanted. batches: inputs that were trained on, [K, B, ...]."""
+        return Scores(torch.full_like(self.flat_KP[:, 0], math.nan), None)
 
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """Each lane's mean loss over the same examples [N, ...], [K], as `scores` has it."""

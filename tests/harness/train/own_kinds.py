@@ -603,6 +603,15 @@ PACKED = {
             bias=lambda: nn.Parameter(torch.zeros(CLASSES, dtype=torch.complex64)),
         )
     ),
+    "complex weights behind an odd number": of(
+        made(
+            lambda m, x: (x.to(torch.complex64) @ m.weight + m.bias).abs() * m.scale.sum() + m.shift,
+            scale=lambda: nn.Parameter(torch.rand(3)),
+            weight=lambda: nn.Parameter(0.3 * torch.randn(8, CLASSES, dtype=torch.complex64)),
+            shift=lambda: nn.Parameter(torch.randn(1)),
+            bias=lambda: nn.Parameter(0.3 * torch.randn(CLASSES, dtype=torch.complex64)),
+        )
+    ),
     "an orthogonal weight": of(
         lambda: nn.Sequential(parametrizations.orthogonal(nn.Linear(8, 8)), nn.Tanh(), nn.Linear(8, CLASSES))
     ),

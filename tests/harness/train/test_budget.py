@@ -19,6 +19,7 @@ from folklore.harness.train.optimizers import make_optimizer
 from folklore.harness.train.real_step import real_peak
 from folklore.harness.train.workloads.data import DataFacts
 from folklore.harness.train.workloads.own.workload import OwnWorkload
+from folklore.harness.use.cli.budget import _real
 from tests.harness.train.own_workloads import Made, linear, made
 
 TEXT = DataFacts(hash="", classes=50)
@@ -129,6 +130,45 @@ def test_a_users_module_with_buffers_and_a_tied_weight() -> None:
     assert found.state == 8 * (64 + 16)
     assert subject.recomputed == ""
     assert budget(subject, 6, "adamw", 2**20).largest is not None, "its norm has no batch of one"
+
+
+SLICED = {
+    "a slice": lambda: torch.randn(4096, 8)[:16],
+    "a column": lambda: torch.randn(16, 4096)[:, :8],
+    "expanded": lambda: torch.randn(1, 8).expand(16, 8),
+    "a piece of a flat buffer": lambda: torch.randn(4096)[7 : 7 + 128].view(16, 8),
+}
+
+
+@pytest.mark.parametrize("kind", SLICED)
+@pytest.mark.parametrize("buffer", [False, True])
+def test_a_part_of_a_storage_counts_as_itself(kind: str, buffer: bool) -> None:
+    """On a device it takes its own size, and its gradient does everywhere."""
+
+    def sliced() -> nn.Module:
+        made = nn.Linear(8, 16)
+        if buffer:
+            made.register_buffer("table", SLICED[kind]())
+        else:
+            made.weight = nn.Parameter(SLICED[kind]())
+        return made
+
+    subject = own(workload(sliced), "fp32")
+    step = count_step(subject, 8)
+    assert step.gradients == 4 * (16 * 8 + 16)
+    assert step.weights == step.gradients + buffer * 4 * 16 * 8
+    assert step.gradients < step.peak < 4096
+    assert real_peak(subject, 8) == pytest.approx(step.peak, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"), [(1.0, True), (1.009, True), (0.992, True), (1.02, False), (0.98, False), (0.1, False)]
+)
+def test_as_counted_is_said_within_a_factor_both_ways(factor: float, said: bool) -> None:
+    step = count_step(built_in(SHALLOW, TEXT, "fp32"), 2)
+    line = _real(counted.Budget(2, step, 0), round(factor * step.peak))
+    assert ("as counted, within 1%" in line) is said
+    assert ("were counted" in line) is not said
 
 
 def test_blocks_of_a_users_module_are_recomputed() -> None:

@@ -8,13 +8,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils.data import WeightedRandomSampler
 
 from folklore.harness.errors import UserError
+from folklore.harness.plan.store.trial_rows import judged_losses
 from folklore.harness.train.pack import Lane, Pack
+from folklore.harness.train.records import Records
 from folklore.harness.train.schedules import learning_rates
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
@@ -22,6 +25,7 @@ from folklore.harness.train.workloads.own import identity
 from folklore.harness.train.workloads.own import module as own_modules
 from folklore.harness.train.workloads.own import network as own_network
 from folklore.harness.train.workloads.own.finding import find
+from folklore.models import OwnModule
 from tests.harness.train import contract, own_kinds
 from tests.harness.train.own_kinds import KINDS, PACKED
 from tests.harness.train.own_loops import assert_own_lane_is_torchs, draw, plain_loss, taken
@@ -71,9 +75,16 @@ WORDS = {
     "a loss of a batch as a whole": "of a batch as a whole: neither a mean nor a sum over its examples",
     "a loss that draws": "a mean over examples",
     "a loader that pads": "a mean over targets that are not -100",
+    "examples that are drawn again": "a mean over examples",
 }
 # These alone meet some path; of the others every second. A module that is compiled takes as long as ten others.
-ALONE = {"gives its loss first", "a hook after accumulation", "adapted by ranks", "a symmetric weight, and counts"}
+ALONE = {
+    "gives its loss first",
+    "a hook after accumulation",
+    "adapted by ranks",
+    "a symmetric weight, and counts",
+    "complex weights behind an odd number",
+}
 FAST = {*list(KINDS)[::2], *WORDS, *ALONE} - {*WEIGHED_FAST, "compiled"}
 
 
@@ -166,6 +177,127 @@ def test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards(monkeyp
         assert made.diverged_lanes() == 2 * (outcome == "diverged")
 
 
+def from_queue(module: Any, x: Tensor) -> Tensor:
+    """Similarity to another view of an example, before that to earlier outputs."""
+    ours = nn.functional.normalize(module.net(x), dim=1)
+    other = nn.functional.normalize(module.net(x + 0.1 * torch.sin(7 * x)), dim=1)
+    logits = torch.cat([(ours * other).sum(1, keepdim=True), ours @ module.queue.clone().t()], 1)
+    if module.training:
+        module.queue = torch.cat([other.detach(), module.queue])[: len(module.queue)]
+    return 5 * logits
+
+
+def with_queue() -> nn.Module:
+    return own_kinds.made(
+        from_queue, net=own_kinds.net, queue=lambda: nn.Buffer(nn.functional.normalize(torch.randn(16, 4), dim=1))
+    )()
+
+
+def first_of_all(outputs: Tensor, targets: Tensor) -> Tensor:
+    return nn.functional.cross_entropy(outputs, torch.zeros_like(targets))
+
+
+class GrowingPart:
+    """A loss, and a part whose weight grows by the calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        self.calls += outputs.requires_grad
+        return nn.functional.cross_entropy(outputs, targets) + 0.05 * self.calls * outputs.exp().mean()
+
+
+RISING = {"a queue": (with_queue, first_of_all), "a part that gains weight": (own_kinds.net, GrowingPart())}
+
+
+@pytest.mark.parametrize("kind", RISING)
+def test_the_start_is_measured_by_what_the_loss_is_at_the_end(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loss that rises because it measures more is no divergence, and counts as it is."""
+    module, loss = RISING[kind]
+    monkeypatch.setitem(KINDS, kind, own_kinds.of(module, loss))
+    made = pack(kind, monkeypatch, steps=60)
+    made.advance()
+    risen_K = made.records.risen()
+    assert risen_K.any(), "nothing would be seen"
+    assert made.diverged_lanes() == 0
+    for result, risen in zip(made.results(), risen_K.tolist(), strict=True):
+        assert result.outcome == "finished"
+        assert result.initial_loss > result.test_loss or not risen
+
+
+def test_running_statistics_do_not_make_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are of the weights: beside others' statistics the starting weights would have any loss, and divergence be missed."""
+    monkeypatch.setattr(Records, "risen", lambda records: torch.ones(2, dtype=torch.bool))
+
+    def normalized() -> nn.Module:
+        return nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 4))
+
+    monkeypatch.setitem(KINDS, "normalized", own_kinds.of(normalized, packed=False))
+    made = pack("normalized", monkeypatch)
+    made.advance()
+    assert made.network.lanes, "packed lanes are not measured again"  # type: ignore[attr-defined]
+    assert torch.equal(made.records["initial_training_sample_again"], made.records["initial_training_sample"])
+
+
+class Ascent(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: Tensor) -> Tensor:
+        return x.clone()
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        return -gradients[0]
+
+
+@pytest.mark.parametrize("may_rise", [False, True])
+def test_a_loss_that_rises_by_a_reversed_gradient_is_declared(
+    may_rise: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing but the workload can tell it from a divergence; the message says by which rule that is one, and the way out."""
+
+    def reversed_net() -> nn.Module:
+        return own_kinds.made(lambda m, x: Ascent.apply(m.net(x)), net=own_kinds.net)()
+
+    monkeypatch.setitem(KINDS, "reversed", own_kinds.of(reversed_net, loss_may_rise=may_rise))
+    made = pack("reversed", monkeypatch, steps=60)
+    made.advance()
+    assert made.diverged_lanes() == (0 if may_rise else 2)
+    assert ("say loss_may_rise=True" in caplog.text) is not may_rise
+    for result in made.results():
+        assert result.outcome == ("finished" if may_rise else "diverged")
+        counted = judged_losses(*map(np.array, (result.test_loss, result.initial_loss, result.outcome)))
+        assert float(counted) == (result.test_loss if may_rise else result.initial_loss)
+
+
+def test_a_loss_that_may_rise_still_diverges_where_it_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "may rise", own_kinds.of(own_kinds.net, loss_may_rise=True))
+    made = pack("may rise", monkeypatch, steps=60, peak_lr=2.0**120, optimizer="sgd")
+    made.advance()
+    assert made.diverged_lanes() == 2
+    assert all(result.outcome == "diverged" and np.isfinite(result.initial_loss) for result in made.results())
+
+
+@pytest.mark.parametrize("draws", ["torch", "numpy", "random", "a generator of its own"])
+def test_what_examples_draw_does_not_hide_what_the_loss_is(draws: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = np.random.default_rng(0)
+    draw_once = {
+        "torch": lambda: float(torch.randn(())),
+        "numpy": np.random.randn,
+        "random": random.random,
+        "a generator of its own": own.standard_normal,
+    }[draws]
+
+    class Noisy(own_kinds.Pairs):
+        def __getitem__(self, index: int) -> Any:
+            return self.x[index] + 2.0 * draw_once(), self.y[index]
+
+    monkeypatch.setitem(KINDS, "noisy", own_kinds.of(own_kinds.net, draw=Noisy, version="1"))
+    (inputs, targets), count, part = own_modules.tried(KINDS["noisy"])
+    made = OwnModule(KINDS["noisy"].objective, inputs, targets, more=(count, part))
+    assert made.reduction.words == "a mean over examples"
+
+
 class Momentum(torch.optim.Optimizer):
     """Of a user's own, with a state and a second group at half of the LR."""
 
@@ -182,7 +314,7 @@ class Momentum(torch.optim.Optimizer):
                 each.sub_(group["lr"] * moved / (1.0 + moved.abs()))
 
 
-@pytest.mark.parametrize("kind", ["a dataset of tensors", "dropout of channels", "complex weights"])
+@pytest.mark.parametrize("kind", ["a dataset of tensors", "dropout of channels", "complex weights behind an odd number"])
 def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packed, as modules by themselves, and of complex weights: the same weights after each step as in a plain loop."""
     workload = replace(KINDS[kind], optimizer=Momentum)

@@ -42,6 +42,10 @@ class Examples(Protocol):
     def batch(self, index: Tensor) -> Batch:
         """Those of these numbers, int64 [...]."""
 
+    def held(self, index: Tensor) -> Callable[[Sequence[int]], Batch]:
+        """Reads those of these numbers once, int64 [N]. Gives batches of them, by their places in the index."""
+        return lambda which: self.batch(index[list(which)])
+
     def structure(self) -> str:
         """Shapes and types of an example."""
 
@@ -110,7 +114,15 @@ class Fetched(Examples):
         if index.dim() > 1:
             found: Batch = tree_map(lambda *each: torch.stack(each), *[self.batch(lane) for lane in index])
             return found
-        read = self.collate([self.dataset[int(each)] for each in index])
+        return self._collated([self.dataset[int(each)] for each in index])
+
+    def held(self, index: Tensor) -> Callable[[Sequence[int]], Batch]:
+        """What a dataset draws as it is read, such as noise or a crop, is drawn once."""
+        items = [self.dataset[int(number)] for number in index]
+        return lambda which: self._collated([items[place] for place in which])
+
+    def _collated(self, items: list[Any]) -> Batch:
+        read = self.collate(items)
         pair = (read, ABSENT) if isinstance(read, Mapping) else tuple(read)
         if len(pair) != 2:
             raise ValueError(f"an example has {len(pair)} parts: must be a pair of inputs and targets, or one dict")

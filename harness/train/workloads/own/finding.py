@@ -50,6 +50,11 @@ class FoundWorkload:
         return Workload(model=OWN, dataset=str(self.planned))
 
 
+# Its arguments: sys.path and the address.
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
+    " from folklore.harness.train.workloads.own.finding import main; main()"
+)
 GIVEN = "given"
 # Addresses that this process was told to import, by a user or by the job it was sent: what a study file or a store names is
 # only read.
@@ -130,9 +135,9 @@ def require_reproducible(found: FoundWorkload) -> None:
     was handed over is not made again, but pickled."""
     if found.address in HANDED:
         return
-    command = [sys.executable, "-m", "folklore.harness.train.workloads.own.finding", found.address]
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    variables.pop("PYTHONHASHSEED", None)
+    # -P: a module of the user's never stands in for one of Python's before its path is this process's.
+    command = [sys.executable, "-P", "-c", PROGRAM, json.dumps(sys.path), found.address]
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONHASHSEED", "PYTHONPATH")}
     said = subprocess.run(command, env=variables, capture_output=True, text=True)
     if said.returncode:
         last = said.stderr.strip().rpartition("\n")[2]
@@ -197,7 +202,3 @@ def _imported(address: str, name: str) -> ModuleType:
 def main() -> None:
     """Prints the parts of a workload by its address, as JSON."""
     print(json.dumps(find(sys.argv[1]).parts))
-
-
-if __name__ == "__main__":
-    main()

@@ -55,6 +55,8 @@ def parts(address: str, workload: OwnWorkload) -> Parts:
     found = {"name": workload.name, "settings": re.sub(r"0x[0-9a-fA-F]+", "", repr(made[0].module))}
     found |= {f"source of {name}": _hash(text) for name, text in _sources(address, workload, made[0]).items()}
     found |= _starts(workload, *made)
+    if workload.loss_may_rise:
+        found["loss_may_rise"] = "True"
     found["loss of some examples"] = ", ".join(_loss(workload, each) for each in made)
     return found | {f"{split} data": examples.hash() for split, examples in workload.examples.items()}
 

@@ -1,6 +1,7 @@
 """A user's own module as a model of the engine: found by its address, made, tried and proved once a process."""
 
 import logging
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +13,7 @@ from .....models import OwnModule, keyed
 from .....models.own_module import Parted
 from .....models.reduction import candidates
 from ....declare.own_address import OwnAddress
-from ....errors import UserError, one_line
+from ....errors import UserError, quoted
 from ...precisions import precision_named
 from .examples import MOST_ASKED, Batch, Examples, joined
 from .finding import find_again
@@ -64,19 +65,28 @@ def tried(workload: OwnWorkload) -> tuple[Batch, int, Parted]:
     examples = workload.examples["training"]
     asked = _spread(len(examples), MOST_ASKED if examples.is_read else len(examples))
 
-    def batch(index: Tensor) -> Batch:
-        with keyed(0):
-            return examples.batch(index)
-
     try:
-        unlike = _unlike(workload, batch(asked), len(asked))
+        with keyed(0):
+            held = examples.held(asked)
+        batch = _by_one_key(held)
+        unlike = _unlike(workload, batch(range(len(asked))), len(asked))
     except (ValueError, RuntimeError, TypeError) as error:
         raise UserError(
             f"workload '{workload.name}': its training examples cannot be put together in a batch"
-            f" ({one_line(error)[:200]}); give a DataLoader whose collate_fn does"
+            f" ({quoted(error)}); give a DataLoader whose collate_fn does"
         ) from error
-    few, more = (asked[sorted({*_spread(len(asked), count).tolist(), *unlike})] for count in (EXAMPLES, MOST_ASKED))
-    return batch(few), len(more), lambda which: batch(more[list(which)])
+    few, more = (sorted({*_spread(len(asked), count).tolist(), *unlike}) for count in (EXAMPLES, MOST_ASKED))
+    return batch(few), len(more), lambda which: batch([more[place] for place in which])
+
+
+def _by_one_key(held: Callable[[Sequence[int]], Batch]) -> Callable[[Sequence[int]], Batch]:
+    """Batches whose collate_fn draws by one key."""
+
+    def batch(which: Sequence[int]) -> Batch:
+        with keyed(0):
+            return held(which)
+
+    return batch
 
 
 def _unlike(workload: OwnWorkload, batch: Batch, count: int) -> set[int]:
@@ -109,4 +119,5 @@ def counts_of(address: OwnAddress, device: str = "cpu", precision: str = "fp32")
     if reduction.counts is None:
         return torch.ones(len(examples), dtype=torch.float64, device=device)
     parts = torch.split(torch.arange(len(examples)), 1 if examples.is_read else AT_ONCE)
-    return torch.cat([reduction.counts_of(*examples.batch(part), len(part)) for part in parts]).to(device)
+    with keyed(0):  # what a dataset draws as it is read
+        return torch.cat([reduction.counts_of(*examples.batch(part), len(part)) for part in parts]).to(device)

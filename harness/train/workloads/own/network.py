@@ -73,6 +73,10 @@ class OwnNetwork(PackedNetwork):
         reduction = self.model.reduction
         self.sums, self.in_parts = reduction.kind == "sum", reduction.kind != "neither"
         self.measures = self.found.workload.metric is not None
+        self.rule = (
+            f"workload '{self.found.address}': runs whose loss on a sample of their training examples ends above its start have"
+            " diverged, and count with their start; if the loss is meant to rise, say loss_may_rise=True"
+        )
         self.counts = counts_of(workload.own, device.type, precision)
 
     def _lane(self, lane: int) -> ModuleItself:
@@ -141,7 +145,7 @@ class OwnNetwork(PackedNetwork):
                 continue
             loss, found = made.gradient(lambda _: self._loss_alone(lane, inputs[lane]) / divisors[lane], scale_K[lane])  # noqa: B023
             losses_K[lane] = loss
-            torch.cat([each.flatten() for each in found], out=gradient_KP[lane])
+            self.model.joined([each.unsqueeze(0) for each in found], out=gradient_KP[lane : lane + 1])
             took_part[lane] = torch.tensor(made.took_part)
         self._note(took_part)
         return losses_K, gradient_KP.div_(torch.where(scale_K == 0, 1.0, scale_K).unsqueeze(1))
@@ -150,7 +154,8 @@ class OwnNetwork(PackedNetwork):
         """Of packed lanes: what takes no part takes none in any of them."""
         self._note(torch.tensor([each is not None for each in gradients]).expand(len(self.flat_KP), -1))
         pairs = zip(gradients, super().leaves, strict=True)
-        return [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in pairs]
+        values = [torch.zeros_like(leaf) if gradient is None else gradient for gradient, leaf in pairs]
+        return [self.model.joined(values)] if any(each.padding for each in self.model.parameters) else values
 
     def keeps(self) -> bool:
         """Whether a lane's module keeps something now, beside its tensors, that it did not start with."""
@@ -174,9 +179,10 @@ class OwnNetwork(PackedNetwork):
 
     def joined(self, leaves: Sequence[Tensor]) -> Tensor:
         if not self.lanes:
-            return super().joined(leaves)
-        flat = torch.cat([each.flatten() for each in leaves])
-        return flat.view(len(self.lanes), -1)
+            return self.model.joined(leaves)
+        count = len(self.model.parameters)
+        rows = [[each.unsqueeze(0) for each in leaves[at : at + count]] for at in range(0, len(leaves), count)]
+        return torch.cat([self.model.joined(row) for row in rows])
 
     def optimizer_factory(self) -> Callable[[list[Any]], Optimizer]:
         """The workload's own; require_suited has seen that there is one."""
@@ -274,6 +280,27 @@ class OwnNetwork(PackedNetwork):
                 if float(share := self.share(part, inputs)):
                     total_K += self.losses(part.expand(lanes, -1), part.expand(lanes, -1)) * share
             return Scores(total_K, self._measured(inputs) if self.measures else None)
+
+    @torch.no_grad()
+    def scores_of_start(self, inputs: Tensor, wanted_K: Tensor, batches: Iterator[Tensor]) -> Scores:
+        """Infinite where the loss may rise. Lanes that share a program keep nothing by which a loss measures something else.
+
+        Counters are as they are now; queues and targets follow the weights by these batches, without a step. Running statistics
+        are of the weights, and start with them.
+        """
+        if self.found.workload.loss_may_rise:
+            return Scores(torch.full_like(self.flat_KP[:, 0], math.inf), None)
+        none = super().scores_of_start(inputs, wanted_K, batches)
+        if not self.lanes or not bool(wanted_K.any()):
+            return none
+        with self.buffers_kept():
+            starts = [self.model.start(seed) for seed in self.seeds]
+            self.flat_KP.copy_(torch.stack([weights_P for weights_P, _ in starts]))
+            for numbers_KB in batches:
+                self.losses(numbers_KB, numbers_KB)
+            for name in self.model.statistics:
+                self.buffers[name].copy_(torch.stack([state[name] for _, state in starts]))
+            return Scores(torch.where(wanted_K, self.scores(inputs, inputs).loss, none.loss), None)
 
     def _require_unchanged(self) -> None:
         """What packed lanes have in common must not change: a module may begin to keep something late."""

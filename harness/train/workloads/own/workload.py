@@ -47,7 +47,8 @@ class OwnWorkload:
     one_start: all seeds starting from the same weights is meant; without it that is refused.
     loss_name, loss_unit: what pages call the loss and spell its values in; they decide nothing. loss_may_be_negative: as the
     negative logarithm of a density may be; then no claim is judged by shares of it. (What comes out negative unannounced is
-    judged by no shares, either.)
+    judged by no shares, either.) loss_may_rise: as one does that descends a reversed gradient; then only what is not finite has
+    diverged, and no claim is judged by shares of it.
 
     Before it is planned, some steps and an evaluation of two lanes are compared with plain PyTorch, and another process must
     find the same start, loss and data. Lanes share one program (torch.func) if that gives the same numbers. A module that keeps
@@ -55,7 +56,8 @@ class OwnWorkload:
     (nn.LSTM) is called by itself, one trial a pack. Whatever differs even then is refused by name. A change of the sources, of
     a settings file, of the initial weights or of the data makes new trials. Weight decay acts on parameters of two and more
     dimensions. FP32 and TF32, or BF16 and FP16 by torch's autocast, all of it eagerly. Claims about activations are out of
-    regime. A run has diverged if its loss on a sample of the training examples ends above its start, or is not finite.
+    regime. A run has diverged if its loss is not finite, or ends above its start on a sample of the training examples. If the
+    module keeps something by which its loss changes, such as a queue or a counter, the start is measured by that, too.
     """
 
     name: str
@@ -67,6 +69,7 @@ class OwnWorkload:
     loss_name: str = "loss"
     loss_unit: str = "nats"
     loss_may_be_negative: bool = False
+    loss_may_rise: bool = False
     counts: Callable[[Any, Any], Tensor] | None = None
     version: str = ""
     one_start: bool = False
@@ -146,7 +149,7 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
                 f"workload '{name}': {field} = {text!r:.80}: must be a printable text of {shortest} to {LONGEST_NAME}"
                 " characters"
             )
-    for field in ("loss_may_be_negative", "one_start", "packed"):
+    for field in ("loss_may_be_negative", "loss_may_rise", "one_start", "packed"):
         if not isinstance(getattr(workload, field), bool):
             yield f"workload '{name}': {field} = {getattr(workload, field)!r:.80}: must be True or False"
     if not isinstance(workload.version, str):

@@ -31,7 +31,7 @@ from folklore.harness.plan.store.declaration import declare
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.workloads import data
-from folklore.harness.train.workloads.own.finding import find, find_again
+from folklore.harness.train.workloads.own.finding import find, find_again, require_reproducible
 from folklore.harness.train.workloads.own.identity import identity
 from folklore.harness.use.cli import app
 from tests.command_line import folklore
@@ -361,6 +361,14 @@ def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., 
     write()
     (tmp_path / "reports.py").write_text("workload = 1")
     refused("reports/__init__.py) named 'workload': known: none", "--workload", "reports:workload")
+
+
+def test_files_called_as_pythons_modules_do_not_reach_another_process(write: Callable[..., None], tmp_path: Path) -> None:
+    """Here they come last on the way; the process that finds the workload again must not begin with them."""
+    write()
+    for name in ("queue", "random", "types", "statistics", "json", "enum", "torch"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('in place of a library')")
+    require_reproducible(find("my_module:workload"))
 
 
 def test_its_text_leads_back_to_it() -> None:
