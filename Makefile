@@ -27,7 +27,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev audit studies calibrate bench chaos nightly test test-slow test-all test-nightly test-processors test-gpu lint check reports notebook mlflow doctor clean
+.PHONY: help setup setup-dev audit studies calibrate bench chaos nightly test test-slow test-all test-nightly test-lowest test-processors test-gpu lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
 # One environment, one set of cores: targets wait for each other.
 .NOTPARALLEL:
@@ -79,10 +79,13 @@ test-all: $(READY_DEV) ## both at once, as CI does; up to three tests that fail 
 test-nightly: $(READY_DEV) ## run the long forms of tests whose short form is in `make test-all`
 	@$(PYTEST) -m "nightly and not gpu"
 
+test-lowest: $(READY_DEV) ## run a study, `folklore judge` and the fast tests on the lowest versions that pyproject.toml allows
+	@$(BIN)/python -m tests.lowest --venv '$(VENV)-lowest' --torch '$(TORCH)' $(PYTEST_OPTIONS) -m "not slow and not gpu"
+
 test-processors: $(READY_DEV) ## judge what is published and run the numeric tests as other processors would (all rows, or ARGS=ROW)
 	@$(BIN)/python -m tests.processors $(ARGS)
 
-nightly: test-all test-nightly test-processors chaos bench ## what takes hours and seldom fails: all tests, processors, chaos, benchmarks, calibration
+nightly: test-all test-nightly test-lowest test-processors chaos bench ## what takes hours and seldom fails: all tests, lowest versions, processors, chaos, benchmarks, calibration
 	@$(BIN)/folklore calibrate
 
 test-gpu: $(READY_DEV) ## run the tests that need a GPU
@@ -111,5 +114,5 @@ mlflow: $(READY) ## browse the runs on http://127.0.0.1:5000
 doctor: $(READY) ## check this machine and installation
 	@$(BIN)/folklore doctor
 
-clean: ## remove the environment (results stay)
-	rm -rf $(VENV) .uv
+clean: ## remove the environments (results stay)
+	rm -rf $(VENV) $(VENV)-lowest .uv

@@ -1,6 +1,6 @@
 """`make audit`: are the pinned dependencies those that are installed, do they fit, and are known vulnerabilities among them?
 
-The last question is pip-audit's, and takes a network: without one it says so, and the others decide.
+The last question is pip-audit's, and takes a network: without one a warning says so, and the others decide.
 """
 
 import json
@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from importlib.metadata import distributions, requires, version
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -74,27 +75,56 @@ def misfits() -> list[str]:
     return [line for line in lines if canonical(line.split()[0]) in ours and not line.startswith(KNOWN_MISFITS)]
 
 
-def vulnerabilities() -> tuple[list[str], int]:
-    """Known ones, and of how many pins nothing could be learnt."""
+def pip_audit() -> list[dict[str, Any]]:
+    """One record per package. Raises LookupError with the reason if there is none."""
     command = [sys.executable, "-m", "pip_audit", "-r", str(CONSTRAINTS), "--no-deps", "--disable-pip", "--format", "json"]
     try:
-        told = subprocess.run([*command, "--progress-spinner", "off"], capture_output=True, text=True, timeout=AUDIT_SECONDS)
-        content = json.loads(told.stdout)["dependencies"]
-    except (subprocess.TimeoutExpired, ValueError, KeyError):  # no network, or an answer that is none
-        return [], len(pins())
-    found = [f"{each['name']} {each['version']}: {flaw['id']}" for each in content for flaw in each.get("vulns", ())]
-    return found, sum("vulns" not in each for each in content)
+        done = subprocess.run([*command, "--progress-spinner", "off"], capture_output=True, text=True, timeout=AUDIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise LookupError(f"pip-audit did not finish within {AUDIT_SECONDS:.0f} s") from None
+    try:
+        return list(json.loads(done.stdout)["dependencies"])
+    except (ValueError, KeyError):
+        last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise LookupError(f"pip-audit failed ({last_line[:300]})") from None
+
+
+def vulnerabilities() -> tuple[list[str], dict[str, str]]:
+    """Known ones, and the pins that could not be looked up: name -> reason."""
+    try:
+        packages = pip_audit()
+    except LookupError as error:
+        return [], dict.fromkeys(pins(), str(error))
+    flaws = {canonical(package["name"]): package["vulns"] for package in packages if "vulns" in package}
+    reasons = {canonical(package["name"]): package.get("skip_reason") for package in packages}
+    known = [f"{name} {pins()[name]}: {flaw['id']}" for name in flaws for flaw in flaws[name]]
+    return known, {name: reasons.get(name) or "pip-audit does not report it" for name in pins() if name not in flaws}
+
+
+def warning(skipped: dict[str, str]) -> str:
+    """Says that the audit is incomplete, why, and where it would be complete."""
+    every = len(skipped) == len(pins())
+    what = "no vulnerability was" if every else f"vulnerabilities of {len(skipped)} of {len(pins())} packages were not"
+    return (
+        f"WARNING: {what} looked up: {next(iter(skipped.values()))}; run `make audit` with access to the internet"
+        " (PIP_AUDIT_VULNERABILITY_SERVICE=osv asks OSV instead of PyPI)"
+    )
 
 
 def main() -> int:
     problems = [*unpinned(), *misfits()]
-    known, unknown = vulnerabilities()
+    known, skipped = vulnerabilities()
     for line in [*problems, *known]:
         print(line)
-    asked = len(pins()) - unknown
-    print(f"audit: {len(problems)} misfits, {len(known)} known vulnerabilities in {asked} of {len(pins())} pinned packages")
-    if unknown:
-        print(f"the other {unknown} could not be looked up from here")
+    count = len(pins()) - len(skipped)
+    result = (
+        f"{len(known)} known vulnerabilities in {count} of {len(pins())} pinned packages"
+        if count
+        else "vulnerabilities unknown"
+    )
+    print(f"audit: {len(problems)} misfits, {result}", flush=True)
+    if skipped:
+        print(warning(skipped), file=sys.stderr)
     return 1 if problems or known else 0
 
 

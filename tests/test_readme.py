@@ -152,7 +152,7 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-DOCUMENTS = (README, CONTRIBUTING, ROOT / "CHANGELOG.md", *sorted(LOG.rglob("*.md")))
+DOCUMENTS = (README, CONTRIBUTING, ROOT / "SECURITY.md", ROOT / "CHANGELOG.md", *sorted(LOG.rglob("*.md")))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -52,7 +52,7 @@ def test_lists_in_files_are_curves(tmp_path: Path) -> None:
 
 def test_files_of_one_seed_inside_are_curves(tmp_path: Path) -> None:
     for (arm, seed), part in curves(MEANS, 4, range(10, 210, 10)).groupby(["arm", "seed"]):
-        told = {"optimizer": arm, "random_seed": seed, "batch_losses": [1.0] * 99, "accs": [1.0] * 20}
+        told = {"optimizer": arm, "random_seed": int(seed), "batch_losses": [1.0] * 99, "accs": [1.0] * 20}
         (tmp_path / f"{arm}{seed}-2024.json").write_text(json.dumps({**told, "test_losses": list(part["loss"])}))
     found = judge(tmp_path, claim="test_losses: adam < sgd")
     assert len(found.runs[0].final()) == 8
