@@ -85,7 +85,7 @@ class RunClaim:
 
     other: an arm, or a number. size: what the effect is claimed to be, or may be at most; relative: as a share of the other
     arm's mean; points: in percentage points, hundredths if the metric is a share. step, target: where the metric is read, or
-    the value that it has to reach. factor: the column that sizes stand in. law: whether the metric is claimed to be a hyperbola in it.
+    the value that it has to reach. factor: the column that sizes stand in. law: whether a hyperbola in them is claimed.
     """
 
     text: str
