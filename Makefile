@@ -91,9 +91,10 @@ test-gpu: $(READY_DEV) ## run the tests that need a GPU
 audit: $(READY_DEV) ## pinned dependencies: installed, fitting, and without known vulnerabilities (those need a network to be looked up)
 	@$(BIN)/python -m tests.audit
 
-lint: $(READY_DEV) ## style and types
+lint: $(READY_DEV) ## style, types, and that no room outgrows its budget
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.weight
 	@$(BIN)/mypy
 
 check: lint test ## lint and test
