@@ -60,8 +60,8 @@ chaos: $(READY_DEV) ## strike runs 100 times at random moments, and see that not
 	@$(BIN)/python -m tests.chaos $(ARGS)
 
 calibrate: $(READY) ## draw worlds whose truth is known and count how often the judge is right (an hour on 2 cores: half of it for `folklore judge`)
-	@$(BIN)/folklore calibrate --output reports/evidence/calibration.json $(ARGS)
-	@$(BIN)/folklore calibrate --runs --output reports/evidence/judged_runs_calibration.json
+	@$(BIN)/python -m tests.calibration --output reports/evidence/calibration.json $(ARGS)
+	@$(BIN)/python -m tests.calibration --runs --worlds 2000 --output reports/evidence/judged_runs_calibration.json
 
 bench: $(READY_DEV) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
 	@$(BIN)/python -m tests.benchmarks
@@ -86,7 +86,7 @@ test-processors: $(READY_DEV) ## judge what is published and run the numeric tes
 	@$(BIN)/python -m tests.processors $(ARGS)
 
 nightly: test-all test-nightly test-lowest test-processors chaos bench ## what takes hours and seldom fails: all tests, lowest versions, processors, chaos, benchmarks, calibration
-	@$(BIN)/folklore calibrate
+	@$(BIN)/python -m tests.calibration
 
 test-gpu: $(READY_DEV) ## run the tests that need a GPU
 	@FOLKLORE_TEST_GPU=1 $(BIN)/python -m pytest -m gpu
@@ -94,9 +94,10 @@ test-gpu: $(READY_DEV) ## run the tests that need a GPU
 audit: $(READY_DEV) ## pinned dependencies: installed, fitting, and without known vulnerabilities (those need a network to be looked up)
 	@$(BIN)/python -m tests.audit
 
-lint: $(READY_DEV) ## style and types
+lint: $(READY_DEV) ## style, types, and that no room outgrows its budget
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.weight
 	@$(BIN)/mypy
 
 check: lint test ## lint and test

@@ -46,38 +46,18 @@ def _misses(row: Row, name: str) -> bool:
     return bool(value < goal - chance if name == "coverage" else value > goal + chance)
 
 
-def methods() -> list[dict[str, Any]]:
-    """Kind of observation -> lowest and mean coverage of each method over its worlds, and its width over the bootstrap t's."""
-    found = [row for row in _counted("calibration-methods.json") if "methods" in row and row["coverage"] is not None]
-    return [_compared(name, group) for name, group in _by_observable(found)]
-
-
 def _by_observable(found: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     ordered = sorted(found, key=lambda row: row["observable"])
     return [(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
 
 
-def _compared(name: str, group: Sequence[Row]) -> dict[str, Any]:
-    cells = {}
-    for method in group[0]["methods"]:
-        seen = [row["methods"][method] for row in group]
-        widths = [each["width"] for each in seen if each["width"] is not None]
-        cells[method] = {
-            "low": min(each["coverage"] for each in seen),
-            "mean": sum(each["coverage"] for each in seen) / len(seen),
-            "width": sum(widths) / len(widths) if len(widths) == len(seen) else None,
-        }
-    return {"name": name, "cells": cells}
-
-
-def content(found: Sequence[Row], compared: Sequence[Row] = (), elsewhere: Sequence[Row] = ()) -> dict[str, Any]:
+def content(found: Sequence[Row], elsewhere: Sequence[Row] = ()) -> dict[str, Any]:
     """What the page's template is given."""
     covered = [row["coverage"] for row in found if row["coverage"] is not None]
     wrongs = [name for name in WRONGS if any(row.get(name) is not None for row in found)]
     wrong = [row[name] for row in found for name in wrongs if row.get(name) is not None]
     return {
         "kinds": [_kind(name, group) for name, group in _by_observable(found)],
-        "compared": compared,
         "elsewhere": elsewhere,
         "wrongs": wrongs,
         "mean_coverage": sum(covered) / len(covered) if covered else None,

@@ -208,7 +208,7 @@ def _neighbours(
 
 def _write_calibration_and_glossary(output: Path, pages: Environment) -> None:
     if counted := calibration.rows():
-        shown = calibration.content(counted, calibration.methods(), calibration.runs_elsewhere())
+        shown = calibration.content(counted, calibration.runs_elsewhere())
         _save(output / "calibration.html", pages.get_template("calibration.html").render(shown))
     _save(output / "glossary.html", pages.get_template("glossary.html").render(glossary.content()))
 

@@ -92,7 +92,6 @@ def few_calibrated() -> Iterator[None]:
     few = [row for row in calibration.rows() if row["observable"] == "relative_gap"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "rows", lambda: few)
-        patch.setattr(calibration, "methods", list)
         patch.setattr(parallel, "available_cores", lambda: 1)
         yield
 

@@ -9,7 +9,7 @@
     val_loss at 2000: b < a         at a step
     steps to val_loss 3.28: b < a by 10%       the steps until a value is reached
     loss: b < a over parameters     does the difference change with a column? (its sign, its size)
-    samples: hyperbola in batch_size within 8%    a law: E (1 + B / B_crit); also: power law in …
+    samples: hyperbola in batch_size within 8%    a law: E (1 + B / B_crit)
 
 Behind it: `on all tasks`, `on most tasks`, `on some tasks`; default: on average over tasks that agree. What follows the arms
 may stand in any order.
@@ -24,7 +24,6 @@ from ..declare import AtLeast, AtMost, Outside, Rule, Within
 from ..errors import UserError
 
 Comparison = Literal["<", ">", "<=", ">=", "="]
-Law = Literal["hyperbola", "power law"]
 Quantifier = Literal["average", "all", "most", "some"]
 
 # Within this share of what is claimed an effect counts as none: somebody who claims 1% is not served by a third of it.
@@ -45,7 +44,7 @@ _CLAUSES = (
     re.compile(rf"\s(?P<word>by|within)\s+{_SIZE}$"),
     re.compile(r"\sover\s+(?P<factor>(?:(?!\sover\s)[^<>=≤≥])+)$"),
 )
-_LAW = re.compile(r"(?P<law>hyperbola|power law)\s+in\s+(?P<factor>.+)", re.DOTALL)
+_LAW = re.compile(r"(?P<law>hyperbola)\s+in\s+(?P<factor>.+)", re.DOTALL)
 _AT = re.compile(rf"(?P<metric>.+)\sat\s+(?P<step>{_NUMBER})")
 _TO = re.compile(rf"(?:steps\s+)?to\s+(?P<metric>.+)\s(?P<target>{_NUMBER})")
 _COMPARED = re.compile(r"(?P<sign><=|>=|≤|≥|<|>|==?)")
@@ -86,7 +85,7 @@ class RunClaim:
 
     other: an arm, or a number. size: what the effect is claimed to be, or may be at most; relative: as a share of the other
     arm's mean; points: in percentage points, hundredths if the metric is a share. step, target: where the metric is read, or
-    the value that it has to reach. factor: the column that sizes stand in.
+    the value that it has to reach. factor: the column that sizes stand in. law: whether a hyperbola in them is claimed.
     """
 
     text: str
@@ -100,7 +99,7 @@ class RunClaim:
     step: float | None = None
     target: float | None = None
     factor: str = ""
-    law: Law | None = None
+    law: bool = False
     quantifier: Quantifier = "average"
 
     @property
@@ -111,7 +110,7 @@ class RunClaim:
     def question(self) -> Question:
         """Of the difference arm - other, or of how far a law is missed."""
         size = self.size or 0.0
-        if self.law is not None:
+        if self.law:
             return Question(AtMost(value=size), AtLeast(value=2 * size), None, None, 0)
         if self.comparison == "=":
             return Question(Within(low=-size, high=size), Outside(low=-size, high=size), "equivalence", 0.0, 0)
@@ -141,8 +140,10 @@ def read_claim(text: str, metric: str | None = None) -> RunClaim:
         raise _wrong(text, f"names no metric; write {FORMS}")
     body, clauses = _clauses(text, body.strip())
     where, size = _where(head.strip()), _size(text, clauses)
+    if body.startswith("power law in "):
+        raise _wrong(text, "a power law is not judged any more; write 'hyperbola in COLUMN', or fit the exponent yourself")
     if law := _LAW.fullmatch(body):
-        return _of_law(text, law, size, clauses, where)
+        return _of_law(text, law["factor"], size, clauses, where)
     arm, comparison, other = _compared(text, body)
     _require_fitting(text, comparison, clauses.get("word"))
     factor = _factor(text, clauses.get("factor", ""), where["metric"])
@@ -193,17 +194,15 @@ def _is_size(number: float) -> bool:
     return number > 1 / LARGEST_NUMBER
 
 
-def _of_law(
-    text: str, law: re.Match[str], size: float | None, clauses: Mapping[str, str], where: Mapping[str, Any]
-) -> RunClaim:
+def _of_law(text: str, factor: str, size: float | None, clauses: Mapping[str, str], where: Mapping[str, Any]) -> RunClaim:
     """A law holds on all tasks unless the claim says otherwise."""
     if "factor" in clauses:
-        raise _wrong(text, f"'over' does not go with a {law['law']}; name one column, after 'in'")
+        raise _wrong(text, "'over' does not go with a hyperbola; name one column, after 'in'")
     if size is not None and (clauses["word"], clauses["unit"]) != ("within", "%"):
-        raise _wrong(text, f"a {law['law']} is missed by a share; write 'within 8%'")
+        raise _wrong(text, "a hyperbola is missed by a share; write 'within 8%'")
     return RunClaim(
-        text, size=size or 0.1, relative=True, factor=_factor(text, law["factor"], where["metric"]),
-        law=cast("Law", law["law"]), quantifier=cast("Quantifier", clauses.get("quantifier", "all")), **where,
+        text, size=size or 0.1, relative=True, factor=_factor(text, factor, where["metric"]), law=True,
+        quantifier=cast("Quantifier", clauses.get("quantifier", "all")), **where,
     )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame |
 
 def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
     """One claim. values: what it reads, if that is known. Raises UserError for arms, columns and steps that are not there."""
-    if claim.law is not None:
+    if claim.law:
         return judge_law(runs, claim)
     values = read_values(runs, claim) if values is None else values
     if isinstance(claim.other, float):

@@ -1,7 +1,7 @@
-"""Laws: does a metric follow a curve of one column, on each task?
+"""Does a metric follow a hyperbola of one column, on each task?
 
 hyperbola: y = E (1 + x / x_crit), a straight line in x whose intercept and slope are positive: samples to a loss against the
-batch size (McCandlish et al. 2018, equation 2.11). power law: y = A x^k. What is judged is the root mean square of the
+batch size (McCandlish et al. 2018, equation 2.11). What is judged is the root mean square of the
 logarithm's residuals of the means at each x, less what the noise of these means adds.
 """
 
@@ -32,21 +32,22 @@ GRID, ROUNDS = 30, 5
 
 @dataclass(frozen=True)
 class Fit:
-    """parameters: E and x_crit, or A and k. residual: root mean square of ln(y / fit)."""
+    """E and x_crit. residual: root mean square of ln(y / fit)."""
 
-    parameters: tuple[float, float]
+    level: float
+    critical: float
     residual: float
 
 
-def fitted(law: str, x: Numbers, y: Numbers) -> Fit:
+def hyperbola(x: Numbers, level: float, critical: float) -> Numbers:
+    return np.asarray(level * (1 + x / critical))
+
+
+def fitted(x: Numbers, y: Numbers) -> Fit:
     """Least squares of the logarithm; x, y [n] above 0."""
-    if law == "power law":
-        slope, level = np.polyfit(np.log(x), np.log(y), 1)
-        parameters = (float(np.exp(level)), float(slope))
-    else:
-        critical = float(np.exp(_log_critical(x, y)))
-        parameters = (float(np.exp(np.mean(np.log(y) - np.log1p(x / critical)))), critical)
-    return Fit(parameters, float(np.sqrt(np.mean(np.log(y / curve(law, parameters, x)) ** 2))))
+    critical = float(np.exp(_log_critical(x, y)))
+    left = np.log(y) - np.log1p(x / critical)  # [n]
+    return Fit(float(np.exp(left.mean())), critical, float(np.std(left)))
 
 
 def _log_critical(x: Numbers, y: Numbers) -> float:
@@ -58,12 +59,6 @@ def _log_critical(x: Numbers, y: Numbers) -> float:
         left = np.log(y) - np.log1p(x / np.exp(tried)[:, None])  # [g, n]
         centre, step = float(tried[np.argmin(np.std(left, axis=1))]), 2 * step / GRID
     return centre
-
-
-def curve(law: str, parameters: tuple[float, float] | Numbers, x: Numbers) -> Numbers:
-    """The fit at x."""
-    first, second = parameters
-    return np.asarray(first * x**second if law == "power law" else first * (1 + x / second))
 
 
 def judge_law(runs: Runs, claim: RunClaim) -> RunVerdict:
@@ -101,18 +96,13 @@ def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
 
 
 def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
-    assert claim.law is not None
     x, means = np.array(list(groups)), np.array([each.mean() for each in groups.values()])
-    fit = fitted(claim.law, x, means)
+    fit = fitted(x, means)
     effect = _residual(fit, list(groups.values()))
     runs = sum(int(each.size) for each in groups.values())
-    first, second = fit.parameters
-    hyperbola = f"{first:.4g} (1 + {claim.factor} / {second:.4g})"
-    words = hyperbola if claim.law == "hyperbola" else f"{first:.4g} {claim.factor}^{second:.3g}"
-    samples = (x, means, np.array(fit.parameters))
-    return Part(
-        task, *verdict_of(claim.question, effect), fit.residual, effect, (runs, runs), f"{claim.metric} = {words}", samples
-    )
+    words = f"{claim.metric} = {fit.level:.4g} (1 + {claim.factor} / {fit.critical:.4g})"
+    samples = (x, means, np.array([fit.level, fit.critical]))
+    return Part(task, *verdict_of(claim.question, effect), fit.residual, effect, (runs, runs), words, samples)
 
 
 def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:

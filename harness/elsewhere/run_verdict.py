@@ -88,8 +88,8 @@ def _sentence(judged: RunVerdict) -> Sentence:
     claim = judged.claim
     if judged.estimate is None:
         return Sentence((judged.reason or _by_task(judged), "."))
-    if claim.law is not None:
-        return Sentence((f"{claim.metric} misses the {claim.law} in {claim.factor} by ", _number(judged, ""), "."))
+    if claim.law:
+        return Sentence((f"{claim.metric} misses the hyperbola in {claim.factor} by ", _number(judged, ""), "."))
     other = f"'{claim.other}'" if isinstance(claim.other, str) else f"{claim.other:g}"
     arm = f"The best of many tries of '{claim.arm}'" if judged.tuned else f"'{claim.arm}'"
     below = judged.estimate < 0

@@ -1,7 +1,7 @@
 """Claims over a size: does the difference of two arms change with parameters, tokens or batch?"""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,6 @@ from pandas.api.types import is_numeric_dtype
 from ..declare.level import ALPHA
 from ..errors import UserError
 from ..judge.statistics.pooling import heterogeneity, trend
-from ..judge.statistics.powers import powers
 from ..judge.statistics.two_samples import Effect, Spread, pooled_spread
 from .blocks import constant_columns, layout
 from .claims import RunClaim
@@ -48,7 +47,7 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
     doubts += [f"{name} varies within sizes; name it with --task" for name in settings.blocks]
     judged = replace(judged, fragile=(*doubts, *judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
     trends = _trend_notes(parts, [of_name[each.name] for each in parts], claim)
-    return replace(judged, claim=claim, notes=(*judged.notes, *trends, *_power_notes(parts, of_name, claim)))
+    return replace(judged, claim=claim, notes=(*judged.notes, *trends))
 
 
 def _scatter(given: Sequence[Pair], sizes: Sequence[float]) -> Spread | None:
@@ -61,23 +60,6 @@ def _scatter(given: Sequence[Pair], sizes: Sequence[float]) -> Spread | None:
     freedom = len(sizes) - 2
     scatter = float(np.sum((differences - line(np.log2(sizes))) ** 2)) / freedom
     return Spread(math.sqrt(scatter / 2), freedom)
-
-
-def _power_notes(parts: Sequence[Part], size_of: Mapping[str, float], claim: RunClaim) -> Iterator[str]:
-    """Whether one power of the size fits both arms; of positive values at three sizes or more."""
-    least = min(min(size_of.values()), *(float(np.min(values)) for part in parts for values in part.samples))
-    if len(parts) < LEAST_SIZES or least <= 0:
-        return
-    rows = [(size_of[part.name], value, 1 - side) for part in parts for side in (0, 1) for value in part.samples[side]]
-    x, y, is_arm = (np.array(column, float) for column in zip(*rows, strict=True))
-    found = powers(x, y, is_arm)
-    if found.p <= ALPHA:
-        own = " and ".join(f"{each:.3g}" for each in found.exponents)
-        yield f"the arms have exponents of their own in {claim.factor} ({own}; p = {found.p:.2g} against a shared one)"
-    else:
-        ratio = f"{found.ratio:.4g} times ({found.low:.4g} to {found.high:.4g})"
-        told = f"one exponent ({found.shared:.3g}) fits both arms (p = {found.p:.2g})"
-        yield f"{told}; under it '{claim.arm}' is {ratio} '{claim.other}'"
 
 
 def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim) -> Iterator[str]:

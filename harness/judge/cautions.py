@@ -1,7 +1,7 @@
 """What calibration says against an estimator in worlds like the one at hand, so that a verdict carries its own warning.
 
 Calibration counts how often intervals of each kind of observation hold the truth in worlds with a given trouble
-(judge/calibration/conditions.py). Here the trials at hand are looked through for the same troubles, and where intervals failed
+(tests/calibration). Here the trials at hand are looked through for the same troubles, and where intervals failed
 too often in such worlds, with about as many seeds, the verdict says so.
 """
 

@@ -2,9 +2,8 @@
 
 Interval: estimate +- t(0.975, S-1) * sqrt(S / (S-1)) * (standard deviation over resamples of the S seeds), on the log
 axis for ratios. For a mean this is Student's interval; a percentile interval would be too narrow at five seeds (Hesterberg
-2015). Shares of runs have exact binomial intervals (Clopper and Pearson 1934) instead. `folklore calibrate --methods` compares
-this with other methods, of which calibration found none that covers better at five to twenty seeds (reports/log);
-calibration has them.
+2015). Shares of runs have exact binomial intervals (Clopper and Pearson 1934) instead. Of six other methods calibration found
+none that covers better at five to twenty seeds (reports/log).
 """
 
 import math

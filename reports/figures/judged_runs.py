@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...harness.elsewhere.comparing import Part
-from ...harness.elsewhere.laws import curve
+from ...harness.elsewhere.laws import hyperbola
 from ...harness.elsewhere.run_verdict import RunVerdict
 from ...harness.judge.statistics.two_samples import NoSpreadError, against
 from .drawing import WIDE, WIDTH, Drawing, Panel, across
@@ -21,7 +21,7 @@ def drawing(judged: RunVerdict) -> Drawing | None:
     """None if there is nothing to see."""
     if judged.tuned:
         return Drawing((((_tries(judged),),),))
-    if judged.claim.law is not None:
+    if judged.claim.law:
         panels = [(_law(judged, part),) for part in judged.parts[:MOST_LAWS]]
         return Drawing(
             tuple(tuple(panels[at : at + ACROSS]) for at in range(0, len(panels), ACROSS)), WIDE if len(panels) > 1 else WIDTH
@@ -94,8 +94,7 @@ def _law(judged: RunVerdict, part: Part) -> Panel:
     sizes, means, parameters = part.samples
     panel = Panel(Scale(judged.claim.factor, 10), Scale(judged.claim.metric, 10), title=part.name)
     x = np.geomspace(sizes.min(), sizes.max(), 80)
-    assert judged.claim.law is not None
-    panel.add("line", f"_{judged.claim.law}", Look(SOFT, "", "-"), x=x, y=curve(judged.claim.law, parameters, x))
+    panel.add("line", "_hyperbola", Look(SOFT, "", "-"), x=x, y=hyperbola(x, *parameters))
     panel.add("estimate", "_means", Look(INK, "o", "-"), x=sizes, y=means)
     return panel
 

@@ -732,10 +732,10 @@ VERDICTS = (
     ),
     Fault(
         "calibration counts an interval beside the truth",
-        "harness/judge/calibration/measure.py",
+        "tests/calibration/trial_rates.py",
         "tally.covered += verdict.low <= value + _near(value) and value - _near(value) <= verdict.high",
         "tally.covered += verdict.low <= value + _near(value) or value - _near(value) <= verdict.high",
-        HARNESS + "judge/calibration/test_calibration.py::test_intervals_that_are_too_narrow_show",
+        "tests/calibration/test_trial_rates.py::test_intervals_that_are_too_narrow_show",
     ),
     Fault(
         "a share is a hundred times too small in a sentence",

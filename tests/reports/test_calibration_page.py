@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.judge.calibration import CASES, SEEDS
 from folklore.harness.plan.store import evidence
 from folklore.reports import calibration, site
+from tests.calibration.trial_cases import CASES
+from tests.calibration.trial_rates import SEEDS
 from tests.reports.test_site import REGISTER, of
 
 GOOD = {

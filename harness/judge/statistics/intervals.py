@@ -48,17 +48,12 @@ class Observation:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What the methods start from: the estimate, its values under resamples [R] (defined ones) and without each seed [S].
-
-    studentized: for each resample (estimate - overall estimate) / its own jackknife error, [R]; only where it is asked for.
-    """
+    """The estimate, and its values under resamples [R] (defined ones)."""
 
     estimate: float
     resampled: Numbers
     seeds: int
     log_axis: bool
-    left_out: Numbers | None = None
-    studentized: Numbers | None = None
 
     def __post_init__(self) -> None:
         assert self.seeds >= LEAST_SEEDS, f"{self.seeds} seeds have no spread"

@@ -290,7 +290,7 @@ def _of_part(judged: "RunVerdict", part: "Part") -> str:
     low, high = (part.effect.low, part.effect.high) if part.effect else (part.estimate, part.estimate)
     verdict = part.verdict + f" ({part.reading})" * bool(part.reading)
     told = f"{part.name}: " * bool(part.name) + f"{verdict}, {in_prose(part.estimate, low, high, unit)}"
-    return told + f"; {part.method}" * bool(judged.claim.law)
+    return told + f"; {part.method}" * judged.claim.law
 
 
 def _sentence(text: str) -> str:

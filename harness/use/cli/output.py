@@ -223,35 +223,6 @@ def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
     return spelled(each["pilot"]), reach, expected, power, seeds
 
 
-def print_calibration(rows: Sequence[dict[str, Any]]) -> None:
-    """A line for each kind of observation and number of seeds: the worst over its worlds."""
-    rates = ("false supported", "false partly", "false refuted")
-    columns = [Column("observable")]
-    columns += [Column(name, number=True) for name in ("seeds", "coverage", *rates, "power (plain)")]
-    lines = []
-    for (observable, seeds), group in groupby(
-        sorted(rows, key=lambda row: (row["observable"], row["seeds"])), key=lambda row: (row["observable"], row["seeds"])
-    ):
-        worlds = list(group)
-        covered = [row["coverage"] for row in worlds if row["coverage"] is not None]
-        coverage = f"{min(covered):.1%} to {max(covered):.1%}" if covered else "–"
-        found = [[row[key] for row in worlds if row.get(key) is not None] for key in (name.replace(" ", "_") for name in rates)]
-        wrong = [f"{max(each):.1%}" if each else "–" for each in found]
-        lines.append(Row((observable, str(seeds), coverage, *wrong, f"{worlds[0]['power']:.0%}")))
-    print_table(columns, lines)
-
-
-def print_calibration_of_runs(rows: Sequence[dict[str, Any]]) -> None:
-    """A line for each test and condition."""
-    rates = ("false_supported", "false_refuted", "most", "firm_false", "coverage", "power", "told")
-    columns = [Column("test"), Column("runs"), *(Column(name.replace("_", " "), number=True) for name in rates)]
-    lines = [
-        Row((row["test"], row["condition"], *("–" if row[name] is None else f"{row[name]:.1%}" for name in rates)))
-        for row in rows
-    ]
-    print_table(columns, lines)
-
-
 def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
     """readable: names of studies as people read them, where they have other ones."""
     if as_json:

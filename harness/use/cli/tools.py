@@ -1,90 +1,20 @@
-"""Commands that train without a study: worlds for the judge, and the LR range test."""
+"""Commands that train without a study: the LR range test."""
 
 import itertools
-import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from pydantic import ValidationError
 
-from ...errors import UserError, invalid, unknown
-from ...train.machine.description import available_cores, local_device
+from ...errors import UserError, invalid
+from ...train.machine.description import local_device
 from . import choices
 from .base import AsJson, OwnWorkload, command
-from .output import counting, json_lines, out, print_calibration, print_calibration_of_runs, print_json, print_picks
+from .output import counting, out, print_json, print_picks
 
 if TYPE_CHECKING:
     from ...declare import Training, Workload
-
-
-@command(
-    "calibrate",
-    "folklore calibrate --worlds 50 --only gap   # one kind, quickly",
-    "folklore calibrate --only gap --output reports/evidence/calibration.json   # the other kinds stay in the file",
-    "folklore calibrate --output reports/evidence/calibration.json   # all of it: half an hour on 2 cores",
-    "folklore calibrate --runs --worlds 2000 --output reports/evidence/judged_runs_calibration.json   # of `folklore judge`",
-)
-def calibrate(
-    worlds: Annotated[int, typer.Option("--worlds", help="for each kind, condition, number of seeds and effect")] = 300,
-    only: Annotated[list[str] | None, typer.Option("--only", help="kinds of observation; default: all")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="of the worlds")] = 0,
-    methods: Annotated[bool, typer.Option("--methods", help="compare other methods for intervals, too; slow")] = False,
-    runs: Annotated[bool, typer.Option("--runs", help="the tests of `folklore judge` instead, on simulated runs")] = False,
-    output: Annotated[
-        str | None, typer.Option("--output", help="a .json file for the results; with --only, other kinds' stay in it")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Is the judge right as often as it says? Draws worlds whose truth is known, observes, judges, and counts."""
-    from ...elsewhere import calibrating
-    from ...judge.calibration import BY_NAME
-    from ...judge.calibration import calibrate as draw
-
-    kinds = calibrating.tests() if runs else tuple(BY_NAME)
-    for name in only or ():
-        if name not in kinds:
-            raise unknown("test" if runs else "kind of observation", name, kinds)
-    if runs and methods:
-        raise UserError("--runs: compares no other methods; leave out --methods")
-    if output is not None and not Path(output).absolute().parent.is_dir():
-        raise UserError(f"--output {output}: its folder is not there")
-    named = "test" if runs else "observable"
-    others = _rows_of(Path(output), named) if only and output is not None else []
-    with counting("worlds") as progress:
-        count = choices.count("--worlds", worlds) or 1
-        if runs:
-            rows = calibrating.rows(count, seed, only or (), available_cores(), progress)
-        else:
-            rows = draw(count, seed, only or (), compare=methods, progress=progress)
-    if output is not None:
-        Path(output).write_text(json_lines(among_others(rows, others, named, kinds)), encoding="utf-8")
-    if as_json:
-        print_json(rows)
-    else:
-        (print_calibration_of_runs if runs else print_calibration)(rows)
-
-
-def _rows_of(file: Path, named: str) -> list[dict[str, Any]]:
-    """What an earlier calibration wrote; none where there is no file. Raises UserError where it is something else."""
-    if not file.exists():
-        return []
-    try:
-        rows = [{**row, named: row[named]} for row in json.loads(file.read_text("utf-8"))]
-    except (OSError, ValueError, TypeError, KeyError):
-        raise UserError(f"--output {file}: holds no such calibration to go into; name another file") from None
-    return rows
-
-
-def among_others(
-    rows: list[dict[str, Any]], others: list[dict[str, Any]], named: str, kinds: Sequence[str]
-) -> list[dict[str, Any]]:
-    """These in place of the others of the same kinds, in the order of all kinds."""
-    new = {row[named] for row in rows}
-    order = {kind: place for place, kind in enumerate(kinds)}
-    whole = [*(row for row in others if row[named] not in new), *rows]
-    return sorted(whole, key=lambda row: order.get(row[named], len(order)))
 
 
 @command(

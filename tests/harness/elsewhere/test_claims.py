@@ -31,9 +31,9 @@ from folklore.harness.errors import UserError
         ("loss: b < 'a over c'", {"other": "a over c", "factor": ""}),
         ("loss: 'b' < 3.28", {"arm": "b", "other": 3.28}),
         ("'lo:ss at 3':\tb\n<\u00a0a\tby\t1%", {"metric": "lo:ss at 3", "arm": "b", "other": "a", "size": 0.01}),
-        ("steps to loss 3: power law in tokens", {"metric": "loss", "target": 3.0, "law": "power law", "factor": "tokens"}),
-        ("samples: hyperbola in batch_size within 8%", {"law": "hyperbola", "factor": "batch_size", "quantifier": "all"}),
-        ("loss: power law in tokens on most tasks", {"law": "power law", "factor": "tokens", "quantifier": "most"}),
+        ("steps to loss 3: hyperbola in tokens", {"metric": "loss", "target": 3.0, "law": True, "factor": "tokens"}),
+        ("samples: hyperbola in batch_size within 8%", {"law": True, "factor": "batch_size", "quantifier": "all"}),
+        ("loss: hyperbola in tokens on most tasks", {"law": True, "factor": "tokens", "quantifier": "most"}),
     ],
 )  # fmt: skip
 def test_forms(text: str, fields: dict[str, object]) -> None:
@@ -64,11 +64,12 @@ def test_forms(text: str, fields: dict[str, object]) -> None:
         ("loss: b < a over size over tokens", "has two parts such as 'over"),
         ("loss: b < 3.28 over size", "'over' compares two arms"),
         ("loss: hyperbola in size over tokens", "'over' does not go with a hyperbola"),
-        ("loss: power law in size by 8%", "write 'within 8%'"),
-        ("loss: power law in size within 8 points", "write 'within 8%'"),
+        ("loss: hyperbola in size by 8%", "write 'within 8%'"),
+        ("loss: hyperbola in size within 8 points", "write 'within 8%'"),
+        ("loss: power law in size within 8%", "is not judged any more; write 'hyperbola in COLUMN'"),
         *(
             (f"loss: {law} {column}", "is no size")
-            for law in ("hyperbola in", "power law in", "b < a over")
+            for law in ("hyperbola in", "b < a over")
             for column in ("seed", "'seed'", "Arm", "loss", "value")
         ),
     ],

@@ -5,11 +5,9 @@ import math
 import numpy as np
 import pytest
 import scipy
-from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.meta_analysis import combine_effects
 
 from folklore.harness.judge.statistics.pooling import average, heterogeneity, random_effects, trend
-from folklore.harness.judge.statistics.powers import powers
 from folklore.harness.judge.statistics.two_samples import (
     NoSpreadError,
     Spread,
@@ -103,16 +101,3 @@ def test_tasks_together() -> None:
 def test_a_trend_over_sizes() -> None:
     effects = [difference(np.array([k, k + 0.1, k - 0.1]), np.zeros(3)) for k in (1.0, 2.0, 3.0, 4.0)]
     assert trend(effects, [1, 2, 4, 8]).estimate == pytest.approx(1.0)
-
-
-def test_powers_of_two_arms() -> None:
-    """Against statsmodels: the interaction's F test, and the factor of the arm."""
-    drawn = np.random.default_rng(2)
-    x, is_arm = np.tile([1.0, 4.0, 16.0, 64.0], 6), np.repeat([0.0, 1.0], 12)
-    y = np.exp(1 - 0.2 * np.log(x) - 0.1 * is_arm + 0.02 * drawn.standard_normal(24))
-    found = powers(x, y, is_arm)
-    design = np.stack([np.ones(24), is_arm, np.log(x), is_arm * np.log(x)], axis=1)
-    whole, shared = OLS(np.log(y), design).fit(), OLS(np.log(y), design[:, :3]).fit()
-    assert found.p == pytest.approx(whole.pvalues[3], rel=1e-8)
-    assert found.shared == pytest.approx(shared.params[2], rel=1e-8)
-    assert (found.low, found.high) == pytest.approx(tuple(np.exp(shared.conf_int()[1])), rel=1e-8)

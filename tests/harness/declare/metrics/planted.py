@@ -8,12 +8,12 @@ import pandas as pd
 
 from folklore.harness.declare import Arm, Study, canonical_json
 from folklore.harness.declare.trial import Trial
-from folklore.harness.judge.calibration.cases import Case
-from folklore.harness.judge.calibration.conditions import PLAIN
-from folklore.harness.judge.calibration.planted_table import SCALE, Column, PlantedTable
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.randomness import numpy_generator
 from folklore.harness.train.result import LaneResult
+from tests.calibration.conditions import PLAIN
+from tests.calibration.planted_table import SCALE, Column, PlantedTable
+from tests.calibration.trial_cases import Case
 from tests.harness.helpers import changed, frame, result
 
 Change = Callable[[str, Column], Column]  # column's name, values [G, S]

@@ -10,13 +10,13 @@ from folklore.harness.declare import Observed, arms_of
 from folklore.harness.declare.metrics.estimating.evaluation import evaluate
 from folklore.harness.declare.observed import KINDS, Observable, ShareOfRuns
 from folklore.harness.declare.trials import NotEstimableError, Numbers
-from folklore.harness.judge.calibration import CASES, measure
-from folklore.harness.judge.calibration.cases import Case
-from folklore.harness.judge.calibration.conditions import PLAIN
-from folklore.harness.judge.calibration.measure import truths
-from folklore.harness.judge.calibration.planted_table import SCALE, PlantedTable
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
+from tests.calibration import trial_rates as measure
+from tests.calibration.conditions import PLAIN
+from tests.calibration.planted_table import SCALE, PlantedTable
+from tests.calibration.trial_cases import CASES, Case
+from tests.calibration.trial_rates import truths
 from tests.harness.declare.metrics.planted import on_losses, stored, world
 
 SEEDS = 8

@@ -16,10 +16,10 @@ from folklore.harness.declare.metrics.curve import STEPS_OF, Statistic
 from folklore.harness.declare.observed import Observable
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
-from folklore.harness.judge.calibration import CASES
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from tests.calibration.trial_cases import CASES
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
 

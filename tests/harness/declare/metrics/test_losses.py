@@ -22,13 +22,12 @@ from folklore.harness.declare.metrics import (
 from folklore.harness.declare.metrics.losses import SPLITS, _absolute_mean, _halves
 from folklore.harness.declare.parts import arms_of, relative_to_losses, with_other_arms
 from folklore.harness.declare.trials import NotEstimableError
-from folklore.harness.judge.calibration.conditions import PLAIN
-from folklore.harness.judge.calibration.interval_methods import bootstrap_t
-from folklore.harness.judge.calibration.planted_table import PlantedTable
-from folklore.harness.judge.calibration.worlds import Bowl, bowls, study
 from folklore.harness.judge.observe import observe
-from folklore.harness.judge.statistics.intervals import Sampled
+from folklore.harness.judge.statistics.intervals import Sampled, bootstrap_error, student
 from folklore.harness.judge.trial_arrays import resamples
+from tests.calibration.conditions import PLAIN
+from tests.calibration.planted_table import PlantedTable
+from tests.calibration.trial_worlds import Bowl, bowls, study
 
 SEEDS = 6
 HALF_OCTAVES = tuple(2.0 ** (exponent / 2) for exponent in range(-18, -5))
@@ -316,8 +315,8 @@ def test_the_interval_of_no_difference_holds_zero(seeds: int) -> None:
     for seed in range(150):
         first, *rest = _absolute_mean(curves(0.0, seed, seeds=seeds), weights)
         seen = Sampled(float(first), np.array(rest), seeds, log_axis=False)
-        low, high = bootstrap_t(seen)
-        covered.append(low <= 0 <= high)
+        interval = student(seen, bootstrap_error(seen))
+        covered.append(interval.low <= 0 <= interval.high)
     assert np.mean(covered) > 0.92
 
 

@@ -80,10 +80,6 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--budget", "soon"), "--budget soon: give a time such as 90s, 9m or 2h"),
         (("run", "warmup", "--most-seeds", "9"), "--most-seeds says where --until-decided ends"),
         (("run", "warmup", "--until-decided", "--most-seeds", "0"), "--most-seeds 0: must be at least 1"),
-        (("calibrate", "--only", "gaps"), "did you mean 'gap'?"),
-        (("calibrate", "--worlds", "0"), "--worlds 0: must be at least 1"),
-        (("calibrate", "--output", "/no/such/folder/x.json"), "its folder is not there"),
-        (("calibrate", "--only", "gap", "--output", __file__), "holds no such calibration to go into; name another file"),
         (("run", "warmup", "--budget", "0m"), "--budget 0m: give a time"),
         # All studies are planned before one is refused.
         pytest.param(

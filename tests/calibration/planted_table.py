@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...declare import Spec, Study
-from ...declare.metrics.estimating.range_test_rules import SMOOTHING
-from ..trial_arrays import RESAMPLES, TrialArrays
+from folklore.harness.declare import Spec, Study
+from folklore.harness.declare.metrics.estimating.range_test_rules import SMOOTHING
+from folklore.harness.judge.trial_arrays import RESAMPLES, TrialArrays
 
 SCALE = "laptop"
 # Loss at initialization, nats.

@@ -1,25 +1,23 @@
 """The calibration itself: planted tables are tables, truths are true, rates are as they should be, and a wrong judge shows."""
 
 import json
-import math
 from multiprocessing import get_context
 
-import numpy as np
 import pytest
 from scipy import stats
 
 from folklore.harness.declare.metrics import Computed, Unmeasured
 from folklore.harness.declare.observed import KINDS
-from folklore.harness.judge.calibration import BY_NAME, CASES, calibrate, measure
-from folklore.harness.judge.calibration import interval_methods as methods
-from folklore.harness.judge.calibration.conditions import PLAIN
-from folklore.harness.judge.calibration.measure import truths
-from folklore.harness.judge.calibration.planted_table import SCALE, PlantedTable
 from folklore.harness.judge.observe import observe
-from folklore.harness.judge.statistics.intervals import Sampled, bootstrap_error
+from folklore.harness.judge.statistics.intervals import bootstrap_error
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.randomness import numpy_generator
-from folklore.harness.use.cli.tools import among_others
+from tests.calibration import trial_rates
+from tests.calibration.__main__ import among_others
+from tests.calibration.conditions import PLAIN
+from tests.calibration.planted_table import SCALE, PlantedTable
+from tests.calibration.trial_cases import BY_NAME, CASES
+from tests.calibration.trial_rates import calibrate, truths
 from tests.harness.declare.metrics.planted import stored
 
 
@@ -91,33 +89,7 @@ def test_intervals_that_are_too_narrow_show(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_one_world_is_the_same_however_many_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """By forks, which have their imports."""
-    monkeypatch.setattr(measure, "get_context", lambda method: get_context("fork"))
+    monkeypatch.setattr(trial_rates, "get_context", lambda method: get_context("fork"))
     one, two = (calibrate(3, seed=1, only=["memory_ratio"], seeds=[5], processes=count) for count in (1, 2))
     assert one == two
     assert len(one) == len(BY_NAME["memory_ratio"].conditions)
-
-
-def test_every_method_gives_the_interval_of_a_mean() -> None:
-    """On normal means of 30 all methods but the percentile come close to Student's interval; at 5 the sign flip has no ends."""
-    generator = np.random.default_rng(4)
-    values = generator.standard_normal(30)
-    weights = np.vstack([generator.multinomial(30, np.full(30, 1 / 30), size=4000)])
-    resampled = weights @ values / 30
-    left_out = (values.sum() - values) / 29
-    errors = np.sqrt([(w @ (values - m) ** 2) / 30 / 29 for w, m in zip(weights, resampled, strict=True)])
-    sampled = Sampled(float(values.mean()), resampled, 30, False, left_out, (resampled - values.mean()) / errors)
-    exact = stats.t.interval(0.95, 29, loc=values.mean(), scale=stats.sem(values))
-    for name, method in methods.METHODS.items():
-        assert method(sampled) == pytest.approx(exact, abs=0.06), name
-    few = Sampled(0.0, np.ones(10), 5, False, np.arange(5.0))
-    assert methods.sign_flip(few) == (-math.inf, math.inf)
-    assert methods.jackknife_t(sampled) == pytest.approx(exact, rel=1e-9)
-
-
-def test_bca_and_percentile_against_scipy() -> None:
-    generator = np.random.default_rng(8)
-    values = generator.exponential(1.0, 25)
-    theirs = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=generator).confidence_interval
-    resampled = generator.choice(values, (20_000, 25)).mean(axis=1)
-    sampled = Sampled(float(values.mean()), resampled, 25, False, (values.sum() - values) / 24)
-    assert methods.bca(sampled) == pytest.approx((theirs.low, theirs.high), abs=0.03)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...declare import Arm, Measurement, Scale, Study, Training, Workload
-from ...declare.design import Value
+from folklore.harness.declare import Arm, Measurement, Scale, Study, Training, Workload
+from folklore.harness.declare.design import Value
+
 from .conditions import Condition, Numbers
 from .planted_table import INITIAL_LOSS, SCALE, Column, Columns
 

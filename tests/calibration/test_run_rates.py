@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 import scipy
 
-from folklore.harness.elsewhere import calibrating
 from folklore.harness.elsewhere.claims import read_claim
 from folklore.harness.elsewhere.comparing import Assumptions
 from folklore.harness.elsewhere.judge_runs import JudgeOptions, corrected, judge_claim, judge_sources
 from folklore.harness.elsewhere.roles import ReadingOptions
 from folklore.harness.elsewhere.run_verdict import RunVerdict
-from folklore.harness.elsewhere.world_cases import CASES
-from folklore.harness.elsewhere.worlds import Arms, runs_from
 from folklore.harness.randomness import numpy_generator
 from folklore.reports import calibration
+from tests.calibration import run_rates as calibrating
+from tests.calibration.run_cases import CASES
+from tests.calibration.run_worlds import Arms, runs_from
 
 CLAIMS = ("loss: b < a", "loss: b < a by 1%", "loss: b <= a within 0.5", "loss: b = a within 1%", "loss: b < 99.5")
 STEPS = (5, 10)
@@ -195,7 +195,7 @@ KEPT = {
 def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> None:
     case = next(each for each in CASES if (each.test, each.condition) == (test, condition))
     claim, worlds = read_claim(case.claim), KEPT[test, condition]
-    rate = 0.05 if claim.law is None and claim.question.one_sided else 0.025
+    rate = 0.05 if not claim.law and claim.question.one_sided else 0.025
     short = calibrating.tally(case, claim, case.short, worlds, 0)
     assert short["supported"] <= most(worlds, rate)
     assert short["firm supported"] <= short["supported"]

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ...declare import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
-from ...declare import metrics as m
-from ...declare.design import Value
+from folklore.harness.declare import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
+from folklore.harness.declare import metrics as m
+from folklore.harness.declare.design import Value
+
 from . import conditions as c
-from . import worlds as w
+from . import trial_worlds as w
 from .conditions import Condition
-from .worlds import Bowl, Draw, octave_grid, study
+from .trial_worlds import Bowl, Draw, octave_grid, study
 
 Effects = tuple[float, float, float]
 Regions = Callable[[float, float, float], tuple[Rule, Rule]]

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from ..judge.statistics.intervals import Numbers
-from ..judge.statistics.two_samples import Spread, pooled_spread
-from .laws import fitted
-from .run_verdict import RunVerdict
-from .runs import Runs
-from .samples import Pair, Sample
+from folklore.harness.elsewhere.laws import fitted
+from folklore.harness.elsewhere.run_verdict import RunVerdict
+from folklore.harness.elsewhere.runs import Runs
+from folklore.harness.elsewhere.samples import Pair, Sample
+from folklore.harness.judge.statistics.intervals import Numbers
+from folklore.harness.judge.statistics.two_samples import Spread, pooled_spread
 
 Generator = np.random.Generator
 # The planted difference of b and a on each task.
@@ -153,6 +153,6 @@ def missing(residual: float) -> Numbers:
         return np.asarray(1000 * (1 + SIZES / 100) * np.exp(zigzag * ZIGZAG))
 
     def excess(zigzag: float) -> float:
-        return fitted("hyperbola", SIZES, values(zigzag)).residual - residual
+        return fitted(SIZES, values(zigzag)).residual - residual
 
     return values(scipy.optimize.brentq(excess, 0, 2)) if residual else values(0.0)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from .run_verdict import RunVerdict
-from .worlds import Arms, Draw, Effects, Hyperbola, Tries
+from folklore.harness.elsewhere.run_verdict import RunVerdict
+
+from .run_worlds import Arms, Draw, Effects, Hyperbola, Tries
 
 Covered = Callable[[RunVerdict, Effects], bool | None]
 

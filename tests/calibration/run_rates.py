@@ -16,20 +16,21 @@ from typing import Any
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from ..errors import UserError
-from ..judge.outcomes import REFUTED, SUPPORTED
-from ..judge.statistics.intervals import Numbers
-from ..judge.statistics.noise import noise_level, robust_interval, visible_difference
-from ..judge.statistics.power import POWER
-from ..judge.statistics.two_samples import difference
-from ..randomness import numpy_generator
-from .claims import RunClaim, read_claim
-from .comparing import Assumptions, level_of
-from .gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
-from .judge_runs import JudgeOptions, corrected, judge_alone, judge_claim, judge_given
-from .run_verdict import RunVerdict
-from .world_cases import CASES, Case
-from .worlds import SHAPES, Arms, Draw, Effects, Generator
+from folklore.harness.elsewhere.claims import RunClaim, read_claim
+from folklore.harness.elsewhere.comparing import Assumptions, level_of
+from folklore.harness.elsewhere.gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
+from folklore.harness.elsewhere.judge_runs import JudgeOptions, corrected, judge_alone, judge_claim, judge_given
+from folklore.harness.elsewhere.run_verdict import RunVerdict
+from folklore.harness.errors import UserError
+from folklore.harness.judge.outcomes import REFUTED, SUPPORTED
+from folklore.harness.judge.statistics.intervals import Numbers
+from folklore.harness.judge.statistics.noise import noise_level, robust_interval, visible_difference
+from folklore.harness.judge.statistics.power import POWER
+from folklore.harness.judge.statistics.two_samples import difference
+from folklore.harness.randomness import numpy_generator
+
+from .run_cases import CASES, Case
+from .run_worlds import SHAPES, Arms, Draw, Effects, Generator
 
 Row = dict[str, Any]
 # Worlds and seed -> rows.
@@ -75,7 +76,7 @@ def _call(task: Task, worlds: int, seed: int) -> list[Row]:
 def _row_of_case(index: int, worlds: int, seed: int) -> list[Row]:
     case = CASES[index]
     claim = read_claim(case.claim)
-    one_sided = claim.law is None and claim.question.one_sided
+    one_sided = not claim.law and claim.question.one_sided
     count = max(1, round(case.share * worlds))
     short = tally(case, claim, case.short, count, seed)
     meeting = short if case.meeting == case.short else tally(case, claim, case.meeting, count, seed)

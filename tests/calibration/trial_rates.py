@@ -1,6 +1,5 @@
 """How often intervals cover the truth and verdicts are false, by drawing worlds and running observe and judge on each."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -11,26 +10,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...declare import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
-from ...declare.metrics.estimating.evaluation import evaluate
-from ...declare.observed import ShareOfRuns
-from ...declare.trials import NotEstimableError
-from ...randomness import numpy_generator
-from ...train.machine.description import available_cores
-from ..judge import judge
-from ..outcomes import PARTLY, REFUTED, SUPPORTED
-from ..statistics.intervals import Sampled
-from .cases import BY_NAME, CASES, Case
+from folklore.harness.declare import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study
+from folklore.harness.declare.metrics.estimating.evaluation import evaluate
+from folklore.harness.declare.observed import ShareOfRuns
+from folklore.harness.judge.judge import judge
+from folklore.harness.judge.outcomes import PARTLY, REFUTED, SUPPORTED
+from folklore.harness.randomness import numpy_generator
+from folklore.harness.train.machine.description import available_cores
+
 from .conditions import Condition
-from .interval_methods import METHODS
 from .planted_table import SCALE, PlantedTable
+from .trial_cases import BY_NAME, CASES, Case
 
 EFFECTS = ("absent", "threshold", "beyond")
 SEEDS = (5, 10, 20)
 # Seeds of the one large world whose estimate is taken for the truth: its error is 5% of a standard error at 10 seeds.
 TRUTH_SEEDS = 4000
-# Resamples and their jackknifes of the studentized bootstrap: it costs S times as much as the others.
-STUDENTIZED_RESAMPLES = 400
 # How far beside the truth a threshold lies, so that the truth is just outside the region.
 NEAR = 1e-9
 NO_TRIALS = pd.DataFrame()
@@ -38,20 +33,19 @@ NO_TRIALS = pd.DataFrame()
 
 @dataclass(frozen=True)
 class Task:
-    """Worlds of one kind and condition, for some numbers of seeds. compare: also by the other methods for intervals."""
+    """Worlds of one kind and condition, for some numbers of seeds."""
 
     case: str
     condition: str
     seeds: tuple[int, ...]
     worlds: int
     seed: int
-    compare: bool = False
 
 
 @dataclass
 class Tally:
     """Counts over worlds: how many had an interval and for how many it held the truth, and how often a claim of the study was
-    called supported, partly true or refuted. covered_by, widths: of every method that was compared."""
+    called supported, partly true or refuted."""
 
     worlds: int = 0
     decided: int = 0
@@ -60,9 +54,6 @@ class Tally:
     partly: int = 0
     refuted: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
-    covered_by: Counter[str] = field(default_factory=Counter)
-    widths: dict[str, list[float]] = field(default_factory=dict)
-    compared: int = 0
 
 
 def calibrate(
@@ -71,7 +62,6 @@ def calibrate(
     only: Sequence[str] = (),
     seeds: Sequence[int] = SEEDS,
     conditions: Sequence[str] = (),
-    compare: bool = False,
     processes: int | None = None,
     progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> list[dict[str, Any]]:
@@ -83,7 +73,7 @@ def calibrate(
     the number of processes.
     """
     tasks = [
-        Task(case.name, condition.name, tuple(seeds), max(1, round(worlds * case.share)), seed, compare)
+        Task(case.name, condition.name, tuple(seeds), max(1, round(worlds * case.share)), seed)
         for case in CASES
         if not only or case.name in only
         for condition in case.conditions
@@ -138,8 +128,6 @@ def _tally(
         generator = numpy_generator(task.seed, f"{case.name} {condition.name} {seeds} {effect}", world)
         table = PlantedTable(planned, case.draw(planned, planted, condition, generator))
         _count(tally, table, planned, true)
-        if task.compare:
-            _compare(tally, table, case.observables[0], true[0])
     return tally
 
 
@@ -200,46 +188,6 @@ def _count(tally: Tally, table: PlantedTable, planned: Study, true: Sequence[flo
     tally.refuted += any(verdict.verdict == REFUTED for verdict in verdicts)
 
 
-def _compare(tally: Tally, table: PlantedTable, observable: Observed, value: float) -> None:
-    """Coverage and width of every method on one world."""
-    if isinstance(observable, ShareOfRuns):
-        return
-    try:
-        sampled = sample(observable, table, observable.log_axis)
-    except NotEstimableError:
-        return
-    tally.compared += 1
-    for name, method in METHODS.items():
-        low, high = method(sampled)
-        tally.covered_by[name] += low - _near(value) <= value <= high + _near(value)
-        edges = [sampled.on_axis(max(edge, 1e-300) if sampled.log_axis else edge) for edge in (low, high)]
-        tally.widths.setdefault(name, []).append(float(edges[1] - edges[0]) if math.isfinite(low + high) else math.inf)
-
-
-def sample(observable: Observed, table: PlantedTable, log_axis: bool) -> Sampled:
-    """All that the methods start from. Raises NotEstimableError as `observe` does."""
-    weights, seeds = table.resamples, table.seeds
-    values = evaluate(observable, table, weights)
-    resampled = values[1:][np.isfinite(values[1:])]
-    if not math.isfinite(values[0]) or len(resampled) < 0.9 * (len(values) - 1):
-        raise NotEstimableError("open", "the estimate does not exist")
-    without = np.vstack([np.ones(seeds), 1.0 - np.eye(seeds)])
-    left_out = evaluate(observable, table, without)[1:]
-    if not np.isfinite(left_out).all():
-        raise NotEstimableError("open", "the estimate rests on single seeds")
-    plain = Sampled(float(values[0]), resampled, seeds, log_axis, left_out)
-    drawn = weights[1 : 1 + STUDENTIZED_RESAMPLES]
-    rows = np.maximum(drawn[:, None, :] - np.eye(seeds)[None], 0.0).reshape(-1, seeds)
-    nested = evaluate(observable, table, np.vstack([np.ones(seeds), rows]))[1:].reshape(len(drawn), seeds)
-    # Each copy of a seed is left out once: a seed that was drawn twice counts twice.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        inner, centre = plain.on_axis(nested), plain.on_axis(values[1 : 1 + len(drawn)])
-        mean = (drawn * np.where(drawn > 0, inner, 0.0)).sum(1) / seeds
-        square = (drawn * np.where(drawn > 0, inner - mean[:, None], 0.0) ** 2).sum(1)
-        statistic = (centre - plain.centre) / np.sqrt((seeds - 1) / seeds * square)
-    return Sampled(plain.estimate, resampled, seeds, log_axis, left_out, statistic)
-
-
 def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collection[str]) -> dict[str, Any]:
     """What one kind, condition and number of seeds comes to, over the planted effects. impossible: effects beside whose truth
     there is no value, as below a share of zero, so that no verdict there can be false."""
@@ -265,23 +213,7 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collect
         "direction": None if own else _share(edge.partly + edge.supported, edge.worlds),
         "power": _share(found["beyond"].supported, found["beyond"].worlds),
     }
-    compared = sum(tally.compared for tally in tallies)
-    if compared:
-        row["methods"] = {
-            name: {
-                "coverage": _share(sum(tally.covered_by[name] for tally in tallies), compared),
-                "width": _median_width(tallies, name),
-            }
-            for name in METHODS
-        }
     return row
-
-
-def _median_width(tallies: Sequence[Tally], name: str) -> float | None:
-    """Median width on the axis over that of the bootstrap t; None where it has no ends."""
-    own, base = (np.concatenate([np.array(tally.widths.get(each, [])) for tally in tallies]) for each in (name, "bootstrap_t"))
-    middle, usual = float(np.median(own)), float(np.median(base))
-    return round(middle / usual, 3) if math.isfinite(middle) and usual > 0 else None
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -1,0 +1,82 @@
+"""`python -m tests.calibration [--runs]`: draws worlds whose truth is known, judges them, and counts."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from folklore.harness.errors import UserError, unknown
+from folklore.harness.train.machine.description import available_cores
+from tests.calibration import run_rates, trial_rates
+from tests.calibration.trial_cases import BY_NAME
+
+Row = dict[str, Any]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    kinds, named = (run_rates.tests(), "test") if options.runs else (tuple(BY_NAME), "observable")
+    try:
+        for name in options.only:
+            if name not in kinds:
+                raise unknown("test" if options.runs else "kind of observation", name, kinds)
+        others = _rows_of(options.output, named) if options.only and options.output else []
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    count = run_rates.rows if options.runs else trial_rates.calibrate
+    rows = count(options.worlds, options.seed, options.only, processes=available_cores(), progress=_progress)
+    if options.output:
+        whole = among_others(rows, others, named, kinds)
+        lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in whole)
+        options.output.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    print(pd.DataFrame(rows).dropna(axis="columns", how="all").to_string(index=False))
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.calibration", description=(__doc__ or "").partition(": ")[2])
+    parser.add_argument("--worlds", type=_positive, default=300, help="for each kind, condition, number of seeds and effect")
+    parser.add_argument("--only", action="append", default=[], metavar="KIND", help="of observation or test; default: all")
+    parser.add_argument("--seed", type=int, default=0, help="of the worlds")
+    parser.add_argument("--runs", action="store_true", help="the tests of `folklore judge` instead, on simulated runs")
+    parser.add_argument("--output", type=Path, help="a .json file for the results; with --only, other kinds' stay in it")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number}: must be at least 1")
+    return number
+
+
+def _progress(done: int, planned: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done} of {planned} kinds of worlds", end="" if done < planned else "\n", file=sys.stderr, flush=True)
+
+
+def _rows_of(file: Path, named: str) -> list[Row]:
+    """What an earlier calibration wrote; none where there is no file. Raises UserError where it is something else."""
+    if not file.exists():
+        return []
+    try:
+        return [{**row, named: row[named]} for row in json.loads(file.read_text("utf-8"))]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise UserError(f"--output {file}: holds no such calibration to go into; name another file") from None
+
+
+def among_others(rows: Sequence[Row], others: Sequence[Row], named: str, kinds: Sequence[str]) -> list[Row]:
+    """These in place of the others of the same kinds, in the order of all kinds."""
+    new = {row[named] for row in rows}
+    order = {kind: place for place, kind in enumerate(kinds)}
+    whole = [*(row for row in others if row[named] not in new), *rows]
+    return sorted(whole, key=lambda row: order.get(row[named], len(order)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
