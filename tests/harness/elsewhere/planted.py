@@ -55,3 +55,9 @@ def only(frame: pd.DataFrame, folder: Path, claim: str, **options: object) -> Ru
     """The one claim, judged."""
     (found,) = judged(frame, folder, claim, **options).claims  # type: ignore[arg-type]
     return found
+
+
+def numbers(judged: RunVerdict) -> list[str]:
+    """What two ways to the same verdict must agree on, to twelve digits."""
+    values = [getattr(judged, name) for name in ("verdict", "reading", "strength", "estimate", "low", "high", "p")]
+    return [f"{each:.12g}" if isinstance(each, float) else str(each) for each in values]
