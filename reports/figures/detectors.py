@@ -35,7 +35,7 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
 def _panel(metric: DetectedShare, rules: list[Detector], table: TrialArrays) -> Panel | None:
     arm = table.study.arms[metric.arm]
     x = Scale("alarms in 1,000 sound steps", 10, LEAST / 1.2, MOST * 1.2)
-    panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), f"{arm.panel}: {arm.label}")
+    panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), f"{arm.panel}: {arm.label}", caption=CAPTION)
     try:
         for name in rules:
             sound, highest = _scores(metric, name, table)
@@ -58,9 +58,8 @@ def _scores(metric: DetectedShare, rule: Detector, table: TrialArrays) -> tuple[
     return sound_scores(metric.sound, metric.over, rule, table).ravel(), right.max(axis=1)
 
 
-FIGURE = ClaimFigure(
-    "detectors",
+CAPTION = (
     "Runs that each detector finds against its false alarms, from strict to lax limits. Dots: the limits as published, at the"
-    " left edge if they never gave an alarm in a sound run. Dotted: where the claim compares them.",
-    draw,
+    " left edge if they never gave an alarm in a sound run. Dotted: where the claim compares them."
 )
+FIGURE = ClaimFigure("detectors", draw)

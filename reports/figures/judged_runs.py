@@ -20,16 +20,14 @@ MOST_LAWS, ACROSS, MOST_PARTS = 12, 3, 40
 def drawing(judged: RunVerdict) -> Drawing | None:
     """None if there is nothing to see."""
     if judged.tuned:
-        return Drawing((((_tries(judged),),),))
+        return Drawing(((_tries(judged),),))
     if judged.claim.law is not None:
         panels = [(_law(judged, part),) for part in judged.parts[:MOST_LAWS]]
-        return Drawing(
-            tuple(tuple(panels[at : at + ACROSS]) for at in range(0, len(panels), ACROSS)), WIDE if len(panels) > 1 else WIDTH
-        )
+        return Drawing(tuple(panels), ACROSS, WIDE if len(panels) > 1 else WIDTH)
     shown = [(_effects(judged),)] if any(part.effect for part in judged.parts) else []
     if len(judged.parts) == 1:
         shown.insert(0, (_runs(judged, judged.parts[0]),))
-    return Drawing(tuple((stack,) for stack in shown)) if shown else None
+    return Drawing(tuple(shown), 1) if shown else None
 
 
 def _runs(judged: RunVerdict, part: Part) -> Panel:

@@ -33,7 +33,7 @@ def _panel(metric: BetweenLines, seen: Observation, table: TrialArrays) -> Panel
     names = {rows[arm]: table.study.arms[arm].label for arm in arms}
     title = in_prose(seen.estimate, seen.low, seen.high, "share") + " between lines"
     y = Scale(names=names, low=min(rows.values()) - 0.6, high=0.6)
-    panel = Panel(Scale(label), y, title, height=ROW * (len(arms) + len(metric.lines)), names=NAMES)
+    panel = Panel(Scale(label), y, title, height=ROW * (len(arms) + len(metric.lines)), names=NAMES, caption=CAPTION)
     values = np.stack([metric.of_arm(arm, table, table.resamples) for arm in arms], axis=1)
     ends = band(values, table.seeds)
     centre = dict(zip(arms, ends["y"], strict=True))
@@ -46,9 +46,8 @@ def _panel(metric: BetweenLines, seen: Observation, table: TrialArrays) -> Panel
     return panel
 
 
-FIGURE = ClaimFigure(
-    "lines",
+CAPTION = (
     "Every arm, a row each, with its 95% interval; arms of a line stand together, and an upright stroke is their mean. The"
-    " share judged stands above.",
-    draw,
+    " share judged stands above."
 )
+FIGURE = ClaimFigure("lines", draw)

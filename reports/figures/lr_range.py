@@ -50,7 +50,7 @@ def drawing(found: "RangeTest") -> Drawing:
     for row, picks in enumerate(found.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
         rows.add("estimate", f"_{row}", numbered(row), x=lrs, y=[-float(row)] * len(lrs))
-    return Drawing((((curves, rows) if names else (curves,),),))
+    return Drawing(((curves, rows) if names else (curves,),))
 
 
 def _height(found: "RangeTest", lr: float) -> float:

@@ -160,15 +160,14 @@ def _whole_runs(each: Comparison, best: float, x: Scale, first: bool, table: Tri
     fall = start - lowest
     label = table.study.loss_label("test", table.scale, [arm])
     y = Scale(label, low=max(0.0, lowest - 0.06 * fall), high=start + 0.08 * fall, ticks=4)
-    panel = Panel(x, y, each.name, CURVE, names=NAMES if first else BESIDE)
+    panel = Panel(x, y, each.name, CURVE, names=NAMES if first else BESIDE, caption=CAPTION)
     panel.add("curve", f"_{arm}", looks(table.study)[arm], x=table.grid(arm, over) / best, **band(values, table.seeds))
     return panel
 
 
-FIGURE = ClaimFigure(
-    "range-tests",
+CAPTION = (
     "Above: test loss of whole runs against their LR over the best. Below: LRs that rules pick from range tests:"
     " a dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
-    " Bold: the rules of this claim.",
-    draw,
+    " Bold: the rules of this claim."
 )
+FIGURE = ClaimFigure("range-tests", draw)

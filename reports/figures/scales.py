@@ -70,20 +70,19 @@ def set_ticks(axis: Axis, scale: Scale) -> None:
 
 def _log_places(low: float, high: float, base: int, most: int) -> list[float]:
     """Whole powers between two ends, or finer ones if there are few."""
-    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
-    step = max(1, -(-(last - first + 1) // most))
-    places = [float(base) ** exponent for exponent in range(first, last + 1, step)]
-    for parts in ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
-        if base == 10 and len(places) < 3:
-            finer = [part * 10.0**exponent for exponent in range(first - 1, last + 1) for part in parts]
-            finer = [place for place in finer if low <= place <= high]
-            places = finer if len(finer) <= most else places or finer[:: -(-len(finer) // most)]
-    if base == 2 and len(places) < 2:
-        halves = range(math.ceil(2 * math.log2(low)), math.floor(2 * math.log2(high)) + 1)
-        places = [2.0 ** (half / 2) for half in halves]
-    if len(places) < 2:
-        places = [float(f"{place:.2g}") for place in np.geomspace(low, high, 4)[1:3]]
-    return places
+    exponents = range(math.floor(math.log(low, base)) - 1, math.ceil(math.log(high, base)) + 1)
+    places: list[float] = []
+    for parts in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)) if base == 10 else ((1,), (1, 2**0.5)):
+        finer = [part * float(base) ** exponent for exponent in exponents for part in parts]
+        finer = [place for place in finer if low <= place * (1 + 1e-9) and place <= high * (1 + 1e-9)]
+        places = finer if len(finer) <= most or len(places) < 2 else places
+        if len(places) >= (3 if base == 10 else 2):
+            break
+    return (
+        places[:: max(1, -(-len(places) // most))]
+        if len(places) > 1
+        else [float(f"{at:.2g}") for at in np.geomspace(low, high, 4)[1:3]]
+    )
 
 
 def number(value: float) -> str:

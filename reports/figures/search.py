@@ -4,8 +4,7 @@ import numpy as np
 
 from ...harness.declare.design import in_words
 from ...harness.judge.trial_sets import TrialSet
-from .drawing import Drawing, Panel, StudyFigure, grid
-from .layout import LETTER
+from .drawing import LETTER, Drawing, Panel, StudyFigure, grid
 from .lr import FACTORS
 from .palette import looks
 from .scales import Scale
@@ -26,7 +25,14 @@ def draw(records: TrialSet) -> Drawing | None:
         y = Scale(names=names, low=0.4 - len(own), high=0.6)
         left = max(map(len, names.values())) * LETTER + 0.15
         base = 0 if any(found[arm].search.linear for arm in own) else 2
-        panel = Panel(Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base), y, title, ROW * len(own), names=left)
+        panel = Panel(
+            Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base),
+            y,
+            title,
+            ROW * len(own),
+            names=left,
+            caption=CAPTION,
+        )
         for row, arm in enumerate(own):
             tuning, look = found[arm], looks(records.study)[arm]
             x, good = np.asarray(tuning.values), np.argsort(np.argsort(tuning.losses)) < len(tuning.losses) / 3
@@ -47,8 +53,5 @@ def importances(records: TrialSet) -> dict[str, float]:
     return importances_of(search, records.table.tunings)
 
 
-FIGURE = StudyFigure(
-    "search",
-    "Values that the search tried, large if their loss is in the lowest third. Ring: the best, which judged seeds use.",
-    draw,
-)
+CAPTION = "Values that the search tried, large if their loss is in the lowest third. Ring: the best, which judged seeds use."
+FIGURE = StudyFigure("search", draw)

@@ -18,7 +18,7 @@ from folklore.harness.plan.catalog import load_study
 from folklore.harness.train.result import LaneResult
 from folklore.reports.figures.choosing import Shown, claim_figure, figures_of
 from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
-from folklore.reports.figures.layout import TEXT
+from folklore.reports.figures.render import TEXT
 from tests.harness.helpers import bowl, changed, computations, frame, result
 
 

@@ -97,7 +97,7 @@ def test_levels_lie_across_and_places_stand_and_both_have_names() -> None:
 
 def test_several_plots_stand_below_each_other() -> None:
     found = drawn(drawing([plot(), plot(curves=[curve("third")], levels=[], places=[])]))
-    assert [len(row) for row in found.rows] == [1, 1]
+    assert (len(found.stacks), found.columns) == (2, 1)
     assert found.panels[1].listed == ["third"]
 
 
