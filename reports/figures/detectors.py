@@ -12,15 +12,11 @@ from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import metrics, of_kind
-from .palette import HUES, INK, LINES, MARKERS, Look
+from .palette import INK, Look, numbered
 from .scales import Scale
 
 # Alarms in a thousand sound steps: of the curves, and how many points they have.
 LEAST, MOST, POINTS = 0.3, 300.0, 60
-LOOKS = {
-    name: Look(HUES[place], MARKERS[place], LINES[place % len(LINES)])
-    for place, name in enumerate(RULES)
-}  # fmt: skip
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
@@ -42,7 +38,7 @@ def _panel(metric: DetectedShare, rules: list[Detector], table: TrialArrays) -> 
             rates = np.geomspace(LEAST, MOST, POINTS)
             limits = np.sort(sound)[::-1][(rates / 1000 * len(sound)).astype(int)]
             label, limit = RULES[name].label, RULES[name].limit
-            panel.add("line", label, LOOKS[name], x=rates, y=(highest > limits[:, None]).mean(axis=1))
+            panel.add("line", label, numbered(list(RULES).index(name)), x=rates, y=(highest > limits[:, None]).mean(axis=1))
             panel.add("estimate", label, x=max(LEAST, 1000 * (sound > limit).mean()), y=(highest > limit).mean())
     except NotEstimableError:
         return None

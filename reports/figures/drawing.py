@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...harness.declare import Criterion, Judgement
 from ...harness.declare.trials import Numbers
@@ -49,15 +48,14 @@ class Mark:
 
 @dataclass
 class Panel:
-    """x, y: its axes. names: inches left of it for names on its y axis; beside: inches right of it. caption: how to read it.
-    Series that begin with an underscore are in no legend."""
+    """x, y: its axes. names: inches left of it for names on its y axis. caption: how to read it. Series that begin with an
+    underscore are in no legend."""
 
     x: Scale
     y: Scale
     title: str = ""
     height: float = HEIGHT
     names: float = 0.0
-    beside: float = 0.0
     caption: str = ""
     looks: dict[str, Look] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
@@ -93,14 +91,6 @@ class Panel:
 
     def of(self, *kinds: str) -> list[Mark]:
         return [mark for mark in self.marks if mark.kind in kinds and len(mark.numbers["x"])]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row for each thing to see."""
-        rows = [
-            pd.DataFrame({"mark": mark.kind, "series": mark.series, **mark.numbers, "text": mark.text}) for mark in self.marks
-        ]
-        return pd.concat(rows, ignore_index=True)
 
     def look(self, series: str) -> Look:
         return self.looks.get(series) or LOOKS[series]
@@ -160,11 +150,6 @@ def wrapped(text: str, inches: float, most: int = 12) -> str:
 def across(estimate: Any, low: Any, high: Any) -> Columns:
     """An estimate's columns along x."""
     return {"x": estimate, "left": low, "right": high}
-
-
-def upright(estimate: Any, low: Any, high: Any) -> Columns:
-    """An estimate's columns along y."""
-    return {"y": estimate, "low": low, "high": high}
 
 
 # What a caption says of marks and series that look alike in all figures; those in a legend say it themselves.

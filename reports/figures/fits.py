@@ -18,7 +18,7 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
-from .drawing import ClaimFigure, Columns, Drawing, Panel, grid, upright
+from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from .frames import band, example_unit, metrics, number, of_kind
 from .palette import CRITICAL, HUES, INK, SOFT, Look, numbered
 from .scales import Scale
@@ -90,7 +90,7 @@ def _power(panel: Panel, slope: Slope, index: int, strong: bool, table: TrialArr
     logs = np.log2(np.array([evaluate(part, table, table.resamples) for _, part in present(slope.points, table)])).T
     along = np.log2(np.geomspace(min(x), max(x), 25))
     lines = logs.mean(axis=1)[:, None] + evaluate(slope, table, table.resamples)[:, None] * (along - np.log2(x).mean())
-    ends: Columns = {name: np.exp2(value) for name, value in band(lines, table.seeds).items()}
+    ends = band(np.exp2(lines), table.seeds, log=True)
     panel.add("line" if strong else "faint", label, x=np.exp2(along), **(ends if strong else {"y": ends["y"]}))
 
 
@@ -136,7 +136,7 @@ def points(fit: Fit, table: TrialArrays) -> tuple[list[float], list[Observation]
 
 
 def columns(x: Sequence[float], seen: Sequence[Observation]) -> Columns:
-    return {"x": x, **upright([s.estimate for s in seen], [s.low for s in seen], [s.high for s in seen])}
+    return {"x": x, "y": [s.estimate for s in seen], "low": [s.low for s in seen], "high": [s.high for s in seen]}
 
 
 def panel_of(fit: Fit, table: TrialArrays) -> str:
@@ -194,11 +194,10 @@ def _sweep(sweep: CriticalBatch, name: str, table: TrialArrays) -> Panel:
     panel.add("faint", "_halving", x=ends, y=floor * knee / ends)
     panel.add("run", "_run", Look(SOFT, "o", ""), x=batch[reached], y=steps[reached])
     panel.add("beside", "not reached by then", Look(INK, "^", ""), x=batch[~reached], y=steps[~reached])
-    fitted: Columns = {end: np.exp(value) for end, value in band(hyperbola.log_steps(x), table.seeds).items()}
-    panel.add("line", "_fit", x=x, **fitted)
+    panel.add("line", "_fit", x=x, **band(np.exp(hyperbola.log_steps(x)), table.seeds, log=True))
     own: list[Numbers] = [batch == size for size in np.unique(batch)]
     means = np.array([(copies * log_steps)[:, each].sum(axis=1) / copies[:, each].sum(axis=1) for each in own]).T
-    panel.add("estimate", x=np.unique(batch), **upright(*(np.exp(value) for value in band(means, table.seeds).values())))
+    panel.add("estimate", x=np.unique(batch), **band(np.exp(means), table.seeds, log=True))
     return panel
 
 

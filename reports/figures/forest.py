@@ -29,6 +29,10 @@ INNER = WIDTH - 2 * SIDE
 # How much further out than what decides what stands beside it may reach, of the width of the former.
 WIDER = 1.5
 MOST_BESIDE, MOST_REPORTED, MOST_OWN = 7, 6, 2
+AXES = {
+    RelativeGap: "difference in test loss (negative: lower)",
+    LossGap: "difference in loss, of the loss reduction (negative: lower)",
+}
 UNITS = {"x": "ratio", "relative": "relative difference", "share": "share", POINTS: "points"}
 
 
@@ -92,7 +96,7 @@ def is_row(metric: Observed) -> bool:
 
 def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
     """Rows from the top, in inches: a line of text, and under it the interval among its regions."""
-    said = {axis_label(row.criterion.observe) for row in rows if row.criterion is not None}
+    said = {AXES.get(type(row.criterion.observe), "") for row in rows if row.criterion is not None}
     label = (said.pop() if len(said) == 1 else "") or UNITS.get(unit, unit)
     if len({row.against for row in rows}) == 1 and rows[0].against:
         # The axis names the one arm that all are against, and not every row.
@@ -102,10 +106,10 @@ def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
     limits = _limits(rows, log)
     least, most = (factor * end for end in limits)
     x = Scale(label, 10 if log else 0, least, most, ticks=7, percent=unit in PERCENT)
-    panel = Panel(x, Scale(hidden=True), names=SIDE, beside=SIDE, height=0.0, caption="What decides, with 95% intervals.")
+    panel = Panel(x, Scale(names={}), names=SIDE, height=0.0, caption="What decides, with 95% intervals.")
     for index, row in enumerate(rows):
         _add(panel, row, index, factor, limits)
-    panel.y = Scale(hidden=True, low=-panel.height, high=0.0)
+    panel.y = Scale(names={}, low=-panel.height, high=0.0)
     return panel
 
 
@@ -186,9 +190,12 @@ def _beside(criteria: Sequence[Criterion], table: TrialArrays) -> list[Row]:
 # ---- what a forest knows of kinds of metrics
 
 
-@singledispatch
 def pair(metric: Observed) -> tuple[str, str]:
     """The two arms whose gap it is; empty: it is none of two arms."""
+    if isinstance(metric, Gap | RelativeGap):
+        left, right = tuple(arms_of(metric.left)), tuple(arms_of(metric.right))
+        if len(left) == len(right) == 1 and left != right:
+            return left[0], right[0]
     return "", ""
 
 
@@ -196,19 +203,6 @@ def pair(metric: Observed) -> tuple[str, str]:
 def by_seed(metric: Observed, table: TrialArrays) -> Numbers | None:
     """What each seed has, [S]; None: single seeds are not shown."""
     return None
-
-
-@singledispatch
-def axis_label(metric: Observed) -> str:
-    """What its axis says; empty: its unit."""
-    return ""
-
-
-@pair.register(Gap)
-@pair.register(RelativeGap)
-def _arms(metric: Gap | RelativeGap) -> tuple[str, str]:
-    left, right = arms_of(metric.left), arms_of(metric.right)
-    return (*left, *right) if len(left) == len(right) == 1 and left != right else ("", "")  # type: ignore[return-value]
 
 
 @by_seed.register(TunedLoss)
@@ -227,16 +221,6 @@ def _final(metric: FinalLoss, table: TrialArrays) -> Numbers:
 def _gaps(metric: Gap | RelativeGap, table: TrialArrays) -> Numbers | None:
     left, right = by_seed(metric.left, table), by_seed(metric.right, table)
     return None if left is None or right is None else left - right
-
-
-@axis_label.register(RelativeGap)
-def _difference(metric: RelativeGap) -> str:
-    return "difference in test loss (negative: lower)"
-
-
-@axis_label.register(LossGap)
-def _loss_gap(metric: LossGap) -> str:
-    return "difference in loss, of the loss reduction (negative: lower)"
 
 
 FIGURE = ClaimFigure("forest", draw)

@@ -169,7 +169,7 @@ def _shown(curves: Mapping[str, Curve], bars: Sequence[float]) -> tuple[float, f
 def _tuned(group: Group, metrics: Sequence[Observed]) -> Stack:
     """A row for the tuned value of each arm, as the claim reads it, if it does."""
     read = {each.arm: each for each in of_kind(metrics, Optimum)}
-    panel = Panel(group.panel.x, Scale(hidden=True), height=0.0)
+    panel = Panel(group.panel.x, Scale(names={}), height=0.0)
     for arm, curve in group.curves.items():
         if not group.table.study.arms[arm].searched and len(curve.x) > 2 and curve.x.min() > 0:
             seen = number(read.get(arm, Optimum(arm=arm, over=group.over)), group.table)
@@ -177,7 +177,7 @@ def _tuned(group: Group, metrics: Sequence[Observed]) -> Stack:
                 ends = across(seen.estimate, *np.clip((seen.low, seen.high), curve.x[0], curve.x[-1]))
                 panel.height += ROW
                 panel.add("estimate", group.series(arm), looks(group.table.study)[arm], **ends, y=ROW / 2 - panel.height)
-    panel.y = Scale(hidden=True, low=-panel.height, high=0.0)
+    panel.y = Scale(names={}, low=-panel.height, high=0.0)
     return (panel,) if panel.marks else ()
 
 

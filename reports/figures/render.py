@@ -7,7 +7,7 @@ is thin, single runs are pale dots. A series has its colour, marker and line by 
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from .scales import set_ticks
 # Points, and what a browser makes of inches.
 TEXT, PIXELS_AN_INCH = 11, 96
 # Inches around a stack, for its labels and its title; of a line of a title, of a legend, of what stands before its names.
-LEFT, RIGHT, BOTTOM, TOP = 0.85, 0.12, 0.58, 0.14
+LEFT, RIGHT, BOTTOM, TOP = 0.85, 0.2, 0.58, 0.14
 TITLE_ROW, LEGEND_ROW, LEGEND_MARK, GAP = 0.2, 0.22, 0.6, 0.1
 THEME: Any = {
     "svg.hashsalt": "folklore",
@@ -125,12 +125,12 @@ def laid_out(drawing: Drawing) -> Layout:
     for at in range(0, len(drawing.stacks), drawing.columns):
         row = drawing.stacks[at : at + drawing.columns]
         slots = min(drawing.columns, len(drawing.stacks))  # a last panel is no wider than those above it
-        margins = [(max(panel.names for panel in stack) or LEFT, max(RIGHT, *(p.beside for p in stack))) for stack in row]
-        inside = (width - sum(map(sum, margins)) - (slots - len(row)) * (LEFT + RIGHT)) / slots
+        margins = [max(panel.names for panel in stack) or LEFT for stack in row]
+        inside = (width - sum(margins) - (slots - len(row)) * LEFT) / slots - RIGHT
         titles = [wrapped(stack[0].title, inside / BOLD) for stack in row]
         head = TOP + TITLE_ROW * max(title.count("\n") + bool(title) for title in titles)
         start, bottom = 0.0, top
-        for stack, title, (left, right) in zip(row, titles, margins, strict=True):
+        for stack, title, left in zip(row, titles, margins, strict=True):
             below = top + head
             for panel in stack:
                 y_label = "" if start and panel.y.label in {each.y.label for each in row[0]} else panel.y.label
@@ -139,9 +139,9 @@ def laid_out(drawing: Drawing) -> Layout:
                 below += panel.height + GAP
             below += BOTTOM - GAP
             if (names := _listed(stack)) and not shared:
-                legends.append(Legend(stack, names, start + 0.1, below, left + inside + right - 0.1))
+                legends.append(Legend(stack, names, start + 0.1, below, left + inside + RIGHT - 0.1))
                 below += legends[-1].height
-            start, bottom = start + left + inside + right, max(bottom, below)
+            start, bottom = start + left + inside + RIGHT, max(bottom, below)
         top = bottom
     return Layout(top + 0.05, tuple(placed), tuple(legends))
 
@@ -202,11 +202,9 @@ def _draw(axes: Axes, placed: Placed) -> None:
     axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=placed.y_label)
     axes.set_title(placed.title)
     axes.tick_params(labelbottom=placed.lowest)
-    if panel.y.names is not None or panel.y.hidden:  # names are no numbers: rows have no line beside them
+    if panel.y.names is not None:  # names are no numbers: rows have no line beside them
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-    for at, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True) if panel.y.bold else ():
-        text.set_fontweight("bold" if float(at) in panel.y.bold else "normal")
     for kinds, drawn in ((LINES, _line), (POINTS, _points), ((RULE, REGION), _shape), (NOTES, _note)):
         for mark in panel.of(*kinds):
             drawn(axes, panel.look(mark.series), mark)
@@ -231,22 +229,21 @@ def _points(axes: Axes, look: Look, mark: Mark) -> None:
 
 
 def _shape(axes: Axes, look: Look, mark: Mark) -> None:
-    x, y, left, right, low, high = mark.numbers.values()
-    ends = list(zip(_ends(x, left, right, axes.get_xlim()), _ends(y, low, high, axes.get_ylim()), strict=True))
-    for (x0, x1), (y0, y1) in ends:
-        if mark.kind == RULE:
-            axes.plot((x0, x1), (y0, y1), color=look.colour, linestyle=look.line, linewidth=1.1, zorder=1)
-        else:
-            (x0, x1), (y0, y1) = np.clip((x0, x1), *axes.get_xlim()), np.clip((y0, y1), *axes.get_ylim())
-            tint = TINTS.get(mark.series, NUMBER_TINT)
-            axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, color=look.colour, alpha=tint, linewidth=0, zorder=0))
+    limits = axes.get_xlim(), axes.get_ylim()
+    x, y = (_ends(mark, *of) for of in zip((("x", "left", "right"), ("y", "low", "high")), limits, strict=True))
+    if mark.kind == RULE:
+        axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.1, zorder=1)
+    else:
+        (x0, x1), (y0, y1) = (np.clip(ends, *within) for ends, within in zip((x, y), limits, strict=True))
+        tint = TINTS.get(mark.series, NUMBER_TINT)
+        axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, color=look.colour, alpha=tint, linewidth=0, zorder=0))
 
 
-def _ends(at: Numbers, low: Numbers, high: Numbers, limits: tuple[float, float]) -> Iterator[Numbers]:
-    """Two ends for each shape: at a value or from where to where; without a number the panel's."""
-    for value, *ends in zip(at, low, high, strict=True):
-        both = np.array([value, value] if math.isfinite(value) else ends)
-        yield np.where(np.isfinite(both), both, limits)
+def _ends(mark: Mark, names: Sequence[str], limits: tuple[float, float]) -> Numbers:
+    """Of a shape: at a value or from where to where; without a number the panel's."""
+    at, low, high = (mark.numbers[name][0] for name in names)
+    both = np.array([at, at] if math.isfinite(at) else [low, high])
+    return np.where(np.isfinite(both), both, limits)
 
 
 def _note(axes: Axes, look: Look, mark: Mark) -> None:

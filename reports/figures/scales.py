@@ -1,7 +1,7 @@
 """Axes: their ends, and the marks and numbers on them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ PAD = 0.05
 @dataclass(frozen=True)
 class Scale:
     """label: what it says. log: the base of a logarithm, 0 for none. low, high: its ends, where they are known; least: it shows
-    nothing below. percent: of its numbers. names: words at places, instead of numbers; bold: those that stand out."""
+    nothing below. percent: of its numbers. names: words at places, instead of numbers."""
 
     label: str = ""
     log: int = 0
@@ -30,8 +30,6 @@ class Scale:
     ticks: int = MOST_TICKS
     percent: bool = False
     names: Mapping[float, str] | None = None
-    bold: tuple[float, ...] = ()
-    hidden: bool = False
 
     def around(self, values: Any) -> tuple[float, float]:
         known = np.asarray(values, dtype=np.float64)
@@ -48,8 +46,6 @@ class Scale:
 
     def places(self, low: float, high: float) -> dict[float, str]:
         """Where marks are between two ends, with what they say."""
-        if self.hidden:
-            return {}
         if self.names is not None:
             return {at: name for at, name in self.names.items() if low <= at <= high}
         if self.log:
@@ -58,6 +54,12 @@ class Scale:
         inside = [float(f"{at:.10g}") for at in places if low <= at <= high]
         digits = max((len(f"{at:.6g}".partition(".")[2]) for at in inside), default=0)
         return {at: f"{at:g}%".replace("-", "−") if self.percent else f"{at:.{digits}f}".replace("-", "−") for at in inside}
+
+
+def rows(labels: Sequence[str]) -> Scale:
+    """Names from the top: row number n lies at -n."""
+    names = {-float(row): label for row, label in enumerate(labels)}
+    return Scale(names=names, low=0.4 - len(labels), high=0.6)
 
 
 def set_ticks(axis: Axis, scale: Scale) -> None:
@@ -96,8 +98,3 @@ def number(value: float) -> str:
     exponent = math.floor(math.log10(value) + 1e-9)
     factor = f"{value / 10.0**exponent:.3g}"
     return power(10.0**exponent) if factor == "1" else f"{factor}·{power(10.0**exponent)}"
-
-
-def rounded(value: float) -> str:
-    """Two digits of a number, as an axis says it."""
-    return number(float(f"{value:.2g}"))

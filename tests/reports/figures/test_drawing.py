@@ -11,6 +11,7 @@ from folklore.reports.figures.drawing import Drawing, Panel, caption, grid, lead
 from folklore.reports.figures.palette import numbered
 from folklore.reports.figures.render import PIXELS_AN_INCH, as_figure, laid_out
 from folklore.reports.figures.scales import Scale
+from tests.reports.figures.helpers import seen_in
 
 
 def panel(*names: str, title: str = "") -> Panel:
@@ -23,12 +24,12 @@ def panel(*names: str, title: str = "") -> Panel:
 def test_a_row_for_every_number() -> None:
     found = panel("a", "b")
     found.note("said", 1.0, math.inf)
-    assert len(found.frame) == 7
+    assert len(seen_in(found)) == 7
     assert found.listed == ["a", "b"]
     assert found.limits("y")[0] < 1.0 < 5.0 < found.limits("y")[1]
     drawing = grid([panel("a"), panel("b"), panel("c")])
     assert drawing is not None
-    assert [len(each.frame) for each in drawing.panels] == [3, 3, 3]
+    assert [len(seen_in(each)) for each in drawing.panels] == [3, 3, 3]
     assert grid([]) is None
 
 
@@ -43,16 +44,16 @@ def test_regions_are_those_of_the_criterion() -> None:
     )
     found = panel("a")
     found.regions(criterion, "y")
-    claimed, refuted = (found.frame.query(f"series == '{name}'").iloc[0] for name in ("_claimed", "_refuted"))
+    claimed, refuted = (seen_in(found).query(f"series == '{name}'").iloc[0] for name in ("_claimed", "_refuted"))
     assert (claimed["low"], claimed["high"], refuted["low"], refuted["high"]) == (1.5, math.inf, -math.inf, 1.1)
-    assert list(found.frame.query("mark == 'rule'")["y"]) == [1.0, 4.0]
+    assert list(seen_in(found).query("mark == 'rule'")["y"]) == [1.0, 4.0]
     assert caption(Drawing(((replace(found, caption="Own."),),))) == (
         "Own. Green: the claim holds; red: it fails. Dotted: no difference. Dash-dotted: expected beforehand."
     )
     assert caption(Drawing(((replace(panel("a"), caption="Own."),),))) == "Own.", "what is not there is not explained"
     mirrored = panel("a")
     mirrored.regions(criterion, "y", both_sides=True)
-    assert len(mirrored.frame.query("series == '_claimed'")) == 2
+    assert len(seen_in(mirrored).query("series == '_claimed'")) == 2
 
 
 def test_names_of_a_panel_stand_below_it() -> None:

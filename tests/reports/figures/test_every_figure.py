@@ -37,7 +37,7 @@ from folklore.reports.figures.drawing import Drawing, Panel
 from folklore.reports.figures.lr_range import draw_range_test
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.render import as_figure
-from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded
+from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded, seen_in
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def holds(frame: pd.DataFrame, **columns: float) -> bool:
 
 def test_the_bar_and_what_lies_on_it_are_the_judges() -> None:
     records = published("warmup")
-    frame = panels_of("warmup", "warmup.widens")[0].frame
+    frame = seen_in(panels_of("warmup", "warmup.widens")[0])
     quotient = judgement_of(records, "warmup.widens").criteria[0].observe
     assert isinstance(quotient, Quotient)
     for each in (quotient.top, quotient.bottom):
@@ -75,7 +75,7 @@ def test_tuned_values_are_drawn_with_their_intervals_under_the_curves() -> None:
     records = published("warmup")
     (curves, rows), *_ = drawn(lr.of_study(records)).stacks
     seen = observe(Optimum(arm="none"), records.table)
-    assert holds(rows.frame, x=seen.estimate, left=seen.low, right=seen.high)
+    assert holds(seen_in(rows), x=seen.estimate, left=seen.low, right=seen.high)
     assert curves.limits("x") == rows.limits("x")
 
 
@@ -83,7 +83,7 @@ def test_tuned_values_are_drawn_with_their_intervals_under_the_curves() -> None:
 def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
     name = "mup_transfer" if claim.startswith("mup") else "batch_scaling"
     records, (panel,) = published(name), panels_of(name, claim)
-    lines = panel.frame.query("mark == 'line'").groupby("series")
+    lines = seen_in(panel).query("mark == 'line'").groupby("series")
     slopes = [np.polyfit(np.log(line["x"]), np.log(line["y"]), 1)[0] for _, line in lines]
     for each in (each for each in judgement_of(records, claim).criteria_at("laptop") if not each.precondition):
         assert isinstance(each.observe, Slope)
@@ -109,13 +109,13 @@ def test_a_forest_has_the_intervals_of_its_criteria() -> None:
     records, (panel,) = published("decay"), panels_of("decay", "decay.cosine_vs_linear")
     for each in judgement_of(records, "decay.cosine_vs_linear").criteria:
         seen = observe(each.observe, records.table, 0.9 if each.one_sided else 0.95)
-        estimates = panel.frame.query("mark == 'estimate'")
+        estimates = seen_in(panel).query("mark == 'estimate'")
         assert holds(estimates, x=100 * seen.estimate, left=100 * seen.low, right=100 * seen.high)
 
 
 def test_survival_has_exact_intervals_and_only_arms_that_diverge() -> None:
     records, (panel,) = published("warmup"), panels_of("warmup", "warmup.late_nan")
-    curves = panel.frame.query("mark == 'curve'")
+    curves = seen_in(panel).query("mark == 'curve'")
     longer = {"SGD, 20% warmup", "SGD, 20% warmup, around the edge", "SGD, 60% warmup"}
     assert set(curves["series"]) == {"SGD, no warmup", *longer}
     edge = records.table.diverged("sgd_warmup_20%", "peak_lr").sum(axis=1)
@@ -138,12 +138,12 @@ def test_detectors_have_dots_at_the_published_limits_and_lines_that_rise() -> No
         rule.score(np.array(table.values(arm, "peak_lr", "curve_train_loss")[0].tolist()), np.zeros((40, 300)))
         for arm in ("gpt_weights", "gpt_clean")
     )
-    (dot,) = panels[0].frame.query("mark == 'estimate' and series == @rule.label").itertuples()
+    (dot,) = seen_in(panels[0]).query("mark == 'estimate' and series == @rule.label").itertuples()
     assert dot.x == pytest.approx(max(detectors.LEAST, 1000 * (clean[:, 128:] > 2).mean()))
     assert dot.y == (faulty[:, 150:161].max(axis=1) > 2).mean()
     assert len(panels) == 6
     for panel in panels:
-        for _, line in panel.frame.query("mark == 'line'").groupby("series"):
+        for _, line in seen_in(panel).query("mark == 'line'").groupby("series"):
             assert (np.diff(line["y"]) >= 0).all()
 
 
@@ -297,7 +297,7 @@ def test_rules_have_rows_of_their_own_below_the_losses() -> None:
     assert rows.y.names is not None
     assert len(set(rows.y.names.values())) == len(RULES)
     found = {str(rule): each.lr for rule, (each,) in picks.items() if isinstance(each, Suggestion)}
-    assert sorted(rows.frame["x"]) == pytest.approx(sorted(found.values()))
+    assert sorted(seen_in(rows)["x"]) == pytest.approx(sorted(found.values()))
 
 
 def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:
