@@ -18,16 +18,11 @@ from ..harness.judge.spelling import number_and_interval
 from ..harness.judge.statistics.intervals import Observation
 from ..harness.judge.trial_arrays import TrialArrays
 from ..harness.judge.trial_sets import TrialSet
-from .figures.axis import Axis, interval_marks, percent
 from .words import with_power
 
 LR = "peak_lr"
 # A schedule whose loss at the end means nothing: the LR rises until the run diverges.
 RANGE_TEST = "exponential"
-ROW_HEIGHT = 22
-NOTHING = Markup("")
-# Times the median of what is compared.
-FAR = 6.0
 Interval = tuple[float, float, float]
 # Rows of a panel beyond these are folded, and panels of a table with more rows than fit one screen.
 MOST_ROWS = 12
@@ -36,8 +31,8 @@ MOST_OPEN = 14
 
 @dataclass(frozen=True)
 class Row:
-    """One arm. best: the value it is tuned to, or given. note: why a number is missing. gap: spelled, with its interval. seen,
-    difference: loss and gap as numbers: low, estimate, high."""
+    """One arm. best: the value it is tuned to, or given. note: why a number is missing. gap: spelled, with its interval; side:
+    better or worse, where that is sure. seen, difference: loss and gap as numbers: low, estimate, high."""
 
     label: str
     reference: bool
@@ -46,7 +41,7 @@ class Row:
     loss_interval: str = ""
     gap: str = ""
     gap_interval: str = ""
-    forest: Markup = NOTHING
+    side: str = ""
     diverged: str = ""
     note: str = ""
     seen: Interval | None = None
@@ -64,7 +59,6 @@ class Panel:
     best_of: str
     loss: str
     rows: tuple[Row, ...]
-    forest_head: Markup = NOTHING
     summary: str = ""
 
     @property
@@ -123,28 +117,16 @@ def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int) -> Pa
     study, table = records.study, records.table
     reference = next((arm for arm in arms if study.arms[arm].reference), arms[0])
     gaps, of = _gaps(table, arms, reference)
-    numbers = [gap for gap in gaps.values() if isinstance(gap, Observation)]
-    axis = _axis(numbers)
-    rows = spelled(
-        [_row(records, arm, study.arms[arm].label, reference=arm == reference, gap=gaps.get(arm), axis=axis) for arm in arms]
-    )
+    rows = spelled([_row(records, arm, study.arms[arm].label, arm == reference, gaps.get(arm, "")) for arm in arms])
     name = f"{study.name}-{records.scale}-{records.device}-arms-{index + 1}"
     return Panel(
         title, name, study.arms[reference].label, of, _best_of(table, arms), study.loss_label("test", records.scale, arms),
-        rows, _head(axis) if numbers else NOTHING, _summary(rows, study.arms[reference].label),
+        rows, _summary(rows, study.arms[reference].label),
     )  # fmt: skip
 
 
-def _axis(gaps: Sequence[Observation]) -> Axis:
-    """Of a panel, with zero on it. A difference many times that of the others would press them together: it is an arrow."""
-    reach = [max(abs(gap.low), abs(gap.high)) for gap in gaps]
-    most = FAR * statistics.median(reach) if reach else 0.0
-    near = [gap for gap, far in zip(gaps, reach, strict=True) if far <= most]
-    return Axis.around([0.0, *(end for gap in near for end in (gap.low, gap.high))])
-
-
 def _uncompared(records: TrialSet, arms: Sequence[str], index: int) -> Panel:
-    rows = spelled([_row(records, arm, _full_label(records.study, arm), reference=False, gap=None, axis=None) for arm in arms])
+    rows = spelled([_row(records, arm, _full_label(records.study, arm)) for arm in arms])
     name = f"{records.study.name}-{records.scale}-{records.device}-arms-{index + 1}"
     return Panel("", name, "", "", _best_of(records.table, arms), records.study.loss_label("test", records.scale, arms), rows)
 
@@ -230,7 +212,7 @@ def _initial_loss(table: TrialArrays, arm: str) -> float:
     return float(table.values(arm, over, "initial_loss").astype(float).mean())
 
 
-def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Observation | str | None, axis: Axis | None) -> Row:
+def _row(records: TrialSet, arm: str, label: str, reference: bool = False, gap: Observation | str = "") -> Row:
     outcomes = records.trials.loc[records.trials["arm"] == arm, "outcome"]
     diverged = f"{int((outcomes == 'diverged').sum())} of {len(outcomes)}"
     try:
@@ -242,13 +224,11 @@ def _row(records: TrialSet, arm: str, label: str, *, reference: bool, gap: Obser
     except NotEstimableError as error:
         return Row(label, reference, Markup(""), diverged=diverged, note=error.reason)
     own_ends = (seen.low, seen.estimate, seen.high)
-    if not isinstance(gap, Observation) or axis is None:
-        note = gap if isinstance(gap, str) else ""
-        return Row(label, reference, best, diverged=diverged, note=note, seen=own_ends)
+    if isinstance(gap, str):
+        return Row(label, reference, best, diverged=diverged, note=gap, seen=own_ends)
     number, interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")
-    forest = interval_marks(axis, gap.low, gap.estimate, gap.high, ROW_HEIGHT / 2, _side(gap))
     return Row(
-        label, reference, best, gap=_signed(number), gap_interval=interval, forest=_forest(axis, forest), diverged=diverged,
+        label, reference, best, gap=_signed(number), gap_interval=interval, side=_side(gap), diverged=diverged,
         seen=own_ends, difference=(gap.low, gap.estimate, gap.high),
     )  # fmt: skip
 
@@ -283,28 +263,7 @@ def _signed(number: str) -> str:
 
 def _side(gap: Observation) -> str:
     """Surely better, surely worse, or neither."""
-    return "interval better" if gap.high < 0 else "interval worse" if gap.low > 0 else "interval"
-
-
-def _forest(axis: Axis, marks: str) -> Markup:
-    zero = percent(axis.at(0.0))
-    line = f'<line class="null" x1="{zero}" x2="{zero}" y1="0" y2="{ROW_HEIGHT}"/>'
-    return Markup(f'<svg class="forest" width="100%" height="{ROW_HEIGHT}" aria-hidden="true">{line}{marks}</svg>')
-
-
-def _head(axis: Axis) -> Markup:
-    """Ends of the axis and its zero, where they do not cover each other."""
-    zero = axis.at(0.0)
-    parts = [f'<text x="{percent(zero)}" y="12" text-anchor="middle">0</text>']
-    for value, anchor, at in ((axis.low, "start", 0.0), (axis.high, "end", 100.0)):
-        if abs(at - zero) > 30:
-            parts.append(f'<text x="{percent(at)}" y="12" text-anchor="{anchor}">{_round_percent(value)}</text>')
-    return Markup(f'<svg class="forest" width="100%" height="16" aria-hidden="true">{"".join(parts)}</svg>')
-
-
-def _round_percent(value: float) -> str:
-    digits = 0 if abs(value) >= 0.1 else 1
-    return f"{100 * value:+.{digits}f}%".replace("-", "−")
+    return "better" if gap.high < 0 else "worse" if gap.low > 0 else ""
 
 
 def _summary(rows: Sequence[Row], reference: str) -> str:

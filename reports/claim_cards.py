@@ -1,5 +1,7 @@
-"""What the page of a study says of one claim: the verdict, the sentence, the criteria on their axes, and all that is folded."""
+"""What the page of a study says of one claim: the verdict, the sentence, the criteria in a table, and all that is folded."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +14,14 @@ from ..harness.judge.explaining import asked_of_workloads, enumerated
 from ..harness.judge.power import Resolution
 from ..harness.judge.robustness import Robustness
 from ..harness.judge.settling import turns_open_at
-from ..harness.judge.spelling import in_prose, region, spell, spell_declared
+from ..harness.judge.spelling import in_prose, number_and_interval, region, spell, spell_declared
 from ..harness.judge.verdict import CriterionFinding, Verdict
 from ..harness.judge.verdict_history import Change
 from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
 from ..harness.plan.catalog import register
 from . import changes_page
-from .figures.strip import Strip, StripMark, strips
 from .phrases import with_bold_numbers
-from .words import READINGS
+from .words import OUTCOMES, READINGS
 
 TESTS = {
     "no_worse": "No worse by more than the margin, tested at 5% on one side: being better never refutes.",
@@ -35,6 +36,19 @@ class Place:
     title: str
     sections: str
     link: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One criterion in the table of a card. number, interval: empty without one, and `reason` says why."""
+
+    name: str
+    claimed: str
+    number: str
+    interval: str
+    outcome: str
+    verdict: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,7 @@ class Card:
     fragile: tuple[str, ...]
     sentence: Markup
     workloads: str
-    strips: list[Strip]
+    rows: tuple[Row, ...]
     places: tuple[Place, ...]
     rules: tuple[Rule, ...]
     robustness: str
@@ -117,7 +131,7 @@ def card(
         fragile=tuple(why_fragile(verdict, robust, rates)) if robust is not None and stands == FRAGILE else (),
         sentence=with_bold_numbers(judged.answer),
         workloads=asked_of_workloads(verdict, judgement.quantifier or claim.quantifier),
-        strips=strips(_seen(criteria, verdict, own), verdict.scale),
+        rows=_rows(criteria, verdict),
         places=_places(claim, documents),
         rules=tuple(_rule(criterion, finding, claim) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
         robustness=f"{robust.seeds_in_words}; {robust.choices_in_words}" if robust is not None and judged is verdict else "",
@@ -138,19 +152,20 @@ def card(
     )
 
 
-def _seen(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[StripMark]:
+def _rows(criteria: Sequence[Criterion], verdict: Verdict) -> tuple[Row, ...]:
     pairs = list(zip(criteria, verdict.findings, strict=False))
-    several = {finding.panel for _, finding in pairs if finding.panel}
-    parts = {panel: sum(finding.panel == panel for _, finding in pairs) for panel in several}
-    return [
-        StripMark(
-            criterion,
-            finding,
-            _row_name(criterion, finding, parts),
-            tuple(p for p in published if p.criterion == criterion.name),
-        )
-        for criterion, finding in pairs
-    ]
+    parts = Counter(finding.panel for _, finding in pairs)
+    return tuple(row(_row_name(criterion, finding, parts), criterion, finding) for criterion, finding in pairs)
+
+
+def row(name: str, criterion: Criterion, finding: CriterionFinding) -> Row:
+    number = interval = ""
+    if finding.estimate is not None and finding.low is not None and finding.high is not None:
+        number, interval = number_and_interval(finding.estimate, finding.low, finding.high, finding.unit)
+        if finding.low < finding.high and not math.isclose(finding.level, 0.95):
+            interval += f" {finding.level:.0%}"
+    claimed = region(criterion.claimed, criterion)
+    return Row(name, claimed, number, interval, OUTCOMES[finding.verdict], finding.verdict, finding.reason)
 
 
 def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: Sequence[Published]) -> list[str]:

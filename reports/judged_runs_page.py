@@ -28,4 +28,4 @@ def content(found: JudgedRuns | Gate) -> Mapping[str, Any]:
 
 def _figure(judged: RunVerdict) -> tuple[Markup | None, str]:
     drawn = drawing(judged)
-    return (None, "") if drawn is None else (Markup(as_svg(drawn)), caption("", drawn))
+    return (None, "") if drawn is None else (Markup(as_svg(drawn)), caption(drawn))

@@ -35,8 +35,8 @@ from . import (
     phrases,
     study_page,
 )
+from .claim_cards import row
 from .figures.lr_range import draw_range_test
-from .figures.strip import beside
 from .outcome_table import OutcomeTable, outcome_table
 from .parallel import parallel_map
 from .places import beside_page, figures, page, places, trials_page
@@ -265,7 +265,7 @@ def _write_beside(
         path.unlink(missing_ok=True)
         return
     content: dict[str, Any] = comparison_page.content(study, register, found)
-    _save(path, pages.get_template("beside.html").render(content, beside=beside))
+    _save(path, pages.get_template("beside.html").render(content, row=row))
 
 
 def _observations(study: Study) -> int:

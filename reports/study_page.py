@@ -38,10 +38,8 @@ from .answers import answer
 from .arms_table import ArmsTable, arms_table
 from .claim_cards import Card, card
 from .figures import choosing, search, trial_curves
-from .figures.drawing import Drawing, leading, on_a_card
-from .figures.interactive import specification
-from .figures.layout import PIXELS_AN_INCH, laid_out
-from .figures.render import as_svg
+from .figures.drawing import leading, on_a_card
+from .figures.render import as_svg, pixels
 from .highlights import CHOSEN
 from .places import card_figure_file, figure_name, trials_page
 from .setup_lines import environment_of, minutes, setup_lines
@@ -296,7 +294,7 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
 
 
 def _draw(records: TrialSet, judged: JudgedTrials, output: Path) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
-    """Claim, or name of a figure of the whole study -> its caption, image and data, which are written; without an image if the
+    """Claim, or name of a figure of the whole study -> its caption and image, which is written; without an image if the
     caption says that there is nothing to draw. And the figure that the page begins with."""
     judgements = records.study.judgements if judged.meant_to_be else ()
     shown = {each.claim: choosing.claim_figure(records, each) for each in judgements}
@@ -327,34 +325,19 @@ def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Pat
     wide = leading(shown.drawing, names)
     file = written["image"].removesuffix(".svg") + "-wide.svg"
     (output / file).write_text(as_svg(wide), "utf-8")
-    width, height = _pixels(wide)
+    width, height = pixels(wide)
     return {**written, "image": file, "width": width, "height": height, "narrow": written["image"]}
 
 
 def _written(shown: choosing.Shown, place: str, output: Path, files: dict[str, str]) -> dict[str, str]:
-    """files: image and data -> their file without the suffix, of the figures before: claims that one figure shows share it."""
+    """files: images before this one -> their file: claims that one figure shows share it."""
     if shown.drawing is None:
         return {"caption": shown.caption, "image": ""}
-    data = json.dumps(specification(shown.drawing), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    width, height = _pixels(shown.drawing)
     image = as_svg(shown.drawing)
-    file, identifier = files.setdefault(image + data, place), place.removeprefix("figures/")
-    if file == place:
-        (output / f"{file}.js").write_text(trial_curves.script(f"{identifier}.js", data), "utf-8")
-        (output / f"{file}.svg").write_text(image, "utf-8")
-    return {
-        "caption": shown.caption,
-        "image": f"{file}.svg",
-        "data": f"{file}.js",
-        "id": identifier,
-        "width": width,
-        "height": height,
-    }
-
-
-def _pixels(drawing: Drawing) -> tuple[str, str]:
-    layout = laid_out(drawing)
-    return str(round(PIXELS_AN_INCH * layout.width)), str(round(PIXELS_AN_INCH * layout.height))
+    file = files.setdefault(image, f"{place}.svg")
+    (output / file).write_text(image, "utf-8")
+    width, height = pixels(shown.drawing)
+    return {"caption": shown.caption, "image": file, "id": place.removeprefix("figures/"), "width": width, "height": height}
 
 
 def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """How numbers and names are written on pages and axes."""
 
 import math
-import re
 
 from markupsafe import Markup
 
@@ -79,12 +78,3 @@ OUTCOMES = {
 def counted(count: int, what: str) -> str:
     """3 claims, 1 claim, 2,400 runs."""
     return f"{count:,} {what}{'s' * (count != 1)}"
-
-
-def short_source(text: str) -> str:
-    """A publication as a label has room for it: up to the first comma or bracket."""
-    name = re.split(r"[,;(]", text, maxsplit=1)[0].strip()
-    return name if len(name) <= LONGEST_SOURCE else name[: LONGEST_SOURCE - 1].rstrip() + "…"
-
-
-LONGEST_SOURCE = 30

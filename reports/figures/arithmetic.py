@@ -18,7 +18,7 @@ def drawing(plots: Sequence[Mapping[str, Any]]) -> Drawing | None:
 
 def _panel(plot: Mapping[str, Any]) -> Panel:
     x, y = (Scale(plot[f"{axis}_label"], 10 if plot[f"log_{axis}"] else 0) for axis in "xy")
-    panel = Panel(x, y, height=0.8 * HEIGHT)
+    panel = Panel(x, y, height=0.8 * HEIGHT, caption=CAPTION)
     for index, curve in enumerate(plot["curves"]):
         panel.add("curve" if curve["dots"] else "line", curve["name"], numbered(index), x=curve["x"], y=curve["y"])
     panel.looks["_rule"] = Look(SOFT, "", ":")

@@ -12,15 +12,11 @@ from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import metrics, of_kind
-from .palette import HUES, INK, LINES, MARKERS, Look
+from .palette import INK, Look, numbered
 from .scales import Scale
 
 # Alarms in a thousand sound steps: of the curves, and how many points they have.
 LEAST, MOST, POINTS = 0.3, 300.0, 60
-LOOKS = {
-    name: Look(HUES[place], MARKERS[place], LINES[place % len(LINES)])
-    for place, name in enumerate(RULES)
-}  # fmt: skip
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
@@ -35,14 +31,14 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
 def _panel(metric: DetectedShare, rules: list[Detector], table: TrialArrays) -> Panel | None:
     arm = table.study.arms[metric.arm]
     x = Scale("alarms in 1,000 sound steps", 10, LEAST / 1.2, MOST * 1.2)
-    panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), f"{arm.panel}: {arm.label}")
+    panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), f"{arm.panel}: {arm.label}", caption=CAPTION)
     try:
         for name in rules:
             sound, highest = _scores(metric, name, table)
             rates = np.geomspace(LEAST, MOST, POINTS)
             limits = np.sort(sound)[::-1][(rates / 1000 * len(sound)).astype(int)]
             label, limit = RULES[name].label, RULES[name].limit
-            panel.add("line", label, LOOKS[name], x=rates, y=(highest > limits[:, None]).mean(axis=1))
+            panel.add("line", label, numbered(list(RULES).index(name)), x=rates, y=(highest > limits[:, None]).mean(axis=1))
             panel.add("estimate", label, x=max(LEAST, 1000 * (sound > limit).mean()), y=(highest > limit).mean())
     except NotEstimableError:
         return None
@@ -58,9 +54,8 @@ def _scores(metric: DetectedShare, rule: Detector, table: TrialArrays) -> tuple[
     return sound_scores(metric.sound, metric.over, rule, table).ravel(), right.max(axis=1)
 
 
-FIGURE = ClaimFigure(
-    "detectors",
+CAPTION = (
     "Runs that each detector finds against its false alarms, from strict to lax limits. Dots: the limits as published, at the"
-    " left edge if they never gave an alarm in a sound run. Dotted: where the claim compares them.",
-    draw,
+    " left edge if they never gave an alarm in a sound run. Dotted: where the claim compares them."
 )
+FIGURE = ClaimFigure("detectors", draw)

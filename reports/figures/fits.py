@@ -1,24 +1,128 @@
-"""What is fitted to points: what two figures of fits have in common."""
+"""What is fitted to points: powers, factors of growth, and steps to a target against the batch size."""
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import singledispatch
 
-from ...harness.declare import arms_of
+import numpy as np
+
+from ...harness.declare import Judgement, arms_of
 from ...harness.declare.design import in_words
-from ...harness.declare.metrics import Curve, GrowthFactor, Optimum, Slope
+from ...harness.declare.metrics import CriticalBatch, Curve, GrowthFactor, Optimum, Slope
+from ...harness.declare.metrics.batch_sizes import BatchSweep
+from ...harness.declare.metrics.estimating.evaluation import evaluate
+from ...harness.declare.metrics.estimating.fits import fit_hyperbola
 from ...harness.declare.metrics.estimating.weighted import present
-from ...harness.declare.observed import Observed
-from ...harness.declare.trials import NotEstimableError
+from ...harness.declare.trials import NotEstimableError, Numbers
 from ...harness.judge.observe import observe
+from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
-from .drawing import Columns, upright
+from ...harness.judge.trial_sets import TrialSet
+from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
+from .frames import band, example_unit, metrics, number, of_kind
+from .palette import CRITICAL, HUES, INK, SOFT, Look, numbered
+from .scales import Scale
 
 Fit = Slope | GrowthFactor
+POWERS = (
+    "Best values with 95% intervals, and the fitted powers with 95% bands. Gray: the slopes of common rules."
+    " Thin and small: other fits of this study."
+)
+GROWTH = (
+    "Points with 95% intervals, on a logarithmic axis, and the factor of each further step by a fit to all of them. Dotted:"
+    " what theory expects."
+)
+BATCH = (
+    "Steps to the target loss. Black: geometric means with 95% intervals; blue: the fitted curve and its 95% band. Dashed: the"
+    " fewest steps; dotted: perfect scaling, half the steps for each doubling. Brown: the critical batch size, with its"
+    " interval."
+)
+# Of the resamples: how many fits a band of a curve is made of.
+FITS = 400
+# Slopes that are drawn beside a fit, by what is along the axis, with their names.
+REFERENCES = {"batch_size": ((1.0, "slope 1"), (0.5, "slope ½")), "width": ((0.0, "slope 0"), (-1.0, "slope −1"))}
+AXIS = {"batch_size": "batch size (examples)"}
 # Of one curve over another: what an axis says.
 QUOTIENTS = {("probe_flow_first", "probe_flow_last"): "gradient of the first layer over the last's"}
-AXIS = {"batch_size": "batch size (examples)", "width": "width", "steps": "steps", "depth": "depth"}
+
+
+def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
+    """None where nothing that is fitted has a number."""
+    panels = [_powers(records, judgement), _growth(records, judgement), *_sweeps(records, judgement)]
+    return grid([panel for panel in panels if panel is not None])
+
+
+# ---- powers, and factors of growth
+
+
+def _powers(records: TrialSet, judgement: Judgement) -> Panel | None:
+    """A claim's slopes, and, thinner, the study's others over the same axis."""
+    table, scale = records.table, records.scale
+    declared = dict.fromkeys(
+        each.observe for of in records.study.judgements for each in of.criteria_at(scale) if isinstance(each.observe, Slope)
+    )
+    slopes = of_kind((each.observe for each in judgement.criteria_at(scale)), Slope)
+    own = {slope: found for slope in slopes if (found := points(slope, table)) is not None}
+    if not own:
+        return None
+    first, (x, through) = next(iter(own.items()))
+    panel = _panel(first, 2, 2, POWERS, table)
+    along = {x for slope in own for x, _ in slope.points}
+    others = (slope for slope in declared if slope not in own and along & {at for at, _ in slope.points})
+    for slope in (*own, *others):
+        if points(slope, table) is not None:
+            _power(panel, slope, list(declared).index(slope), slope in own, table)
+    middle, height = (np.exp(np.mean(np.log(values))) for values in (x, [each.estimate for each in through]))
+    ends = np.array([min(x) / 1.05, max(x) * 1.05])
+    for (exponent, name), line in zip(REFERENCES.get(varied(first, table), ()), (":", "-."), strict=False):
+        panel.add("faint", name, Look(SOFT, "", line), x=ends, y=height * (ends / middle) ** exponent)
+    return panel
+
+
+def _power(panel: Panel, slope: Slope, index: int, strong: bool, table: TrialArrays) -> None:
+    """Points, and the line of the judge: its slope, through the middle of the points, under every resample."""
+    table = table.of_arms(arms_of(slope) & set(table.study.arms_at(table.scale)))
+    found, seen = points(slope, table), observe(slope, table)
+    assert found is not None
+    x, numbers = found
+    label = f"{panel_of(slope, table)}: slope {in_prose(seen.estimate, seen.low, seen.high)}"
+    panel.add("estimate" if strong else "beside", label, numbered(index), **columns(x, numbers))
+    logs = np.log2(np.array([evaluate(part, table, table.resamples) for _, part in present(slope.points, table)])).T
+    along = np.log2(np.geomspace(min(x), max(x), 25))
+    lines = logs.mean(axis=1)[:, None] + evaluate(slope, table, table.resamples)[:, None] * (along - np.log2(x).mean())
+    ends = band(np.exp2(lines), table.seeds, log=True)
+    panel.add("line" if strong else "faint", label, x=np.exp2(along), **(ends if strong else {"y": ends["y"]}))
+
+
+def _growth(records: TrialSet, judgement: Judgement) -> Panel | None:
+    """Also what is reported; dotted, what was expected."""
+    table = records.table
+    expected = {each.observe: each.expected for each in judgement.criteria_at(records.scale)}
+    every = of_kind((*expected, *(each.observe for each in judgement.reported)), GrowthFactor)
+    found = {metric: fitted for metric in every if (fitted := points(metric, table)) is not None}
+    panel = None
+    for index, (metric, (x, seen)) in enumerate(found.items()):
+        panel = panel or _panel(metric, 0, 10, GROWTH, table)
+        factor, step = observe(metric, table), {"depth": "layer"}.get(varied(metric, table), "step")
+        label = f"{panel_of(metric, table)}: {in_prose(factor.estimate, factor.low, factor.high, 'x')} a {step}"
+        panel.add("estimate", label, numbered(index), **columns(x, seen))
+        panel.add("line", label, x=x, y=[each.estimate for each in seen])
+        if (theory := expected.get(metric)) is not None:
+            ends = np.array([x[0], x[-1]])
+            y = seen[0].estimate * theory.value ** (ends - x[0])
+            panel.add("faint", "_theory", Look(SOFT, "", ":"), x=ends, y=y)
+    return panel
+
+
+def _panel(fit: Fit, log_x: int, log_y: int, caption: str, table: TrialArrays) -> Panel:
+    key, metric = varied(fit, table), fit.points[0][1]
+    label = in_words(str(getattr(metric, "kind", "")))
+    if isinstance(metric, Optimum):
+        label = "best peak LR" if metric.over == "peak_lr" else f"best {in_words(metric.over)}"
+    elif isinstance(metric, Curve):
+        label = QUOTIENTS.get((metric.of, metric.divided_by or ""), label)
+    x = Scale(AXIS.get(key, in_words(key) if key else "x"), log_x, ticks=10)
+    return Panel(x, Scale(label, log_y), height=3.6, caption=caption)
 
 
 def points(fit: Fit, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:
@@ -32,7 +136,7 @@ def points(fit: Fit, table: TrialArrays) -> tuple[list[float], list[Observation]
 
 
 def columns(x: Sequence[float], seen: Sequence[Observation]) -> Columns:
-    return {"x": x, **upright([s.estimate for s in seen], [s.low for s in seen], [s.high for s in seen])}
+    return {"x": x, "y": [s.estimate for s in seen], "low": [s.low for s in seen], "high": [s.high for s in seen]}
 
 
 def panel_of(fit: Fit, table: TrialArrays) -> str:
@@ -50,25 +154,51 @@ def varied(fit: Fit, table: TrialArrays) -> str:
             settings = chosen.workload.model_dump() | chosen.training.model_dump()
             same = {name for name, value in settings.items() if isinstance(value, int | float) and value == x}
             found = same if found is None else found & same
-    return next(iter(sorted(found or ())), "")
+    return min(found or {""})
 
 
-def axis_label(fit: Fit, table: TrialArrays) -> str:
-    key = varied(fit, table)
-    return AXIS.get(key, in_words(key) if key else "x")
+# ---- steps to a target
 
 
-@singledispatch
-def quantity(metric: Observed) -> str:
-    """What a fit's points are, by the kind of metric, as an axis says it."""
-    return in_words(str(getattr(metric, "kind", "")))
+def _sweeps(records: TrialSet, judgement: Judgement) -> list[Panel]:
+    """Every sweep that a claim reads, once."""
+    found: dict[CriticalBatch, Panel] = {}
+    for criterion, part in metrics(judgement, records.scale, BatchSweep):
+        sweep = CriticalBatch(anchor=part.anchor, share=part.share, over=part.over, points=part.points)
+        title = criterion.panel or records.study.arms[part.anchor].panel
+        if sweep not in found:
+            try:
+                found[sweep] = _sweep(sweep, title, records.table)
+            except NotEstimableError:
+                continue
+    return list(found.values())
 
 
-@quantity.register
-def _best(metric: Optimum) -> str:
-    return "best peak LR" if metric.over == "peak_lr" else f"best {in_words(metric.over)}"
+def _sweep(sweep: CriticalBatch, name: str, table: TrialArrays) -> Panel:
+    batch, log_steps, copies, censored = sweep.runs(table, table.resamples[: 1 + FITS])
+    hyperbola = fit_hyperbola(batch, log_steps, copies, censored)
+    steps, reached = np.exp(log_steps[0]), ~censored[0]
+    floor, knee = float(hyperbola.smallest_steps[0]), float(hyperbola.critical_batch[0])
+    low, x = min(floor, float(steps.min())) / 1.5, np.geomspace(batch.min() / 1.2, batch.max() * 1.2, 60)
+    panel = Panel(
+        Scale(f"batch size ({example_unit(sweep.anchor, sweep.over, table)})", 2, x[0], x[-1], ticks=5),
+        Scale("steps to the target", 10, low, float(steps.max()) * 1.4), name, height=2.6, caption=BATCH,
+    )  # fmt: skip
+    panel.looks |= {"_critical": Look(CRITICAL, "", "-"), "_fit": Look(HUES[0], "", "-"), "_halving": Look(SOFT, "", ":")}
+    if (seen := number(sweep, table)) is not None:
+        panel.title += f"\nB_crit = {in_prose(seen.estimate, seen.low, seen.high)}"
+        panel.add("region", "_critical", left=seen.low, right=seen.high)
+    panel.add("rule", "_critical", x=knee)
+    panel.add("faint", "_fewest", Look(SOFT, "", "--"), x=x[[0, -1]], y=floor)
+    ends = np.array([x[0], min(x[-1], floor * knee / low)])
+    panel.add("faint", "_halving", x=ends, y=floor * knee / ends)
+    panel.add("run", "_run", Look(SOFT, "o", ""), x=batch[reached], y=steps[reached])
+    panel.add("beside", "not reached by then", Look(INK, "^", ""), x=batch[~reached], y=steps[~reached])
+    panel.add("line", "_fit", x=x, **band(np.exp(hyperbola.log_steps(x)), table.seeds, log=True))
+    own: list[Numbers] = [batch == size for size in np.unique(batch)]
+    means = np.array([(copies * log_steps)[:, each].sum(axis=1) / copies[:, each].sum(axis=1) for each in own]).T
+    panel.add("estimate", x=np.unique(batch), **band(np.exp(means), table.seeds, log=True))
+    return panel
 
 
-@quantity.register
-def _curve(metric: Curve) -> str:
-    return QUOTIENTS.get((metric.of, metric.divided_by or ""), in_words(metric.kind))
+FIGURE = ClaimFigure("fit", draw)

@@ -1,8 +1,8 @@
 """What figures read off trials: estimates with 95% intervals, as columns of a frame, of the resamples that the judge uses."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
@@ -74,19 +74,6 @@ def known(records: TrialSet, judgement: Judgement, kind: type[Metric]) -> list[t
     parts = metrics(judgement, records.scale, kind)
     found = ((c, each, number(each, records.table, c if each == c.observe else None)) for c, each in parts)
     return [(criterion, each, seen) for criterion, each, seen in found if seen is not None]
-
-
-def arms_by_panel(
-    records: TrialSet, judgement: Judgement, kind: Any, read: Callable[[str, str], Observed]
-) -> dict[str, list[tuple[str, str]]]:
-    """Panel of the study -> arms that a claim reads by metrics of a kind, each with its factor, where there is a number. read:
-    what that number is, of an arm and a factor."""
-    found = {each.arm: each.over for _, each in metrics(judgement, records.scale, kind)}
-    together: dict[str, list[tuple[str, str]]] = {}
-    for arm, over in found.items():
-        if number(read(arm, over), records.table) is not None:
-            together.setdefault(records.table.study.arms[arm].panel, []).append((arm, over))
-    return together
 
 
 def is_searched(table: TrialArrays, arm: str, over: str) -> bool:

@@ -1,7 +1,5 @@
 """Runs trained elsewhere: each run of two arms, the effect on each task, a law through means, the best of k tries."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...harness.elsewhere.comparing import Part
@@ -10,7 +8,7 @@ from ...harness.elsewhere.run_verdict import RunVerdict
 from ...harness.judge.statistics.two_samples import NoSpreadError, against
 from .drawing import WIDE, WIDTH, Drawing, Panel, across
 from .palette import INK, SOFT, Look, numbered
-from .scales import Scale
+from .scales import Scale, rows
 
 # Inches of a row, and for names on its left; letters of a name.
 ROW, NAMES, LONGEST = 0.34, 2.3, 26
@@ -20,29 +18,26 @@ MOST_LAWS, ACROSS, MOST_PARTS = 12, 3, 40
 def drawing(judged: RunVerdict) -> Drawing | None:
     """None if there is nothing to see."""
     if judged.tuned:
-        return Drawing((((_tries(judged),),),))
+        return Drawing(((_tries(judged),),))
     if judged.claim.law:
         panels = [(_law(judged, part),) for part in judged.parts[:MOST_LAWS]]
-        return Drawing(
-            tuple(tuple(panels[at : at + ACROSS]) for at in range(0, len(panels), ACROSS)), WIDE if len(panels) > 1 else WIDTH
-        )
+        return Drawing(tuple(panels), ACROSS, WIDE if len(panels) > 1 else WIDTH)
     shown = [(_effects(judged),)] if any(part.effect for part in judged.parts) else []
     if len(judged.parts) == 1:
         shown.insert(0, (_runs(judged, judged.parts[0]),))
-    return Drawing(tuple((stack,) for stack in shown)) if shown else None
+    return Drawing(tuple(shown), 1) if shown else None
 
 
 def _runs(judged: RunVerdict, part: Part) -> Panel:
     """Each run as a dot, and the mean of each arm with its 95% interval."""
     arms = [judged.claim.arm, *([judged.claim.other] if isinstance(judged.claim.other, str) else [])]
-    names = {-float(row): _short(name) for row, name in enumerate(arms)}
-    panel = Panel(Scale(_metric(judged)), _rows(names), height=0.5 + ROW * len(arms), names=NAMES)
+    panel = Panel(Scale(_metric(judged)), rows([_short(name) for name in arms]), height=0.5 + ROW * len(arms), names=NAMES)
     for row, values in enumerate(part.samples):
         look = numbered(row)
-        panel.add("run", f"_arm {row}", look, x=values, y=[-float(row)] * len(values))
+        panel.add("run", f"_arm {row}", look, x=values, y=-row)
         try:
             seen = against(values, 0.0)
-            panel.add("estimate", f"_arm {row}", look, **across(seen.estimate, seen.low, seen.high), y=-float(row))
+            panel.add("estimate", f"_arm {row}", look, **across(seen.estimate, seen.low, seen.high), y=-row)
         except NoSpreadError:
             pass
     if isinstance(judged.claim.other, float):
@@ -54,40 +49,22 @@ def _effects(judged: RunVerdict) -> Panel:
     """The difference on each task, and over all of them if it has a number, between what was claimed and what refutes."""
     times = 100.0 if judged.unit == "relative" else 1.0
     parts = judged.parts[:MOST_PARTS]
-    several = len(parts) > 1
-    rows = [
-        (part.name or "difference", part.estimate, (part.effect.low, part.effect.high) if part.effect else None)
-        for part in parts
-    ]
-    if several and judged.estimate is not None and judged.low is not None and judged.high is not None:
-        rows.append(("average of these", judged.estimate, (judged.low, judged.high)))
-    names = {-float(row): _short(name) for row, (name, _, _) in enumerate(rows)}
-    unit = (
-        f"difference, % of {_short(str(judged.claim.other))}"
-        if judged.unit == "relative"
-        else f"difference in {_metric(judged)}"
-    )
-    low, high = _ends(judged, rows)
-    panel = Panel(Scale(unit, low=times * low, high=times * high), _rows(names), height=0.5 + ROW * len(rows), names=NAMES)
+    lines = [(part.name or "difference", part.estimate, part.effect.low if part.effect else np.nan,
+              part.effect.high if part.effect else np.nan) for part in parts]  # fmt: skip
+    if len(parts) > 1 and judged.estimate is not None and judged.low is not None and judged.high is not None:
+        lines.append(("average of these", judged.estimate, judged.low, judged.high))
+    other = f"difference, % of {_short(str(judged.claim.other))}"
+    unit = other if judged.unit == "relative" else f"difference in {_metric(judged)}"
+    panel = Panel(Scale(unit), rows([_short(name) for name, *_ in lines]), height=0.5 + ROW * len(lines), names=NAMES)
     question = judged.claim.question
     for rule, name in ((question.claimed, "_claimed"), (question.refuted, "_refuted")):
         for low, high in rule.pieces:
             panel.add("region", name, left=times * low, right=times * high)
     panel.add("rule", "_null", x=0.0)
-    for row, (_, estimate, ends) in enumerate(rows):
-        low, high = ends or (np.nan, np.nan)
-        look = Look(INK, "D" if several and row == len(parts) else "o", "-")
-        panel.add("estimate", f"_row {row}", look, **across(times * estimate, times * low, times * high), y=-float(row))
+    for row, (_, estimate, low, high) in enumerate(lines):
+        look = Look(INK, "D" if 1 < row == len(parts) else "o", "-")
+        panel.add("estimate", f"_row {row}", look, **across(times * estimate, times * low, times * high), y=-row)
     return panel
-
-
-def _ends(judged: RunVerdict, rows: Sequence[tuple[str, float, tuple[float, float] | None]]) -> tuple[float, float]:
-    """Of the axis: around all intervals, no difference, and the bounds of what is claimed."""
-    bounds = [end for piece in judged.claim.question.claimed.pieces for end in piece]
-    seen = [value for _, estimate, ends in rows for value in (estimate, *(ends or ()))]
-    known = [value for value in (0.0, *bounds, *seen) if np.isfinite(value)]
-    pad = 0.08 * (max(known) - min(known)) or 0.01
-    return min(known) - pad, max(known) + pad
 
 
 def _law(judged: RunVerdict, part: Part) -> Panel:
@@ -104,14 +81,9 @@ def _tries(judged: RunVerdict) -> Panel:
     panel = Panel(Scale("tries"), Scale(f"best {judged.claim.metric}"))
     for row, (name, seen) in enumerate(zip(judged.claim.arms, judged.tuned, strict=True)):
         ks = np.arange(1, len(seen.middle) + 1)
-        fine = np.isfinite(seen.low) & np.isfinite(seen.high)
-        low, high = np.where(fine, seen.low, np.nan), np.where(fine, seen.high, np.nan)
-        panel.add("line", _short(name), numbered(row), x=ks, y=seen.middle, low=low, high=high)
+        fine = np.where(np.isfinite(seen.low) & np.isfinite(seen.high), 1.0, np.nan)
+        panel.add("line", _short(name), numbered(row), x=ks, y=seen.middle, low=fine * seen.low, high=fine * seen.high)
     return panel
-
-
-def _rows(names: dict[float, str]) -> Scale:
-    return Scale(names=names, low=0.4 - len(names), high=0.6)
 
 
 def _metric(judged: RunVerdict) -> str:

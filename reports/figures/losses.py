@@ -17,6 +17,8 @@ from .scales import Scale
 
 # A training curve is drawn with this many points.
 MOST_POINTS = 100
+TUNED = "Training loss at each arm's tuned LR: means over seeds with 95% bands."
+LOWEST = "Training loss of each arm at its setting that ends lowest: means over seeds."
 
 
 def draw(records: TrialSet) -> Drawing | None:
@@ -25,15 +27,17 @@ def draw(records: TrialSet) -> Drawing | None:
     trained = study.arms_at(records.scale)
     arms = [arm for arm in trained if is_searched(table, arm, "peak_lr")]
     arms = arms or [arm for arm in trained if list(study.factors_at(records.scale, arm)) == ["peak_lr"]]
-    return _drawing(records, {arm: _tuned_losses(arm, table) for arm in arms})
+    return _drawing(records, {arm: _tuned_losses(arm, table) for arm in arms}, TUNED)
 
 
 def draw_unjudged(records: TrialSet) -> Drawing | None:
     """Of a scale at which nothing is estimated: every arm at its setting with the lowest final loss."""
-    return _drawing(records, {str(arm): _lowest_losses(rows) for arm, rows in records.trials.groupby("arm", sort=False)})
+    return _drawing(
+        records, {str(arm): _lowest_losses(rows) for arm, rows in records.trials.groupby("arm", sort=False)}, LOWEST
+    )
 
 
-def _drawing(records: TrialSet, curves_of: Mapping[str, Columns | None]) -> Drawing | None:
+def _drawing(records: TrialSet, curves_of: Mapping[str, Columns | None], caption: str) -> Drawing | None:
     study = records.study
     together: dict[str, dict[str, Columns]] = {}
     for arm, curve in curves_of.items():
@@ -43,7 +47,7 @@ def _drawing(records: TrialSet, curves_of: Mapping[str, Columns | None]) -> Draw
     for title, curves in together.items():
         for part in chunks(list(curves), MOST_CURVES):
             label = study.loss_label("training", records.scale, part)
-            panel = Panel(Scale("step", 10, ticks=5), Scale(label, least=0.0, ticks=5), title, height=2.6)
+            panel = Panel(Scale("step", 10, ticks=5), Scale(label, least=0.0, ticks=5), title, height=2.6, caption=caption)
             for arm in part:
                 panel.add("curve", study.arms[arm].label, looks(study)[arm], **curves[arm])
             panels.append(panel)
@@ -71,5 +75,5 @@ def _tuned_losses(arm: str, table: TrialArrays) -> Columns | None:
     return {"x": steps, **seed_band(values, table)} if np.isfinite(values.mean(axis=0)).any() else None
 
 
-UNJUDGED = StudyFigure("losses", "Training loss of each arm at its setting that ends lowest: means over seeds.", draw_unjudged)
-FIGURE = StudyFigure("losses", "Training loss at each arm's tuned LR: means over seeds with 95% bands.", draw)
+UNJUDGED = StudyFigure("losses", draw_unjudged)
+FIGURE = StudyFigure("losses", draw)

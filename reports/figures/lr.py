@@ -80,6 +80,10 @@ class Group:
         """An arm that is alone stands in the title, not in a legend."""
         return self.table.study.arms[arm].label if len(self.curves) > 1 else f"_{arm}"
 
+    @property
+    def height(self) -> float:
+        return self.top - self.lowest
+
 
 def of_claim(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A panel for each panel of the study with an arm of which the claim reads a tuned value."""
@@ -125,26 +129,23 @@ def chunks(names: Sequence[str], most: int) -> list[list[str]]:
 
 def _stack(title: str, over: str, curves: Mapping[str, Curve], metrics: Sequence[Observed], table: TrialArrays) -> Stack:
     """The curves, and under them a row for each tuned value."""
-    study, look = table.study, looks(table.study)
+    study = table.study
     alone = study.arms[next(iter(curves))].label if len(curves) == 1 else ""
     own = [each for each in metrics if arms_of(each) & set(curves)]
-    bars = [bar for each in of_kind(own, MaxTrainable) if (bar := _bar(each, table)) is not None]
-    lowest, top = _shown(curves, bars)
     values = np.concatenate([curve.x for curve in curves.values()])
-    low, high = float(values.min()), float(values.max())
-    pad = 0.04 * (high - low)
-    ends = (low / 1.15, high * 1.15) if low > 0 else (low - pad, high + pad)
-    x = Scale(FACTORS.get(over, in_words(over)), 2 if low > 0 else 0, *ends, ticks=5)
+    base = 2 if values.min() > 0 else 0
+    low, high = Scale(log=base).around(values)
+    x = Scale(FACTORS.get(over, in_words(over)), base, low, high, ticks=5)
     searched = any(study.arms[arm].searched for arm in curves)
     label = study.loss_label("proposals' validation" if searched else "test", table.scale, list(curves))
+    lowest, top = _shown(curves, [bar for each in of_kind(own, MaxTrainable) if (bar := _bar(each, table)) is not None])
     room = 0.05 * (top - lowest)
-    y = Scale(label, low=max(0.0, lowest - room), high=top + room, least=0.0)
-    panel = Panel(x, y, ": ".join(part for part in (title, alone) if part))
+    y = Scale(label, low=max(0.0, lowest - room), high=top + room)
+    panel = Panel(x, y, ": ".join(part for part in (title, alone) if part), caption=CAPTION)
     group = Group(over, curves, table, panel, lowest, top)
-    for arm, curve in curves.items():
-        panel.add("curve", group.series(arm), look[arm], x=curve.x, **curve.ends)
-        height = top - 0.02 * (top - lowest) * (1 + list(curves).index(arm))
-        panel.add("cross", f"_{arm}", look[arm], x=curve.diverged, y=[height] * len(curve.diverged))
+    for index, (arm, curve) in enumerate(curves.items()):
+        panel.add("curve", group.series(arm), looks(study)[arm], x=curve.x, **curve.ends)
+        panel.add("cross", f"_{arm}", looks(study)[arm], x=curve.diverged, y=top - 0.02 * group.height * (1 + index))
     if any(len(curve.diverged) for curve in curves.values()):
         panel.add("cross", "a seed diverged", Look(INK, "X", ""), y=np.nan)
     for metric in own:
@@ -155,31 +156,29 @@ def _stack(title: str, over: str, curves: Mapping[str, Curve], metrics: Sequence
 
 def _shown(curves: Mapping[str, Curve], bars: Sequence[float]) -> tuple[float, float]:
     """The lowest loss, and the highest that is shown: of an arm alone with its band."""
-    seen = ["y", "low", "high"] if len(curves) == 1 else ["y"]
-    known = np.concatenate([curve.ends[name] for curve in curves.values() for name in seen if name in curve.ends])
-    lowest, highest = float(np.nanmin(known)), float(np.nanmax(known))
-    start = float(np.mean([curve.start for curve in curves.values()]))
-    top = min(highest, lowest + SHOWN_FALL * (start - lowest))
+    names = ["y", "low", "high"] if len(curves) == 1 else ["y"]
+    losses = np.concatenate([curve.ends[name] for curve in curves.values() for name in names if name in curve.ends])
+    lowest, start = float(np.nanmin(losses)), float(np.mean([curve.start for curve in curves.values()]))
+    top = min(float(np.nanmax(losses)), lowest + SHOWN_FALL * (start - lowest))
     if bars:
-        top = max(min(top, lowest + SHOWN_BARS * (max(bars) - lowest)), max(bars) + 0.05 * (max(bars) - lowest))
+        above = max(bars) - lowest
+        top = lowest + max(min(top - lowest, SHOWN_BARS * above), 1.05 * above)
     return lowest, top if top > lowest else lowest + 0.01 * (abs(lowest) or 1.0)
 
 
 def _tuned(group: Group, metrics: Sequence[Observed]) -> Stack:
     """A row for the tuned value of each arm, as the claim reads it, if it does."""
-    panel = Panel(group.panel.x, Scale(hidden=True))
     read = {each.arm: each for each in of_kind(metrics, Optimum)}
-    rows = 0
+    panel = Panel(group.panel.x, Scale(names={}), height=0.0)
     for arm, curve in group.curves.items():
         if not group.table.study.arms[arm].searched and len(curve.x) > 2 and curve.x.min() > 0:
             seen = number(read.get(arm, Optimum(arm=arm, over=group.over)), group.table)
             if seen is not None:
-                look = looks(group.table.study)[arm]
-                low, high = max(seen.low, curve.x[0]), min(seen.high, curve.x[-1])
-                panel.add("estimate", group.series(arm), look, **across(seen.estimate, low, high), y=-float(rows))
-                rows += 1
-    panel.y, panel.height = Scale(hidden=True, low=0.5 - rows, high=0.5), ROW * rows
-    return (panel,) if rows else ()
+                ends = across(seen.estimate, *np.clip((seen.low, seen.high), curve.x[0], curve.x[-1]))
+                panel.height += ROW
+                panel.add("estimate", group.series(arm), looks(group.table.study)[arm], **ends, y=ROW / 2 - panel.height)
+    panel.y = Scale(names={}, low=-panel.height, high=0.0)
+    return (panel,) if panel.marks else ()
 
 
 @singledispatch
@@ -189,21 +188,18 @@ def overlay(metric: Observed, group: Group) -> None:
 
 @overlay.register
 def _max_trainable(metric: MaxTrainable, group: Group) -> None:
-    """The bar, and on it the largest value that still trains; where it would cover another it stands above it."""
+    """The bar, and on it, or above what stands there, the largest value that still trains."""
     if metric.arm not in group.curves or (bar := _bar(metric, group.table)) is None:
         return
-    panel, look = group.panel, looks(group.table.study)[metric.arm]
-    line = SOFT if metric.best_of else look.colour
+    panel, look, seen = group.panel, looks(group.table.study)[metric.arm], observe(metric, group.table)
     # A small loss and a large one, where a claim reads both, look different.
-    dashes = "--" if metric.within < 0.25 else "-."
-    panel.add("rule", f"above: over {metric.within:.0%} lost", Look(line, "o", dashes), y=bar)
-    seen, least, most = observe(metric, group.table), *group.panel.limits("x")
-    low, high = max(least, seen.low), min(most, seen.high)
-    step, at = STEP * (group.top - group.lowest), bar
-    there = panel.frame.query("mark == 'estimate'")
-    while ((there["y"] - at).abs().lt(step) & there["left"].lt(high) & there["right"].gt(low)).any():
-        at += step
-    panel.add("estimate", group.series(metric.arm), look, **across(seen.estimate, low, high), y=at)
+    line = Look(SOFT if metric.best_of else look.colour, "o", "--" if metric.within < 0.25 else "-.")
+    panel.add("rule", f"above: over {metric.within:.0%} lost", line, y=bar)
+    low, high = np.clip((seen.low, seen.high), *panel.limits("x"))
+    others = [mark.numbers for mark in panel.of("estimate")]
+    covered = [abs(it["y"] - bar) < STEP * group.height and it["left"] < high and low < it["right"] for it in others]
+    y = bar + sum(map(bool, covered)) * STEP * group.height
+    panel.add("estimate", group.series(metric.arm), look, **across(seen.estimate, low, high), y=y)
 
 
 def _bar(metric: MaxTrainable, table: TrialArrays) -> float | None:
@@ -215,14 +211,15 @@ def _bar(metric: MaxTrainable, table: TrialArrays) -> float | None:
 
 @overlay.register
 def _transfer_regret(metric: TransferRegret, group: Group) -> None:
-    if metric.arm not in group.curves:
-        return
-    at, loss = _taken_over(metric, group)
-    regret = observe(metric, group.table)
-    low, middle = loss < (group.lowest + group.top) / 2, float(np.exp(np.mean(np.log(group.curves[metric.arm].x))))
-    align = "center" if low else "left" if at < middle else "right"
-    text = f"{100 * regret.estimate:+.1f}%".replace("-", "−")
-    group.panel.note(text, at, loss + 0.05 * (group.top - group.lowest) * low, "_ink", align, "above", mark="finding")
+    if metric.arm in group.curves:
+        at, loss = _taken_over(metric, group)
+        regret = observe(metric, group.table)
+        middle = float(np.exp(np.mean(np.log(group.curves[metric.arm].x))))
+        text = f"{100 * regret.estimate:+.1f}%".replace("-", "−")
+        high = loss > group.lowest + group.height / 2
+        group.panel.note(
+            text, at, loss, "_ink", "left" if at < middle else "right", "below" if high else "above", kind="finding"
+        )
 
 
 @overlay.register
@@ -246,5 +243,5 @@ def _taken_over(metric: TransferRegret | LossAt, group: Group) -> tuple[float, f
     return at, loss
 
 
-OF_CLAIM = ClaimFigure("lr", CAPTION, of_claim)
-OF_STUDY = StudyFigure("lr", CAPTION, of_study)
+OF_CLAIM = ClaimFigure("lr", of_claim)
+OF_STUDY = StudyFigure("lr", of_study)

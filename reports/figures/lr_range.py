@@ -12,15 +12,13 @@ from ...harness.declare.metrics.estimating.range_test_rules import Suggestion
 from .drawing import Drawing, Panel
 from .palette import INK, SOFT, Look, numbered
 from .render import save
-from .scales import Scale
+from .scales import Scale, rows
 
 if TYPE_CHECKING:
     from ...harness.judge.lr_range import RangeTest
 
 # Inches for the names of rules, and of a rule's row.
 NAMES, ROW = 1.75, 0.24
-# Inches for half of the last number below the axis.
-BESIDE = 0.25
 
 
 def draw_range_test(found: "RangeTest", path: Path) -> None:
@@ -34,7 +32,7 @@ def drawing(found: "RangeTest") -> Drawing:
     unit = SQUARED_ERROR if found.squares else "nats"
     x = Scale("learning rate", 10, float(found.lr[0]), float(found.lr[-1]))
     y = Scale(f"training loss ({unit})", low=max(0.0, lowest - 0.2 * (top - lowest)), high=top)
-    curves = Panel(x, y, names=NAMES, beside=BESIDE)
+    curves = Panel(x, y, names=NAMES)
     for index, (raw, mean) in enumerate(zip(found.losses, found.smoothed, strict=True)):
         curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
         curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
@@ -44,13 +42,13 @@ def drawing(found: "RangeTest") -> Drawing:
         curves.note(f"start at {found.start:.2g}", found.start, top, place="below", align="center")
     for row, lr in enumerate(each["lr"] for each in found.summary()):
         if lr is not None:
-            curves.add("estimate", f"_{row}", numbered(row), x=[lr], y=[min(_height(found, lr), top)])
-    names = {-float(row): in_words(rule) for row, rule in enumerate(found.picks)}
-    rows = Panel(x, Scale(names=names, low=0.4 - len(names), high=0.6), height=ROW * len(names), names=NAMES, beside=BESIDE)
+            curves.add("estimate", f"_{row}", numbered(row), x=lr, y=min(_height(found, lr), top))
+    names = [in_words(rule) for rule in found.picks]
+    under = Panel(x, rows(names), height=ROW * len(names), names=NAMES)
     for row, picks in enumerate(found.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
-        rows.add("estimate", f"_{row}", numbered(row), x=lrs, y=[-float(row)] * len(lrs))
-    return Drawing((((curves, rows) if names else (curves,),),))
+        under.add("estimate", f"_{row}", numbered(row), x=lrs, y=-row)
+    return Drawing(((curves, under) if names else (curves,),))
 
 
 def _height(found: "RangeTest", lr: float) -> float:

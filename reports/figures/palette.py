@@ -27,7 +27,7 @@ DARKEST, LIGHTEST = 0.0, 0.7
 # Fewer are told apart better by hues.
 LEAST_NUMBERS = 3
 INK, SOFT = "#222222", "#6b6b6b"
-CLAIMED, REFUTED = "#16693f", "#b3261e"
+CLAIMED, REFUTED, CRITICAL = "#16693f", "#b3261e", "#b97a00"
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -129,7 +129,6 @@ LOOKS = {
     "_claimed": Look(CLAIMED, "o", "-"),
     "_refuted": Look(REFUTED, "o", "-"),
     "_null": Look(INK, "o", ":"),
-    "_beyond": Look(INK, "o", ""),
     "_expected": Look(INK, "o", "-."),
 }
 

@@ -1,8 +1,7 @@
 """Range tests: what each rule picks, over the best LR of whole runs, under the losses of those."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import singledispatch
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,9 @@ from ...harness.declare.trials import NotEstimableError
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
-from .frames import band, number, of_kind
+from .frames import band, number
 from .palette import INK, SOFT, Look, looks
-from .scales import Scale
+from .scales import Scale, rows
 
 # The rules that are shown beside those of a claim.
 RULES = ("divergence", "tenth_of_divergence", "tenth_of_minimum", "steepest_log", "valley", "slide")
@@ -86,36 +85,17 @@ def _comparisons(judgement: Judgement, scale: str, table: TrialArrays) -> list[C
     return list(found.values())
 
 
-@singledispatch
 def compared(metric: Observed) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
-    """What a metric reads off a range test, and the best LR of the whole runs that it compares it with, by its kind."""
-    return []
+    """What a metric reads off a range test, and the best LR of the whole runs that it compares it with."""
+    if isinstance(metric, FinderRegret):
+        return [(metric, Optimum(arm=metric.arm, over=metric.over))]
+    pair = metric if isinstance(metric, Quotient) else None
+    return [(pair.top, pair.bottom)] if pair and isinstance(pair.top, FinderPick) and isinstance(pair.bottom, Optimum) else []
 
 
-@compared.register
-def _regret(metric: FinderRegret) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
-    return [(metric, Optimum(arm=metric.arm, over=metric.over))]
-
-
-@compared.register
-def _quotient(metric: Quotient) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
-    return list(zip(of_kind([metric.top], FinderPick), of_kind([metric.bottom], Optimum), strict=False))
-
-
-@singledispatch
 def on_axis(metric: Observed) -> Any:
-    """How a criterion's values lie on an axis of LRs over the best, by the kind of its metric; None: they do not."""
-    return None
-
-
-@on_axis.register
-def _as_it_is(metric: Quotient) -> Any:
-    return float
-
-
-@on_axis.register
-def _octaves(metric: Log2) -> Any:
-    return np.exp2
+    """How a criterion's values lie on an axis of LRs over the best; None: they do not."""
+    return float if isinstance(metric, Quotient) else np.exp2 if isinstance(metric, Log2) else None
 
 
 def _is_known(each: Comparison, table: TrialArrays) -> bool:
@@ -127,10 +107,8 @@ def _is_known(each: Comparison, table: TrialArrays) -> bool:
 
 
 def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, first: bool, table: TrialArrays) -> Stack:
-    names = {-float(row): SHORT.get(rule, in_words(rule)) for row, rule in enumerate(rules)}
-    bold = tuple(-float(row) for row, rule in enumerate(rules) if rule in each.criteria)
-    y = Scale(names=names if first else {}, bold=bold, low=0.3 - len(rules), high=0.7)
-    under = Panel(x, y, height=ROW * len(rules) + 0.1, names=NAMES if first else BESIDE)
+    y = rows([("▸ " if rule in each.criteria else "") + SHORT.get(rule, in_words(rule)) for rule in rules])
+    under = Panel(x, y if first else replace(y, names={}), height=ROW * len(rules) + 0.1, names=NAMES if first else BESIDE)
     under.looks |= {
         "_picks": looks(table.study)[each.optimum.arm],
         "_others": Look(SOFT, "o", ""),
@@ -141,11 +119,11 @@ def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, first:
         if decides and (times := on_axis(each.criteria[rule].observe)) is not None:
             under.regions(each.criteria[rule], "x", times, (-row - 0.46, -row + 0.46))
         lrs = np.array(each.picked(rule, table)) / best
-        under.add("run", "_picks" if decides else "_others", x=lrs, y=[-float(row)] * len(lrs))
+        under.add("run", "_picks" if decides else "_others", x=lrs, y=-row)
         if (seen := number(Quotient(top=each.pick(rule), bottom=each.optimum), table)) is not None:
             low, high = max(x.low or 0.0, seen.low), min(x.high or np.inf, seen.high)
             series = ("estimate", "_decides") if decides else ("beside", "_others")
-            under.add(*series, **across(seen.estimate, low, high), y=-float(row))
+            under.add(*series, **across(seen.estimate, low, high), y=-row)
     top = _whole_runs(each, best, x, first, table)
     for panel in (top, under):
         panel.add("rule", x=1.0)
@@ -160,15 +138,14 @@ def _whole_runs(each: Comparison, best: float, x: Scale, first: bool, table: Tri
     fall = start - lowest
     label = table.study.loss_label("test", table.scale, [arm])
     y = Scale(label, low=max(0.0, lowest - 0.06 * fall), high=start + 0.08 * fall, ticks=4)
-    panel = Panel(x, y, each.name, CURVE, names=NAMES if first else BESIDE)
+    panel = Panel(x, y, each.name, CURVE, names=NAMES if first else BESIDE, caption=CAPTION)
     panel.add("curve", f"_{arm}", looks(table.study)[arm], x=table.grid(arm, over) / best, **band(values, table.seeds))
     return panel
 
 
-FIGURE = ClaimFigure(
-    "range-tests",
+CAPTION = (
     "Above: test loss of whole runs against their LR over the best. Below: LRs that rules pick from range tests:"
     " a dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
-    " Bold: the rules of this claim.",
-    draw,
+    " ▸: the rules of this claim."
 )
+FIGURE = ClaimFigure("range-tests", draw)

@@ -1,4 +1,4 @@
-"""A drawing as a picture: seaborn on matplotlib, one theme, a look for each kind of mark. Equal data gives equal bytes.
+"""A drawing as a picture: seaborn's theme on matplotlib, a look for each kind of mark. Equal data gives equal bytes.
 
 A kind of mark looks the same in all figures: a curve has markers and a pale band, what decides is thick and what stands beside
 is thin, single runs are pale dots. A series has its colour, marker and line by the palette.
@@ -6,7 +6,9 @@ is thin, single runs are pale dots. A series has its colour, marker and line by 
 
 import io
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,22 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import numpy as np
-import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from .drawing import LINES, NOTES, POINTS, RULE, Drawing, Panel, Row
-from .layout import LEGEND_MARK, TEXT, WIDEST_ON_LINES, Layout, Legend, Placed, apart, laid_out, legend_columns, wrapped
+from ...harness.declare.trials import Numbers
+from .drawing import BOLD, LETTER, LINES, NOTES, POINTS, REGION, RULE, Drawing, Mark, Panel, wrapped
 from .palette import INK, SOFT, Look
-from .scales import Scale, set_ticks
-from .svg import compact
+from .scales import set_ticks
 
+# Points, and what a browser makes of inches.
+TEXT, PIXELS_AN_INCH = 11, 96
+# Inches around a stack, for its labels and its title; of a line of a title, of a legend, of what stands before its names.
+LEFT, RIGHT, BOTTOM, TOP = 0.85, 0.2, 0.58, 0.14
+TITLE_ROW, LEGEND_ROW, LEGEND_MARK, GAP = 0.2, 0.22, 0.6, 0.1
 THEME: Any = {
     "svg.hashsalt": "folklore",
     "svg.fonttype": "none",
@@ -35,13 +40,11 @@ THEME: Any = {
     "font.sans-serif": ["DejaVu Sans"],
     **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), TEXT),
     **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), TEXT),
-    **dict.fromkeys(("xtick.color", "ytick.color"), SOFT),
+    **dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), SOFT),
     **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), INK),
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.edgecolor": SOFT,
     "axes.linewidth": 0.8,
-    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
@@ -50,20 +53,17 @@ THEME: Any = {
     "legend.handletextpad": 0.5,
     "legend.borderaxespad": 0.0,
     "legend.borderpad": 0.0,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 5,
 }
-DASHES: Mapping[str, Any] = {"-": "", "--": (4, 1.5), "-.": (5, 1.5, 1.2, 1.5), ":": (1.2, 1.4)}
-# How each kind of mark looks: of lines seaborn's lineplot, of points its scatterplot; areas of points in square points.
+# How each kind of mark looks: of lines as matplotlib's plot takes it, of points as its scatter; areas in square points.
 MARKS: Mapping[str, Mapping[str, Any]] = {
     "curve": {"linewidth": 1.5, "markersize": 5, "markeredgewidth": 0},
     "line": {"linewidth": 1.6},
     "faint": {"linewidth": 1.0, "alpha": 0.55, "zorder": 1},
-    "run": {"s": 11, "alpha": 0.35, "linewidth": 0, "zorder": 1.5},
+    "run": {"s": 11, "alpha": 0.35, "linewidth": 0, "zorder": 1.5, "marker": "o"},
     "beside": {"s": 28, "linewidth": 0, "zorder": 3},
     "estimate": {"s": 48, "linewidth": 0.6, "edgecolor": "white", "zorder": 4},
-    "cross": {"s": 34, "linewidth": 1.6, "zorder": 4},
-    "ring": {"s": 150, "linewidth": 1.6, "zorder": 5},
+    "cross": {"s": 34, "linewidth": 1.6, "zorder": 4, "marker": "x"},
+    "ring": {"s": 150, "linewidth": 1.6, "zorder": 5, "marker": "o", "facecolor": "none"},
 }
 INTERVALS = {"estimate": 2.4, "beside": 1.3}  # their widths
 BAND, NUMBER_TINT, TINTS = 0.18, 0.3, {"_claimed": 0.13, "_refuted": 0.13, "_soft": 0.2}
@@ -71,29 +71,121 @@ BAND, NUMBER_TINT, TINTS = 0.18, 0.3, {"_claimed": 0.13, "_refuted": 0.13, "_sof
 MOST_MARKERS = 24
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A panel in its figure, in inches. lowest: whether the x axis of its stack is its own."""
+
+    panel: Panel
+    left: float
+    top: float
+    width: float
+    title: str
+    y_label: str
+    lowest: bool
+
+
+@dataclass(frozen=True)
+class Legend:
+    """The names of panels below their stack, or of all of them above."""
+
+    panels: Sequence[Panel]
+    names: tuple[str, ...]
+    left: float
+    top: float
+    width: float
+
+    @property
+    def labels(self) -> list[str]:
+        return [wrapped(name, self.width - LEGEND_MARK) for name in self.names]
+
+    @property
+    def columns(self) -> int:
+        longest = max(len(line) for label in self.labels for line in label.split("\n"))
+        return max(1, min(len(self.names), int(self.width / (longest * LETTER + LEGEND_MARK))))
+
+    @property
+    def height(self) -> float:
+        """Names that are too long for a line have several."""
+        lines, rows = [label.count("\n") + 1 for label in self.labels], -(-len(self.names) // self.columns)
+        return LEGEND_ROW * max(sum(lines[at : at + rows]) for at in range(0, len(lines), rows))
+
+
+@dataclass(frozen=True)
+class Layout:
+    height: float
+    placed: tuple[Placed, ...]
+    legends: tuple[Legend, ...]
+
+
+def laid_out(drawing: Drawing) -> Layout:
+    shared, width = _shared(drawing), drawing.width
+    legends = [Legend(drawing.panels, shared, 0.05, 0.08, width)] if shared else []
+    placed: list[Placed] = []
+    top = sum(0.08 + legend.height for legend in legends)
+    for at in range(0, len(drawing.stacks), drawing.columns):
+        row = drawing.stacks[at : at + drawing.columns]
+        slots = min(drawing.columns, len(drawing.stacks))  # a last panel is no wider than those above it
+        margins = [max(panel.names for panel in stack) or LEFT for stack in row]
+        inside = (width - sum(margins) - (slots - len(row)) * LEFT) / slots - RIGHT
+        titles = [wrapped(stack[0].title, inside / BOLD) for stack in row]
+        head = TOP + TITLE_ROW * max(title.count("\n") + bool(title) for title in titles)
+        start, bottom = 0.0, top
+        for stack, title, left in zip(row, titles, margins, strict=True):
+            below = top + head
+            for panel in stack:
+                y_label = "" if start and panel.y.label in {each.y.label for each in row[0]} else panel.y.label
+                of_stack = title if panel is stack[0] else ""
+                placed.append(Placed(panel, start + left, below, inside, of_stack, y_label, panel is stack[-1]))
+                below += panel.height + GAP
+            below += BOTTOM - GAP
+            if (names := _listed(stack)) and not shared:
+                legends.append(Legend(stack, names, start + 0.1, below, left + inside + RIGHT - 0.1))
+                below += legends[-1].height
+            start, bottom = start + left + inside + RIGHT, max(bottom, below)
+        top = bottom
+    return Layout(top + 0.05, tuple(placed), tuple(legends))
+
+
+def _listed(panels: Sequence[Panel]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for panel in panels for name in panel.listed))
+
+
+def _shared(drawing: Drawing) -> tuple[str, ...]:
+    """The names of all series where one legend does for stacks that have nearly the same; else none."""
+    names, of_stacks = _listed(drawing.panels), [_listed(stack) for stack in drawing.stacks]
+    looks = {(name, panel.look(name)) for panel in drawing.panels for name in panel.listed}
+    often = len(of_stacks) > 1 and len(names) <= 0.6 * sum(map(len, of_stacks))
+    return names if often and len(looks) == len(names) else ()
+
+
+def pixels(drawing: Drawing) -> tuple[str, str]:
+    """Width and height on a page."""
+    return str(round(PIXELS_AN_INCH * drawing.width)), str(round(PIXELS_AN_INCH * laid_out(drawing).height))
+
+
 def as_figure(drawing: Drawing) -> Figure:
-    layout = laid_out(drawing)
+    layout, width = laid_out(drawing), drawing.width
     with sns.axes_style("ticks", rc=THEME), mpl.rc_context(THEME):
-        figure = Figure(figsize=(layout.width, layout.height))
+        figure = Figure(figsize=(width, layout.height))
         for each in layout.placed:
-            high = each.panel.height
-            box = (
-                each.left / layout.width,
-                1 - (each.top + high) / layout.height,
-                each.width / layout.width,
-                high / layout.height,
-            )
+            bottom, high = each.top + each.panel.height, each.panel.height / layout.height
+            box = each.left / width, 1 - bottom / layout.height, each.width / width, high
             _draw(figure.add_axes(box), each)
         for legend in layout.legends:
-            _legend(figure, legend, layout)
+            handles = [_handle(name, legend.panels) for name in legend.names]
+            place = legend.left / width, 1 - legend.top / layout.height
+            figure.legend(handles, legend.labels, loc="upper left", bbox_to_anchor=place, ncols=legend.columns)
         return figure
 
 
 def as_svg(drawing: Drawing) -> str:
-    figure, buffer = as_figure(drawing), io.StringIO()
+    buffer = io.StringIO()
     with mpl.rc_context(THEME):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    return compact(buffer.getvalue())
+        figure = as_figure(drawing)
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")), transparent=True)
+    text = re.sub(r">\s+<", "><", buffer.getvalue())
+    # A hundredth of a point is enough for what stands somewhere, which is most of a file.
+    return re.sub(r'\b[dxy]="[^"]*"', lambda place: re.sub(r"(\.\d\d)\d+", r"\1", place[0]), text[text.index("<svg") :])
 
 
 def save(drawing: Drawing, path: Path) -> None:
@@ -104,125 +196,71 @@ def save(drawing: Drawing, path: Path) -> None:
 
 def _draw(axes: Axes, placed: Placed) -> None:
     panel = placed.panel
-    # All of an axis first: seaborn would make each tick's label that matplotlib thinks of, and take most of a figure's time.
     for name, scale, axis in (("x", panel.x, axes.xaxis), ("y", panel.y, axes.yaxis)):
         axes.set(**{f"{name}scale": "log" if scale.log else "linear", f"{name}lim": panel.limits(name)})
         set_ticks(axis, scale)
+    axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=placed.y_label)
     axes.set_title(placed.title)
     axes.tick_params(labelbottom=placed.lowest)
-    _plain(axes, panel.y)
-    # Seaborn names an axis without a name after a column, and makes all labels of its ticks once more to see whether to.
-    axes.set(xlabel=panel.x.label or " ", ylabel=placed.y_label or " ")
-    for mark, rows in panel.frame.groupby("mark", sort=False):
-        if mark in LINES:
-            _lines(axes, panel, str(mark), rows)
-        elif mark in POINTS:
-            _points(axes, panel, str(mark), rows)
-    for row, corners in panel.shapes():
-        _shape(axes, panel.look(row.series), row, *corners)
-    for row in panel.rows(*NOTES):
-        _note(axes, panel.look(row.series), row)
-    _name_lines(axes, placed)
-    axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=placed.y_label)
-
-
-def _plain(axes: Axes, scale: Scale) -> None:
-    """Names are no numbers: rows have no line beside them."""
-    if scale.names is not None or scale.hidden:
+    if panel.y.names is not None:  # names are no numbers: rows have no line beside them
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-    for at, text in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True) if scale.bold else ():
-        text.set_fontweight("bold" if float(at) in scale.bold else "normal")
+    for kinds, drawn in ((LINES, _line), (POINTS, _points), ((RULE, REGION), _shape), (NOTES, _note)):
+        for mark in panel.of(*kinds):
+            drawn(axes, panel.look(mark.series), mark)
 
 
-def _lines(axes: Axes, panel: Panel, mark: str, rows: pd.DataFrame) -> None:
-    looks = {str(name): panel.look(str(name)) for name in dict.fromkeys(rows["series"])}
-    for name, own in rows.groupby("series", sort=False):
-        if np.isfinite(own["low"]).any():
-            look = looks[str(name)]
-            axes.fill_between(own["x"], own["low"], own["high"], color=look.colour, alpha=BAND, linewidth=0)
-    style = dict(MARKS[mark])
-    if mark == "curve":
-        style |= {"markers": {name: look.marker for name, look in looks.items()}}
-        style |= {"markevery": 0.12} if rows["series"].value_counts().max() > MOST_MARKERS else {}
-    # A line ends where it has no number, and goes on behind.
-    rows = rows.assign(piece=rows["y"].isna().groupby(rows["series"]).cumsum())
-    sns.lineplot(
-        rows, x="x", y="y", hue="series", style="series", units="piece", estimator=None, legend=False, ax=axes,
-        palette={name: look.colour for name, look in looks.items()},
-        dashes={name: DASHES[look.line] for name, look in looks.items()}, **style,
-    )  # fmt: skip
+def _line(axes: Axes, look: Look, mark: Mark) -> None:
+    x, y, low, high = (mark.numbers[name] for name in ("x", "y", "low", "high"))
+    if np.isfinite(low).any():
+        axes.fill_between(x, low, high, color=look.colour, alpha=BAND, linewidth=0)
+    marker: Any = {"marker": look.marker, "markevery": 0.12 if len(x) > MOST_MARKERS else 1} if mark.kind == "curve" else {}
+    axes.plot(x, y, color=look.colour, linestyle=look.line, **marker, **MARKS[mark.kind])
 
 
-def _points(axes: Axes, panel: Panel, mark: str, rows: pd.DataFrame) -> None:
-    looks = {str(name): panel.look(str(name)) for name in dict.fromkeys(rows["series"])}
-    colours = {name: look.colour for name, look in looks.items()}
-    if mark in INTERVALS:
-        for (low, high), along in ((("left", "right"), axes.hlines), (("low", "high"), axes.vlines)):
-            own = rows[np.isfinite(rows[low]) & np.isfinite(rows[high])]
-            if len(own):
-                at = own["y"] if low == "left" else own["x"]
-                along(at, own[low], own[high], colors=own["series"].map(colours).tolist(), linewidth=INTERVALS[mark])
-    shapes: dict[str, Any] = {"style": "series", "markers": {name: look.marker for name, look in looks.items()}}
-    shapes = {"ring": {"marker": "o", "facecolors": "none"}, "cross": {"marker": "x"}, "run": {"marker": "o"}}.get(mark, shapes)
-    if mark == "ring":
-        axes.scatter(rows["x"], rows["y"], edgecolors=rows["series"].map(colours).tolist(), **shapes, **MARKS[mark])
-        return
-    sns.scatterplot(rows, x="x", y="y", hue="series", palette=colours, legend=False, ax=axes, **shapes, **MARKS[mark])
+def _points(axes: Axes, look: Look, mark: Mark) -> None:
+    x, y, left, right, low, high = mark.numbers.values()
+    for at, start, end, along in ((y, left, right, axes.hlines), (x, low, high, axes.vlines)):
+        if mark.kind in INTERVALS and np.isfinite(start).any():
+            along(at, start, end, colors=look.colour, linewidth=INTERVALS[mark.kind])
+    colour = {"ring": "edgecolor"}.get(mark.kind, "color")
+    style: Any = {"marker": look.marker, **({colour: look.colour}), **MARKS[mark.kind]}
+    axes.scatter(x, y, **style)
 
 
-def _shape(axes: Axes, look: Look, row: Row, left: float, right: float, low: float, high: float) -> None:
-    if row.mark == RULE:
-        style: Any = {"linestyle": look.line, "scalex": False, "scaley": False}
-        axes.plot((left, right), (low, high), color=look.colour, linewidth=1.1, zorder=1, **style)
+def _shape(axes: Axes, look: Look, mark: Mark) -> None:
+    limits = axes.get_xlim(), axes.get_ylim()
+    x, y = (_ends(mark, *of) for of in zip((("x", "left", "right"), ("y", "low", "high")), limits, strict=True))
+    if mark.kind == RULE:
+        axes.plot(x, y, color=look.colour, linestyle=look.line, linewidth=1.1, zorder=1)
     else:
-        alpha = TINTS.get(row.series, NUMBER_TINT)
-        axes.add_patch(Rectangle((left, low), right - left, high - low, color=look.colour, alpha=alpha, linewidth=0, zorder=0))
+        (x0, x1), (y0, y1) = (np.clip(ends, *within) for ends, within in zip((x, y), limits, strict=True))
+        tint = TINTS.get(mark.series, NUMBER_TINT)
+        axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, color=look.colour, alpha=tint, linewidth=0, zorder=0))
 
 
-def _note(axes: Axes, look: Look, row: Row) -> None:
-    coordinates = tuple("axes fraction" if math.isinf(value) else "data" for value in (row.x, row.y))
-    place = tuple(float(value > 0) if math.isinf(value) else value for value in (row.x, row.y))
-    outside = row.align == "left" and row.x == math.inf
-    shift = {"left": 5, "right": -5}.get(row.align, 0) if outside or not math.isinf(row.x) else 0
-    lift = {"above": 5, "below": -5}.get(row.place, 0)
+def _ends(mark: Mark, names: Sequence[str], limits: tuple[float, float]) -> Numbers:
+    """Of a shape: at a value or from where to where; without a number the panel's."""
+    at, low, high = (mark.numbers[name][0] for name in names)
+    both = np.array([at, at] if math.isfinite(at) else [low, high])
+    return np.where(np.isfinite(both), both, limits)
+
+
+def _note(axes: Axes, look: Look, mark: Mark) -> None:
+    x, y = float(mark.numbers["x"][0]), float(mark.numbers["y"][0])
+    coordinates = tuple("axes fraction" if math.isinf(value) else "data" for value in (x, y))
+    place = tuple(float(value > 0) if math.isinf(value) else value for value in (x, y))
+    shift = {"left": 5, "right": -5}.get(mark.align, 0) if math.isfinite(x) or (x > 0) == (mark.align == "left") else 0
     axes.annotate(
-        row.text, place, xycoords=coordinates, xytext=(shift, lift), textcoords="offset points", ha=row.align,  # type: ignore[arg-type]
-        va={"above": "bottom", "below": "top"}.get(row.place, "center"), color=look.colour,
-        fontweight="bold" if row.mark == "finding" else "normal", annotation_clip=False,
+        mark.text, place, xycoords=coordinates, xytext=(shift, {"above": 5, "below": -5}.get(mark.place, 0)),  # type: ignore[arg-type]
+        textcoords="offset points", ha=mark.align, va={"above": "bottom", "below": "top"}.get(mark.place, "center"),
+        color=look.colour, fontweight="bold" if mark.kind == "finding" else "normal", annotation_clip=False,
     )  # fmt: skip
 
 
-def _name_lines(axes: Axes, placed: Placed) -> None:
-    """Names at the right ends of lines, moved apart where they would cover each other."""
-    panel = placed.panel
-    frame = panel.frame
-    ends = []
-    for name in placed.named:
-        own = frame[(frame["series"] == name) & frame["mark"].isin(LINES) & np.isfinite(frame["y"])].sort_values("x")
-        at = axes.transAxes.inverted().transform(axes.transData.transform((own["x"].iloc[-1], own["y"].iloc[-1])))[1]
-        ends.append((float(np.clip(at, 0, 1)), wrapped(name, WIDEST_ON_LINES), name))
-    row = TEXT * 1.25 / 72 / panel.height
-    heights = apart([(at, row * (text.count("\n") + 1)) for at, text, _ in sorted(ends)])
-    for (_, text, name), height in zip(sorted(ends), heights, strict=True):
-        axes.annotate(text, (1, height), xycoords="axes fraction", xytext=(6, 0), textcoords="offset points",
-                      color=panel.look(name).colour, va="center", annotation_clip=False)  # fmt: skip
-
-
-def _legend(figure: Figure, legend: Legend, layout: Layout) -> None:
-    handles = [_handle(name, legend) for name in legend.names]
-    labels = [wrapped(name, legend.width - LEGEND_MARK) for name in legend.names]
-    place = legend.left / layout.width, 1 - legend.top / layout.height
-    columns = legend_columns(legend.names, legend.width)
-    figure.legend(handles, labels, loc="upper left", bbox_to_anchor=place, ncols=columns)
-
-
-def _handle(name: str, legend: Legend) -> Line2D:
-    panel = next(panel for panel in legend.panels if name in panel.listed)
-    look, frame = panel.look(name), panel.frame
-    marks = set(frame.loc[frame["series"] == name, "mark"])
-    if marks <= {"ring"}:
-        return Line2D([], [], color=look.colour, marker="o", markersize=9, markerfacecolor="none", linestyle="none")
-    line: Any = look.line if marks & {*LINES, RULE} else "none"
-    marker = "x" if marks <= {"cross"} else look.marker if marks - {"line", "faint", RULE} else "none"
-    return Line2D([], [], color=look.colour, marker=marker, linestyle=line)
+def _handle(name: str, panels: Sequence[Panel]) -> Line2D:
+    panel = next(panel for panel in panels if name in panel.listed)
+    look, kinds = panel.look(name), {mark.kind for mark in panel.marks if mark.series == name}
+    line: Any = look.line if kinds & {*LINES, RULE} else "none"
+    marker = look.marker if kinds - {"line", "faint", RULE} else "none"
+    return Line2D([], [], color=look.colour, marker=marker, linestyle=line, fillstyle="none" if kinds == {"ring"} else "full")

@@ -1,7 +1,7 @@
 """Axes: their ends, and the marks and numbers on them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ PAD = 0.05
 @dataclass(frozen=True)
 class Scale:
     """label: what it says. log: the base of a logarithm, 0 for none. low, high: its ends, where they are known; least: it shows
-    nothing below. percent: of its numbers. names: words at places, instead of numbers; bold: those that stand out."""
+    nothing below. percent: of its numbers. names: words at places, instead of numbers."""
 
     label: str = ""
     log: int = 0
@@ -30,8 +30,6 @@ class Scale:
     ticks: int = MOST_TICKS
     percent: bool = False
     names: Mapping[float, str] | None = None
-    bold: tuple[float, ...] = ()
-    hidden: bool = False
 
     def around(self, values: Any) -> tuple[float, float]:
         known = np.asarray(values, dtype=np.float64)
@@ -48,8 +46,6 @@ class Scale:
 
     def places(self, low: float, high: float) -> dict[float, str]:
         """Where marks are between two ends, with what they say."""
-        if self.hidden:
-            return {}
         if self.names is not None:
             return {at: name for at, name in self.names.items() if low <= at <= high}
         if self.log:
@@ -58,6 +54,12 @@ class Scale:
         inside = [float(f"{at:.10g}") for at in places if low <= at <= high]
         digits = max((len(f"{at:.6g}".partition(".")[2]) for at in inside), default=0)
         return {at: f"{at:g}%".replace("-", "−") if self.percent else f"{at:.{digits}f}".replace("-", "−") for at in inside}
+
+
+def rows(labels: Sequence[str]) -> Scale:
+    """Names from the top: row number n lies at -n."""
+    names = {-float(row): label for row, label in enumerate(labels)}
+    return Scale(names=names, low=0.4 - len(labels), high=0.6)
 
 
 def set_ticks(axis: Axis, scale: Scale) -> None:
@@ -70,20 +72,19 @@ def set_ticks(axis: Axis, scale: Scale) -> None:
 
 def _log_places(low: float, high: float, base: int, most: int) -> list[float]:
     """Whole powers between two ends, or finer ones if there are few."""
-    first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
-    step = max(1, -(-(last - first + 1) // most))
-    places = [float(base) ** exponent for exponent in range(first, last + 1, step)]
-    for parts in ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)):
-        if base == 10 and len(places) < 3:
-            finer = [part * 10.0**exponent for exponent in range(first - 1, last + 1) for part in parts]
-            finer = [place for place in finer if low <= place <= high]
-            places = finer if len(finer) <= most else places or finer[:: -(-len(finer) // most)]
-    if base == 2 and len(places) < 2:
-        halves = range(math.ceil(2 * math.log2(low)), math.floor(2 * math.log2(high)) + 1)
-        places = [2.0 ** (half / 2) for half in halves]
-    if len(places) < 2:
-        places = [float(f"{place:.2g}") for place in np.geomspace(low, high, 4)[1:3]]
-    return places
+    exponents = range(math.floor(math.log(low, base)) - 1, math.ceil(math.log(high, base)) + 1)
+    places: list[float] = []
+    for parts in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8)) if base == 10 else ((1,), (1, 2**0.5)):
+        finer = [part * float(base) ** exponent for exponent in exponents for part in parts]
+        finer = [place for place in finer if low <= place * (1 + 1e-9) and place <= high * (1 + 1e-9)]
+        places = finer if len(finer) <= most or len(places) < 2 else places
+        if len(places) >= (3 if base == 10 else 2):
+            break
+    return (
+        places[:: max(1, -(-len(places) // most))]
+        if len(places) > 1
+        else [float(f"{at:.2g}") for at in np.geomspace(low, high, 4)[1:3]]
+    )
 
 
 def number(value: float) -> str:
@@ -97,8 +98,3 @@ def number(value: float) -> str:
     exponent = math.floor(math.log10(value) + 1e-9)
     factor = f"{value / 10.0**exponent:.3g}"
     return power(10.0**exponent) if factor == "1" else f"{factor}·{power(10.0**exponent)}"
-
-
-def rounded(value: float) -> str:
-    """Two digits of a number, as an axis says it."""
-    return number(float(f"{value:.2g}"))

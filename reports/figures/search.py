@@ -4,11 +4,10 @@ import numpy as np
 
 from ...harness.declare.design import in_words
 from ...harness.judge.trial_sets import TrialSet
-from .drawing import Drawing, Panel, StudyFigure, grid
-from .layout import LETTER
+from .drawing import LETTER, Drawing, Panel, StudyFigure, grid
 from .lr import FACTORS
 from .palette import looks
-from .scales import Scale
+from .scales import Scale, rows
 
 # Inches of an arm's row.
 ROW = 0.27
@@ -22,17 +21,23 @@ def draw(records: TrialSet) -> Drawing | None:
     panels = []
     for title, factor in dict.fromkeys((arms[arm].panel, tuning.search.factor) for arm, tuning in found.items()):
         own = [arm for arm, tuning in found.items() if (arms[arm].panel, tuning.search.factor) == (title, factor)]
-        names = {-float(row): arms[arm].label for row, arm in enumerate(own)}
-        y = Scale(names=names, low=0.4 - len(own), high=0.6)
-        left = max(map(len, names.values())) * LETTER + 0.15
+        names = [arms[arm].label for arm in own]
+        left = max(map(len, names)) * LETTER + 0.15
         base = 0 if any(found[arm].search.linear for arm in own) else 2
-        panel = Panel(Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base), y, title, ROW * len(own), names=left)
+        panel = Panel(
+            Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base),
+            rows(names),
+            title,
+            ROW * len(own),
+            names=left,
+            caption=CAPTION,
+        )
         for row, arm in enumerate(own):
             tuning, look = found[arm], looks(records.study)[arm]
             x, good = np.asarray(tuning.values), np.argsort(np.argsort(tuning.losses)) < len(tuning.losses) / 3
             for mark, chosen in (("run", ~good), ("beside", good)):
-                panel.add(mark, f"_{arm}", look, x=x[chosen], y=[-float(row)] * int(chosen.sum()))
-            panel.add("ring", x=tuning.best, y=-float(row))
+                panel.add(mark, f"_{arm}", look, x=x[chosen], y=-row)
+            panel.add("ring", x=tuning.best, y=-row)
         panels.append(panel)
     return grid(panels, columns=1)
 
@@ -47,8 +52,5 @@ def importances(records: TrialSet) -> dict[str, float]:
     return importances_of(search, records.table.tunings)
 
 
-FIGURE = StudyFigure(
-    "search",
-    "Values that the search tried, large if their loss is in the lowest third. Ring: the best, which judged seeds use.",
-    draw,
-)
+CAPTION = "Values that the search tried, large if their loss is in the lowest third. Ring: the best, which judged seeds use."
+FIGURE = StudyFigure("search", draw)

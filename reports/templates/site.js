@@ -1,4 +1,4 @@
-// What pages can do beyond being read: themes, figures that answer, tables that sort and download. Without scripts all of them
+// What pages can do beyond being read: themes, tables that sort and download. Without scripts all of them
 // still read.
 "use strict";
 
@@ -84,42 +84,6 @@
       { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] },
     );
     await window.Plotly.relayout(place, colours(place));
-  }
-
-  function setUpFigures() {
-    document.querySelectorAll("figure[data-chart]").forEach((figure) => {
-      const image = figure.querySelector("img");
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "explore";
-      button.textContent = "Explore: values, zoom, arms";
-      button.setAttribute("aria-pressed", "false");
-      figure.append(button);
-      let chart = null;
-      button.addEventListener("click", async () => {
-        const showing = button.getAttribute("aria-pressed") === "true";
-        if (!chart) {
-          chart = document.createElement("div");
-          chart.setAttribute("role", "figure");
-          chart.setAttribute("aria-label", image.alt);
-          image.after(chart);
-          try {
-            const found = await content(figure.dataset.chart);
-            await draw(chart, found.data, found.layout);
-          } catch {
-            // A page that was sent on by itself, without the folders beside it.
-            chart.remove();
-            button.disabled = true;
-            button.textContent = "What this figure is drawn from does not lie beside this page";
-            return;
-          }
-        }
-        image.hidden = !showing;
-        chart.hidden = showing;
-        button.setAttribute("aria-pressed", String(!showing));
-        button.textContent = showing ? "Explore: values, zoom, arms" : "Back to the picture";
-      });
-    });
   }
 
   // ---- tables that sort
@@ -296,7 +260,6 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     setUpThemes();
-    setUpFigures();
     document.querySelectorAll("table[data-csv]").forEach(setUpDownload);
     document.querySelectorAll("table.sortable:not(.trials)").forEach(setUpSorting);
     document.querySelectorAll("table.trials").forEach(setUpTrials);

@@ -59,31 +59,15 @@ def of_two(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("width", [1400, 400])
-def test_axes_have_the_width_of_their_claim(browser: Browser, of_two: Path, width: int) -> None:
+def test_criteria_have_the_width_of_their_claim(browser: Browser, of_two: Path, width: int) -> None:
     """But for the verdicts at their left, however many criteria a claim has."""
     for name in ("toy.html", "toy-beside.html"):
         with visited(browser, of_two / name, width=width) as page:
             shares = page.eval_on_selector_all(
-                "article.claim table.axes", "all => all.map(a => a.offsetWidth / a.closest('article').offsetWidth)"
+                "article.claim table.criteria", "all => all.map(a => a.offsetWidth / a.closest('article').offsetWidth)"
             )
         assert shares, name
         assert min(shares) > 0.75, name
-
-
-@pytest.mark.parametrize("width", [1400, 360])
-def test_axes_fit_the_screen_and_their_letters_keep_their_size(browser: Browser, folder: Path, width: int) -> None:
-    with visited(browser, folder / "toy.html", width=width) as page:
-        sizes = page.eval_on_selector_all(
-            "table.axes svg text, table.arms svg text",
-            "all => all.filter(t => t.getBoundingClientRect().width).map(t => t.getBoundingClientRect().height)",
-        )
-        assert sizes
-        assert min(sizes) >= 9
-        for drawing in page.locator("svg.plot, td.forest svg").all():
-            box = drawing.bounding_box()
-            assert box is not None
-            assert 0 <= box["x"] < box["x"] + box["width"] <= width
-            assert box["width"] > 150, "wide enough to read"
 
 
 def test_the_index_filters(browser: Browser, folder: Path) -> None:
@@ -114,26 +98,6 @@ def test_themes_take_turns_and_are_remembered(browser: Browser, folder: Path) ->
         expect(button).to_have_text("Theme: dark")
 
 
-def test_a_figure_can_be_explored(browser: Browser, folder: Path) -> None:
-    with visited(browser, folder / "toy.html") as page:
-        page.locator("summary", has_text="more figure").click()
-        figure = page.locator("figure[data-chart$='lr.js']")
-        explore, library = figure.locator("button.explore"), page.locator("script[src*='plotly.min.js']")
-        expect(library).to_have_count(0)  # it is loaded when somebody asks
-        explore.focus()
-        page.keyboard.press("Enter")
-        expect(figure.locator(".chart .legend")).to_contain_text("half warmup")
-        expect(figure.locator("img")).to_be_hidden()
-        expect(library).to_have_count(1)
-        assert (figure.locator(".chart .legend").text_content() or "").count("no <warmup>") == 1, "names are shown as they are"
-        before = figure.locator(".chart .scatterlayer .trace").count()
-        figure.locator(".chart .legendtoggle").first.click()
-        page.wait_for_function(f"document.querySelectorAll('.chart .scatterlayer .trace').length < {before}")
-        explore.click()
-        expect(figure.locator("img")).to_be_visible()
-        expect(figure.locator(".chart")).to_be_hidden()
-
-
 def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> None:
     with visited(browser, folder / "toy.html") as page:
         page.get_by_role("link", name="All 50 trials").click()
@@ -162,14 +126,9 @@ def test_trials_sort_and_show_their_curves(browser: Browser, folder: Path) -> No
 
 def test_a_page_that_was_sent_on_alone_says_what_it_lacks(browser: Browser, folder: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(folder, tmp_path / "alone")
-    for name in ("figures/toy-laptop-cpu-lr.js", "curves/toy-laptop-cpu-0.js", "curves/toy-laptop-cpu-1.js"):
+    for name in ("curves/toy-laptop-cpu-0.js", "curves/toy-laptop-cpu-1.js"):
         (folder / name).unlink()
     with visited(browser, folder / "toy.html", but="ERR_FILE_NOT_FOUND") as page:
-        page.locator("summary", has_text="more figure").click()
-        explore = page.locator("figure[data-chart$='lr.js'] button.explore")
-        explore.click()
-        expect(explore).to_contain_text("does not lie beside this page")
-        expect(page.locator("figure[data-chart$='lr.js'] img")).to_be_visible()
         page.get_by_role("link", name="All 50 trials").click()
         page.locator("table.trials tbody input").first.click()
         expect(page.locator("table.trials tbody td").first).to_contain_text("not beside this page")
@@ -189,8 +148,7 @@ def test_printed_they_have_no_buttons_and_folds_are_open(browser: Browser, folde
     """And closed again afterwards."""
     with visited(browser, folder / "toy.html") as page:
         page.emulate_media(media="print")
-        for hidden in ("header", "button.explore >> nth=0"):
-            expect(page.locator(hidden)).to_be_hidden()
+        expect(page.locator("header")).to_be_hidden()
         expect(page.locator("article.claim").first).to_be_visible()
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         expect(page.locator("details.decided").first.get_by_text("supported if")).to_be_visible()

@@ -78,9 +78,10 @@ def test_every_verdict_has_a_card(name: str) -> None:
     assert found.sentence == "It &lt;is&gt; <b>5.0% lower (95% CI 4.0–6.0%)</b>."
     assert found.title == "It helps"
     assert found.standing == {"supported": "firm", "partly": "firm", "refuted": "firm"}.get(name, "")
-    (strip,) = found.strips
-    assert strip.rows[0].verdict == name
-    assert bool(strip.rows[0].drawing) == (name not in ("out of regime", "invalid"))
+    (row,) = found.rows
+    assert row.verdict == name
+    assert bool(row.number) == (name not in ("out of regime", "invalid"))
+    assert row.claimed == "at least +1%"
     assert found.rules[0].outcome.startswith(name)
 
 
@@ -110,9 +111,8 @@ def test_workloads_are_rows_and_the_quantifier_is_in_words() -> None:
     nowhere = tuple(Panel(name, "out of regime", "") for name in names[:2])
     elsewhere = made(verdict("out of regime", *findings, panels=nowhere), judgement, claim(quantifier="most"))
     assert elsewhere.workloads == "Claimed for most workloads. It cannot be tested on MLP and CNN."
-    (strip,) = found.strips
-    assert [row.name for row in strip.rows] == list(names)
-    assert [row.outcome for row in strip.rows] == ["✓ holds"] * 3 + ["✗ fails"]
+    assert [row.name for row in found.rows] == list(names)
+    assert [row.outcome for row in found.rows] == ["✓ holds"] * 3 + ["✗ fails"]
 
 
 def test_parts_of_a_workload_keep_their_names_and_preconditions_are_called_so() -> None:
@@ -120,7 +120,7 @@ def test_parts_of_a_workload_keep_their_names_and_preconditions_are_called_so() 
     judgement = Judgement(claim="c", criteria=(*parts, criterion(name="it moves", precondition=True)))
     findings = (finding(panel="MLP"), finding(panel="MLP", name="a ratio"), finding(name="it moves", precondition=True))
     found = made(verdict("supported", *findings), judgement)
-    assert [row.name for row in found.strips[0].rows] == ["MLP: a gap", "MLP: a ratio", "Precondition: it moves"]
+    assert [row.name for row in found.rows] == ["MLP: a gap", "MLP: a ratio", "Precondition: it moves"]
     assert found.rules[-1].name == "Precondition: it moves"
 
 
@@ -170,12 +170,10 @@ def test_a_published_number_that_is_missed_is_named_with_the_likeliest_reason() 
         others(None, if_different="Their model was larger.")
 
 
-def test_numbers_of_others_are_drawn_where_they_belong() -> None:
-    theirs = Published(claim="c", finding="f", source="Others 2020", how="read", value=0.03, criterion="a gap")
-    elsewhere = theirs.model_copy(update={"claim": "d"})
-    found = made(verdict(), published=(theirs, elsewhere))
-    assert found.published == (theirs,)
-    assert "Others 2020" in found.strips[0].ticks
+def test_a_90_percent_interval_says_so() -> None:
+    for level, interval in ((0.9, "(4.0–6.0) 90%"), (0.95, "(4.0–6.0)")):
+        (row,) = made(verdict("supported", finding(level=level))).rows
+        assert (row.number, row.interval) == ("5.0%", interval)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ class Slope(Observed):
     points: tuple[tuple[float, Observable], ...] = Field(min_length=3, description="pairs of x and an observable there")
 
     OF_LOSSES: ClassVar[OfLosses] = "divides"
-    FIGURE: ClassVar[str] = "exponents"
+    FIGURE: ClassVar[str] = "fit"
     UNIT: ClassVar[str] = "none (an exponent)"
     EXAMPLE: ClassVar[Example] = {
         "points": [
@@ -195,7 +195,7 @@ class GrowthFactor(Observed):
     LOG_AXIS: ClassVar[bool] = True
     NO_EFFECT: ClassVar[float] = 1.0
     OF_LOSSES: ClassVar[OfLosses] = "divides"
-    FIGURE: ClassVar[str] = "growth"
+    FIGURE: ClassVar[str] = "fit"
     UNIT: ClassVar[str] = "none (a factor for each unit of x)"
     EXAMPLE: ClassVar[Example] = {
         "points": [

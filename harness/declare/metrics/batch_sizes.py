@@ -80,7 +80,7 @@ class StepsToTarget(_ToTarget):
     LOG_AXIS: ClassVar[bool] = True
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "batch"
+    FIGURE: ClassVar[str] = "fit"
     UNIT: ClassVar[str] = "steps"
     EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "anchor": "batch_8", "share": 0.8}
 
@@ -100,7 +100,7 @@ class BatchSweep(_ToTarget):
     )
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "batch"
+    FIGURE: ClassVar[str] = "fit"
     EXAMPLE: ClassVar[Example] = {
         "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
         "anchor": "batch_8",

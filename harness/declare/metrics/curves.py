@@ -108,7 +108,7 @@ class MeanActivationSlope(Observed):
     at: float | None = Field(default=None, gt=0, description="the LR at which arms are read; none: the only one they have")
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "coordinates"
+    FIGURE: ClassVar[str] = "values"
     UNIT: ClassVar[str] = "none (an exponent)"
     EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "tap": -1, "steps": 5}
 
@@ -154,7 +154,7 @@ class UnderflowShare(Observed):
 
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "underflow"
+    FIGURE: ClassVar[str] = "values"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
     UNIT: ClassVar[str] = "share of the entries, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "fp16", "of": "activation", "scale_exponent": 8}
@@ -191,7 +191,7 @@ class NoiseScale(Observed):
     LOG_AXIS: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     AT_ONE_POINT: ClassVar[bool] = True
-    FIGURE: ClassVar[str] = "noise"
+    FIGURE: ClassVar[str] = "curves"
     UNIT: ClassVar[str] = "examples"
     EXAMPLE: ClassVar[Example] = {"arm": "batch_32", "first": 0.5, "last": 1.0}
 

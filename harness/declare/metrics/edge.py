@@ -40,7 +40,7 @@ class _AtTheEdge(Observed):
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     AT_ONE_POINT: ClassVar[bool] = True
-    FIGURE: ClassVar[str] = "edge"
+    FIGURE: ClassVar[str] = "curves"
     # Of the limit: from where on a run is at the edge.
     REACHED: ClassVar[float] = 1.0
 

@@ -96,7 +96,7 @@ class TaskAccuracy(_OfLastTask):
     MEASURE: ClassVar[str] = "accuracy"
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    FIGURE: ClassVar[str] = "tasks"
+    FIGURE: ClassVar[str] = "values"
     UNIT: ClassVar[str] = "share of the test examples, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 

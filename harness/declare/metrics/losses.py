@@ -255,7 +255,7 @@ class MeanGap(Observed):
     over: FactorName = "peak_lr"
 
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "trajectories"
+    FIGURE: ClassVar[str] = "curves"
     UNIT: ClassVar[str] = "of the loss reduction (0.01 is 1% of it)"
     EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16", "after": 0.2, "absolute": True}
 

@@ -50,7 +50,7 @@ class StoppedLoss(Observed):
     OF_LOSSES: ClassVar[OfLosses] = "is one"
     AT_ONE_POINT: ClassVar[bool] = True
     ENDS_REDUCTION: ClassVar[bool] = True
-    FIGURE: ClassVar[str] = "turns"
+    FIGURE: ClassVar[str] = "curves"
     UNIT: ClassVar[str] = "nats, of a squared error none; an error is a share of examples (0.01 is one point)"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 
@@ -87,7 +87,7 @@ class TurningStep(Observed):
     NO_EFFECT: ClassVar[float] = 1.0
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "turns"
+    FIGURE: ClassVar[str] = "curves"
     UNIT: ClassVar[str] = "steps"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 
@@ -112,7 +112,7 @@ class TurnRate(ShareOfRuns):
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     COUNTS_EVERY_SEED: ClassVar[bool] = True
-    FIGURE: ClassVar[str] = "turns"
+    FIGURE: ClassVar[str] = "curves"
     UNIT: ClassVar[str] = "share of the seeds, 0 to 1"
     EXAMPLE: ClassVar[Example] = {"arm": "trained_once"}
 

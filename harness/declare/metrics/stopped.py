@@ -134,7 +134,7 @@ class SharpnessCorrelation(Observed):
     AT_ONE_POINT: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
     BOUNDS: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    FIGURE: ClassVar[str] = "sharpness"
+    FIGURE: ClassVar[str] = "values"
     UNIT: ClassVar[str] = "none (-1 to 1)"
     EXAMPLE: ClassVar[Example] = {"arms": ["batch_8", "batch_64"], "level": 0.5}
 

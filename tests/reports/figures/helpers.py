@@ -18,7 +18,7 @@ from folklore.harness.plan.catalog import load_study
 from folklore.harness.train.result import LaneResult
 from folklore.reports.figures.choosing import Shown, claim_figure, figures_of
 from folklore.reports.figures.drawing import POINTS, WIDTH, Drawing, Panel
-from folklore.reports.figures.layout import TEXT
+from folklore.reports.figures.render import TEXT
 from tests.harness.helpers import bowl, changed, computations, frame, result
 
 
@@ -71,6 +71,12 @@ def drawn(drawing: Drawing | None) -> Drawing:
     return drawing
 
 
+def seen_in(panel: Panel) -> pd.DataFrame:
+    """One row for each thing to see."""
+    rows = [pd.DataFrame({"mark": mark.kind, "series": mark.series, **mark.numbers, "text": mark.text}) for mark in panel.marks]
+    return pd.concat(rows, ignore_index=True)
+
+
 def check_figure(drawing: Drawing, figure: Figure) -> None:
     """It can be read on a phone."""
     for panel in drawing.panels:
@@ -87,7 +93,7 @@ def check_figure(drawing: Drawing, figure: Figure) -> None:
 def _check_panel(panel: Panel) -> None:
     """Every marker within its axes, no loss below zero, few curves, and names that differ."""
     assert _outside(panel).empty, f"{panel.title}: a marker lies outside its axes"
-    curves = panel.frame.query("mark == 'curve'")
+    curves = seen_in(panel).query("mark == 'curve'")
     assert curves["series"].nunique() <= 8
     assert len(set(panel.listed)) == len(panel.listed), f"{panel.title}: two series have one name"
     looks = [panel.look(name) for name in panel.listed]
@@ -107,5 +113,5 @@ def _titles(figure: Figure) -> list[Bbox]:
 def _outside(panel: Panel) -> pd.DataFrame:
     """Points of the frame beyond the axes; a curve may leave its panel."""
     (left, right), (low, high) = panel.limits("x"), panel.limits("y")
-    points = panel.frame[panel.frame["mark"].isin(set(POINTS) - {"run"})].dropna(subset=["x", "y"])
+    points = seen_in(panel)[seen_in(panel)["mark"].isin(set(POINTS) - {"run"})].dropna(subset=["x", "y"])
     return points[~(points["x"].between(left, right) & points["y"].between(low, high))]

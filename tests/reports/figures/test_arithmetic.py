@@ -17,7 +17,7 @@ from folklore.reports import site
 from folklore.reports.figures.arithmetic import CAPTION, drawing
 from folklore.reports.figures.choosing import Shown, claim_figure
 from folklore.reports.figures.drawing import Panel
-from tests.reports.figures.helpers import drawn, judging, recorded
+from tests.reports.figures.helpers import drawn, judging, recorded, seen_in
 from tests.reports.test_site import REGISTER, of
 
 pytestmark = pytest.mark.usefixtures("few_calibrated")
@@ -72,7 +72,7 @@ def test_a_plot_has_a_line_for_every_curve() -> None:
     (panel,) = panels(plot())
     assert panel.listed == ["first", "second"]
     for name, mark in (("first", "line"), ("second", "curve")):
-        own = panel.frame.query(f"series == '{name}'")
+        own = seen_in(panel).query(f"series == '{name}'")
         assert (list(own["x"]), list(own["y"]), set(own["mark"])) == ([1.0, 10.0, 100.0], [2.0, 3.0, 5.0], {mark})
     assert panel.look("first") != panel.look("second")
     assert (panel.x.label, panel.y.label) == ("steps", "ratio")
@@ -86,9 +86,9 @@ def test_axes_are_logarithmic_where_asked(log_x: bool, log_y: bool) -> None:
 
 def test_levels_lie_across_and_places_stand_and_both_have_names() -> None:
     (panel,) = panels(plot())
-    rules = panel.frame.query("mark == 'rule'")
+    rules = seen_in(panel).query("mark == 'rule'")
     assert (set(rules["y"].dropna()), set(rules["x"].dropna())) == ({2.5, 4.0}, {20.0})
-    notes = panel.frame.query("mark == 'note' and text != ''")
+    notes = seen_in(panel).query("mark == 'note' and text != ''")
     assert dict(zip(notes["text"], zip(notes["x"], notes["y"], strict=True), strict=True)) == {
         "a level": (-math.inf, 2.5),
         "a place": (20.0, -math.inf),
@@ -97,7 +97,7 @@ def test_levels_lie_across_and_places_stand_and_both_have_names() -> None:
 
 def test_several_plots_stand_below_each_other() -> None:
     found = drawn(drawing([plot(), plot(curves=[curve("third")], levels=[], places=[])]))
-    assert [len(row) for row in found.rows] == [1, 1]
+    assert (len(found.stacks), found.columns) == (2, 1)
     assert found.panels[1].listed == ["third"]
 
 

@@ -25,9 +25,9 @@ from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import TrialSet
 from folklore.harness.judge.verdict_memory import published_verdicts
 from folklore.harness.train.result import LaneResult
-from folklore.reports.figures import edge, forest, growth, lines, sharpness
+from folklore.reports.figures import curves, fits, forest, lines, values
 from tests.harness.helpers import result
-from tests.reports.figures.helpers import drawn, judgement_of, planted, published
+from tests.reports.figures.helpers import drawn, judgement_of, planted, published, seen_in
 
 
 def settings(place: int) -> dict[str, float]:
@@ -78,22 +78,22 @@ def judging_edges(reported: bool = True) -> Judgement:
 
 
 def test_sharpness_and_limits_stand_where_they_are(edges: TrialSet) -> None:
-    first, second = drawn(edge.draw(edges, judging_edges())).panels
+    first, second = drawn(curves.draw(edges, judging_edges())).panels
     assert (first.title, second.title) == ("two LRs", "another")
     middle = float(np.exp(np.mean(np.log([40.0 + seed for seed in edges.table.seed_numbers]))))
     for arm in ("slow", "fast"):
-        whole = first.frame.query(f"mark == 'line' and series == '_{arm}'")
+        whole = seen_in(first).query(f"mark == 'line' and series.str.startswith('arm {arm}')")
         # Two LRs: along the axis is LR x steps. Once the loss is gone the line goes on, faint.
         assert list(whole["x"]) == pytest.approx([EDGE_LRS[arm] * step for step in STEPS])
         assert list(whole["y"]) == pytest.approx([20.0, middle, 50.0])
-    assert list(first.frame.query("mark == 'rule'")["y"]) == pytest.approx([200.0, 50.0])
-    assert list(second.frame.query("mark == 'rule'")["y"]) == pytest.approx([190.0])
-    assert list(second.frame.query("series == '_other' and mark == 'line'")["x"]) == STEPS
-    assert list(first.frame.query("mark == 'note'")["text"]) == ["arm flow", "2/LR\nLR 0.01", "2/LR\nLR 0.04"]
-    without = drawn(edge.draw(edges, judging_edges(reported=False)))
-    assert len(without.panels[0].frame.query("mark == 'note'")) == 2
+    assert list(seen_in(first).query("mark == 'rule'")["y"]) == pytest.approx([200.0, 50.0])
+    assert list(seen_in(second).query("mark == 'rule'")["y"]) == pytest.approx([190.0])
+    assert list(seen_in(second).query("series.str.startswith('arm other') and mark == 'line'")["x"]) == STEPS
+    assert first.listed == ["arm flow", "arm slow: limit 2/LR, LR 0.01", "arm fast: limit 2/LR, LR 0.04"]
+    without = drawn(curves.draw(edges, judging_edges(reported=False)))
+    assert len(without.panels[0].listed) == 2
     bare = replace(edges, trials=edges.trials.assign(curve_probe_sharpness=None))
-    assert edge.draw(bare, judging_edges()) is None
+    assert curves.draw(bare, judging_edges()) is None
 
 
 # ---- what grows by a factor
@@ -125,8 +125,8 @@ def test_points_of_a_growth_and_what_was_expected_stand_where_they_are(deep: Tri
     judgement = judging(
         steep, claimed=AtMost(value=0.6), refuted=AtLeast(value=0.9), expected=Expected(value=0.25, source="planted")
     ).model_copy(update={"reported": (Reported(name="beside", observe=flat),)})
-    (panel,) = drawn(growth.draw(deep, judgement)).panels
-    points = panel.frame.query("mark == 'estimate'")
+    (panel,) = drawn(fits.draw(deep, judgement)).panels
+    points = seen_in(panel).query("mark == 'estimate'")
     assert [name.split(":")[0] for name in panel.listed] == list(FACTORS)
     for kind, factor in FACTORS.items():
         own = points[points["series"].str.startswith(kind)]
@@ -134,11 +134,11 @@ def test_points_of_a_growth_and_what_was_expected_stand_where_they_are(deep: Tri
         assert np.allclose(own["y"], [2.0 * factor**depth for depth in DEPTHS])
     assert "0.500" in panel.listed[0]
     assert panel.listed[1].endswith("a layer")
-    expected = panel.frame.query("series == '_expected'")
+    expected = seen_in(panel).query("series == '_theory'")
     assert list(expected["x"]) == [2, 8]
     assert np.allclose(expected["y"], [0.5, 0.5 * 0.25**6])
     assert (panel.y.log, panel.x.label) == (10, "depth")
-    assert growth.draw(deep, judging(FinalLoss(arm="flat_2"))) is None
+    assert fits.draw(deep, judging(FinalLoss(arm="flat_2"))) is None
 
 
 # ---- lines of arms
@@ -156,12 +156,12 @@ def test_arms_and_lines_stand_where_their_means_are(study: Study) -> None:
     near, far = (judging(BetweenLines(lines=LINES, of="test_loss", spread_at_least=spread)) for spread in (0.01, 50.0))
     (panel,) = drawn(lines.draw(records, near)).panels
     assert panel.y.names is not None
-    assert list(panel.y.names.values()) == [f"arm {arm}" for arm in itertools.chain(*LINES)]
+    assert list(panel.y.names.values()) == ["arm a0", "arm a1", "", "arm b0", "arm b1"]
     more = 0.01 * np.mean(records.table.seed_numbers)
-    means = panel.frame.query("mark == 'estimate'")
+    means = seen_in(panel).query("mark == 'estimate'")
     assert list(means["x"]) == pytest.approx([loss + more for loss in LOSSES.values()])
-    assert list(means["y"]) == list(panel.y.names) == [0.0, -1.0, -3.0, -4.0]
-    assert list(panel.frame.query("mark == 'rule'")["x"]) == pytest.approx([1.1 + more, 2.2 + more])
+    assert list(means["y"]) == [0.0, -1.0, -3.0, -4.0]
+    assert list(seen_in(panel).query("mark == 'rule'")["x"]) == pytest.approx([1.1 + more, 2.2 + more])
     assert lines.draw(records, far) is None
 
 
@@ -198,17 +198,17 @@ def test_settings_stand_where_their_mean_sharpness_is(study: Study) -> None:
     half, nearly_all = (
         judging(SharpnessCorrelation(arms=tuple(BATCHES), level=1.0, least_share=share)) for share in (0.5, 0.95)
     )
-    (panel,) = drawn(sharpness.draw(records, half)).panels
+    (panel,) = drawn(values.draw(records, half)).panels
     seeds = records.table.seed_numbers
     for arm, lrs in (("small", LRS), ("large", LRS[1:])):
         expected = [np.mean([log_sharpness(arm, lr, seed) for seed in seeds]) for lr in lrs]
-        means = panel.frame.query(f"mark == 'estimate' and series == '{arm} batch'")
+        means = seen_in(panel).query(f"mark == 'estimate' and series == '{arm} batch'")
         assert np.log(means["x"]).tolist() == pytest.approx(expected, rel=1e-5)
         assert means["y"].tolist() == pytest.approx([0.1 * each for each in expected], rel=1e-5)
-        assert len(panel.frame.query(f"mark == 'run' and series == '_{arm}'")) == len(lrs) * len(seeds)
+        assert len(seen_in(panel).query(f"mark == 'run' and series == '_{arm}'")) == len(lrs) * len(seeds)
     # All runs of a seed lie on one rising line.
     assert panel.title.startswith("rank correlation 1")
-    assert sharpness.draw(records, nearly_all) is None
+    assert values.draw(records, nearly_all) is None
 
 
 # ---- forests
@@ -221,10 +221,10 @@ def test_a_row_is_the_interval_that_decides_and_its_seeds_lie_beside_it() -> Non
     (verdict,), (judgement,) = judged.verdicts, records.study.judgements
     assert all(each.one_sided for each in judgement.criteria)
     (panel,) = drawn(forest.draw(records, judgement)).panels
-    rows = panel.frame.query("mark == 'estimate'")
+    rows = seen_in(panel).query("mark == 'estimate'")
     decides = [(100 * each.low, 100 * each.high) for each in verdict.findings]
     assert list(zip(rows["left"], rows["right"], strict=True)) == [pytest.approx(each) for each in decides]
-    assert not set(panel.frame.query("mark == 'run'")["y"]) & set(rows["y"])
+    assert not set(seen_in(panel).query("mark == 'run'")["y"]) & set(rows["y"])
 
 
 def test_what_is_made_of_rows_is_a_row() -> None:
@@ -234,4 +234,4 @@ def test_what_is_made_of_rows_is_a_row() -> None:
         criteria = judgement_of(records, claim).criteria_at(records.scale)
         panels = drawn(forest.draw(records, judgement_of(records, claim))).panels
         assert {each.observe.figure for each in criteria} == {""}
-        assert sum(len(panel.frame.query("mark == 'estimate'")) for panel in panels) == len(criteria)
+        assert sum(len(seen_in(panel).query("mark == 'estimate'")) for panel in panels) == len(criteria)
