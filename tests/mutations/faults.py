@@ -698,7 +698,7 @@ VERDICTS = (
     Fault(
         "verdicts are remembered whatever trials come",
         "harness/judge/verdict_memory.py",
-        "_claims(study), own, declared, evidence.state(study.name), _statistics()]",
+        "_claims(study), trials, declared, evidence.state(study.name), _statistics()]",
         "_claims(study), declared, evidence.state(study.name), _statistics()]",
         JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),
