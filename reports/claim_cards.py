@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from ..harness.declare import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
 from ..harness.judge.error_rates import FRAGILE, ErrorRates, standing, why_fragile
-from ..harness.judge.explaining import asked_of_workloads, enumerated
+from ..harness.judge.explaining import asked_of_workloads
 from ..harness.judge.power import Resolution
 from ..harness.judge.robustness import Robustness
 from ..harness.judge.settling import turns_open_at
@@ -19,6 +19,7 @@ from ..harness.judge.verdict import CriterionFinding, Verdict
 from ..harness.judge.verdict_history import Change
 from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
 from ..harness.plan.catalog import register
+from ..harness.words import enumerated
 from . import changes_page
 from .phrases import with_bold_numbers
 from .words import OUTCOMES, READINGS

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from ..harness.declare import Claim, Study
-from ..harness.judge.explaining import enumerated
 from ..harness.judge.outcomes import WITHDRAWN
 from ..harness.plan.catalog import Register
+from ..harness.words import enumerated
 from . import document_page, phrases
 from . import rows as shared
 from .highlights import highlights

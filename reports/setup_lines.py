@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..harness.declare import Configuration, Study
-from ..harness.judge.explaining import enumerated
 from ..harness.judge.regimes import in_thousands
 from ..harness.judge.trial_sets import TrialSet
 from ..harness.train.schedules import schedule_named
 from ..harness.train.workloads import workload_of
 from ..harness.train.workloads.base import PROOF, READ
+from ..harness.words import counted, enumerated
 from .arms_table import RANGE_TEST
-from .words import counted
 
 NAMES = {"adamw": "AdamW", "adam": "Adam", "radam": "RAdam", "sgd": "SGD", "sgdw": "SGDW", "lion": "Lion",
          "rmsprop": "RMSProp", "lars": "LARS", "lamb": "LAMB", "muon": "Muon", "own": "own optimizer"}  # fmt: skip

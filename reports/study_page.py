@@ -17,7 +17,7 @@ import pandas as pd
 from ..harness.declare import Claim, Judgement, Study
 from ..harness.declare.parts import all_parts
 from ..harness.judge.error_rates import ErrorRates, standing
-from ..harness.judge.explaining import enumerated, told_workloads
+from ..harness.judge.explaining import told_workloads
 from ..harness.judge.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
 from ..harness.judge.power import Resolution, resolution, whole_seeds
 from ..harness.judge.robustness import Robustness
@@ -34,6 +34,7 @@ from ..harness.plan.store.source_check import commits_of, counted_sources, sourc
 from ..harness.plan.store.trial_schema import SUMMARY
 from ..harness.train.workloads import workload_of
 from ..harness.train.workloads.base import PROOF, READ
+from ..harness.words import counted, enumerated, power_of_two
 from .answers import answer
 from .arms_table import ArmsTable, arms_table
 from .claim_cards import Card, card
@@ -43,7 +44,7 @@ from .figures.render import as_svg, pixels
 from .highlights import CHOSEN
 from .places import card_figure_file, figure_name, trials_page
 from .setup_lines import environment_of, minutes, setup_lines
-from .words import counted, power_of_two, share
+from .words import share
 
 # What a page says about the machine, in this order; the rest of the environment follows.
 MACHINE = ("device", "devices", "cpu", "cores", "memory_gib", "system", "python", "torch")
@@ -384,7 +385,7 @@ def _sources(records: TrialSet) -> str:
     if records.source == HERE:
         return f"Sources of its trials: {counted_sources(records.trials)}."
     commits, check = commits_of(sources_of(records.trials)), records.source_check
-    named = f"{'commits' if len(commits) > 1 else 'commit'} {enumerated(commits)}" if commits else "no commit"
+    named = f"commit{'s' * (len(commits) > 1)} {enumerated(commits)}" if commits else "no commit"
     if check is None:
         changed = any(sources.commit.endswith("+") for sources in sources_of(records.trials))
         return f"Published before sources were checked: its trials name {named}{', with uncommitted changes' * changed}."

@@ -4,19 +4,7 @@ import math
 
 from markupsafe import Markup
 
-
-def power_of_two(value: float) -> str:
-    """2^-6.5 for what lies on a half-octave grid, three digits for the rest."""
-    exponent = _half_octaves(value)
-    return f"{value:.3g}" if exponent is None else f"2^{exponent:g}"
-
-
-def _half_octaves(value: float) -> float | None:
-    """The exponent of two of what lies on a half-octave grid."""
-    if value <= 0:
-        return None
-    exponent = math.log2(value)
-    return exponent if math.isclose(exponent * 2, round(exponent * 2), abs_tol=1e-9) else None
+from ..harness.words import half_octaves
 
 
 def share(part: int, whole: int) -> str:
@@ -39,7 +27,7 @@ def power(value: float, base: int = 10) -> str:
 
 def with_power(value: float) -> Markup:
     """0.00552 and, softer, its power of two, 2^-7.5, where it lies on a half-octave grid; copied as text it keeps its caret."""
-    exponent = _half_octaves(value)
+    exponent = half_octaves(value)
     if exponent is None or exponent >= 0:
         return Markup(f"{value:.3g}")
     power = Markup('2<span class="caret">^</span><sup>{}</sup>').format(f"{exponent:g}".replace("-", "−"))
@@ -73,8 +61,3 @@ OUTCOMES = {
     "out of regime": "– not shown",
     "invalid": "! invalid",
 }
-
-
-def counted(count: int, what: str) -> str:
-    """3 claims, 1 claim, 2,400 runs."""
-    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -81,7 +81,7 @@ class Study(Design):
 
     def changed(self, change: Change, **fields: Any) -> "Study":
         """A copy with these fields in place of its own, and a record of what was changed and why. Every changed study is made
-        here, so that all rules are checked again. Raises ValidationError.
+        here, so that all rules are checked again. Raises UserError.
 
         With other settings or another workload it is another study, a variation, whose departures begin by saying why; added
         seeds leave a study what it was declared to be.
@@ -90,16 +90,14 @@ class Study(Design):
         if not change.seeds:
             content["variation_of"] = self.variation_of or self.name
             content["departures"] = (*change.why, *content["departures"])
-        return Study.model_validate(content)
+        try:
+            return Study.model_validate(content)
+        except ValidationError as error:
+            raise invalid(change.called(self.name), error) from None
 
     def with_seeds(self, scale: str, seeds: int, why: str) -> "Study":
         """The study with more seeds at a scale than it declares. Raises UserError if it cannot have them."""
-        if seeds == self.seeds_at(scale):
-            return self
-        try:
-            return self.changed(Change(why=(why,), seeds={scale: seeds}))
-        except ValidationError as error:
-            raise invalid(f"study '{self.name}' with {seeds} seeds", error) from None
+        return self if seeds == self.seeds_at(scale) else self.changed(Change(why=(why,), seeds={scale: seeds}))
 
     @model_serializer(mode="wrap")
     def _as_declared(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:

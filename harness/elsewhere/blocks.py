@@ -12,6 +12,7 @@ import pandas as pd
 import scipy
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from ..words import counted
 from .claims import RunClaim
 from .roles import NAMES, RESULTS, SETTINGS, last_part, texts, words_of
 from .table import PREFIX
@@ -279,7 +280,7 @@ def blocked(values: pd.DataFrame, claim: RunClaim, blocks: Sequence[str]) -> Blo
     lost = f"; {left_out} runs have no partner there and are left out" if left_out else ""
     if (sizes.min() > 1 and cells <= MOST_BLOCKS) or cells < LEAST_CELLS:
         names = [f"{task}, {name}" if task else name for task, name in zip(runs["task"], cell, strict=True)]
-        return Blocked(runs.assign(task=names), f"compared within {', '.join(blocks)}: {cells} block{'s' * (cells > 1)}{lost}")
+        return Blocked(runs.assign(task=names), f"compared within {', '.join(blocks)}: {counted(cells, 'block')}{lost}")
     return Blocked(_by_cell(runs, cell), f"paired by {', '.join(blocks)}: {cells} cells{lost}", by_cell=True)
 
 

@@ -17,6 +17,7 @@ from ..judge.spelling import in_prose, number_and_interval
 from ..judge.statistics import noise as level_of
 from ..judge.statistics.intervals import Numbers, binomial
 from ..judge.statistics.noise import CLEARLY, NoiseLevel
+from ..words import counted
 from .outcome_file import RunOutcome
 
 # Runs an arm for which the smallest visible difference is told.
@@ -244,7 +245,7 @@ class Noise:
                 " is that of the others"
             )
         if self.short:
-            yield f"{self.short} run{'s' * (self.short > 1)} stopped before the last step of the same arm's others: left out"
+            yield f"{counted(self.short, 'run')} stopped before the last step of the same arm's others: left out"
         if not self.is_normal and self.robust is not None:
             yield (
                 f"the runs are clearly not normal (Shapiro and Wilk's p {self.normal_p:.2g}): the interval is Bonett's, which"

@@ -16,6 +16,7 @@ from ..judge.settling import what_would_settle
 from ..judge.statistics.pooling import average, heterogeneity
 from ..judge.statistics.two_samples import Effect, Spread
 from ..judge.verdict import CriterionFinding
+from ..words import counted
 from .claims import Question, RunClaim
 from .comparing import Assumptions, Part, compared, level_of, question_of, verdict_of
 from .samples import Pair
@@ -171,7 +172,7 @@ def _judged(
     notes: tuple[str, ...],
 ) -> RunVerdict:  # fmt: skip
     few = min(min(each for each in part.runs if each) for part in parts)
-    fragile = (f"an arm has {few} run{'s' * (few > 1)}",) if few < LEAST_RUNS else ()
+    fragile = (f"an arm has {counted(few, 'run')}",) if few < LEAST_RUNS else ()
     only = parts[0].estimate if len(parts) == 1 else None
     settling = ""
     if verdict == OPEN and mean is not None:
@@ -221,6 +222,6 @@ def notes_on(claim: RunClaim, given: Sequence[Pair]) -> Iterator[str]:
     if all(pair.paired and pair.by == "seed" for pair in given):
         yield f"paired by seed: {sum(len(pair.arm) for pair in given)} pairs"
     if dropped := sum(each.dropped for each in given):
-        yield f"{dropped} run{'s' * (dropped > 1)} without a partner in the other arm left out of the pairs"
+        yield f"{counted(dropped, 'run')} without a partner in the other arm left out of the pairs"
     if any(len(set(map(float, each.values))) == 1 < len(each) for samples in sides for each in samples):
         yield "all runs of an arm agree to the last digit: is the seed used?"

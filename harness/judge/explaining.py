@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ..declare import Criterion
 from ..declare.claims import Quantifier
+from ..words import enumerated
 from .combining import OF_PARTS, SOME_PARTS, SOME_WORKLOADS, Combined, least_that_hold, undecided_over_all
 from .outcomes import BETWEEN, MULTIPLICITY, OPEN, OUT_OF_REGIME, PARTLY, PRECONDITION, REFUTED, SUPPORTED, TOO_NOISY
 from .sentences import Number, Sentence, filled, turned
@@ -173,10 +174,6 @@ def asked_of_workloads(verdict: Verdict, quantifier: Quantifier) -> str:
 def listed(workloads: Sequence[str]) -> str:
     """Workloads as a list, in which MLP, clean labels is MLP (clean labels), so that it does not look like two."""
     return enumerated([f"{name.replace(', ', ' (', 1)})" if ", " in name and "(" not in name else name for name in workloads])
-
-
-def enumerated(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def answer(findings: Sequence[CriterionFinding], found: Combined, deciding: CriterionFinding) -> tuple[Sentence, ...]:

@@ -5,7 +5,7 @@ what was last judged of its own trials, by its trials, its declarations and the 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -17,7 +17,7 @@ from ..declare import Study, fingerprint
 from ..plan.catalog import register
 from ..plan.store import declaration, evidence
 from ..plan.store.ledger import Ledger
-from ..plan.store.reading import DamagedError, read_as
+from ..plan.store.remembered import recall, remember
 from ..plan.store.store import Store
 from . import explaining, verdict_history
 from .cautions import published_calibration
@@ -72,41 +72,33 @@ class JudgedTrials:
         return cls(**{**value, "verdicts": verdicts, "robustness": robust})
 
 
-class Memory:
-    """The verdicts of a study as they were last judged: of this store's trials, or where it has none, the published ones."""
+def recalled_verdicts(store: Store, study: Study) -> list[JudgedTrials] | None:
+    """The verdicts of a study as they were last judged: of this store's trials, or where it has none, the published ones. None
+    where nothing is remembered, or something has changed since."""
+    if not (trials := Ledger(store, study.name).state()):
+        return published_verdicts(study)
+    return recall(store, _file(study), state(store, study, trials), lambda value: _read(value, study))
 
-    def __init__(self, store: Store):
-        self.store = store
 
-    def recall(self, study: Study) -> list[JudgedTrials] | None:
-        """None where nothing is remembered, or something has changed since."""
-        own = Ledger(self.store, study.name).state()
-        if not own:
-            return published_verdicts(study)
-        try:
-            return read_as(
-                self.store, self._name(study), lambda content: _read(json.loads(content), self._key(study, own), study)
-            )
-        except (FileNotFoundError, DamagedError):  # half a file, or one of another version
-            return None
+def remember_verdicts(store: Store, study: Study, judged: Iterable[JudgedTrials]) -> None:
+    if trials := Ledger(store, study.name).state():
+        remember(store, _file(study), state(store, study, trials), [each.to_dict() for each in judged])
 
-    def remember(self, study: Study, judged: list[JudgedTrials]) -> None:
-        own = Ledger(self.store, study.name).state()
-        if own:
-            self.store.write(self._name(study), json.dumps(_written(self._key(study, own), study, judged)).encode())
 
-    def _name(self, study: Study) -> str:
-        return f"judged/{study.name}.json"
+def state(store: Store, study: Study, trials: Sequence[str]) -> str:
+    """Changes with all that a study's verdicts rest on. trials: the state of its ledger."""
+    declared = declaration.state(store, study.name)
+    return fingerprint([study.canonical_json(), _claims(study), trials, declared, evidence.state(study.name), _statistics()])
 
-    def _key(self, study: Study, own: list[str]) -> str:
-        declared = declaration.state(self.store, study.name)
-        return fingerprint([study.canonical_json(), _claims(study), own, declared, evidence.state(study.name), _statistics()])
+
+def _file(study: Study) -> str:
+    return f"judged/{study.name}.json"
 
 
 def published_verdicts(study: Study) -> list[JudgedTrials] | None:
     """As they stand beside the evidence; None where they are not of this declaration and these trials."""
     kept = _published().get(study.name)
-    return None if kept is None else _read(kept, _key_of_published(study), study)
+    return _read(kept["judged"], study) if kept is not None and kept["of"] == _key_of_published(study) else None
 
 
 def judged_evidence(study: Study) -> list[JudgedTrials]:
@@ -124,7 +116,8 @@ def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
         found = _published()
         for study, now in judged:
             changed += _changes(study, found.get(study.name), now)
-            found[study.name] = _written(_key_of_published(study), study, now)
+            kept = [each.to_dict() for each in now]
+            found[study.name] = {"of": _key_of_published(study), "version": study.version, "judged": kept}
         path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         verdict_history.append(changed)
     return path, changed
@@ -170,16 +163,9 @@ def _read_published(path: Path, changed: int, size: int) -> Mapping[str, Any]:
     return found
 
 
-def _written(key: str, study: Study, judged: list[JudgedTrials]) -> dict[str, Any]:
-    kept = [each.to_dict() for each in judged]
-    return {"of": key, "version": study.version, "judged": kept}
-
-
-def _read(kept: Mapping[str, Any], key: str, study: Study) -> list[JudgedTrials] | None:
-    if kept["of"] != key:
-        return None
+def _read(kept: Iterable[Mapping[str, Any]], study: Study) -> list[JudgedTrials] | None:
     try:
-        judged = [JudgedTrials.from_dict(each) for each in kept["judged"]]
+        judged = [JudgedTrials.from_dict(each) for each in kept]
     except (TypeError, KeyError):  # as another Folklore wrote it
         return None
     return [replace(each, verdicts=as_they_stand(study, _retold(study, each.verdicts))) for each in judged]

@@ -1,15 +1,13 @@
 """Measuring how many lanes packs of a shape should have, as a job on a worker."""
 
-import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 
-from ..declare import canonical_json
 from ..errors import TooLargeError
 from ..plan import cost
-from ..plan.lanes import Packing, Shape, measured_file
+from ..plan.lanes import Packing, Shape, remember_timings
 from ..plan.store.comparisons import agree, comparisons, refusals, refuse
 from ..plan.store.store import Store
 from ..train.machine.description import Device
@@ -83,7 +81,8 @@ class LanesWork:
         if self.search.following is None:
             if self._compiling_may_pay:
                 self._measure_compiled()
-            self._write()
+            timings = (*self.search.timings.values(), *self.compiled)
+            remember_timings(self.store, self.job.device, self.job.key, timings)
             self.close()  # while the worker waits for what comes next, the driver looks at how much memory is free
         return Progress(done=self.search.following is None, share=len(self.search.timings) / 5, lanes=0)
 
@@ -122,8 +121,3 @@ class LanesWork:
             return None
         free, _ = torch.cuda.mem_get_info()
         return int(cost.MEMORY_SHARE * (free + torch.cuda.memory_reserved()))
-
-    def _write(self) -> None:
-        timings = [asdict(each) for each in (*self.search.timings.values(), *self.compiled)]
-        found = {"shape": json.loads(self.job.key), "device": self.job.device.name, "timings": timings}
-        self.store.write(measured_file(self.job.device, self.job.key), canonical_json(found).encode())

@@ -3,12 +3,11 @@
 widths/DEVICE/SHAPE.json     what was measured of one shape on one kind of device
 """
 
-import json
 import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import torch
 
@@ -22,7 +21,7 @@ from ..train.throughput import NEAR, Timing
 from . import cost
 from .plan import PlannedPack
 from .store.comparisons import refusals
-from .store.reading import read_or_leave
+from .store.remembered import recall, remember
 from .store.store import Store
 
 # Floating-point operations of a pack's step beyond which more lanes gain little (cpu: reports/log; cuda: not measured yet).
@@ -149,13 +148,9 @@ class Packing:
         return min(self.nominal(shape.configuration), most), most
 
     def remembered(self, key: str) -> list[Timing]:
-        """What was measured of a shape on this kind of device, but for programs that this machine refuses; a file that cannot
-        be read counts as none."""
-
-        def timings(content: bytes) -> list[Timing]:
-            return [Timing(**each) for each in json.loads(content)["timings"]]
-
-        measured = read_or_leave(self.store, measured_file(self.device, key), timings, "measured again") or []
+        """What was measured of a shape on this kind of device, but for programs that this machine refuses."""
+        name = _measured_file(self.device, key)
+        measured = recall(self.store, name, key, lambda value: [Timing(**timing) for timing in value]) or []
         refused = refusals(self.store, key) if measured else {}
         return [each for each in measured if each.program not in refused]
 
@@ -198,6 +193,10 @@ class Packing:
         return cost.lane_step_seconds(configuration, model, self.device.kind, lanes)
 
 
-def measured_file(device: Device, key: str) -> str:
-    """What was measured of a shape on this kind of device."""
+def remember_timings(store: Store, device: Device, key: str, timings: Iterable[Timing]) -> None:
+    """Keep what was measured of a shape on this kind of device."""
+    remember(store, _measured_file(device, key), key, [asdict(timing) for timing in timings])
+
+
+def _measured_file(device: Device, key: str) -> str:
     return f"widths/{re.sub(r'[^A-Za-z0-9]+', '-', device.name).strip('-')}/{fingerprint(key)}.json"

@@ -4,15 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from ...models.reduction import Reduction
 from ..declare import Alternative, Change, Judgement, Study, Workload
 from ..declare.criterion import Observing
 from ..declare.metrics import Unmeasured
 from ..declare.own_address import OWN
 from ..declare.parts import relative_to_losses
-from ..errors import UserError, invalid
+from ..errors import UserError
 from ..options import Options
 from ..train.programs import EAGER
 from ..train.workloads.own.finding import FoundWorkload, find
@@ -21,11 +19,8 @@ from ..train.workloads.own.workload import OwnWorkload
 from .own_arms import RemainingArms, arms_left, judgement_left, untrainable, with_those_that_start_there
 from .proving import require_proved
 from .store.store import Store
+from .variation import variation_name
 
-# Of the workload's identity in the variation's name.
-DIGITS = 8
-# A name has at most 64 characters.
-LONGEST_STEM = 50
 # The unit that studies declare thresholds of losses in.
 NATS = "nats"
 
@@ -77,7 +72,7 @@ def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:
         )
     dump = study.model_dump()
     dump |= {
-        "name": f"{study.name[:LONGEST_STEM]}_own_{found.identity[:DIGITS]}",
+        "name": variation_name(study, "own", found.identity),
         "title": f"{study.title}, on own workload '{own.name}'",
         "workload": found.declared.model_dump(),
         "judgements": [each.model_dump() for each in judgements],
@@ -109,10 +104,7 @@ def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:
     untrained = (f"Not trained: arm '{arm}' ({reason})." for arm, reason in left.lost.items())
     not_judged = (f"Not judged: {claim} ({reason})." for claim, reason in unjudged.items())
     why = (*_departures(study, found, reduction), *untrained, *not_judged)
-    try:
-        return study.changed(Change(why=why, workload=own.name), **dump)
-    except ValidationError as error:
-        raise invalid(f"study '{study.name}' on own workload '{found.workload.name}'", error) from None
+    return study.changed(Change(why=why, workload=own.name), **dump)
 
 
 def _add_own_optimizer(dump: dict[str, Any]) -> None:

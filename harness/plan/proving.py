@@ -1,15 +1,10 @@
 """What is asked of an own workload before anything is planned: that it trains as plain PyTorch trains it, and that another
 process finds the same."""
 
-import json
-import logging
-
-from ..errors import UnwritableError
 from ..train.workloads.own.finding import FoundWorkload, require_reproducible
 from ..train.workloads.own.module import own_module
+from .store.remembered import remember
 from .store.store import Store
-
-log = logging.getLogger(__name__)
 
 
 def require_proved(found: FoundWorkload, store: Store) -> None:
@@ -21,8 +16,5 @@ def require_proved(found: FoundWorkload, store: Store) -> None:
     require_reproducible(found)
     if not store.exists(""):
         return  # a plan writes nothing
-    told = {"workload": found.address, "proof": str(proof), "seconds": round(proof.seconds, 2), "parts": found.parts}
-    try:
-        store.write(name, (json.dumps(told, indent=1) + "\n").encode())
-    except UnwritableError as error:
-        log.info("what was proved of workload '%s' is not remembered: %s", found.address, error)
+    proved = {"workload": found.address, "proof": str(proof), "seconds": round(proof.seconds, 2), "parts": found.parts}
+    remember(store, name, found.identity, proved)

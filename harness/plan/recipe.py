@@ -11,6 +11,7 @@ from ..train.optimizers import optimizer_kind
 from ..train.schedules import schedule_named
 from ..train.schedules.base import percent
 from ..train.workloads import workload_of
+from ..words import counted, power_of_two
 
 LR = "peak_lr"
 # Longer lists of values are told by their ends.
@@ -19,7 +20,7 @@ LISTED = 4
 
 def trial_recipe(configuration: Configuration) -> dict[str, str]:
     """A line for each part of what is trained and how."""
-    return {**_parts(configuration), "peak LR": number(configuration.training.peak_lr)}
+    return {**_parts(configuration), "peak LR": power_of_two(configuration.training.peak_lr)}
 
 
 def study_recipe(study: Study, scale: str) -> dict[str, str]:
@@ -40,13 +41,6 @@ def study_recipe(study: Study, scale: str) -> dict[str, str]:
     called = {count: ", ".join(arms) if len(arms) <= 4 else f"{len(arms)} of the arms" for count, arms in further.items()}
     more = [f"; {count} for {arms}" for count, arms in called.items()]
     return {**recipe, "seeds": f"{len(seeds)}, numbered {seeds[0]} to {seeds[-1]}, for each arm and value{''.join(more)}"}
-
-
-def number(value: float) -> str:
-    """2^-6.5 for what lies on a half-octave grid, three digits for the rest."""
-    if value > 0 and math.isclose(2 * math.log2(value), round(2 * math.log2(value)), abs_tol=1e-9):
-        return f"2^{round(2 * math.log2(value)) / 2:g}"
-    return f"{value:.3g}"
 
 
 def _by_arm(study: Study, scale: str) -> dict[str, dict[str, str]]:
@@ -106,8 +100,8 @@ def _seen(workload: Workload, training: Training) -> str:
     batch = str(training.batch_size) + "".join(f", then {size}" for _, _, size in training.batch_segments[1:])
     if workload_of(workload).reads_text:
         sequences = f"{batch} sequences of {workload.context} tokens"
-        return f"{_many(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
-    return f"{_many(training.steps, 'step')} x {batch} examples = {count:,} examples"
+        return f"{counted(training.steps, 'step')} x {sequences} = {count:,} sequences, {count * workload.context:,} tokens"
+    return f"{counted(training.steps, 'step')} x {batch} examples = {count:,} examples"
 
 
 def _batches(training: Training) -> str:
@@ -132,7 +126,7 @@ def _regularization(training: Training) -> str:
     if training.augmentation == "none":
         return dropped
     mirrored = " and half of them mirrored" * (training.augmentation == "flip_and_shift")
-    return f"{dropped}, images shifted by up to {_many(training.shift_pixels, 'pixel')}{mirrored}"
+    return f"{dropped}, images shifted by up to {counted(training.shift_pixels, 'pixel')}{mirrored}"
 
 
 def _outlier(training: Training) -> str:
@@ -180,7 +174,7 @@ def _mended(training: Training) -> str:
     """What goes wrong at a known step, and what is done about it."""
     found, steps = "", training.faulty_steps
     if training.fault != "none":
-        size, many = training.fault_size, _many(training.fault_steps, "step")
+        size, many = training.fault_size, counted(training.fault_steps, "step")
         found += ", " + FAULTS[training.fault].format(steps=many, first=steps.start + 1, size=size)
     if training.remedy != "none":
         found += f", {ALARMS[training.alarm]} " + REMEDIES[training.remedy].format(every=training.remedy_steps)
@@ -198,7 +192,7 @@ SAMPLINGS: Mapping[str, str] = {
 def _precision(training: Training) -> str:
     if training.loss_scaling == "none":
         return training.precision
-    scaled = f"{training.precision}, losses scaled by {number(training.loss_scale)}"
+    scaled = f"{training.precision}, losses scaled by {power_of_two(training.loss_scale)}"
     return scaled + f", doubled after {training.scale_growth_interval} finite steps" * (training.loss_scaling == "dynamic")
 
 
@@ -208,15 +202,15 @@ def _lr(study: Study, scale: str, arm: str) -> str:
         return _tuned(search)
     values = study.factors_at(scale, arm).get(LR)
     if values is None:
-        return number(study.configuration(scale, arm, {}).training.peak_lr)
+        return power_of_two(study.configuration(scale, arm, {}).training.peak_lr)
     grid = sorted(float(each) for each in values if isinstance(each, int | float))
     if len(grid) <= LISTED:
-        return ", ".join(number(each) for each in grid)
-    return f"{len(grid)} values from {number(grid[0])} to {number(grid[-1])}{_spacing(grid)}"
+        return ", ".join(power_of_two(each) for each in grid)
+    return f"{len(grid)} values from {power_of_two(grid[0])} to {power_of_two(grid[-1])}{_spacing(grid)}"
 
 
 def _tuned(search: Search) -> str:
-    low, high = number(search.low), number(search.high)
+    low, high = power_of_two(search.low), power_of_two(search.high)
     return f"tuned by Optuna ({search.sampler}) from {low} to {high}: {search.budget} proposals in {search.rounds} rounds"
 
 
@@ -226,7 +220,3 @@ def _spacing(grid: Sequence[float]) -> str:
     if not math.isclose(min(octaves), max(octaves), rel_tol=1e-6):
         return ""
     return f", {1 / octaves[0]:.3g} an octave"
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"

@@ -17,11 +17,12 @@ from ..declare import Change, Judgement, Measurement, Study, Training, Workload,
 from ..declare.design import Value
 from ..declare.study import MINIMUM_JUDGED_SEEDS
 from ..errors import UserError, invalid, unknown
+from ..words import counted
 
-# A name has at most 64 characters.
-LONGEST_STEM = 48
-# Varied by settings, or by a workload of one's own (harness/own).
-NAME = re.compile(r"(?P<stem>[a-z][a-z0-9_]*)_(varied|own)_[0-9a-f]{8}")
+# A name has at most 64 characters; so many are of the hash of what was changed.
+LONGEST_STEM, DIGITS = 48, 8
+# Varied by settings, or by a workload of one's own.
+NAME = re.compile(rf"(?P<stem>[a-z][a-z0-9_]*)_(varied|own)_[0-9a-f]{{{DIGITS}}}")
 PARTS = (("workload", Workload), ("training", Training), ("measurement", Measurement))
 # What is no field of a configuration and decides one: the steps of every arm follow from it.
 EXAMPLES = "examples"
@@ -69,6 +70,11 @@ def _value(text: str) -> Value:
     return found if isinstance(found, bool | int | float) else text
 
 
+def variation_name(study: Study, kind: str, identity: str) -> str:
+    """kind: of NAME. identity: a hash of what was changed."""
+    return f"{study.name[:LONGEST_STEM]}_{kind}_{identity[:DIGITS]}"
+
+
 def is_variation(name: str) -> bool:
     return NAME.fullmatch(name) is not None
 
@@ -89,13 +95,10 @@ def vary(study: Study, scale: str, changes: Changes) -> Study:
         raise UserError(
             f"nothing of this differs from study '{study.name}' at scale '{scale}': leave --set, --seeds and --only out"
         )
-    try:
-        found = draft.made()
-    except ValidationError as error:
-        raise invalid(f"a variation of study '{study.name}'", error) from None
+    found = draft.made()
     # Of what was changed alone: equal changes give the equal name.
     changed = found.model_copy(update={"variation_of": None}).hash
-    return found.model_copy(update={"name": f"{study.name[:LONGEST_STEM]}_varied_{changed[:8]}"})
+    return found.model_copy(update={"name": variation_name(study, "varied", changed)})
 
 
 class _Draft:
@@ -119,16 +122,16 @@ class _Draft:
             self.at_scale["seeds"], self.at_scale["arm_seeds"] = self.changes.seeds, None
 
     def made(self) -> Study:
-        """The changed study, judged if it can be; else a line says why it is not. Raises ValidationError."""
+        """The changed study, judged if it can be; else a line says why it is not. Raises UserError."""
         try:
             return self._changed()
-        except ValidationError as error:
+        except UserError as error:
             if not self.study.scale(self.scale).judged:
                 raise
-            why = str(invalid("", error)).removeprefix(": ")
+            why = str(error).partition(": ")[2]
         seeds = self.at_scale["seeds"] or self.study.seeds
         if seeds < MINIMUM_JUDGED_SEEDS:
-            why = f"{seeds} seed{'s' * (seeds != 1)}, and a verdict takes at least {MINIMUM_JUDGED_SEEDS}"
+            why = f"{counted(seeds, 'seed')}, and a verdict takes at least {MINIMUM_JUDGED_SEEDS}"
         self.at_scale |= {"judged": False, "description": f"a variation with {why}"}
         return self._changed(f"Not judged: {why}.")
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from ...models import View
 from ..declare import Workload
 from ..errors import UserError, quoted
+from ..words import counted
 from .allocations import Allocations, pretended
 from .machine.device_memory import is_memory_end
 from .optimizers import optimizer_kind
@@ -120,7 +121,7 @@ def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int
 
         return Prepared(list(weights.values()), list(weights.values()), loss, inputs)
 
-    words = f"in {segments} segment{'s' * (segments > 1)} of its {len(model.blocks)} blocks" if segments else ""
+    words = f"in {counted(segments, 'segment')} of its {len(model.blocks)} blocks" if segments else ""
     return Subject(make, words)
 
 

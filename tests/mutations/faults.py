@@ -639,7 +639,7 @@ PLANS = (
     Fault(
         "a variation is trained into the study's own ledger",
         "harness/plan/variation.py",
-        'return found.model_copy(update={"name": f"{study.name[:LONGEST_STEM]}_varied_{changed[:8]}"})',
+        'return found.model_copy(update={"name": variation_name(study, "varied", changed)})',
         'return found.model_copy(update={"name": study.name})',
         PLANNING + "test_variation.py::test_no_trial_of_a_variation_is_one_of_the_study",
     ),
@@ -698,7 +698,7 @@ VERDICTS = (
     Fault(
         "verdicts are remembered whatever trials come",
         "harness/judge/verdict_memory.py",
-        "_claims(study), own, declared, evidence.state(study.name), _statistics()]",
+        "_claims(study), trials, declared, evidence.state(study.name), _statistics()]",
         "_claims(study), declared, evidence.state(study.name), _statistics()]",
         JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from folklore.harness.declare import Study
 from folklore.harness.judge.spelling import in_prose, region
 from folklore.harness.judge.verdict import CriterionFinding
-from folklore.harness.judge.verdict_memory import Memory, published_verdicts
+from folklore.harness.judge.verdict_memory import published_verdicts, remember_verdicts
 from folklore.harness.plan import catalog
 from folklore.harness.plan.store import trial_schema
 from folklore.harness.plan.store.ledger import Ledger
@@ -76,7 +76,7 @@ def first_run(unreadable: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     Ledger(store, "warmup").write("pack", rows)
     judged = published_verdicts(warmup)
     assert judged is not None
-    Memory(store).remember(warmup, judged)
+    remember_verdicts(store, warmup, judged)
     pages, _ = write_pages(store, every_study(), only=FEW)
     return pages
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from ...words import counted
 from . import readings
 from .rules import RULES
 from .seen import WatchedRun
@@ -26,7 +27,7 @@ def _of_updates(seen: WatchedRun) -> Iterator[str]:
             " skips its steps, or another optimizer trains, which needs a Watch of its own"
         )
     elif seen.skipped:
-        steps = "1 step" if seen.skipped == 1 else f"{seen.skipped:,} steps"
+        steps = counted(seen.skipped, "step")
         yield f"{steps} had no update of the watched {name}, skipped by the loop or by a loss scaler, of which a few are normal"
 
 

@@ -4,19 +4,15 @@ something else there, and steps that are known to agree, which are not compared 
 programs/KIND/SHAPE.json     what was found of one shape on one kind of machine, by one version of the engine
 """
 
-import json
-import logging
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
-from ...declare import canonical_json, fingerprint
-from ...errors import UnwritableError, one_line
+from ...declare import fingerprint
 from ...train.compile_cache import machine_kind
 from ...train.machine.repository import engine_sources
-from .reading import read_or_leave
+from .remembered import recall, remember
 from .store import Store
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -26,20 +22,14 @@ class Comparisons:
     refused: dict[str, str] = field(default_factory=dict)
     agreed: set[str] = field(default_factory=set)
 
+    @classmethod
+    def parse(cls, value: dict[str, Any]) -> "Comparisons":
+        return cls(dict(value["refused"]), set(value["agreed"]))
+
 
 def comparisons(store: Store, key: str) -> Comparisons:
-    """What was found of a shape on this kind of machine. A file that cannot be read counts as none; so does one of other
-    sources of the engine: what was compared, or how, is not what is run now."""
-    found = read_or_leave(store, comparisons_file(key), _comparisons, "programs are compared again")
-    return found or Comparisons()
-
-
-def _comparisons(content: bytes) -> Comparisons:
-    found = json.loads(content)
-    if found.get("engine") != engine_sources():
-        return Comparisons()
-    refused = {str(program): str(why) for program, why in found["refused"].items()}
-    return Comparisons(refused, {canonical_json(each) for each in found["agreed"]})
+    """What was found of a shape on this kind of machine by these sources of the engine."""
+    return recall(store, comparisons_file(key), engine_sources(), Comparisons.parse) or Comparisons()
 
 
 def refusals(store: Store, key: str) -> dict[str, str]:
@@ -49,25 +39,20 @@ def refusals(store: Store, key: str) -> dict[str, str]:
 
 def refuse(store: Store, key: str, program: str, why: str) -> None:
     """Remember that a program does something else than the eager step, so that no later pack of the shape tries it."""
-    found = comparisons(store, key)
-    _write(store, key, Comparisons({**found.refused, program: why}, found.agreed))
+    _add(store, key, {program: why}, ())
 
 
 def agree(store: Store, key: str, agreed: Collection[str]) -> None:
     """Remember that steps agree, so that no later pack of the shape compares them."""
-    found = comparisons(store, key)
-    _write(store, key, Comparisons(found.refused, found.agreed | set(agreed)))
+    _add(store, key, {}, agreed)
+
+
+def _add(store: Store, key: str, refused: dict[str, str], agreed: Collection[str]) -> None:
+    before = comparisons(store, key)
+    value = {"refused": before.refused | refused, "agreed": sorted(before.agreed | set(agreed))}
+    remember(store, comparisons_file(key), engine_sources(), value)
 
 
 def comparisons_file(key: str) -> str:
     """What was found of a shape on machines of this kind; without the file programs are compared again."""
     return f"programs/{machine_kind()}/{fingerprint(key)}.json"
-
-
-def _write(store: Store, key: str, found: Comparisons) -> None:
-    agreed = [json.loads(each) for each in sorted(found.agreed)]
-    content = {"shape": json.loads(key), "engine": engine_sources(), "refused": found.refused, "agreed": agreed}
-    try:
-        store.write(comparisons_file(key), canonical_json(content).encode())
-    except UnwritableError as error:
-        log.warning("not remembered what a program was found to do: %s", one_line(error))

@@ -9,15 +9,15 @@ stamp is the same. So a damaged one is noticed as it is read, and what is set as
 import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...declare import fingerprint
-from ...errors import UnwritableError, one_line
 from .reading import or_set_aside
+from .remembered import keep
 from .store import Store
 from .trial_rows import readable
 from .trial_schema import JUDGED, OBJECTS, SCHEMA
@@ -37,18 +37,19 @@ class Summaries:
 
     def __init__(self, store: Store, study: str, read: Callable[[str, Sequence[str]], pa.Table | None]):
         self.store, self.folder, self.read = store, f"summaries/{study}", read
-        # Part -> which files it has; a part never changes, but is made again.
-        self._known: dict[str, dict[str, str]] = {}
 
     def tables(self, stamps: Stamps, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The rows of files, with some of the columns in JUDGED, and FILE. stamps: file -> its stamp."""
         left = dict(stamps)
         for name in self.store.names(self.folder, ".parquet"):
-            mine = {file for file, stamp in self._files(name).items() if left.get(file) == stamp}
-            if mine and (rows := self._rows(name, mine, columns)) is not None:
-                yield rows
-                for file in mine:
-                    del left[file]
+            if (rows := or_set_aside(self.store, name, partial(self._open, name, columns), "it is made again")) is None:
+                continue
+            kept = dict(zip(rows[FILE].to_pylist(), rows[STAMP].to_pylist(), strict=True))
+            valid = [file for file, stamp in kept.items() if left.get(file) == stamp]
+            for file in valid:
+                del left[file]
+            if valid:
+                yield (rows if len(valid) == len(kept) else rows.filter(pc.is_in(rows[FILE], pa.array(valid)))).select(columns)
         yield from self._read_anew(left, columns)
 
     def _read_anew(self, left: Stamps, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -67,31 +68,15 @@ class Summaries:
                 self._write(found, left)
             yield from (_held_once(rows.select(columns)) for rows in found.values())
 
-    def _files(self, name: str) -> dict[str, str]:
-        if name not in self._known:
-            found = self._open(name, _marks)
-            if found is None:
-                return {}
-            self._known[name] = dict(zip(found[FILE].to_pylist(), found[STAMP].to_pylist(), strict=True))
-        return self._known[name]
-
-    def _rows(self, name: str, files: set[str], columns: Sequence[str]) -> pa.Table | None:
-        found = self._open(name, lambda file: readable(file.read([*{*columns, FILE}], use_threads=False)))
-        if found is not None and len(files) < len(self._known[name]):
-            found = found.filter(pc.is_in(found[FILE], pa.array(sorted(files))))
-        return None if found is None else found.select(columns)
-
-    def _open(self, name: str, ask: Callable[[pq.ParquetFile], pa.Table]) -> Any:
-        def question() -> pa.Table:
-            with self.store.open(name) as content, self._parquet(content) as file:
-                return ask(file)
-
-        return or_set_aside(self.store, name, question, "it is made again")
-
-    @staticmethod
-    def _parquet(content: IO[bytes]) -> pq.ParquetFile:
-        """Long texts that trials have in common are held once."""
-        return pq.ParquetFile(content, page_checksum_verification=True, read_dictionary=list(OBJECTS))
+    def _open(self, name: str, columns: Sequence[str]) -> pa.Table | None:
+        """Some columns, FILE and STAMP; None of one from before trials had some column, which is made again. Long texts that
+        trials have in common are held once."""
+        with (
+            self.store.open(name) as content,
+            pq.ParquetFile(content, page_checksum_verification=True, read_dictionary=list(OBJECTS)) as file,
+        ):
+            current = set(KEPT.names) <= set(file.schema_arrow.names)
+            return readable(file.read([*{*columns, FILE, STAMP}], use_threads=False)) if current else None
 
     def _write(self, found: Mapping[str, pa.Table], stamps: Stamps) -> None:
         if not found:
@@ -99,19 +84,8 @@ class Summaries:
         marked = [rows.append_column(STAMP, pa.repeat(stamps[file], len(rows))) for file, rows in found.items()]
         content = io.BytesIO()
         pq.write_table(pa.concat_tables(marked).cast(KEPT), content, compression="zstd", write_page_checksum=True)
-        name = f"{self.folder}/{fingerprint(sorted((file, stamps[file]) for file in found))}.parquet"
-        try:
-            self.store.write(name, content.getvalue())
-        except UnwritableError as error:  # of who only reads
-            log.info("the summary of %s is not kept: %s", self.folder, one_line(error))
-        else:
-            self._known[name] = {file: stamps[file] for file in found}  # also where one of that name had fewer columns
-
-
-def _marks(file: pq.ParquetFile) -> pa.Table:
-    """Which files a summary has; none if it was written before trials had some column, and so is made again."""
-    found = file.read([FILE, STAMP], use_threads=False)
-    return found if set(KEPT.names) <= set(file.schema_arrow.names) else found.slice(0, 0)
+        name = fingerprint(sorted((file, stamps[file]) for file in found))
+        keep(self.store, f"{self.folder}/{name}.parquet", content.getvalue())
 
 
 def _held_once(rows: pa.Table) -> pa.Table:

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from ...words import counted
 from .base import Schedule
 
 SCHEDULE = Schedule(
     shape=lambda training, progress: np.ones_like(progress),
     words=lambda training: (
-        f"constant, and times {training.step_factor:g} after {training.patience:,} evaluation{'s' * (training.patience != 1)}"
-        " without improvement"
+        f"constant, and times {training.step_factor:g} after {counted(training.patience, 'evaluation')} without improvement"
     ),
     waits=True,
 )

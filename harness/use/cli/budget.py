@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from rich.text import Text
 
 from ...errors import UserError, invalid, unknown
+from ...words import counted
 from . import choices
 from .base import AsJson, command
 from .output import out, print_facts, print_json, print_wrapped
@@ -147,7 +148,7 @@ def _lines(
         "weights": f"{_spelled(step.weights)}: {step.parameters:,} parameters in FP32"
         + f", and {_spelled(rest)} that are not trained" * (rest > 0),
         "gradients": _spelled(step.gradients),
-        "optimizer state": f"{_spelled(plain.state)}: {optimizer} keeps {numbers} number{'s' * (numbers != 1)} a weight here",
+        "optimizer state": f"{_spelled(plain.state)}: {optimizer} keeps {counted(numbers, 'number')} a weight here",
         "activations": f"{_kept(plain)} for the backward pass, of a batch of {plain.batch}",
         "worst moment of a step": _spelled(plain.total),
     }

@@ -11,6 +11,7 @@ import typer
 
 from ...errors import RunFailedError, UserError
 from ...train.machine.description import local_device
+from ...words import counted
 from . import choices
 from .base import FAILED, AsJson, command
 from .output import counting, print_json
@@ -206,7 +207,7 @@ def _of_command(
     done = [known[job] for job in every if job in known]
     problems = _failures(done)
     if left := len(every) - len(done):
-        problems.append(f"{left} run{'s' * (left > 1)} not done within the budget: the same command goes on")
+        problems.append(f"{counted(left, 'run')} not done within the budget: the same command goes on")
     if sum(each.value is not None and not each.again for each in done) < 2:
         raise RunFailedError("; ".join(problems))
     found = noise_of(frame_of(done), metric.name, differences, repeat_of(done), problems)

@@ -1,15 +1,14 @@
 """What the pages in a folder were made of, remembered, so that a run that trains nothing need not write them again."""
 
 import hashlib
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from ...declare import Study, fingerprint
 from ...folders import HARNESS
-from ...judge.verdict_memory import LIBRARIES, JudgedTrials, Memory
+from ...judge.verdict_memory import LIBRARIES
 from ...plan.catalog import register
 from ...plan.store import declaration, evidence
 from ...plan.store.ledger import Ledger
@@ -21,40 +20,22 @@ PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
 PAGES = "written/pages.json"
 
 
-class PageMemory:
-    """Of a store's pages in one folder. studies: all that the index shows; only: those whose pages are written; experiments:
-    their ids in MLflow."""
+def state(store: Store, output: Path, studies: Iterable[Study], only: Collection[str], experiments: Mapping[str, str]) -> str:
+    """Changes with all that the pages in a folder are made of, and with the pages themselves.
 
-    def __init__(
-        self, store: Store, output: Path, studies: Sequence[Study], only: Collection[str], experiments: Mapping[str, str]
-    ):
-        self.store, self.output, self.studies, self.only, self.experiments = store, output, studies, only, experiments
-
-    def recall(self) -> dict[str, list[JudgedTrials]] | None:
-        """What is on the pages, if writing all of them would change no byte; else None."""
-        try:
-            if not self.store.exists(PAGES) or self.store.read(PAGES) != self._state():
-                return None
-        except ValueError:  # no regular file
-            return None
-        verdicts = Memory(self.store)
-        found = {study.name: verdicts.recall(study) for study in self.studies if study.name in self.only}
-        known = {name: judged for name, judged in found.items() if judged is not None}
-        return known if len(known) == len(found) else None
-
-    def remember(self) -> None:
-        """That they are written now."""
-        self.store.write(PAGES, self._state())
-
-    def _state(self) -> bytes:
-        """Of all that pages are made of, and of the pages themselves."""
-        of_studies = []
-        for study in self.studies:
-            ledger, declared = Ledger(self.store, study.name).state(), declaration.state(self.store, study.name)
-            of_studies.append([study.canonical_json(), ledger, declared, self.experiments.get(study.name)])
-        made_of = fingerprint([of_studies, sorted(self.only), _files(evidence.FOLDER, evidence.digest), _code()])
-        state = fingerprint([made_of, _files(self.output)])
-        return json.dumps({"folder": str(self.output), "state": state}).encode()
+    studies: all that the index shows; only: those whose pages are written; experiments: their ids in MLflow.
+    """
+    of_studies = [
+        [
+            study.canonical_json(),
+            Ledger(store, study.name).state(),
+            declaration.state(store, study.name),
+            experiments.get(study.name),
+        ]
+        for study in studies
+    ]
+    made_of = [of_studies, sorted(only), _files(evidence.FOLDER, evidence.digest), _code()]
+    return fingerprint([*made_of, str(output), _files(output)])
 
 
 def _digest(file: Path) -> str:

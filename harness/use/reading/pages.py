@@ -3,7 +3,8 @@
 import base64
 import re
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,15 +13,16 @@ from ...declare import Study
 from ...errors import UnwritableError, UserError, masked, one_line
 from ...judge.trial_sets import TrialSet, published_sets, stored_sets
 from ...judge.verdict import Verdict
-from ...judge.verdict_memory import JudgedTrials, Memory
+from ...judge.verdict_memory import JudgedTrials, recalled_verdicts, remember_verdicts
 from ...options import Options
 from ...plan.catalog import Register, register
 from ...plan.plan import Plans
 from ...plan.store.ledger import Ledger
 from ...plan.store.mlflow_address import experiments
 from ...plan.store.pages_folder import pages_folder
+from ...plan.store.remembered import recall, remember
 from ...plan.store.store import Store
-from .page_memory import PageMemory
+from . import page_memory
 
 if TYPE_CHECKING:
     from ...judge.lr_range import RangeTest
@@ -99,7 +101,6 @@ def write_pages(
     if output is None:
         output = pages_folder(store)
     ordered = sorted(studies, key=lambda study: study.name)
-    memory = Memory(store)
 
     def sets_of(study: Study) -> list[TrialSet]:
         made = (plans or {}).get(study.name) or Plans()
@@ -109,8 +110,8 @@ def write_pages(
 
     shown = experiments(Path(store.root)) if store.is_local else {}
     names = [study.name for study in ordered] if only is None else only
-    written = PageMemory(store, output, ordered, names, shown)
-    if (current := written.recall()) is not None:
+    state = partial(page_memory.state, store, output, ordered, names, shown)
+    if (current := _current(store, state, [study for study in ordered if study.name in names])) is not None:
         return output, _verdicts(current)
     pages = site()
     try:
@@ -120,7 +121,7 @@ def write_pages(
             register(),
             sets_of,
             only,
-            memory.recall,
+            partial(recalled_verdicts, store),
             experiments=shown,
             store_option=store_option(store),
             drawn_so_far=drawn_so_far,
@@ -132,10 +133,19 @@ def write_pages(
         ) from error
     for study in ordered:
         if study.name in found:
-            memory.remember(study, found[study.name])
+            remember_verdicts(store, study, found[study.name])
     if len(found) == len(ordered):
-        written.remember()
+        remember(store, page_memory.PAGES, state(), str(output))
     return output, _verdicts(found)
+
+
+def _current(store: Store, state: Callable[[], str], studies: Iterable[Study]) -> dict[str, list[JudgedTrials]] | None:
+    """What is on the pages, if writing all of them would change no byte; else None."""
+    if not store.exists(page_memory.PAGES) or recall(store, page_memory.PAGES, state(), str) is None:
+        return None
+    verdicts = {study.name: recalled_verdicts(store, study) for study in studies}
+    known = {name: judged for name, judged in verdicts.items() if judged is not None}
+    return known if len(known) == len(verdicts) else None
 
 
 def _verdicts(found: Mapping[str, Sequence[JudgedTrials]]) -> dict[str, list[Verdict]]:

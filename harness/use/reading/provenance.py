@@ -21,7 +21,7 @@ from ...judge.spelling import region
 from ...judge.trial_arrays import TrialArrays
 from ...judge.trial_sets import HERE, PUBLISHED, TrialSet
 from ...judge.verdict import CriterionFinding, Verdict
-from ...judge.verdict_memory import JudgedTrials, Memory, published_verdicts
+from ...judge.verdict_memory import JudgedTrials, published_verdicts, recalled_verdicts
 from ...plan import catalog
 from ...plan.recipe import trial_recipe
 from ...plan.store import evidence, trial_rows, trial_schema
@@ -142,7 +142,7 @@ def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explana
 
 def _judged(store: Store, records: TrialSet) -> JudgedTrials:
     """What the pages show of a set; remembered where nothing has changed."""
-    known = published_verdicts(records.study) if records.source == PUBLISHED else Memory(store).recall(records.study)
+    known = published_verdicts(records.study) if records.source == PUBLISHED else recalled_verdicts(store, records.study)
     return JudgedTrials.of(records, known or ())
 
 

@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.declare import Change, Study
+from folklore.harness.errors import UserError
 
 
 def test_a_change_is_recorded_and_the_study_begins_its_departures_with_it(study: Study) -> None:
@@ -27,7 +28,7 @@ def test_a_record_does_not_enter_the_hash(study: Study) -> None:
 
 
 def test_a_changed_study_keeps_all_rules(study: Study) -> None:
-    with pytest.raises(ValidationError, match="a judged scale needs at least 5"):
+    with pytest.raises(UserError, match=r"a variation of study 'toy': .*a judged scale needs at least 5"):
         study.changed(Change(settings=("seeds = 2",)), seeds=2)
 
 

@@ -9,7 +9,13 @@ import pytest
 from folklore.harness.declare import Study
 from folklore.harness.judge import verdict_memory
 from folklore.harness.judge.trial_sets import TrialSet, publish, published_sets, stored_sets
-from folklore.harness.judge.verdict_memory import JudgedTrials, Memory, publish_verdicts, published_verdicts
+from folklore.harness.judge.verdict_memory import (
+    JudgedTrials,
+    publish_verdicts,
+    published_verdicts,
+    recalled_verdicts,
+    remember_verdicts,
+)
 from folklore.harness.plan import catalog
 from folklore.harness.plan.store import evidence
 from folklore.harness.plan.store.declaration import declare
@@ -42,39 +48,30 @@ def test_all_that_is_published_is_what_is_judged_now(name: str) -> None:
 
 
 def test_a_store_remembers_what_it_judged(study: Study, stored: Store) -> None:
-    memory, found = Memory(stored), judge_stored(study, stored)
+    found = judge_stored(study, stored)
     assert found
-    assert memory.recall(study) is None
-    memory.remember(study, found)
-    assert Memory(stored).recall(study) == found
+    assert recalled_verdicts(stored, study) is None
+    remember_verdicts(stored, study, found)
+    assert recalled_verdicts(stored, study) == found
 
 
 def test_it_forgets_when_trials_thresholds_evidence_or_statistics_change(
     study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = Memory(stored)
-    memory.remember(study, judge_stored(study, stored))
-    assert memory.recall(changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})) is None
+    remember_verdicts(stored, study, judge_stored(study, stored))
+    assert recalled_verdicts(stored, changed(study, {"judgements.0.criteria.0.claimed.value": 0.01})) is None
     with monkeypatch.context() as patched:
         patched.setattr(verdict_memory, "STATISTICS_VERSION", verdict_memory.STATISTICS_VERSION + 1)
-        assert memory.recall(study) is None
+        assert recalled_verdicts(stored, study) is None
     with monkeypatch.context() as patched:
         patched.setattr(verdict_memory, "version", lambda name: "99")
-        assert memory.recall(study) is None
+        assert recalled_verdicts(stored, study) is None
     with monkeypatch.context() as patched:
         (tmp_path / f"{study.name}-gpu-cuda.parquet").write_bytes(b"new evidence")
         patched.setattr(evidence, "FOLDER", tmp_path)
-        assert memory.recall(study) is None
+        assert recalled_verdicts(stored, study) is None
     Ledger(stored, study.name).write_failure("other", ["digest"], "it broke")
-    assert memory.recall(study) is None
-
-
-def test_a_damaged_memory_is_no_memory(study: Study, stored: Store) -> None:
-    Memory(stored).remember(study, judge_stored(study, stored))
-    content = stored.read(f"judged/{study.name}.json")
-    for damaged in (content[: len(content) // 2], b"[]", b'{"of": 1}', b"\xff"):
-        stored.write(f"judged/{study.name}.json", damaged)
-        assert Memory(stored).recall(study) is None
+    assert recalled_verdicts(stored, study) is None
 
 
 @pytest.fixture
@@ -92,8 +89,8 @@ def test_published_verdicts_are_not_taken_for_other_trials(
     publish_verdicts([study])
     assert published_verdicts(study) == [JudgedTrials.of(records)]
     # A store with trials of its own is judged by these; an empty one is not asked.
-    assert Memory(stored).recall(study) is None
-    assert Memory(Store(str(tmp_path / "empty"))).recall(study) == [JudgedTrials.of(records)]
+    assert recalled_verdicts(stored, study) is None
+    assert recalled_verdicts(Store(str(tmp_path / "empty")), study) == [JudgedTrials.of(records)]
     (tmp_path / f"{study.name}-laptop-cpu.parquet").write_bytes(b"other trials")
     assert published_verdicts(study) is None
 
@@ -119,8 +116,8 @@ def test_a_declaration_that_is_altered_is_judged_anew(study: Study, tmp_path: Pa
     store = Store(str(tmp_path))
     declare(store, study, "laptop", 0)
     Ledger(store, study.name).write_failure("pack", ["digest"], "why")
-    Memory(store).remember(study, [])
-    assert Memory(store).recall(study) == []
+    remember_verdicts(store, study, [])
+    assert recalled_verdicts(store, study) == []
     (name,) = store.names("declared/toy", ".json")
     store.write(name, store.read(name).replace(b'"value": 0.0', b'"value": 0.01', 1))
-    assert Memory(store).recall(study) is None
+    assert recalled_verdicts(store, study) is None

@@ -12,7 +12,7 @@ from folklore.harness.judge.grading import grade, right_side
 from folklore.harness.judge.sequential import undecided
 from folklore.harness.judge.trial_sets import HERE, TrialSet, stored_sets
 from folklore.harness.judge.verdict import Verdict
-from folklore.harness.judge.verdict_memory import JudgedTrials, Memory
+from folklore.harness.judge.verdict_memory import JudgedTrials, recalled_verdicts, remember_verdicts
 from folklore.harness.judge.withdrawing import WithdrawnVerdict, as_judged, as_they_stand
 from folklore.harness.plan.catalog import Register
 from folklore.harness.plan.store.ledger import Ledger
@@ -90,12 +90,11 @@ def test_a_store_keeps_what_was_judged(study: Study, tmp_path: Path, monkeypatch
     store = Store(str(tmp_path / "store"))
     stored(study, store, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0)))
     found = [JudgedTrials.of(records) for records in stored_sets(study, Ledger(store, study.name))]
-    Memory(store).remember(study, found)
+    remember_verdicts(store, study, found)
     kept = json.loads(store.read(f"judged/{study.name}.json"))
-    assert kept["version"] == study.version
-    assert [each["verdict"] for each in kept["judged"][0]["verdicts"]] == ["supported"]
-    assert "erratum" not in kept["judged"][0]["verdicts"][0]
-    assert Memory(store).recall(study) == found
+    assert [each["verdict"] for each in kept["value"][0]["verdicts"]] == ["supported"]
+    assert "erratum" not in kept["value"][0]["verdicts"][0]
+    assert recalled_verdicts(store, study) == found
     monkeypatch.setattr(withdrawing, "register", lambda: Register((), ()))
-    (again,) = Memory(store).recall(study) or []
+    (again,) = recalled_verdicts(store, study) or []
     assert again.verdicts[0].verdict == "supported", "nothing was judged again"

@@ -1,17 +1,18 @@
 """LanesByShape: given, measured or nominal, and remembered."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from folklore.harness.declare import Configuration, Study, fingerprint
+from folklore.harness.declare import Configuration, Study
 from folklore.harness.launch.lanes_job import lanes_job
 from folklore.harness.launch.pack_queue import InTurn, MeasuredFirst
-from folklore.harness.plan.lanes import Choice, Packing, Shape, shapes
+from folklore.harness.plan.lanes import Choice, Packing, Shape, remember_timings, shapes
 from folklore.harness.plan.plan import Plan, make_plan
-from folklore.harness.plan.store.comparisons import comparisons, comparisons_file, engine_sources, refusals, refuse
+from folklore.harness.plan.store.comparisons import comparisons, comparisons_file, refusals, refuse
+from folklore.harness.plan.store.remembered import remember
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train import programs
 from folklore.harness.train.agreement import StepCheck
@@ -84,8 +85,8 @@ def test_a_pack_takes_what_its_shape_was_measured_to_take(plan: Plan, tmp_path: 
     pack = plan.packs[0]
     steps = len(pack.trials) * pack.trials[0].configuration.training.steps
     guess = nominal.pack_seconds(pack)
-    timings = [asdict(Timing(lanes, "eager", seconds)) for lanes, seconds in ((4, 4.0), (8, 16.0))]
-    Store(str(tmp_path)).write(f"widths/a-machine-x/{fingerprint(key)}.json", json.dumps({"timings": timings}).encode())
+    timings = [Timing(lanes, "eager", seconds) for lanes, seconds in ((4, 4.0), (8, 16.0))]
+    remember_timings(nominal.store, nominal.device, key, timings)
     assert nominal.pack_seconds(pack) == guess, "read once"
     assert packing(tmp_path).pack_seconds(pack) == steps * 1.0 != guess
 
@@ -145,8 +146,7 @@ def test_what_was_compared_while_lanes_were_measured_is_remembered(
 def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: Plan, tmp_path: Path) -> None:
     ((key, shape),) = found(plan).items()
     store = Store(str(tmp_path))
-    timings = [asdict(Timing(4, "eager", 4.0)), asdict(Timing(8, "compiled", 4.0))]
-    store.write(f"widths/a-machine-x/{fingerprint(key)}.json", json.dumps({"timings": timings}).encode())
+    remember_timings(store, packing(tmp_path).device, key, [Timing(4, "eager", 4.0), Timing(8, "compiled", 4.0)])
     assert packing(tmp_path).choices({key: shape})[key].program == "compiled"
     refuse(store, key, "compiled", "it differs")
     refuse(store, key, "captured", "it differs, too")
@@ -156,25 +156,12 @@ def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: P
 
 
 def test_refusals_of_another_engine_are_forgotten(plan: Plan, tmp_path: Path) -> None:
-    """Those of earlier versions, which name no engine, among them: what they were found by has been corrected since."""
     ((key, _),) = found(plan).items()
     store = Store(str(tmp_path))
-    for engine in ({}, {"engine": "another"}):
-        store.write(
-            comparisons_file(key), json.dumps({"refused": {"captured": "a false alarm"}, "agreed": [], **engine}).encode()
-        )
-        assert refusals(store, key) == {}
+    remember(store, comparisons_file(key), "another engine", {"refused": {"captured": "a false alarm"}, "agreed": []})
+    assert refusals(store, key) == {}
     refuse(store, key, "compiled", "it differs")
     assert refusals(store, key) == {"compiled": "it differs"}
-
-
-def test_refusals_that_cannot_be_read_count_as_none(plan: Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    ((key, _),) = found(plan).items()
-    for content in ('{"refused": ["com', f'{{"engine": "{engine_sources()}", "refused": ["compiled"], "agreed": []}}', "[]"):
-        caplog.clear()
-        Store(str(tmp_path)).write(comparisons_file(key), content.encode())
-        assert refusals(Store(str(tmp_path)), key) == {}
-        assert "compared again" in caplog.text
 
 
 def test_only_what_trains_long_is_measured(plan: Plan, tmp_path: Path) -> None:
@@ -182,14 +169,6 @@ def test_only_what_trains_long_is_measured(plan: Plan, tmp_path: Path) -> None:
     assert chosen.worth_measuring(found(plan)) == {}
     longer = {key: shape.__class__(**{**vars(shape), "lane_steps": 10**6}) for key, shape in found(plan).items()}
     assert list(chosen.worth_measuring(longer)) == list(longer)
-
-
-def test_a_file_that_cannot_be_read_counts_as_none(plan: Plan, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    ((key, _),) = found(plan).items()
-    name = f"widths/a-machine-x/{fingerprint(key)}.json"
-    Store(str(tmp_path)).write(name, b'{"timings": [{"lanes": "many"')
-    assert packing(tmp_path).remembered(key) == []
-    assert "measured again" in caplog.text
 
 
 class Jobs:

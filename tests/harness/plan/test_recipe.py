@@ -12,7 +12,7 @@ from folklore.harness.declare import Study
 from folklore.harness.declare.configuration import SamplingName
 from folklore.harness.plan import catalog
 from folklore.harness.plan.plan import points
-from folklore.harness.plan.recipe import SAMPLINGS, number, study_recipe, trial_recipe
+from folklore.harness.plan.recipe import SAMPLINGS, study_recipe, trial_recipe
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.use.cli import app
@@ -69,13 +69,6 @@ def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
         "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens / 10 steps x 8 sequences of 8 tokens = 80 sequences, 640"
         " tokens"
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(2.0**-8, "2^-8"), (2.0**-6.5, "2^-6.5"), (0.01, "0.01"), (1.0, "2^0"), (0.0, "0")]
-)
-def test_numbers(value: float, text: str) -> None:
-    assert number(value) == text
 
 
 def test_every_sampling_has_words() -> None:

@@ -96,8 +96,8 @@ def test_another_process_finds_the_same_and_is_asked_once(
     Store(options.store).check_writable()
     made = own_study(study, address, options)
     remembered = json.loads(Store(options.store).read(f"own/{find(address).identity}.json"))
-    assert remembered["proof"].startswith("proved against plain PyTorch: 8 steps, ")
-    assert remembered["proof"].endswith("its loss is a mean over examples")
+    assert remembered["value"]["proof"].startswith("proved against plain PyTorch: 8 steps, ")
+    assert remembered["value"]["proof"].endswith("its loss is a mean over examples")
     assert "The loss of a batch is a mean over examples." in made.departures
     monkeypatch.setattr(proving, "require_reproducible", lambda found: pytest.fail("asked twice"))
     assert own_study(study, address, options).name == made.name

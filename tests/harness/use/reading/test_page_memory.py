@@ -5,32 +5,27 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.declare import Study
-from folklore.harness.judge import verdict_memory
-from folklore.harness.judge.verdict_memory import Memory
+from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.harness.plan.store.declaration import declare
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
-from folklore.harness.use.reading import page_memory
-from folklore.harness.use.reading.page_memory import PageMemory
+from folklore.harness.use.reading import page_memory, pages
 from tests.harness.helpers import judge_stored
 
 
 def test_pages_are_written_anew_only_if_something_on_them_changes(
     study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pages, experiments = tmp_path / "pages", {study.name: "1"}
-    (pages / "figures").mkdir(parents=True)
-    (pages / "toy.html").write_text("as written")
-    (pages / "figures" / "one.svg").write_text("as drawn")
-    Memory(stored).remember(study, judge_stored(study, stored))
+    folder, experiments = tmp_path / "pages", {study.name: "1"}
+    (folder / "figures").mkdir(parents=True)
+    (folder / "toy.html").write_text("as written")
+    (folder / "figures" / "one.svg").write_text("as drawn")
 
     def current(others: tuple[Study, ...] = (), only: tuple[str, ...] = (study.name,)) -> bool:
-        return PageMemory(stored, pages, [study, *others], only, experiments).recall() is not None
+        return page_memory.state(stored, folder, [study, *others], only, experiments) == written
 
-    assert not current(), "nothing was written"
-    memory = PageMemory(stored, pages, [study], [study.name], experiments)
-    memory.remember()
-    assert memory.recall() == {study.name: judge_stored(study, stored)}
+    written = page_memory.state(stored, folder, [study], [study.name], experiments)
+    assert current()
     assert not current(only=(study.name, "other"))
     assert not current(others=(study.model_copy(update={"name": "other"}),)), "the index shows another study"
     experiments[study.name] = "2"
@@ -39,10 +34,7 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
     with monkeypatch.context() as changed:
         changed.setattr(page_memory, "_code", lambda: "other code")
         assert not current()
-    with monkeypatch.context() as changed:
-        changed.setattr(verdict_memory, "STATISTICS_VERSION", verdict_memory.STATISTICS_VERSION + 1)
-        assert not current(), "verdicts are judged again"
-    for file in (pages / "toy.html", pages / "figures" / "one.svg"):
+    for file in (folder / "toy.html", folder / "figures" / "one.svg"):
         before = file.read_text()
         file.write_text("changed by hand")
         assert not current(), file
@@ -60,3 +52,21 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
 def test_sources_and_templates_of_pages_count() -> None:
     names = {name for name, _ in page_memory._sources()}
     assert {"harness/judge/judge.py", "reports/site.py", "reports/templates/study.html"} <= names
+
+
+def test_pages_are_written_once(study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again if the verdicts on them are forgotten: whoever asks for pages is given these, too."""
+    written = []
+
+    class Draft:
+        def write(self, output: Path, *_: object, **__: object) -> dict[str, list[JudgedTrials]]:
+            written.append(output)
+            return {study.name: judge_stored(study, stored)}
+
+    monkeypatch.setattr(pages, "site", Draft)
+    first = pages.write_pages(stored, [study], tmp_path / "pages")
+    assert pages.write_pages(stored, [study], tmp_path / "pages") == first
+    assert len(written) == 1
+    stored.remove(f"judged/{study.name}.json")
+    assert pages.write_pages(stored, [study], tmp_path / "pages") == first
+    assert len(written) == 2
