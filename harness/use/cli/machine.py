@@ -104,9 +104,6 @@ def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: A
     from .doctor import examine
 
     checks = list(examine(Options(store, tracking)))
-    print_checks(
-        [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "fix": "" if c.ok else c.fix} for c in checks],
-        as_json,
-    )
+    print_checks(checks, as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(FAILED)

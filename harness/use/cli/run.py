@@ -100,7 +100,7 @@ def plan(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
     changes = _changes(settings, seeds, only)
-    from ...launch.facts import plan_facts, power_facts
+    from ...launch.facts import plan_facts
     from ...launch.studies import changed_as_wished
     from ...plan.prepare import default_scale, prepare
     from ...plan.store.ledger import Ledger
@@ -108,7 +108,7 @@ def plan(
     declared = _judgeable(study, store)
     chosen, scale = changed_as_wished(declared, scale, changes, workload, options, _warn)
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
-    print_plan(plan_facts(ready), power_facts(ready), as_json)
+    print_plan(plan_facts(ready), as_json)
 
 
 @command(

@@ -17,7 +17,7 @@ from folklore.harness.judge.settling import what_would_settle
 from folklore.harness.judge.spelling import region, spell, spell_interval
 from folklore.harness.judge.statistics.seeds import _would_decide, seeds_needed
 from folklore.harness.judge.trial_arrays import TrialArrays
-from folklore.harness.judge.verdict import CriterionFinding, Panel, Verdict
+from folklore.harness.judge.verdict import CriterionFinding, Panel, Verdict, VerdictResult
 from folklore.harness.train.result import LaneResult
 from tests.harness.helpers import bowl, changed, computations, frame, result
 
@@ -61,7 +61,7 @@ def test_a_planted_gap_has_its_verdict(
 
 def test_the_flat_form_has_the_documented_keys(study: Study) -> None:
     found = verdict_of(study, with_gap(0.05))
-    assert sorted(found.row()) == sorted([*KEYS, *NEW_KEYS])
+    assert sorted(VerdictResult.model_fields) == sorted([*KEYS, *NEW_KEYS, "unit"])
     assert (found.seeds, found.trials) == (5, 50)
 
 
@@ -227,7 +227,7 @@ def test_panels_disagree(study: Study) -> None:
     left, right = {**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}
     found = claimed(study, left, right)
     assert (found.verdict, found.reading) == (PARTLY, "some workloads")
-    assert found.row()["panels"] == {"MLP": SUPPORTED, "GPT": REFUTED}
+    assert found.row().panels == {"MLP": SUPPORTED, "GPT": REFUTED}
     assert "holds on MLP; fails on GPT" in found.plain_answer
 
 
