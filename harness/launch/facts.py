@@ -1,6 +1,6 @@
 """What a prepared study is and takes, for `folklore plan` and the lines before training."""
 
-from dataclasses import dataclass
+from typing import Any
 
 from pydantic import Field
 
@@ -10,27 +10,6 @@ from ..plan.prepare import Prepared
 from ..plan.recipe import study_recipe
 from ..results import ForScripts, Result
 from .progress import duration
-
-
-@dataclass(frozen=True)
-class RunFacts:
-    """What a run says of its plan before it trains; without torch where nothing is left to train. seconds: of training."""
-
-    study: str
-    version: int
-    study_hash: str
-    scale: str
-    device: str
-    seeds: int
-    trials: int
-    trials_left: int
-    computed_jobs: int
-    computed_jobs_left: int
-    packs_left: int
-    workers: int
-    seconds: float
-    time: str
-    time_from: str
 
 
 class PowerFacts(Result):
@@ -72,25 +51,26 @@ class PlanFacts(Result):
     """none: no trials to take a spread from, or a scale that is never judged"""
 
 
-def run_facts(ready: Prepared) -> RunFacts:
+def run_facts(ready: Prepared) -> dict[str, Any]:
+    """What a run says of its plan before it trains: fields of PlanFacts that need no torch."""
     plan, estimate = ready.plan, ready.estimate
-    return RunFacts(
-        plan.study.name,
-        plan.study.version,
-        plan.study.hash,
-        plan.scale,
-        f"{ready.device.count} x {ready.device.name}",
-        plan.study.seeds_at(plan.scale),
-        len(plan.digests),
-        sum(len(pack.trials) for pack in ready.left),
-        len(ready.jobs),
-        len(ready.jobs_left),
-        len(ready.left),
-        estimate.workers,
-        round(estimate.seconds, 1),
-        duration(estimate.seconds),
-        estimate.source,
-    )
+    return {
+        "study": plan.study.name,
+        "version": plan.study.version,
+        "study_hash": plan.study.hash,
+        "scale": plan.scale,
+        "device": f"{ready.device.count} x {ready.device.name}",
+        "seeds": plan.study.seeds_at(plan.scale),
+        "trials": len(plan.digests),
+        "trials_left": sum(len(pack.trials) for pack in ready.left),
+        "computed_jobs": len(ready.jobs),
+        "computed_jobs_left": len(ready.jobs_left),
+        "packs_left": len(ready.left),
+        "workers": estimate.workers,
+        "seconds": round(estimate.seconds, 1),
+        "time": duration(estimate.seconds),
+        "time_from": estimate.source,
+    }
 
 
 def plan_facts(ready: Prepared) -> PlanFacts:
@@ -98,7 +78,7 @@ def plan_facts(ready: Prepared) -> PlanFacts:
     plan, estimate = ready.plan, ready.estimate
     own = {"data_read": _read(ready), "workload": ready.proof}
     return PlanFacts(
-        **vars(run_facts(ready)),
+        **run_facts(ready),
         **{name: value for name, value in own.items() if value},
         datasets=", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
         parameters=ready.parameters,

@@ -3,7 +3,7 @@
 Modules that training needs are imported when it begins.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..plan.store.ledger import Ledger
 from ..plan.store.store import Store
 from ..plan.variation import Changes, vary
 from .events import EVENTS
-from .facts import RunFacts, known_sets, run_facts
+from .facts import known_sets, run_facts
 from .progress import duration
 from .ray_connection import Resources, cluster_device, require_reachable
 from .ray_process import RayProcess
@@ -195,7 +195,7 @@ def _train_or_sync(
     for each in ready:
         facts = run_facts(each)
         reporter.emit("planned", **_planned(each, facts))
-        reporter.say(f"{facts.study} at scale {facts.scale} on {facts.device}: {facts.trials} trials")
+        reporter.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
         if each.jobs_left:
             reporter.say(f"computing {len(each.jobs_left)} of {len(each.jobs)} jobs, which train nothing")
         if not each.left:
@@ -206,8 +206,8 @@ def _train_or_sync(
         if not each.left:
             continue
         reporter.say(
-            f"training {facts.trials_left} trials in about {facts.packs_left} packs on {facts.workers} workers,"
-            f" about {facts.time} ({facts.time_from})"
+            f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
+            f" about {facts['time']} ({facts['time_from']})"
         )
         from ..plan.lanes import reasons_apart
 
@@ -238,10 +238,10 @@ def _resources(left: Sequence[Prepared], options: Options) -> Resources:
     return Resources(left[0].device.kind, max(map(workers, left)), options.address, at_most)
 
 
-def _planned(ready: Prepared, facts: RunFacts) -> dict[str, Any]:
+def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
     study = ready.plan.study
     departures = list(study.departures) if study.variation_of is not None else []
-    return {name: value for name, value in vars(facts).items() if name in EVENTS["planned"]} | {"departures": departures}
+    return {name: value for name, value in facts.items() if name in EVENTS["planned"]} | {"departures": departures}
 
 
 def _sync_if_it_can(ready: Prepared, options: Options, reporter: Reporter) -> None:

@@ -37,24 +37,26 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
     verdict: Verdict = each.whole_verdict
     _line(f"\n{each.study} version {each.version} · {each.scale} scale · {each.device} · {each.source}")
     _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{_read(verdict)}[/]: {escape(verdict.plain_answer)}")
-    if isinstance(verdict, WithdrawnVerdict):
-        _line(f"  {escape(was(verdict))}")
-    _line(f"  by the rule: {escape(as_judged(verdict).reason)}")
-    if told := asked_of_workloads(verdict, each.quantifier):
-        _line(f"  {escape(told[0].lower() + told[1:])}")
-    if verdict.advice:
-        _line(f"  what to do: {escape(verdict.advice)}")
-    for line in ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions:
-        _line(f"  caution: {escape(line)}")
-    if each.note:
-        _line(f"  note: {escape(each.note)}")
+    asked = asked_of_workloads(verdict, each.quantifier) or ""
+    cautions = ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions
+    _print_labelled(
+        ("", was(verdict) if isinstance(verdict, WithdrawnVerdict) else ""),
+        ("by the rule: ", as_judged(verdict).reason),
+        ("", asked[:1].lower() + asked[1:]),
+        ("what to do: ", verdict.advice),
+        *(("caution: ", line) for line in cautions),
+        ("note: ", each.note),
+    )
     for basis in each.criteria:
         _print_basis(basis)
-    for line in each.reported:
-        _line(f"  beside it: {escape(line)}")
-    for line in _robustness(each):
-        _line(f"  {escape(line)}")
+    _print_labelled(*(("beside it: ", line) for line in each.reported), *_robustness(each))
     _print_trials(each, every_trial)
+
+
+def _print_labelled(*lines: tuple[str, str]) -> None:
+    for label, text in lines:
+        if text:
+            _line(f"  {label}{escape(text)}")
 
 
 def _read(judged: Verdict | Basis) -> str:
@@ -77,13 +79,15 @@ def _print_basis(basis: Basis) -> None:
         _line(f"    on each seed alone: {', '.join(numbers)}")
 
 
-def _robustness(each: Explanation) -> list[str]:
+def _robustness(each: Explanation) -> list[tuple[str, str]]:
     if each.robustness is None:
         return []
-    firm = "firm, if it survives the correction over all claims (see the index)"
-    standing = {"firm": [firm], "fragile": [f"fragile: {'; '.join(each.fragile)}"]}.get(each.standing, [])
-    words = each.robustness
-    return [*standing, f"without single seeds: {words.seeds_in_words}", f"other choices: {words.choices_in_words}"]
+    return [
+        ("", "firm, if it survives the correction over all claims (see the index)" * (each.standing == "firm")),
+        ("fragile: ", "; ".join(each.fragile)),
+        ("without single seeds: ", each.robustness.seeds_in_words),
+        ("other choices: ", each.robustness.choices_in_words),
+    ]
 
 
 def _print_trials(each: Explanation, every_trial: bool) -> None:

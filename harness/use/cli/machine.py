@@ -88,7 +88,7 @@ def schema(
 
     schemas: dict[str, Callable[[], Any]] = {
         "study": Study.model_json_schema,
-        "events": lambda: {kind: dict(fields) for kind, fields in events.EVENTS.items()},
+        "events": lambda: events.EVENTS,
         "trials": lambda: [
             {"column": c.name, "unit": trial_schema.in_unit(c.unit), "description": c.description} for c in trial_schema.COLUMNS
         ],

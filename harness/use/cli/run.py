@@ -48,8 +48,7 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
     print_studies(rows, as_json)
     if not as_json:
         claims = {claim.id for claim in catalog.register().claims}
-        studies = [catalog.load_study(name) for name in catalog.study_names()]
-        judged = {judgement.claim for study in studies for judgement in study.judgements}
+        judged = {judgement.claim for study in catalog.all_studies() for judgement in study.judgements}
         rest = f"; no study judges {len(claims - judged)} of them yet" if claims - judged else ", each judged by a study"
         out.print(f"\n{len(claims)} claims registered{rest}")
 
@@ -196,11 +195,13 @@ def _warn(line: str) -> None:
 
 
 def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[Study]":
+    from ...plan.catalog import all_studies
+
     if (study is None) != every:
         raise UserError("name one study, or give --all")
     if not quiet:  # before anything that takes seconds to import
         out.print(f"planning {study or 'all studies'}")
-    return [_judgeable(study, store)] if study else choices.all_studies()
+    return [_judgeable(study, store)] if study else all_studies()
 
 
 def _judgeable(name: str, store: str) -> "Study":

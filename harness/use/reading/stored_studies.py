@@ -95,7 +95,6 @@ class StudyRow(Result):
 def listed_studies(store: Store) -> list[StudyRow]:
     """Of the catalogue, and of the store."""
     filed = Counter(claim.study for claim in catalog.register().claims)
-    catalogue = [catalog.load_study(name) for name in catalog.study_names()]
     return [
         StudyRow(
             study=study.name,
@@ -107,7 +106,7 @@ def listed_studies(store: Store) -> list[StudyRow]:
             trials=_counted(store, study.name),
             question=study.question,
         )
-        for study in (*catalogue, *beyond_the_catalogue(store))
+        for study in every_study(store)
     ]
 
 
