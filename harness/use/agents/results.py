@@ -1,4 +1,5 @@
-"""What the tools return, as clients are told beforehand: of what `folklore … --json` prints, the part that an agent needs."""
+"""What the tools return beside the results that stand where they are computed: lists of those, and of runs and of what others
+trained the part of `folklore … --json` that an agent needs."""
 
 from ...elsewhere.noise import Compared, Needed, Visible
 from ...judge.verdict import VerdictResult

@@ -23,6 +23,7 @@ from ...judge.trial_sets import HERE, PUBLISHED, TrialSet
 from ...judge.verdict import Verdict
 from ...judge.verdict_memory import JudgedTrials, Memory, published_verdicts
 from ...judge.withdrawing import as_judged
+from ...launch.events import finite
 from ...plan import catalog
 from ...plan.recipe import trial_recipe
 from ...plan.store import evidence, trial_rows, trial_schema
@@ -103,7 +104,7 @@ class Explanation(Result):
     """firm, fragile, exact or computed, before the correction over all claims; empty: undecided"""
     fragile: list[str]
     """what the verdict does not survive"""
-    whole_verdict: ForPeople[Any] = None
+    whole_verdict: ForPeople[Any] = None  # a Verdict, of which only lines for people are made
     quantifier: ForPeople[Any] = None
 
 
@@ -192,9 +193,7 @@ def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]
             values = evaluate(criterion.observe, table, np.eye(table.seeds))
     except NotEstimableError:
         return {}
-    found = {
-        seed: float(value) if math.isfinite(value) else None for seed, value in zip(table.seed_numbers, values, strict=True)
-    }
+    found = {seed: finite(float(value)) for seed, value in zip(table.seed_numbers, values, strict=True)}
     return found if any(value is not None for value in found.values()) else {}
 
 
@@ -222,7 +221,7 @@ def _basis(criterion: Criterion, verdict: Verdict, records: TrialSet) -> Basis:
 def _behind(trials: pd.DataFrame) -> list[TrialBehind]:
     rows = trials[list(TrialBehind.model_fields)].to_dict("records")
     return [
-        TrialBehind.model_validate({**row, "point": json.loads(row["point"]), "test_loss": _finite(row["test_loss"])})
+        TrialBehind.model_validate({**row, "point": json.loads(row["point"]), "test_loss": finite(row["test_loss"])})
         for row in rows
     ]
 
@@ -269,18 +268,13 @@ def trial_facts(row: Mapping[str, Any]) -> dict[str, Any]:
         for name in (*trial_schema.STEPS_OF, *set(trial_schema.STEPS_OF.values()))
     }
     return {
-        **{name: _finite(row.get(name)) for name in read_as_they_are},
+        **{name: finite(row.get(name)) for name in read_as_they_are},
         "point": json.loads(row["point"]),
         "recipe": trial_recipe(configuration),
         "differs_from_defaults": configuration.identity(),
         "environment": json.loads(row["environment"]),
-        "curves": {name: [_finite(value) for value in values] for name, values in sorted(curves.items()) if values},
+        "curves": {name: [finite(value) for value in values] for name, values in sorted(curves.items()) if values},
     }
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no nan: none."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def sparkline(values: Sequence[float | None], points: int = SPARKLINE_POINTS) -> str:
