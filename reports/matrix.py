@@ -116,7 +116,7 @@ def _escaped(text: str) -> str:
 
 def published() -> str:
     """The file as the published evidence has it."""
-    studies = [catalog.load_study(name) for name in catalog.study_names()]
+    studies = catalog.all_studies()
     judged = [each for study in studies for each in published_verdicts(study) or ()]
     return markdown(studies, catalog.register(), judged)
 

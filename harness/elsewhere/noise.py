@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from ..judge.spelling import in_prose, number_and_interval
 from ..judge.statistics import noise as level_of
 from ..judge.statistics.intervals import Numbers, binomial
 from ..judge.statistics.noise import CLEARLY, NoiseLevel
+from ..results import DESCRIBED
 from ..words import counted
 from .outcome_file import RunOutcome
 
@@ -58,40 +59,42 @@ class Group:
         return {"arm": self.arm, "task": self.task, "runs": len(self.values), "mean": self.mean, **spread}
 
 
+# low, high: by the interval of the standard deviation. relative: None if the mean has no sign.
 @dataclass(frozen=True)
 class Visible:
-    """The smallest difference that arms of this many runs show with 80% power, with the ends that the interval of the standard
-    deviation gives it. relative: to the mean; None if that has no sign."""
+    """The smallest difference that this many seeds an arm show with 80% power."""
+
+    __pydantic_config__ = DESCRIBED
 
     seeds: int
     difference: float
     low: float
     high: float
     relative: float | None
+    """to the mean"""
 
 
 @dataclass(frozen=True)
 class Needed:
-    """Seeds an arm that show a difference with 80% power; None: more than is any advice."""
+    __pydantic_config__ = DESCRIBED
 
     difference: float
     relative: float | None
     seeds: int | None
+    """an arm, that show it with 80% power; none: more than is any advice"""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A difference that was seen. seeds: runs of both arms. p: probability that noise alone makes it so large."""
+    __pydantic_config__ = DESCRIBED
 
     name: str
     difference: float
     relative: float | None
     seeds: tuple[int, int]
     p: float
-
-    @property
-    def is_beyond(self) -> bool:
-        return self.p < ALPHA
+    """that noise alone makes it so large"""
+    within_noise: bool
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class Noise:
         value, seeds = self.absolute(difference), difference.seeds
         name = f"{100 * difference.value:g}%" if difference.relative else f"{difference.value:g}"
         p_value = level_of.noise_p(value, 2 / seeds, self.level)
-        return Compared(name, value, self.relative(value), (seeds, seeds), p_value)
+        return Compared(name, value, self.relative(value), (seeds, seeds), p_value, p_value >= ALPHA)
 
     def _between(self, first: str, second: str) -> Compared | None:
         """The mean difference over the tasks that both arms have; None if there are none."""
@@ -214,7 +217,8 @@ class Noise:
         sizes = [sum(len(groups[task].values) for task in tasks) for groups in (before, after)]
         weight = sum(1 / len(groups[task].values) for task in tasks for groups in (before, after)) / len(tasks) ** 2
         p_value = level_of.noise_p(difference, weight, self.level)
-        return Compared(f"{second} − {first}", difference, self.relative(difference), (sizes[0], sizes[1]), p_value)
+        runs = (sizes[0], sizes[1])
+        return Compared(f"{second} − {first}", difference, self.relative(difference), runs, p_value, p_value >= ALPHA)
 
     @property
     def answer(self) -> str:
@@ -276,12 +280,12 @@ class Noise:
             "equal_spread_p": self.equal_spread_p,
             "seed_is_used": not self.is_alike,
             "groups": [group.to_dict() for group in self.groups],
-            "visible": [asdict(each) for each in self.visible],
-            "needed": [asdict(each) for each in self.needed],
-            "compared": [{**asdict(each), "within_noise": not each.is_beyond} for each in self.compared],
+            "visible": self.visible,
+            "needed": self.needed,
+            "compared": self.compared,
             "curve": [{"step": step, "standard_deviation": deviation} for step, deviation in self.curve],
             "settles_at": self.settles_at,
-            "repeat": None if self.repeat is None else {**asdict(self.repeat), "same": self.repeat.is_same},
+            "repeat": None if self.repeat is None else {**vars(self.repeat), "same": self.repeat.is_same},
             "diverged": self.diverged,
             "stopped_early": self.short,
             "cautions": list(self.cautions),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,18 @@ OCTAVES = 3
 
 
 @dataclass(frozen=True)
+class PickedLR:
+    """What a rule picks: the geometric mean over seeds, the smallest and the largest, or why there is none."""
+
+    rule: str
+    lr: float | None
+    lowest: float | None
+    highest: float | None
+    seeds: int
+    no_suggestion: str
+
+
+@dataclass(frozen=True)
 class RangeTest:
     """lr [N]; losses [S, N], raw training losses, nan where not finite; picks: rule -> one for each seed.
 
@@ -44,9 +55,9 @@ class RangeTest:
         """[S, N]"""
         return np.stack([smoothed(loss) for loss in self.losses])
 
-    def summary(self) -> list[dict[str, Any]]:
-        """A row for each rule: the geometric mean of its picks, the smallest and the largest, or why there is none."""
-        return [_row(rule, picks) for rule, picks in self.picks.items()]
+    def summary(self) -> list[PickedLR]:
+        """By each rule."""
+        return [_picked(rule, picks) for rule, picks in self.picks.items()]
 
     @property
     def start(self) -> float | None:
@@ -66,7 +77,7 @@ class RangeTest:
         if grid := self.grid:
             powers = ",".join(f"2^{round(np.log2(lr))}" for lr in grid)
             told = f"start at {self.start:.2g}; grid {grid[0]:.2g} to {grid[-1]:.2g} (--set peak_lr={powers})"
-        found = [row["lr"] for row in self.summary() if row["rule"] in PUBLISHED and row["lr"] is not None]
+        found = [row.lr for row in self.summary() if row.rule in PUBLISHED and row.lr is not None]
         if len(found) > 1:
             told += f"; {len(found)} published rules range over {min(found):.2g} to {max(found):.2g}"
         return told
@@ -88,14 +99,9 @@ def _log_start(lr: Curve, loss: Curve) -> float | None:
     return float(np.mean(np.log2(found)))
 
 
-def _row(rule: str, picks: Sequence[Pick]) -> dict[str, Any]:
+def _picked(rule: str, picks: Sequence[Pick]) -> PickedLR:
     found = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
     reasons = [pick.reason for pick in picks if isinstance(pick, NoSuggestion)]
-    return {
-        "rule": rule,
-        "lr": float(np.exp(np.mean(np.log(found)))) if found else None,
-        "lowest": min(found, default=None),
-        "highest": max(found, default=None),
-        "seeds": len(found),
-        "no_suggestion": reasons[0] if reasons else "",
-    }
+    lr = float(np.exp(np.mean(np.log(found)))) if found else None
+    ends = min(found, default=None), max(found, default=None)
+    return PickedLR(rule, lr, *ends, len(found), reasons[0] if reasons else "")

@@ -17,6 +17,7 @@ from ..declare.level import ALPHA
 from ..declare.observed import ShareOfRuns
 from ..declare.trials import NotEstimableError
 from ..errors import UserError
+from ..results import DESCRIBED, ForScripts
 from .observe import observe
 from .outcomes import DECIDED, OPEN, deciding_regions, favours, on_claimed_side, outcome, probabilities
 from .spelling import spell_declared
@@ -27,27 +28,32 @@ from .trial_arrays import TrialArrays
 from .trial_sets import TrialSet
 
 
+# Numbers are None where they are not declared, or where there is no spread to work with. pilot: its estimate. verdict: the one
+# that the expected value should have.
 @dataclass(frozen=True)
 class Resolution:
-    """What one criterion can show at a scale.
+    """What the planned seeds can show of one criterion, with 80% power."""
 
-    pilot: the pilot's estimate. resolves: how far inside a region a value must lie for the planned seeds to decide it with 80%
-    power, a factor (log_axis) or a difference. expected: the value predicted, with the verdict it should have and the power of
-    and the least seeds that give it 80%. None: not declared, or there is no spread to work with. reason: why there is none.
-    """
+    __pydantic_config__ = DESCRIBED
 
     claim: str
     criterion: str
     unit: str
-    pilot: float | None = None
-    resolves: float | None = None
-    log_axis: bool = False
-    expected: float | None = None
-    verdict: str = ""
-    power: float | None = None
-    seeds: int | None = None
-    underpowered: str = ""
-    reason: str = ""
+    pilot: ForScripts[float | None]
+    resolves: float | None
+    """how far inside its region a value must lie to be decided; none: not known"""
+    log_axis: bool
+    """whether that is a factor, and no difference"""
+    expected: float | None
+    """the value predicted beforehand"""
+    verdict: ForScripts[str]
+    power: float | None
+    """how often these seeds would show the expected value"""
+    seeds: int | None
+    """as many as give the expected value, or one like the pilot's, 80% power"""
+    underpowered: ForScripts[str]
+    reason: str
+    """why there are no numbers"""
 
 
 def pilot_of(sets: Sequence[TrialSet], scale: str) -> TrialSet | None:
@@ -100,7 +106,7 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
     found = (claim, criterion.name, criterion.written_in, seen.estimate if seen else None, resolves, log_axis)
     if expected is None:
         enough = seeds_for(criterion, seen.estimate, spread) if seen is not None and spread is not None else None
-        return Resolution(*found, seeds=enough, reason=reason)
+        return Resolution(*found, None, "", None, enough, "", reason)
     power = power_at(criterion, expected.value, spread, seeds)
     enough = None if power is None else seeds_for(criterion, expected.value, spread)
     verdict = verdict_of(criterion, expected.value)

@@ -6,7 +6,7 @@ well have made otherwise. None of this decides anything: the verdict is that of 
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..declare import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Stu
 from ..declare.observed import RANGE_TEST, Choice
 from ..declare.parts import marks
 from ..plan.store.computations import Computations
+from ..results import DESCRIBED, ForScripts
 from .judge import judge
 from .outcomes import INVALID, OUT_OF_REGIME
 from .trial_arrays import TrialArrays
@@ -38,24 +39,25 @@ Change = Callable[[Judgement], Judgement | None]
 Earlier = Mapping[str, Sequence[Judgement]]
 
 
+# choice: what it is called on a page. moved: it moves the thresholds, and is no other reading of the data.
 @dataclass(frozen=True)
 class Alternative:
-    """The verdict under another choice; what it is called on a page. moved: the choice moves the thresholds, and is no other
-    reading of the data."""
-
     choice: str
     verdict: str
-    moved: bool = False
+    moved: ForScripts[bool] = False
 
 
+# Of one claim, whose choices are those that bear on it.
 @dataclass(frozen=True)
 class Robustness:
-    """Of one claim. without_seed: seed -> verdict without it. alternatives: where the choice bears on the claim."""
+    __pydantic_config__ = DESCRIBED
 
-    claim: str
-    verdict: str
+    claim: ForScripts[str]
+    verdict: ForScripts[str]
     without_seed: dict[int, str]
+    """seed -> the verdict without it"""
     alternatives: tuple[Alternative, ...]
+    """the verdict by other choices that are as reasonable"""
 
     @property
     def seeds_that_matter(self) -> list[int]:
@@ -85,18 +87,6 @@ class Robustness:
             return f"different under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
         every = {1: "the one alternative choice", 2: "both alternative choices"}.get(count, f"all {count} alternative choices")
         return f"unchanged under {every} ({', '.join(each.choice for each in self.alternatives)})"
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, value: dict[str, Any]) -> "Robustness":
-        return cls(
-            value["claim"],
-            value["verdict"],
-            {int(seed): verdict for seed, verdict in value["without_seed"].items()},
-            tuple(Alternative(**each) for each in value["alternatives"]),
-        )
 
 
 def robustness(

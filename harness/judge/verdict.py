@@ -1,15 +1,55 @@
 """What is found out about a claim, as data: a finding for each criterion, a panel for each workload, a verdict."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from ..declare.computed import Grade
 from ..declare.level import LEVEL
+from ..results import ForScripts, Result
 from .sentences import Sentence, plain
 
-# What of a verdict is not in its flat form: tables inside a table.
-NESTED = ("unit", "findings", "panels", "right", "erratum", "judged")
+# Stored sentences are plain text; explaining.retold puts their numbers back.
+Said = Annotated[Sentence, BeforeValidator(lambda said: Sentence((said,)) if isinstance(said, str) else said)]
+Answer = Annotated[tuple[Sentence, ...], BeforeValidator(lambda said: (Sentence((said,)),) if isinstance(said, str) else said)]
+
+
+class VerdictResult(Result):
+    """Of one claim at one scale on one kind of device; it says nothing about other scales."""
+
+    study: str
+    claim: str
+    scale: str
+    device: str
+    verdict: str
+    """supported, partly, refuted, open, out of regime, invalid or withdrawn"""
+    estimate: float | None
+    low: float | None
+    """lower end of the 95% interval"""
+    high: float | None
+    seeds: int
+    trials: int
+    reason: str
+    """the rule that applied, with its numbers"""
+    reading: str
+    """why, in a word or two; empty if the verdict says it"""
+    answer: str
+    """the sentence to take away; quote it with the scale"""
+    advice: str
+    p: float | None
+    direction: ForScripts[str]
+    cautions: list[str]
+    """what speaks against this verdict: tell them with it"""
+    surprise: ForScripts[float | None]
+    after_the_fact: bool
+    """whether criteria were written after these trials had been seen"""
+    declared_otherwise: bool
+    """whether it is judged by other than was declared before these trials"""
+    panels: ForScripts[dict[str, str]]
+    withdrawn: ForScripts[dict[str, str] | None]
+    unit: str | None = None
+    """of these three: 'relative' is a share, 'difference of shares' 0.05 for 5 points; none: as in `reason`"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +77,7 @@ class CriterionFinding:
     level: float = LEVEL
     panel: str = ""
     precondition: bool = False
-    says: Sentence = field(default_factory=Sentence)
+    says: Said = field(default_factory=Sentence)
     cautions: tuple[str, ...] = ()
     surprise: float | None = None
     grade: Grade = "measured"
@@ -83,7 +123,7 @@ class Verdict:
     unit: str
     findings: tuple[CriterionFinding, ...]
     reading: str = ""
-    answer: tuple[Sentence, ...] = ()
+    answer: Answer = ()
     advice: str = ""
     p: float = 1.0
     direction: str = ""
@@ -108,23 +148,13 @@ class Verdict:
         findings = [{**asdict(each), "says": str(each.says)} for each in self.findings]
         return {**asdict(self), "findings": findings, "answer": self.plain_answer}
 
-    def row(self) -> dict[str, Any]:
-        """The flat form that `folklore verdicts --json` prints; what is withdrawn says so (withdrawing.py)."""
-        flat = {name: value for name, value in self.to_dict().items() if name not in NESTED}
-        return {
-            **flat,
-            "cautions": list(self.cautions),
-            "panels": {each.name: each.verdict for each in self.panels if each.name},
-            "withdrawn": None,
-        }
+    @property
+    def withdrawn(self) -> dict[str, str] | None:
+        """What it was, the date and the reason; None of one that stands (withdrawing.py)."""
+        return None
 
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> "Verdict":
-        """From its JSON; explaining.retold puts the numbers back into its sentences."""
-        findings = tuple(
-            CriterionFinding(**{**each, "says": Sentence((each["says"],)), "cautions": tuple(each["cautions"])})
-            for each in value["findings"]
-        )
-        panels = tuple(Panel(**each) for each in value["panels"])
-        read = {"findings": findings, "panels": panels, "answer": (Sentence((value["answer"],)),)}
-        return cls(**{**value, **read, "cautions": tuple(value["cautions"])})
+    def row(self) -> VerdictResult:
+        """The flat form that `folklore verdicts --json` prints."""
+        panels = {each.name: each.verdict for each in self.panels if each.name}
+        flat = {"answer": self.plain_answer, "panels": panels, "withdrawn": self.withdrawn}
+        return VerdictResult.model_validate({**vars(self), **flat})

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from ..plan.store import evidence
 from .outcomes import INVALID
 
@@ -62,8 +64,7 @@ class Change:
 def history() -> list[Change]:
     """All changes of published verdicts, oldest first."""
     path = _path()
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return [Change(**{**each, "old": Stand(**each["old"]), "new": Stand(**each["new"])}) for each in found]
+    return TypeAdapter(list[Change]).validate_json(path.read_bytes()) if path.exists() else []
 
 
 def changes(

@@ -8,10 +8,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from ..declare import Study, fingerprint
 from ..plan.catalog import register
@@ -64,12 +66,6 @@ class JudgedTrials:
     def to_dict(self) -> dict[str, Any]:
         """Verdicts as they were judged: what is withdrawn is decided when they are read."""
         return {**asdict(self), "verdicts": [as_judged(each).to_dict() for each in self.verdicts]}
-
-    @classmethod
-    def from_dict(cls, value: Mapping[str, Any]) -> "JudgedTrials":
-        verdicts = [Verdict.from_dict(each) for each in value["verdicts"]]
-        robust = [Robustness.from_dict(each) for each in value["robustness"]]
-        return cls(**{**value, "verdicts": verdicts, "robustness": robust})
 
 
 def recalled_verdicts(store: Store, study: Study) -> list[JudgedTrials] | None:
@@ -165,10 +161,15 @@ def _read_published(path: Path, changed: int, size: int) -> Mapping[str, Any]:
 
 def _read(kept: Iterable[Mapping[str, Any]], study: Study) -> list[JudgedTrials] | None:
     try:
-        judged = [JudgedTrials.from_dict(each) for each in kept]
-    except (TypeError, KeyError):  # as another Folklore wrote it
+        judged = _stored_form().validate_python(list(kept))
+    except ValidationError:  # as another Folklore wrote it
         return None
     return [replace(each, verdicts=as_they_stand(study, _retold(study, each.verdicts))) for each in judged]
+
+
+@cache
+def _stored_form() -> TypeAdapter[list[JudgedTrials]]:
+    return TypeAdapter(list[JudgedTrials])
 
 
 def _retold(study: Study, verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -6,7 +6,6 @@ question, whoever asks it. Stored and published verdicts stay as they were judge
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import Any
 
 from ..declare import Erratum, Study
 from ..plan.catalog import register
@@ -27,9 +26,10 @@ class WithdrawnVerdict(Verdict):
         """Nothing is settled."""
         return False
 
-    def row(self) -> dict[str, Any]:
+    @property
+    def withdrawn(self) -> dict[str, str]:
         told = {"date": self.erratum.date, "reason": self.erratum.reason}
-        return {**super().row(), "withdrawn": {"verdict": self.judged.verdict, "reading": self.judged.reading, **told}}
+        return {"verdict": self.judged.verdict, "reading": self.judged.reading, **told}
 
 
 def as_they_stand(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:

@@ -103,11 +103,11 @@ class JsonLines:
 
     def emit(self, event: str, **fields: Any) -> None:
         assert fields.keys() == EVENTS[event].keys(), f"event {event}: {sorted(fields.keys() ^ EVENTS[event].keys())}"
-        line = {"event": event, "time": round(self.clock(), 3), **{name: _plain(value) for name, value in fields.items()}}
+        line = {"event": event, "time": round(self.clock(), 3), **{name: finite(value) for name, value in fields.items()}}
         self.stream.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
         self.stream.flush()
 
 
-def _plain(value: Any) -> Any:
-    """JSON has no nan and no infinity: none."""
+def finite(value: Any) -> Any:
+    """None for nan and infinity, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,17 +1,58 @@
 """What a prepared study is and takes, for `folklore plan` and the lines before training."""
 
-from dataclasses import asdict
 from typing import Any
 
-from ..judge.power import pilot_of, resolutions, whole_seeds
+from pydantic import Field
+
+from ..judge.power import Resolution, pilot_of, resolutions, whole_seeds
 from ..judge.trial_sets import TrialSet, Wanted, everywhere, published_sets, stored_sets
 from ..plan.prepare import Prepared
 from ..plan.recipe import study_recipe
+from ..results import ForScripts, Result
 from .progress import duration
 
 
+class PowerFacts(Result):
+    spread_of: str = Field(alias="from")
+    """the trials that the spread was taken from"""
+    seeds: int
+    claims: ForScripts[int]
+    criteria: list[Resolution]
+
+
+class PlanFacts(Result):
+    study: str
+    version: ForScripts[int]
+    study_hash: ForScripts[str]
+    scale: str
+    device: str
+    datasets: str
+    data_read: ForScripts[str] = ""
+    workload: ForScripts[str] = ""
+    parameters: ForScripts[int]
+    arms: ForScripts[int]
+    seeds: int
+    trials: int
+    trials_left: int
+    """not stored yet: what a run would train"""
+    computed_jobs: ForScripts[int]
+    computed_jobs_left: ForScripts[int]
+    packs_left: ForScripts[int]
+    workers: int
+    seconds: float
+    """expected time of training, s"""
+    time: ForScripts[str]
+    time_from: str
+    """what that time rests on"""
+    lanes: ForScripts[str]
+    memory_gib: float
+    recipe: dict[str, str]
+    power: PowerFacts | None
+    """none: no trials to take a spread from, or a scale that is never judged"""
+
+
 def run_facts(ready: Prepared) -> dict[str, Any]:
-    """What a run says of its plan before it trains."""
+    """What a run says of its plan before it trains: fields of PlanFacts that need no torch."""
     plan, estimate = ready.plan, ready.estimate
     return {
         "study": plan.study.name,
@@ -32,25 +73,24 @@ def run_facts(ready: Prepared) -> dict[str, Any]:
     }
 
 
-def plan_facts(ready: Prepared) -> dict[str, Any]:
-    """`run_facts`, and what training takes."""
-    plan, estimate, facts = ready.plan, ready.estimate, run_facts(ready)
-    first = ("study", "version", "study_hash", "scale", "device")
-    return {
-        **{name: facts[name] for name in first},
-        "datasets": ", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
-        **({"data_read": read} if (read := _read(ready)) else {}),
-        **({"workload": ready.proof} if ready.proof else {}),
-        "parameters": ready.parameters,
-        "arms": len(plan.study.arms),
-        **facts,
-        "lanes": _lanes(ready),
-        "memory_gib": round(estimate.workers * estimate.pack_bytes / 2**30, 2),
-        "recipe": study_recipe(plan.study, plan.scale),
-    }
+def plan_facts(ready: Prepared) -> PlanFacts:
+    """`run_facts`, what training takes, and what it can show."""
+    plan, estimate = ready.plan, ready.estimate
+    own = {"data_read": _read(ready), "workload": ready.proof}
+    return PlanFacts(
+        **run_facts(ready),
+        **{name: value for name, value in own.items() if value},
+        datasets=", ".join(f"{used} ({ready.data_hashes[name]})" for name, used in ready.datasets.items()),
+        parameters=ready.parameters,
+        arms=len(plan.study.arms),
+        lanes=_lanes(ready),
+        memory_gib=round(estimate.workers * estimate.pack_bytes / 2**30, 2),
+        recipe=study_recipe(plan.study, plan.scale),
+        power=power_facts(ready),
+    )
 
 
-def power_facts(ready: Prepared) -> dict[str, Any] | None:
+def power_facts(ready: Prepared) -> PowerFacts | None:
     """What the plan's seeds can show, by the spread of stored or published trials, or the one that the study declares; None if
     there is neither."""
     study, scale = ready.plan.study, ready.plan.scale
@@ -60,14 +100,11 @@ def power_facts(ready: Prepared) -> dict[str, Any] | None:
     found = list(resolutions(study, scale, study.seeds_at(scale), pilot))
     if pilot is None and all(each.power is None for each in found):
         return None
-    return {
-        "from": "what the study declares of a pilot"
-        if pilot is None
-        else f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})",
-        "seeds": study.seeds_at(scale),
-        "claims": len(study.judgements),
-        "criteria": [asdict(each) for each in found],
-    }
+    spread = "what the study declares of a pilot"
+    if pilot is not None:
+        spread = f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})"
+    told = {"from": spread, "seeds": study.seeds_at(scale), "claims": len(study.judgements), "criteria": found}
+    return PowerFacts.model_validate(told)
 
 
 def known_sets(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:

@@ -241,7 +241,7 @@ def _resources(left: Sequence[Prepared], options: Options) -> Resources:
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
     study = ready.plan.study
     departures = list(study.departures) if study.variation_of is not None else []
-    return {name: facts[name] for name in EVENTS["planned"] if name in facts} | {"departures": departures}
+    return {name: value for name, value in facts.items() if name in EVENTS["planned"]} | {"departures": departures}
 
 
 def _sync_if_it_can(ready: Prepared, options: Options, reporter: Reporter) -> None:

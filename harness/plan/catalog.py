@@ -58,6 +58,10 @@ def study_names() -> list[str]:
     return sorted(name for name, _ in _modules())
 
 
+def all_studies() -> list[Study]:
+    return [load_study(name) for name in study_names()]
+
+
 def names_judging(claim: str) -> list[str]:
     """Studies that may judge a claim: the one that the register files it under, and all that it files nothing under."""
     filed = {each.id: each.study for each in register().claims}

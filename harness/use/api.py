@@ -60,7 +60,7 @@ class Verdicts(list[Verdict]):
 
     def frame(self) -> pd.DataFrame:
         """One row a claim, scale and device: verdict, estimate and 95% interval in `unit`, seeds, trials, and the reason."""
-        rows = [{**verdict.row(), "unit": verdict.unit} for verdict in self]
+        rows = [dict(verdict.row()) for verdict in self]
         names = ["study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "unit", "seeds", "trials", "reason"]
         return pd.DataFrame(rows, columns=names)
 

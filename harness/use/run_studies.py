@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..declare import Study
 from ..errors import quoted
@@ -20,9 +19,6 @@ from ..plan.store.pages_folder import pages_folder
 from ..plan.store.store import Store
 from .reading.pages import self_contained, site, write_pages
 from .reading.stored_studies import every_study
-
-if TYPE_CHECKING:
-    pass
 
 FINE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -83,8 +79,7 @@ def _show(launched: Launched, store: Store, options: Options, reporter: Reporter
         shown[each.plan.study.name] = own
         reporter.judged(own)
         for verdict in own:
-            said = {**verdict.row(), "unit": verdict.unit, "variation": each.plan.study.variation_of is not None}
-            reporter.emit("verdict", **said)
+            reporter.emit("verdict", **dict(verdict.row()), variation=each.plan.study.variation_of is not None)
     page = names[0] if len(names) == 1 else "index"
     reporter.say(f"page: {pages / page}.html")
     for name in names:

@@ -40,7 +40,7 @@ def drawing(found: "RangeTest") -> Drawing:
         curves.add("region", "_claimed", left=found.grid[0], right=found.grid[-1])
         curves.add("rule", "_null", x=found.start)
         curves.note(f"start at {found.start:.2g}", found.start, top, place="below", align="center")
-    for row, lr in enumerate(each["lr"] for each in found.summary()):
+    for row, lr in enumerate(each.lr for each in found.summary()):
         if lr is not None:
             curves.add("estimate", f"_{row}", numbered(row), x=lr, y=min(_height(found, lr), top))
     names = [in_words(rule) for rule in found.picks]

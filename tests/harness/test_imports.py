@@ -23,7 +23,7 @@ from tests.places import ROOT
 
 FOLDERS = ("studies", "harness", "models", "reports")
 # Modules that all wings share, then the wings in the order of the data: each may import those before it.
-SHARED_MODULES = ("folders", "errors", "consoles", "randomness", "options", "input_files", "words")
+SHARED_MODULES = ("folders", "errors", "consoles", "randomness", "options", "input_files", "results", "words")
 ORDER = (*SHARED_MODULES, *WINGS, "__main__")
 # What a wing may import of those before it, if not all: runs trained elsewhere need nothing of an engine.
 NOT_FOR = {"elsewhere": {"train", "launch"}}

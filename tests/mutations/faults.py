@@ -789,8 +789,8 @@ READING = (
     Fault(
         "intervals that lie apart overlap",
         "harness/use/reading/compare.py",
-        "return max(low for low, _ in numbers) <= min(high for _, high in numbers)",
-        "return min(low for low, _ in numbers) <= max(high for _, high in numbers)",
+        "max(low for low, _ in numbers) <= min(high for _, high in numbers)",
+        "min(low for low, _ in numbers) <= max(high for _, high in numbers)",
         HARNESS + "use/reading/test_provenance.py::test_intervals_overlap_or_lie_apart",
     ),
     Fault(

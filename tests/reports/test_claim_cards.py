@@ -50,6 +50,21 @@ def criterion(**fields: object) -> Criterion:
     return Criterion(**{**values, **fields})  # type: ignore[arg-type]
 
 
+def resolution(criterion: str, unit: str, *numbers: float, **fields: object) -> Resolution:
+    """numbers: the pilot's, and what is resolved."""
+    nothing = {
+        "log_axis": False,
+        "expected": None,
+        "verdict": "",
+        "power": None,
+        "seeds": None,
+        "underpowered": "",
+        "reason": "",
+    }
+    pilot, resolves = numbers or (None, None)
+    return Resolution("c", criterion, unit, pilot, resolves, **{**nothing, **fields})  # type: ignore[arg-type]
+
+
 LOWER = Sentence(("It <is> ", Number(0.05, 0.04, 0.06, "relative", word="lower"), "."))
 
 
@@ -144,7 +159,7 @@ def test_no_rule_is_rounded_to_another() -> None:
     lines = dict(rule.lines)
     assert (lines["supported if"], lines["refuted if"]) == ("at least 0.5%", "at most 0.1%")
     assert (lines["too small to matter"], lines["expected"]) == ("between -0.25% and 0.25%", "0.5% (theory)")
-    shown = Resolution("c", "a share", "share", 0.01, 0.0012, False, expected=0.005, verdict="supported", power=0.97)
+    shown = resolution("a share", "share", 0.01, 0.0012, expected=0.005, verdict="supported", power=0.97)
     assert power_in_words(shown, 10) == "a share: 10 seeds show the expected 0.5% (supported) with 97% power."
 
 
@@ -180,22 +195,22 @@ def test_a_90_percent_interval_says_so() -> None:
     ("resolution", "words"),
     [
         (
-            Resolution("c", "a ratio", "x", 2.0, 1.3, log_axis=True, expected=4.0, verdict="supported", power=0.97, seeds=6),
+            resolution("a ratio", "x", 2.0, 1.3, log_axis=True, expected=4.0, verdict="supported", power=0.97, seeds=6),
             "a ratio: 10 seeds show the expected 4x (supported) with 97% power.",
         ),
         (
-            Resolution("c", "a ratio", "x", 2.0, 1.3, log_axis=True, expected=4.0, verdict="supported", power=0.4, seeds=23),
+            resolution("a ratio", "x", 2.0, 1.3, log_axis=True, expected=4.0, verdict="supported", power=0.4, seeds=23),
             "a ratio: 10 seeds show the expected 4x (supported) with 40% power; 23 seeds would have 80%.",
         ),
         (
-            Resolution("c", "a ratio", "x", 2.0, 1.3, log_axis=True),
+            resolution("a ratio", "x", 2.0, 1.3, log_axis=True),
             "a ratio: 10 seeds decide what lies a factor of 1.3 inside a region, with 80% power.",
         ),
         (
-            Resolution("c", "a gap", "relative", 0.01, 0.004),
+            resolution("a gap", "relative", 0.01, 0.004),
             "a gap: 10 seeds decide what lies 0.40% inside a region, with 80% power.",
         ),
-        (Resolution("c", "a share", "", reason="a share of runs"), ""),
+        (resolution("a share", "", reason="a share of runs"), ""),
     ],
 )
 def test_power_is_in_words(resolution: Resolution, words: str) -> None:

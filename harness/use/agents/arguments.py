@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
 from ...errors import UserError, unknown
+from ...results import Result
 
 # Characters of a path, an address, a claim or a name: Linux opens no longer path.
 LONGEST_TEXT = 4096
@@ -13,7 +14,7 @@ LONGEST_TEXT = 4096
 MOST_FINDINGS = 3
 
 
-class Fields(BaseModel):
+class Fields(Result):
     """An argument with fields of its own, none of them unknown: what is ignored would be asked for in vain."""
 
     @model_validator(mode="before")

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from .results import Run, VerdictResult
+from .results import Run
 
 MESSAGES_KEPT = 20
 
@@ -16,7 +16,7 @@ class RunEvents:
     def __init__(self, report: Callable[[float, float, str], Awaitable[None]]):
         self.report = report
         self.last: dict[str, dict[str, Any]] = {}
-        self.verdicts: list[VerdictResult] = []
+        self.verdicts: list[dict[str, Any]] = []
         self.pages: list[str] = []
         self.messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
         self.done = 0.0
@@ -26,7 +26,7 @@ class RunEvents:
         self.last[event["event"]] = event
         match event["event"]:
             case "verdict":
-                self.verdicts.append(VerdictResult.model_validate(event))
+                self.verdicts.append(event)
             case "page":
                 self.pages.append(event["path"])
             case "message":
@@ -44,11 +44,5 @@ class RunEvents:
 
     def result(self) -> Run:
         planned, finished = self.last["planned"], self.last["finished"]
-        return Run(
-            **{name: planned[name] for name in ("study", "scale", "departures", "trials")},
-            **{name: finished[name] for name in ("trained", "given_up", "seconds")},
-            unfinished=finished["interrupted"],
-            verdicts=self.verdicts,
-            pages=self.pages,
-            messages=list(self.messages),
-        )
+        lists = {"verdicts": self.verdicts, "pages": self.pages, "messages": list(self.messages)}
+        return Run.model_validate({**planned, **finished, **lists, "unfinished": finished["interrupted"]})

@@ -10,10 +10,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from ...elsewhere.run_metric import SEED
+from ...launch.facts import PlanFacts
 from .arguments import Fields
 from .commands import folklore
-from .results import Explanation, Explanations, Plan, Run, Studies, StudyRow, VerdictResult, Verdicts
-from .results_elsewhere import Columns, JudgedRunsResult, Noise
+from .results import Columns, Explanations, JudgedRunsResult, Noise, Run, Studies, Verdicts
 from .run_events import RunEvents
 
 # What only reads ends by itself long before; a run may need this beyond its budget, to start and to write pages.
@@ -38,9 +38,12 @@ Published = Annotated[bool, Field(description="from the evidence that comes with
 class Variation(Fields):
     """A study of its own name, which never counts as the declared one."""
 
-    settings: list[str] = Field([], description="NAME=VALUE[,VALUE…]: values of a factor, or of another field for all arms")
-    seeds: int | None = Field(None, description="fewer than 5 are never judged")
-    only: list[str] = Field([], description="arms to keep")
+    settings: list[str] = []
+    """NAME=VALUE[,VALUE…]: values of a factor, or of another field for all arms"""
+    seeds: int | None = None
+    """fewer than 5 are never judged"""
+    only: list[str] = []
+    """arms to keep"""
 
 
 class Tools:
@@ -56,7 +59,7 @@ class Tools:
 
         Begin here. Whether advice on training holds may be published already: ask verdicts and why before you train.
         """
-        return Studies(studies=[StudyRow.model_validate(row) for row in await self._json("list")])
+        return Studies.model_validate({"studies": await self._json("list")})
 
     async def plan(
         self,
@@ -65,14 +68,14 @@ class Tools:
         variation: Variation | None = None,
         data: Data = None,
         workload: Workload = None,
-    ) -> Plan:
+    ) -> PlanFacts:
         """What a run would train: trials, time, memory, the recipe, and which effects its seeds can show. Trains nothing.
 
         Call it before run, and look at `power`: if the effect that you care for is smaller than `resolves`, the run will most
         likely end open, and an open verdict is no evidence that there is no effect. Ask for more seeds now rather than later.
         """
         options = self._study_options(study, scale, variation, data, workload)
-        return Plan.model_validate(await self._json("plan", *options, "--", study))
+        return PlanFacts.model_validate(await self._json("plan", *options, "--", study))
 
     async def run(
         self,
@@ -120,7 +123,7 @@ class Tools:
         """
         self._require_no_code(study)
         rows = await self._json("verdicts", *_options(scale=scale, published=published), "--", *filter(None, [study]))
-        return Verdicts(verdicts=[VerdictResult.model_validate(row) for row in rows])
+        return Verdicts.model_validate({"verdicts": rows})
 
     async def why(
         self,
@@ -136,7 +139,7 @@ class Tools:
         """
         self._require_no_code(study)
         rows = await self._json("why", *_options(study=study, scale=scale, published=published), "--", claim)
-        return Explanations(explanations=[Explanation.model_validate(row) for row in rows])
+        return Explanations.model_validate({"explanations": rows})
 
     async def noise(
         self,

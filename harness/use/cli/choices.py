@@ -97,12 +97,6 @@ def judgeable_study(name: str, store: str) -> "Study":
     return catalog.judgeable(study_named(name, store))
 
 
-def all_studies() -> "list[Study]":
-    from ...plan import catalog
-
-    return [catalog.load_study(name) for name in catalog.study_names()]
-
-
 def some_studies(name: str | None, store: str, scale: str | None = None, claim: str | None = None) -> "list[Study]":
     """One study, or those of the catalogue and of the store. scale: one that they must have. claim: those that may judge it."""
     from ..reading.stored_studies import every_study

@@ -34,7 +34,7 @@ def scales(context: typer.Context, incomplete: str) -> Iterator[str]:
         return _beginning(named.scales, incomplete)
     from ...plan import catalog
 
-    every = dict.fromkeys(scale for name in catalog.study_names() for scale in catalog.load_study(name).scales)
+    every = dict.fromkeys(scale for study in catalog.all_studies() for scale in study.scales)
     return _beginning(every, incomplete)
 
 
@@ -56,11 +56,10 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
 def claims(context: typer.Context, incomplete: str) -> Iterator[str]:
     """Claims that are judged, those of the store's studies among them; of the register's others there is nothing to say."""
     from ...plan import catalog
-    from ..reading.stored_studies import beyond_the_catalogue
+    from ..reading.stored_studies import every_study
 
-    studies = [catalog.load_study(name) for name in catalog.study_names()]
-    if (store := _store(context)) is not None:
-        studies += beyond_the_catalogue(store)
+    store = _store(context)
+    studies = catalog.all_studies() if store is None else every_study(store)
     judged = dict.fromkeys(each.claim for study in studies for each in study.judgements)
     return _beginning(judged, incomplete)
 

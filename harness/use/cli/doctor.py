@@ -23,7 +23,7 @@ from packaging.version import Version
 from ...errors import quoted
 from ...launch.tracking.sync import open_tracker
 from ...options import Options
-from ...plan.catalog import load_study, register, study_names
+from ...plan.catalog import all_studies, register
 from ...plan.store.store import Store
 from ...train.machine.description import versions
 
@@ -146,12 +146,12 @@ def _attempt(name: str, check: Callable[[], str], fix: str) -> Check:
 
 
 def _studies() -> str:
-    names = study_names()
-    judged = {judgement.claim for name in names for judgement in load_study(name).judgements}
+    studies = all_studies()
+    judged = {judgement.claim for study in studies for judgement in study.judgements}
     known = {claim.id for claim in register().claims}
     if judged - known:
         raise ValueError(f"claims judged but not registered: {', '.join(sorted(judged - known))}")
-    return f"{len(names)} studies judge {len(judged)} of {len(known)} claims"
+    return f"{len(studies)} studies judge {len(judged)} of {len(known)} claims"
 
 
 def _store(options: Options) -> str:
@@ -170,7 +170,7 @@ def _store(options: Options) -> str:
 
 
 def _mlflow(options: Options) -> str:
-    store, study = Store(options.store), load_study(study_names()[0])
+    store, study = Store(options.store), all_studies()[0]
     if options.tracking is not None or _is_there(store):
         tracker = open_tracker(study, options, store)
         tracker.check()

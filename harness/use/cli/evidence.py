@@ -1,6 +1,6 @@
 """Commands that read what was found: verdicts, and the way back from them to the trials."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,6 @@ from .output import err, print_json, print_verdicts, told
 
 if TYPE_CHECKING:
     from ...judge.verdict import Verdict
-    from ..reading.provenance import Explanation
 
 FromPublished = Annotated[bool, typer.Option("--published", help="from the published evidence, not the store")]
 
@@ -74,7 +73,7 @@ def compare(
     sides = [Reference.parse(each).resolve(Store(store)) for each in (left, right)]
     found = set_side_by_side(*sides)
     if as_json:
-        print_json(found.to_dict())
+        print_json(found)
         return
     from .evidence_output import print_comparison
 
@@ -106,22 +105,11 @@ def why(
 
     found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
     if as_json:
-        print_json([{**each.to_dict(), **_standing(each)} for each in found])
+        print_json(found)
         return
     from .evidence_output import print_explanations
 
     print_explanations(found, every_trial)
-
-
-def _standing(each: "Explanation") -> dict[str, Any]:
-    """Whether a verdict is firm, before the correction over all claims, and if not, what it does not survive."""
-    from ...judge.error_rates import error_rates, standing, why_fragile
-    from ...judge.withdrawing import as_judged
-
-    verdict, alone = as_judged(each.verdict), error_rates(())
-    stands = standing(verdict, each.robustness, alone)
-    clauses = why_fragile(verdict, each.robustness, alone) if each.robustness is not None and stands == "fragile" else []
-    return {"standing": stands, "fragile": clauses}
 
 
 @command("show", "folklore show 3f9a0c   # the beginning of a digest is enough", "folklore show 3f9a0c --json | jq .curves")

@@ -9,10 +9,9 @@ from rich.text import Text
 
 from ...declare import Workload
 from ...declare.level import LEVEL
-from ...judge.error_rates import error_rates, why_fragile
 from ...judge.explaining import asked_of_workloads
-from ...judge.outcomes import DECIDED
-from ...judge.spelling import region, spell, spell_interval
+from ...judge.spelling import spell, spell_interval
+from ...judge.verdict import Verdict
 from ...judge.withdrawing import WithdrawnVerdict, as_judged
 from ...train.workloads import workload_of
 from ..reading.compare import Comparison, Side
@@ -25,82 +24,82 @@ DIGESTS_SHOWN = 4
 
 def print_explanations(found: Sequence[Explanation], every_trial: bool) -> None:
     """The claim once, then each verdict with what it rests on. every_trial: all digests."""
-    claim, documents = found[0].claim, found[0].documents
-    _line(f"[bold]{claim.id}[/] ({', '.join(claim.kinds)}): {escape(claim.paraphrase)}")
+    claim = found[0]
+    _line(f"[bold]{claim.claim}[/] ({', '.join(claim.kinds)}): {escape(claim.paraphrase)}")
     for source in claim.sources:
-        _line(f"  {source.document}, {escape(documents[source.document].title)}: {escape(source.section)}")
+        _line(f"  {source['document']}, {escape(source['title'])}: {escape(source['section'])}")
     _line(f"  to be measured: {escape(claim.measure)}")
     for each in found:
         _print_explanation(each, every_trial)
 
 
 def _print_explanation(each: Explanation, every_trial: bool) -> None:
-    records, verdict = each.records, each.verdict
-    place = (
-        f"{records.study.name} version {records.study.version} · {records.scale} scale · {records.device} · {records.source}"
+    verdict: Verdict = each.whole_verdict
+    _line(f"\n{each.study} version {each.version} · {each.scale} scale · {each.device} · {each.source}")
+    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{_read(verdict)}[/]: {escape(verdict.plain_answer)}")
+    asked = asked_of_workloads(verdict, each.quantifier) or ""
+    cautions = ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions
+    _print_labelled(
+        ("", was(verdict) if isinstance(verdict, WithdrawnVerdict) else ""),
+        ("by the rule: ", as_judged(verdict).reason),
+        ("", asked[:1].lower() + asked[1:]),
+        ("what to do: ", verdict.advice),
+        *(("caution: ", line) for line in cautions),
+        ("note: ", each.note),
     )
-    _line(f"\n{place}")
-    reading = f" ({verdict.reading})" if verdict.reading else ""
-    _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{verdict.verdict}{reading}[/]: {escape(verdict.plain_answer)}")
-    if isinstance(verdict, WithdrawnVerdict):
-        _line(f"  {escape(was(verdict))}")
-    _line(f"  by the rule: {escape(as_judged(verdict).reason)}")
-    if told := asked_of_workloads(verdict, each.judgement.quantifier or each.claim.quantifier):
-        _line(f"  {escape(told[0].lower() + told[1:])}")
-    if verdict.advice:
-        _line(f"  what to do: {escape(verdict.advice)}")
-    for line in ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions:
-        _line(f"  caution: {escape(line)}")
-    if each.judgement.note:
-        _line(f"  note: {escape(each.judgement.note)}")
-    for basis in each.bases:
+    for basis in each.criteria:
         _print_basis(basis)
-    for line in each.reported():
-        _line(f"  beside it: {escape(line)}")
-    for line in _robustness(each):
-        _line(f"  {escape(line)}")
+    _print_labelled(*(("beside it: ", line) for line in each.reported), *_robustness(each))
     _print_trials(each, every_trial)
 
 
+def _print_labelled(*lines: tuple[str, str]) -> None:
+    for label, text in lines:
+        if text:
+            _line(f"  {label}{escape(text)}")
+
+
+def _read(judged: Verdict | Basis) -> str:
+    return f"{judged.verdict} ({judged.reading})" if judged.reading else f"{judged.verdict}"
+
+
 def _print_basis(basis: Basis) -> None:
-    criterion, finding = basis.criterion, basis.finding
-    reading = f" ({finding.reading})" if finding and finding.reading else ""
-    _line(f"\n  [bold]{escape(criterion.name)}[/]" + (f": {finding.verdict}{reading}" if finding else ""))
-    _line(f"    claimed {region(criterion.claimed, criterion)}; refuted {region(criterion.refuted, criterion)}")
-    if finding is not None and finding.estimate is not None:
-        assert finding.low is not None
-        assert finding.high is not None
-        told = spell_interval(finding.estimate, finding.low, finding.high, criterion.written_in)
-        level = "" if finding.level == LEVEL else f", a {finding.level:.0%} interval"
-        _line(f"    {told} from {finding.seeds} seeds{level}".replace("[", "\\["))
-    elif finding is not None:
-        _line(f"    {escape(finding.reason)}")
+    _line(f"\n  [bold]{escape(basis.criterion)}[/]" + (f": {_read(basis)}" if basis.verdict else ""))
+    _line(f"    claimed {basis.claimed}; refuted {basis.refuted}")
+    if basis.estimate is not None:
+        assert basis.low is not None
+        assert basis.high is not None
+        told = spell_interval(basis.estimate, basis.low, basis.high, basis.unit)
+        level = "" if basis.level == LEVEL else f", a {basis.level:.0%} interval"
+        _line(f"    {told} from {basis.seeds} seeds{level}".replace("[", "\\["))
+    elif basis.reason is not None:
+        _line(f"    {escape(basis.reason)}")
     if basis.by_seed:
-        numbers = (
-            f"{seed}: {'–' if value is None else spell(value, criterion.written_in)}" for seed, value in basis.by_seed.items()
-        )
+        numbers = (f"{seed}: {'–' if value is None else spell(value, basis.unit)}" for seed, value in basis.by_seed.items())
         _line(f"    on each seed alone: {', '.join(numbers)}")
 
 
-def _robustness(each: Explanation) -> list[str]:
-    found = each.robustness
-    if found is None:
+def _robustness(each: Explanation) -> list[tuple[str, str]]:
+    if each.robustness is None:
         return []
-    clauses = why_fragile(as_judged(each.verdict), found, error_rates(()))
-    firm = "firm, if it survives the correction over all claims (see the index)"
-    standing = [f"fragile: {'; '.join(clauses)}" if clauses else firm] if found.verdict in DECIDED else []
-    return [*standing, f"without single seeds: {found.seeds_in_words}", f"other choices: {found.choices_in_words}"]
+    return [
+        ("", "firm, if it survives the correction over all claims (see the index)" * (each.standing == "firm")),
+        ("fragile: ", "; ".join(each.fragile)),
+        ("without single seeds: ", each.robustness.seeds_in_words),
+        ("other choices: ", each.robustness.choices_in_words),
+    ]
 
 
 def _print_trials(each: Explanation, every_trial: bool) -> None:
     _line(f"\n  rests on {len(each.trials)} trials (folklore show DIGEST):")
-    for arm, group in each.trials.groupby("arm", sort=False):
-        digests = list(group["digest"])
-        shown = digests if every_trial else digests[:DIGESTS_SHOWN]
-        rest = len(digests) - len(shown)
-        diverged = int((group["outcome"] == "diverged").sum())
-        counted = f"{len(digests)} trials, {group['seed'].nunique()} seeds, {diverged} diverged"
-        _line(f"    {escape(str(arm))}: {counted}: {' '.join(shown)}{f' … {rest} more (--trials)' if rest else ''}")
+    for arm in dict.fromkeys(trial.arm for trial in each.trials):
+        trials = [trial for trial in each.trials if trial.arm == arm]
+        shown = trials if every_trial else trials[:DIGESTS_SHOWN]
+        rest = len(trials) - len(shown)
+        diverged = sum(trial.outcome == "diverged" for trial in trials)
+        counted = f"{len(trials)} trials, {len({trial.seed for trial in trials})} seeds, {diverged} diverged"
+        digests = " ".join(trial.digest for trial in shown)
+        _line(f"    {escape(arm)}: {counted}: {digests}{f' … {rest} more (--trials)' if rest else ''}")
 
 
 def print_trial(facts: Mapping[str, Any]) -> None:
@@ -137,14 +136,14 @@ def print_trial(facts: Mapping[str, Any]) -> None:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    for letter, side in (("A", comparison.left), ("B", comparison.right)):
+    for letter, side in (("A", comparison.a), ("B", comparison.b)):
         _line(f"{letter}: {escape(side.words)}")
     overlaps = {True: Text("overlap"), False: Text("apart", style="bold"), None: Text("nothing to compare")}
     rows = []
     for pair in comparison.claims:
-        rows.append(Row((pair.claim, _verdict(pair.left), _verdict(pair.right), "")))
+        rows.append(Row((pair.claim, _verdict(pair.a), _verdict(pair.b), "")))
         for each in pair.criteria:
-            sides = (_interval(side, each.unit) for side in (each.left, each.right))
+            sides = (_interval(side, each.unit) for side in (each.a, each.b))
             rows.append(Row(("", *sides, overlaps[each.overlap]), (each.criterion,)))
     out.print()
     print_table((Column("claim"), Column("A", number=True), Column("B", number=True), Column("intervals")), rows)

@@ -1,7 +1,6 @@
 """The command that judges runs trained elsewhere."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +13,7 @@ from .base import FAILED, AsJson, command
 from .output import Column, Row, coloured, out, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
-    from ...elsewhere.comparing import Part
+    from ...elsewhere.comparing import Assumptions, Part
     from ...elsewhere.gate import Gate
     from ...elsewhere.judge_runs import JudgedRuns, JudgeOptions
     from ...elsewhere.run_verdict import RunVerdict
@@ -108,6 +107,7 @@ def judge(
     'METRIC at STEP: …', 'steps to METRIC VALUE: …', '… over parameters', 'METRIC: hyperbola in COLUMN within 8%'.
     """
     from ...elsewhere.claims import require_size
+    from ...elsewhere.comparing import Assumptions
     from ...elsewhere.gate import baseline_text, gate
     from ...elsewhere.judge_runs import judge_sources
 
@@ -117,8 +117,9 @@ def judge(
         raise UserError("--minimize and --maximize exclude each other; give one")
     columns = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task, "run": run}
     better = "lower" if minimize else "higher" if maximize else None
-    options = _options(columns, where, better, tuned, (paired, deviation, step_worth), _lines(claim, claims), compare, by)
-    options = replace(options, how=replace(options.how, also=_listed(also)))
+    known = choices.number("--sd", deviation, is_positive=True), choices.number("--step-worth", step_worth)
+    how = Assumptions(paired, *known, also=_listed(also))
+    options = _options(columns, where, better, tuned, how, _lines(claim, claims), compare, by)
     _require_writable(page, (".html",), "--page")
     _require_writable(save_baseline, (".csv",), "--save-baseline")
     if save_baseline is not None:
@@ -140,13 +141,12 @@ def _options(
     where: list[str] | None,
     better: str | None,
     tuned: bool | None,
-    how: tuple[bool | None, float | None, float | None],
+    how: "Assumptions",
     claims: tuple[str, ...],
     compare: str | None,
     by: str | None,
 ) -> "JudgeOptions":
     from ...elsewhere.claims import read_claim, require_size
-    from ...elsewhere.comparing import Assumptions
     from ...elsewhere.judge_runs import JudgeOptions
     from ...elsewhere.roles import ReadingOptions
     from ...elsewhere.table import ROLES
@@ -155,12 +155,10 @@ def _options(
         raise UserError(f"--by {by}: belongs to --compare; write it into the claim, as in 'loss: b < a by 1%'")
     if by is not None:
         require_size("--by", by)
-    choices.number("--sd", how[1], is_positive=True)
-    choices.number("--step-worth", how[2])
     choices.require_distinct(columns, [read_claim(each, columns["metric"]).metric for each in claims])
     given = {role: name for role in ROLES if (name := columns[role]) is not None}
     reading = ReadingOptions(given, tuple(where or ()), better=better, tuned=tuned)
-    return JudgeOptions(claims, compare, by, reading, Assumptions(*how))
+    return JudgeOptions(claims, compare, by, reading, how)
 
 
 def _listed(columns: list[str] | None) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def schema(
 
     schemas: dict[str, Callable[[], Any]] = {
         "study": Study.model_json_schema,
-        "events": lambda: {kind: dict(fields) for kind, fields in events.EVENTS.items()},
+        "events": lambda: events.EVENTS,
         "trials": lambda: [
             {"column": c.name, "unit": trial_schema.in_unit(c.unit), "description": c.description} for c in trial_schema.COLUMNS
         ],
@@ -104,9 +104,6 @@ def doctor(store: StoreUri = "results", tracking: TrackingUri = None, as_json: A
     from .doctor import examine
 
     checks = list(examine(Options(store, tracking)))
-    print_checks(
-        [{"check": c.name, "ok": "yes" if c.ok else "NO", "found": c.found, "fix": "" if c.ok else c.fix} for c in checks],
-        as_json,
-    )
+    print_checks(checks, as_json)
     if not all(check.ok for check in checks):
         raise typer.Exit(FAILED)

@@ -63,7 +63,7 @@ def _print_compared(found: "Noise") -> None:
 
 def _compared(each: "Compared") -> tuple[str, ...]:
     runs = f"{each.seeds[0]} and {each.seeds[1]}"
-    verdict = "beyond the noise" if each.is_beyond else "within the noise"
+    verdict = "within the noise" if each.within_noise else "beyond the noise"
     return each.name, f"{each.difference:+.3g}", _share(each.relative), runs, f"p = {each.p:.2g}", verdict
 
 

@@ -13,10 +13,16 @@ from rich.progress import Progress
 from rich.text import Text
 
 from ...consoles import PlainConsole
+from ...results import fields_of
 
 if TYPE_CHECKING:
+    from ...judge.lr_range import PickedLR
+    from ...judge.power import Resolution
     from ...judge.verdict import Verdict
     from ...judge.withdrawing import WithdrawnVerdict
+    from ...launch.facts import PlanFacts
+    from ..reading.stored_studies import StudyRow
+    from .doctor import Check
 
 COLOURS = {"supported": "green", "partly": "cyan", "refuted": "red"}
 INDENT, GAP = 2, 2
@@ -123,7 +129,7 @@ def told(what: str) -> Callable[[int, int], None]:
 
 
 def print_json(value: Any) -> None:
-    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
+    json.dump(value, sys.stdout, indent=1, ensure_ascii=False, default=fields_of)
     sys.stdout.write("\n")
 
 
@@ -140,28 +146,26 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, planned: bar.update(task, completed=done, total=planned)
 
 
-def print_checks(rows: Sequence[Mapping[str, str]], as_json: bool) -> None:
+def print_checks(checks: "Sequence[Check]", as_json: bool) -> None:
     """What the doctor found."""
     if as_json:
-        print_json(list(rows))
+        told = ((c.name, "yes" if c.ok else "NO", c.found, "" if c.ok else c.fix) for c in checks)
+        print_json([dict(zip(("check", "ok", "found", "fix"), each, strict=True)) for each in told])
         return
-    print_facts(
-        {row["check"]: row["found"] if row["ok"] == "yes" else f"NO: {row['found']}; to fix: {row['fix']}" for row in rows}
-    )
+    print_facts({c.name: c.found if c.ok else f"NO: {c.found}; to fix: {c.fix}" for c in checks})
 
 
-def print_studies(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    """rows: see `listed_studies`."""
+def print_studies(rows: "Sequence[StudyRow]", as_json: bool) -> None:
     if as_json:
-        print_json(list(rows))
+        print_json(rows)
         return
     columns = Column("study"), Column("judges", number=True), Column("trials here"), Column("scales")
     print_table(
         columns,
         [
             Row(
-                (row["study"], str(row["judges"]), _counted(row["trials"]), ", ".join(row["scales"])),
-                ("" if row["name"] == row["study"] else row["name"], row["question"]),
+                (row.study, str(row.judges), _counted(row.trials), ", ".join(row.scales)),
+                ("" if row.name == row.study else row.name, row.question),
             )
             for row in rows
         ],
@@ -173,20 +177,20 @@ def _counted(trials: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {scale}" for scale, count in trials.items()) or "–"
 
 
-def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_json: bool) -> None:
-    """power: what the seeds can resolve, where there is a pilot."""
+def print_plan(facts: "PlanFacts", as_json: bool) -> None:
     if as_json:
-        print_json({**facts, "power": power})
+        print_json(facts)
         return
-    print_facts({name.replace("_", " "): str(value) for name, value in facts.items() if name != "recipe"})
+    lines = {name.replace("_", " "): str(value) for name, value in fields_of(facts).items() if name not in ("recipe", "power")}
+    print_facts(lines)
     out.print("\nthe recipe:")
-    print_facts(facts["recipe"])
-    if power is None:
+    print_facts(facts.recipe)
+    if (power := facts.power) is None:
         out.print("\nno trials to take spreads from: what the seeds can resolve is not known yet")
         return
-    out.print(f"\nwhat {power['seeds']} seeds show in four of five repetitions, by the spread of {power['from']}:")
+    out.print(f"\nwhat {power.seeds} seeds show in four of five repetitions, by the spread of {power.spread_of}:")
     numbers = ("pilot", "margin", "expected", "power", "seeds")
-    rows = [Row((each["claim"], *_resolved(each)), _beside(each)) for each in power["criteria"]]
+    rows = [Row((each.claim, *_resolved(each)), _beside(each)) for each in power.criteria]
     print_table((Column("claim"), *(Column(name, number=True) for name in numbers)), rows)
     out.print(
         "\npilot: the estimate of those seeds; margin: how far inside its region a value must lie to be decided; expected: the"
@@ -195,38 +199,33 @@ def print_plan(facts: Mapping[str, Any], power: Mapping[str, Any] | None, as_jso
     )
 
 
-def _beside(each: Mapping[str, Any]) -> tuple[str, ...]:
+def _beside(each: "Resolution") -> tuple[str, ...]:
     from ...judge.statistics.power import POWER
 
-    weak = each["power"] is not None and each["power"] < POWER
-    lines = (
-        each["criterion"],
-        each["reason"],
-        weak and each["underpowered"] and f"declared all the same: {each['underpowered']}",
-    )
-    return tuple(line for line in lines if line)
+    weak = each.power is not None and each.power < POWER
+    return each.criterion, each.reason, f"declared all the same: {each.underpowered}" * (weak and bool(each.underpowered))
 
 
-def _resolved(each: Mapping[str, Any]) -> tuple[str, ...]:
+def _resolved(each: "Resolution") -> tuple[str, ...]:
     from ...judge.spelling import spell, spell_declared
 
     def spelled(value: float | None, spell: Callable[[float, str], str] = spell) -> str:
-        return "–" if value is None else spell(value, each["unit"])
+        return "–" if value is None else spell(value, each.unit)
 
     reach = "–"
-    if each["resolves"] is not None:
-        reach = f"a factor of {each['resolves']:.3g}" if each["log_axis"] else spelled(each["resolves"]).lstrip("+")
-    expected = spelled(each["expected"], spell_declared) + (f" ({each['verdict']})" if each["verdict"] else "")
-    power = "–" if each["power"] is None else f"{each['power']:.0%}"
-    decidable = each["pilot"] is not None or each["power"] is not None
-    seeds = "none would do" if each["seeds"] is None and decidable else "–" if each["seeds"] is None else str(each["seeds"])
-    return spelled(each["pilot"]), reach, expected, power, seeds
+    if each.resolves is not None:
+        reach = f"a factor of {each.resolves:.3g}" if each.log_axis else spelled(each.resolves).lstrip("+")
+    expected = spelled(each.expected, spell_declared) + f" ({each.verdict})" * bool(each.verdict)
+    power = "–" if each.power is None else f"{each.power:.0%}"
+    decidable = each.pilot is not None or each.power is not None
+    seeds = str(each.seeds) if each.seeds is not None else "none would do" if decidable else "–"
+    return spelled(each.pilot), reach, expected, power, seeds
 
 
 def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
     """readable: names of studies as people read them, where they have other ones."""
     if as_json:
-        print_json([{**verdict.row(), "unit": verdict.unit} for verdict in found])
+        print_json([verdict.row() for verdict in found])
         return
     from ...judge.withdrawing import as_judged
     from ...plan.variation import is_variation
@@ -268,16 +267,16 @@ def coloured(verdict: str, reading: str = "") -> Text:
     return Text(f"{verdict} ({reading})" if reading else verdict, style=COLOURS.get(verdict, "yellow"))
 
 
-def print_picks(rows: Sequence[dict[str, Any]]) -> None:
+def print_picks(rows: "Sequence[PickedLR]") -> None:
     """What the rules of an LR range test read off it, and what each rule is."""
     from ...declare.metrics.estimating.range_test_rules import MEANINGS
 
     columns = Column("rule"), Column("LR", number=True), Column("over seeds", number=True), Column("seeds", number=True)
     lines = []
     for row in rows:
-        if row["lr"] is None:
-            cells, missing = ("–", "–", "0"), f"no suggestion: {row['no_suggestion']}"
+        if row.lr is None:
+            cells, missing = ("–", "–", "0"), f"no suggestion: {row.no_suggestion}"
         else:
-            cells, missing = (f"{row['lr']:.3g}", f"{row['lowest']:.3g} to {row['highest']:.3g}", str(row["seeds"])), ""
-        lines.append(Row((row["rule"], *cells), (MEANINGS[row["rule"]], missing)))
+            cells, missing = (f"{row.lr:.3g}", f"{row.lowest:.3g} to {row.highest:.3g}", str(row.seeds)), ""
+        lines.append(Row((row.rule, *cells), (MEANINGS[row.rule], missing)))
     print_table(columns, lines)

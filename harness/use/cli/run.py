@@ -48,8 +48,7 @@ def list_studies(store: StoreUri = "results", as_json: AsJson = False) -> None:
     print_studies(rows, as_json)
     if not as_json:
         claims = {claim.id for claim in catalog.register().claims}
-        studies = [catalog.load_study(name) for name in catalog.study_names()]
-        judged = {judgement.claim for study in studies for judgement in study.judgements}
+        judged = {judgement.claim for study in catalog.all_studies() for judgement in study.judgements}
         rest = f"; no study judges {len(claims - judged)} of them yet" if claims - judged else ", each judged by a study"
         out.print(f"\n{len(claims)} claims registered{rest}")
 
@@ -100,7 +99,7 @@ def plan(
         store, None, None, choices.count("--workers", workers), choices.count("--lanes", lanes), program, choices.datasets(data)
     )
     changes = _changes(settings, seeds, only)
-    from ...launch.facts import plan_facts, power_facts
+    from ...launch.facts import plan_facts
     from ...launch.studies import changed_as_wished
     from ...plan.prepare import default_scale, prepare
     from ...plan.store.ledger import Ledger
@@ -108,7 +107,7 @@ def plan(
     declared = _judgeable(study, store)
     chosen, scale = changed_as_wished(declared, scale, changes, workload, options, _warn)
     ready = prepare(chosen, scale or default_scale(chosen), options, Ledger(Store(store), chosen.name), only_plan=True)
-    print_plan(plan_facts(ready), power_facts(ready), as_json)
+    print_plan(plan_facts(ready), as_json)
 
 
 @command(
@@ -196,11 +195,13 @@ def _warn(line: str) -> None:
 
 
 def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[Study]":
+    from ...plan.catalog import all_studies
+
     if (study is None) != every:
         raise UserError("name one study, or give --all")
     if not quiet:  # before anything that takes seconds to import
         out.print(f"planning {study or 'all studies'}")
-    return [_judgeable(study, store)] if study else choices.all_studies()
+    return [_judgeable(study, store)] if study else all_studies()
 
 
 def _judgeable(name: str, store: str) -> "Study":

@@ -74,7 +74,7 @@ def publish(
     from ...judge.trial_sets import checked, stored_sets
     from ...judge.trial_sets import publish as publish_set
     from ...judge.verdict_memory import publish_verdicts
-    from ...plan.catalog import study_names
+    from ...plan.catalog import all_studies, study_names
     from ...plan.prepare import default_scale
     from ...plan.store.ledger import Ledger
     from ...plan.variation import is_variation
@@ -82,7 +82,7 @@ def publish(
     if as_is is not None and (study is None or not as_is.strip()):
         raise UserError(f"--as-is '{as_is}': name the study, and say in words why its trials are published all the same")
     if study is None:
-        path, changed = publish_verdicts(choices.all_studies())
+        path, changed = publish_verdicts(all_studies())
         out.print(f"published: {path}")
         _print_changes(changed)
         return

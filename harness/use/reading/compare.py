@@ -1,7 +1,6 @@
 """Two sets of trials side by side: what each says of the claims that both judge. The sets are never mixed."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...errors import UserError
 from ...judge.trial_sets import TrialSet
@@ -26,16 +25,9 @@ class CriterionPair:
 
     criterion: str
     unit: str
-    left: Side | None
-    right: Side | None
-
-    @property
-    def overlap(self) -> bool | None:
-        ends = [(side.low, side.high) for side in (self.left, self.right) if side is not None]
-        numbers = [(low, high) for low, high in ends if low is not None and high is not None]
-        if len(numbers) < 2:
-            return None
-        return max(low for low, _ in numbers) <= min(high for _, high in numbers)
+    a: Side | None
+    b: Side | None
+    overlap: bool | None
 
 
 @dataclass(frozen=True)
@@ -43,8 +35,8 @@ class ClaimPair:
     """A claim's two verdicts; None where a side does not judge it."""
 
     claim: str
-    left: str | None
-    right: str | None
+    a: str | None
+    b: str | None
     criteria: tuple[CriterionPair, ...]
 
 
@@ -75,34 +67,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    left: Compared
-    right: Compared
+    a: Compared
+    b: Compared
     claims: tuple[ClaimPair, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON: a and b are the two sides; overlap is null where one has no number."""
-        return {
-            "a": vars(self.left),
-            "b": vars(self.right),
-            "claims": [
-                {
-                    "claim": pair.claim,
-                    "a": pair.left,
-                    "b": pair.right,
-                    "criteria": [
-                        {
-                            "criterion": each.criterion,
-                            "unit": each.unit,
-                            "a": each.left and vars(each.left),
-                            "b": each.right and vars(each.right),
-                            "overlap": each.overlap,
-                        }
-                        for each in pair.criteria
-                    ],
-                }
-                for pair in self.claims
-            ],
-        }
 
 
 def compare(left: TrialSet, right: TrialSet) -> Comparison:
@@ -117,9 +84,15 @@ def compare(left: TrialSet, right: TrialSet) -> Comparison:
         first, second = (None if side is None else side.verdict for side in sides)
         findings = [{each.name: each for each in side.findings} if side else {} for side in sides]
         names = dict.fromkeys(name for found in findings for name in found)
-        criteria = tuple(CriterionPair(name, units[name], *(_side(found.get(name)) for found in findings)) for name in names)
+        criteria = tuple(_pair(name, units[name], *(_side(found.get(name)) for found in findings)) for name in names)
         pairs.append(ClaimPair(claim, first, second, criteria))
     return Comparison(Compared.of(left), Compared.of(right), tuple(pairs))
+
+
+def _pair(criterion: str, unit: str, a: Side | None, b: Side | None) -> CriterionPair:
+    numbers = [(side.low, side.high) for side in (a, b) if side is not None and side.low is not None and side.high is not None]
+    overlap = len(numbers) == 2 and max(low for low, _ in numbers) <= min(high for _, high in numbers)
+    return CriterionPair(criterion, unit, a, b, overlap if len(numbers) == 2 else None)
 
 
 def _side(finding: CriterionFinding | None) -> Side | None:

@@ -4,91 +4,108 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...declare import Claim, Configuration, Criterion, Document, Judgement, Study, arms_of
+from ...declare import Configuration, Criterion, Judgement, Study, arms_of
 from ...declare.metrics.estimating.evaluation import evaluate
 from ...declare.observed import ShareOfRuns
 from ...declare.trials import NotEstimableError
 from ...errors import UserError, unknown
+from ...judge.error_rates import FRAGILE, error_rates, standing, why_fragile
 from ...judge.judge import report
 from ...judge.robustness import Robustness
 from ...judge.spelling import region
 from ...judge.trial_arrays import TrialArrays
 from ...judge.trial_sets import HERE, PUBLISHED, TrialSet
-from ...judge.verdict import CriterionFinding, Verdict
+from ...judge.verdict import Verdict
 from ...judge.verdict_memory import JudgedTrials, published_verdicts, recalled_verdicts
+from ...judge.withdrawing import as_judged
+from ...launch.events import finite
 from ...plan import catalog
 from ...plan.recipe import trial_recipe
 from ...plan.store import evidence, trial_rows, trial_schema
 from ...plan.store.ledger import Ledger
 from ...plan.store.store import Store
+from ...results import ForPeople, ForScripts, Result
 from .references import find_sets
 
+# Firmness before the correction over all claims.
+ALONE = error_rates(())
 # Shorter beginnings of digests name too many trials.
 SHORTEST_PREFIX = 4
 BLOCKS = "▁▂▃▄▅▆▇█"
 SPARKLINE_POINTS = 40
 
 
-@dataclass(frozen=True)
-class Basis:
-    """A criterion and what it rests on. by_seed: seed -> the observation on that seed alone; empty where it has none."""
+class Basis(Result):
+    """A criterion of a verdict, with its estimate and 95% interval in `unit`."""
 
-    criterion: Criterion
-    finding: CriterionFinding | None
-    by_seed: Mapping[int, float | None]
+    criterion: str
+    unit: str
+    claimed: str
+    refuted: str
+    null: ForScripts[float | None]
+    margin: ForScripts[float | None]
+    test: ForScripts[str]
+    panel: ForScripts[str | None]
+    expected: ForScripts[dict[str, Any] | None]
+    verdict: str | None
+    reading: ForScripts[str | None]
+    level: ForScripts[float | None]
+    says: ForScripts[str | None]
+    estimate: float | None
+    low: float | None
+    high: float | None
+    seeds: int | None
+    reason: str | None
+    by_seed: dict[int, float | None]
+    """the estimate from each seed alone"""
+    observable: ForScripts[dict[str, Any]]
+    arms: ForScripts[list[str]]
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Why a claim has its verdict at one scale on one kind of device. trials: of the arms that its criteria read."""
+class TrialBehind(Result):
+    digest: str
+    arm: str
+    point: dict[str, Any]
+    seed: int
+    outcome: str
+    test_loss: float | None
 
-    claim: Claim
-    documents: Mapping[str, Document]
-    judgement: Judgement
-    records: TrialSet
-    verdict: Verdict
-    bases: tuple[Basis, ...]
+
+class Explanation(Result):
+    claim: str
+    paraphrase: str
+    kinds: ForScripts[list[str]]
+    sources: list[dict[str, Any]]
+    measure: str
+    """what was declared to be measured"""
+    study: str
+    version: int
+    study_hash: ForScripts[str]
+    scale: str
+    device: str
+    source: str
+    """stored or published"""
+    verdict: str
+    """supported, partly, refuted, open, out of regime, invalid or withdrawn"""
+    reason: str
+    withdrawn: ForScripts[dict[str, str] | None]
+    note: str
+    criteria: list[Basis]
+    reported: list[str]
+    """measured beside it; decides nothing"""
     robustness: Robustness | None
-    trials: pd.DataFrame
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON. Estimates and intervals in the criterion's unit; by_seed: the same number from each seed alone."""
-        study = self.records.study
-        return {
-            "claim": self.claim.id,
-            "paraphrase": self.claim.paraphrase,
-            "kinds": list(self.claim.kinds),
-            "sources": [
-                {"document": each.document, "title": self.documents[each.document].title, "section": each.section}
-                for each in self.claim.sources
-            ],
-            "measure": self.claim.measure,
-            "study": study.name,
-            "version": study.version,
-            "study_hash": study.hash,
-            "scale": self.records.scale,
-            "device": self.records.device,
-            "source": self.records.source,
-            "verdict": self.verdict.verdict,
-            "reason": self.verdict.reason,
-            "withdrawn": self.verdict.row()["withdrawn"],
-            "note": self.judgement.note,
-            "criteria": [_basis(each) for each in self.bases],
-            "reported": self.reported(),
-            "robustness": None if self.robustness is None else self.robustness.to_dict(),
-            "trials": _listed(self.trials),
-        }
-
-    def reported(self) -> list[str]:
-        """What is shown beside the criteria and decides nothing."""
-        judged = self.records.study.scale(self.records.scale).judged
-        return report(self.judgement, self.records.table) if judged else []
+    trials: ForScripts[list[TrialBehind]]
+    standing: str
+    """firm, fragile, exact or computed, before the correction over all claims; empty: undecided"""
+    fragile: list[str]
+    """what the verdict does not survive"""
+    whole_verdict: ForPeople[Any] = None  # a Verdict, of which only lines for people are made
+    quantifier: ForPeople[Any] = None
 
 
 def explain(
@@ -121,22 +138,38 @@ def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explana
     judged = _judged(store, records)
     verdict = next(each for each in judged.verdicts if each.claim == judgement.claim)
     register = catalog.register().including(records.study)
+    claim = register.claim(judgement.claim)
+    titles = {document.key: document.title for document in register.documents}
     criteria = judgement.criteria_at(records.scale)
-    findings = {each.name: each for each in verdict.findings}
-    has_numbers = records.study.scale(records.scale).judged
-    bases = tuple(
-        Basis(each, findings.get(each.name), by_seed(each, records.table) if has_numbers else {}) for each in criteria
-    )
     arms = set[str]().union(*(arms_of(each.observe) for each in criteria))
+    robust = next((each for each in judged.robustness if each.claim == judgement.claim), None)
+    stands = standing(as_judged(verdict), robust, ALONE)
     return Explanation(
-        register.claim(judgement.claim),
-        {document.key: document for document in register.documents},
-        judgement,
-        records,
-        verdict,
-        bases,
-        next((each for each in judged.robustness if each.claim == judgement.claim), None),
-        records.trials[records.trials["arm"].isin(arms)],
+        claim=claim.id,
+        paraphrase=claim.paraphrase,
+        kinds=list(claim.kinds),
+        sources=[
+            {"document": each.document, "title": titles[each.document], "section": each.section} for each in claim.sources
+        ],
+        measure=claim.measure,
+        study=records.study.name,
+        version=records.study.version,
+        study_hash=records.study.hash,
+        scale=records.scale,
+        device=records.device,
+        source=records.source,
+        verdict=verdict.verdict,
+        reason=verdict.reason,
+        withdrawn=verdict.withdrawn,
+        note=judgement.note,
+        criteria=[_basis(each, verdict, records) for each in criteria],
+        reported=report(judgement, records.table) if records.study.scale(records.scale).judged else [],
+        robustness=robust,
+        trials=_behind(records.trials[records.trials["arm"].isin(arms)]),
+        standing=stands,
+        fragile=why_fragile(as_judged(verdict), robust, ALONE) if robust is not None and stands == FRAGILE else [],
+        whole_verdict=verdict,
+        quantifier=judgement.quantifier or claim.quantifier,
     )
 
 
@@ -160,45 +193,36 @@ def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]
             values = evaluate(criterion.observe, table, np.eye(table.seeds))
     except NotEstimableError:
         return {}
-    found = {
-        seed: float(value) if math.isfinite(value) else None for seed, value in zip(table.seed_numbers, values, strict=True)
-    }
+    found = {seed: finite(float(value)) for seed, value in zip(table.seed_numbers, values, strict=True)}
     return found if any(value is not None for value in found.values()) else {}
 
 
-def _basis(basis: Basis) -> dict[str, Any]:
-    criterion, finding = basis.criterion, basis.finding
-    of_finding = ("verdict", "reading", "level", "says", "estimate", "low", "high", "seeds", "reason")
-    seen = {name: finding and getattr(finding, name) for name in of_finding}
-    return {
-        "criterion": criterion.name,
-        "unit": criterion.written_in,
-        "claimed": region(criterion.claimed, criterion),
-        "refuted": region(criterion.refuted, criterion),
-        "null": criterion.null,
-        "margin": criterion.margin,
-        "test": criterion.test or "effect",
-        "panel": criterion.panel,
-        "expected": criterion.expected and criterion.expected.model_dump(mode="json"),
-        **seen,
-        "says": finding and str(finding.says),
-        "by_seed": {str(seed): value for seed, value in basis.by_seed.items()},
-        "observable": criterion.observe.model_dump(mode="json"),
-        "arms": sorted(arms_of(criterion.observe)),
-    }
+def _basis(criterion: Criterion, verdict: Verdict, records: TrialSet) -> Basis:
+    finding = next((each for each in verdict.findings if each.name == criterion.name), None)
+    of_finding = ("verdict", "reading", "level", "estimate", "low", "high", "seeds", "reason")
+    return Basis(
+        criterion=criterion.name,
+        unit=criterion.written_in,
+        claimed=region(criterion.claimed, criterion),
+        refuted=region(criterion.refuted, criterion),
+        null=criterion.null,
+        margin=criterion.margin,
+        test=criterion.test or "effect",
+        panel=criterion.panel,
+        expected=criterion.expected and criterion.expected.model_dump(mode="json"),
+        **{name: finding and getattr(finding, name) for name in of_finding},
+        says=finding and str(finding.says),
+        by_seed=by_seed(criterion, records.table) if records.study.scale(records.scale).judged else {},
+        observable=criterion.observe.model_dump(mode="json"),
+        arms=sorted(arms_of(criterion.observe)),
+    )
 
 
-def _listed(trials: pd.DataFrame) -> list[dict[str, Any]]:
+def _behind(trials: pd.DataFrame) -> list[TrialBehind]:
+    rows = trials[list(TrialBehind.model_fields)].to_dict("records")
     return [
-        {
-            "digest": row["digest"],
-            "arm": row["arm"],
-            "point": json.loads(row["point"]),
-            "seed": int(row["seed"]),
-            "outcome": row["outcome"],
-            "test_loss": _finite(row["test_loss"]),
-        }
-        for row in trials.to_dict("records")
+        TrialBehind.model_validate({**row, "point": json.loads(row["point"]), "test_loss": finite(row["test_loss"])})
+        for row in rows
     ]
 
 
@@ -244,18 +268,13 @@ def trial_facts(row: Mapping[str, Any]) -> dict[str, Any]:
         for name in (*trial_schema.STEPS_OF, *set(trial_schema.STEPS_OF.values()))
     }
     return {
-        **{name: _finite(row.get(name)) for name in read_as_they_are},
+        **{name: finite(row.get(name)) for name in read_as_they_are},
         "point": json.loads(row["point"]),
         "recipe": trial_recipe(configuration),
         "differs_from_defaults": configuration.identity(),
         "environment": json.loads(row["environment"]),
-        "curves": {name: [_finite(value) for value in values] for name, values in sorted(curves.items()) if values},
+        "curves": {name: [finite(value) for value in values] for name, values in sorted(curves.items()) if values},
     }
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no nan: none."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def sparkline(values: Sequence[float | None], points: int = SPARKLINE_POINTS) -> str:

@@ -8,7 +8,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -18,6 +17,7 @@ from ...plan import catalog
 from ...plan.store.declaration import stored_declarations
 from ...plan.store.ledger import Ledger
 from ...plan.store.store import Store
+from ...results import ForScripts, Result
 
 log = logging.getLogger(__name__)
 
@@ -77,22 +77,36 @@ def readable_names(studies: Iterable[Study]) -> dict[str, str]:
     return {study.name: readable_name(study) for study in studies}
 
 
-def listed_studies(store: Store) -> list[dict[str, Any]]:
-    """A row for each study of the catalogue and of the store. trials: how many the store holds of each scale."""
+class StudyRow(Result):
+    """A study of the catalogue, or one that the store holds trials of."""
+
+    study: str
+    name: ForScripts[str]
+    variation_of: str | None
+    judges: int
+    """claims"""
+    registered: ForScripts[int]
+    scales: list[str]
+    trials: dict[str, int]
+    """stored here, by scale"""
+    question: str
+
+
+def listed_studies(store: Store) -> list[StudyRow]:
+    """Of the catalogue, and of the store."""
     filed = Counter(claim.study for claim in catalog.register().claims)
-    catalogue = [catalog.load_study(name) for name in catalog.study_names()]
     return [
-        {
-            "study": study.name,
-            "name": readable_name(study),
-            "variation_of": study.variation_of,
-            "judges": len(study.judgements),
-            "registered": filed[study.name],
-            "scales": list(study.scales),
-            "trials": _counted(store, study.name),
-            "question": study.question,
-        }
-        for study in (*catalogue, *beyond_the_catalogue(store))
+        StudyRow(
+            study=study.name,
+            name=readable_name(study),
+            variation_of=study.variation_of,
+            judges=len(study.judgements),
+            registered=filed[study.name],
+            scales=list(study.scales),
+            trials=_counted(store, study.name),
+            question=study.question,
+        )
+        for study in every_study(store)
     ]
 
 

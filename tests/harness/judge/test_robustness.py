@@ -1,9 +1,11 @@
 """Which seeds and which choices a verdict rests on."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
+from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from folklore.harness.declare import Alternative as DeclaredAlternative
 from folklore.harness.declare import AtLeast, AtMost, Criterion, Judgement, Observable, Outside, Rule, Study, Within
@@ -186,10 +188,8 @@ def test_a_verdict_that_turns_with_its_thresholds_is_fragile() -> None:
 
 
 def test_they_come_back_from_json(wide: Study) -> None:
-    import json
-
     (found,) = _judged(wide, _gap(dict.fromkeys(range(5), 0.1)))
-    assert Robustness.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert TypeAdapter(Robustness).validate_json(to_json(asdict(found))) == found
 
 
 def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:

@@ -55,12 +55,11 @@ def test_whatever_was_concluded_but_not_where_nothing_was(study: Study) -> None:
         (found,) = as_they_stand(study, [verdict(word, reading="r")])
         assert found.verdict == "withdrawn"
         assert as_judged(found) == verdict(word, reading="r")
-        assert found.row()["withdrawn"] == {"verdict": word, "reading": "r", "date": ERRATUM.date, "reason": ERRATUM.reason}
-        json.dumps(found.row())
+        assert found.row().withdrawn == {"verdict": word, "reading": "r", "date": ERRATUM.date, "reason": ERRATUM.reason}
     for word in ("invalid", "out of regime"):
         (nothing,) = as_they_stand(study, [verdict(word)])
         assert nothing.verdict == word
-        assert nothing.row()["withdrawn"] is None
+        assert nothing.row().withdrawn is None
 
 
 def test_it_counts_as_nothing_and_grades_nobody(study: Study) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from folklore.harness.judge.verdict import VerdictResult
 from folklore.harness.launch.events import EVENTS, JsonLines
 from folklore.harness.launch.jobs import Progress
 from folklore.harness.launch.progress import RunView
@@ -19,6 +20,7 @@ def test_what_is_not_documented_is_not_said() -> None:
     with pytest.raises(AssertionError, match="path"):
         events.emit("page")
     assert all(words for fields in EVENTS.values() for words in fields.values())
+    assert EVENTS["verdict"].keys() == {*VerdictResult.model_fields, "variation"}
 
 
 def test_numbers_that_json_does_not_have_are_null() -> None:

@@ -209,7 +209,7 @@ def test_a_threshold_moved_in_the_stored_declaration_shows(study: Study, store: 
         (verdict,) = found.verdicts()
         assert verdict.declared_otherwise
         assert "was altered after it was written" in verdict.cautions[0]
-        assert verdict.row()["declared_otherwise"] is True
+        assert verdict.row().declared_otherwise is True
 
 
 def test_a_declaration_forged_whole_is_not_what_its_trials_ran_under(study: Study, store: Store, trained: Ledger) -> None:

@@ -77,7 +77,7 @@ def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Earlier]
 
 def test_it_is_listed(earlier: Earlier, caplog: pytest.LogCaptureFixture) -> None:
     assert [study.name for study in stored_studies(earlier.store)] == list(WRITTEN)
-    counts = {row["study"]: row["trials"].get(SCALE, 0) for row in listed_studies(earlier.store)}
+    counts = {row.study: row.trials.get(SCALE, 0) for row in listed_studies(earlier.store)}
     assert {name: counts[name] for name in WRITTEN} == WRITTEN
     assert not caplog.text
 

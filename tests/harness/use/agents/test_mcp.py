@@ -87,15 +87,6 @@ def test_a_study_that_is_listed_can_be_planned(here: Agent) -> None:
     assert any(each["resolves"] for each in power["criteria"])
 
 
-def test_verdicts_are_those_of_the_command(here: Agent) -> None:
-    found = here.ask("verdicts", study="warmup", published=True)["verdicts"]
-    printed = json.loads(folklore_here("verdicts", "warmup", "--published", "--json").stdout)
-    assert len(found) == len(printed) > 0
-    for each, row in zip(found, printed, strict=True):
-        assert {name: value for name, value in each.items() if name in row} == {name: row[name] for name in each if name in row}
-        assert each["unit"] == row.get("unit")
-
-
 def test_why_says_whether_a_verdict_is_firm_and_what_it_does_not_survive(here: Agent) -> None:
     claims = ("warmup.post_norm", "noise.temperature", "gen.small_batch")
     firm, fragile, undecided = (here.ask("why", claim=claim, published=True)["explanations"][0] for claim in claims)

@@ -56,11 +56,10 @@ def file(study: Study, tmp_path: Path) -> str:
 
 def test_the_numbers_behind_an_estimate_are_those_of_its_seeds(store: Store, study: Study) -> None:
     (found,) = explain(store, "warmup.improves_best", [study])
-    (basis,) = found.bases
+    (basis,) = found.criteria
     assert list(basis.by_seed) == [0, 1, 2, 3, 4]
     assert list(basis.by_seed.values()) == pytest.approx(GAPS, abs=1e-6)
-    assert basis.finding is not None
-    assert basis.finding.estimate == pytest.approx(np.mean(GAPS), abs=1e-6)
+    assert basis.estimate == pytest.approx(np.mean(GAPS), abs=1e-6)
     assert len(found.trials) == 50
     assert found.robustness is not None
 
@@ -70,7 +69,7 @@ def test_only_trials_of_the_arms_it_reads_are_named(study: Study, tmp_path: Path
     store = Store(str(tmp_path))
     stored(three, store, outcome)
     (found,) = explain(store, "warmup.improves_best", [three])
-    assert set(found.trials["arm"]) == {"none", "half"}
+    assert {trial.arm for trial in found.trials} == {"none", "half"}
 
 
 @pytest.mark.usefixtures("nothing_published")
@@ -180,11 +179,11 @@ def test_intervals_overlap_or_lie_apart(study: Study) -> None:
         (claim,) = compare(first, other).claims
         (pair,) = claim.criteria
         assert pair.overlap is overlap
-        assert pair.left is not None
-        assert pair.left.estimate == pytest.approx(0.04, abs=1e-6)
+        assert pair.a is not None
+        assert pair.a.estimate == pytest.approx(0.04, abs=1e-6)
     incomplete = TrialSet(study, "laptop", "cpu", HERE, first.trials[:7])
     (claim,) = compare(first, incomplete).claims
-    assert (claim.right, claim.criteria[0].overlap) == ("invalid", None)
+    assert (claim.b, claim.criteria[0].overlap) == ("invalid", None)
 
 
 def test_references() -> None:

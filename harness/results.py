@@ -1,0 +1,35 @@
+"""What commands answer, declared once: printed for people, dumped by --json, and told to agents, whose tools take their schemas
+from it."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
+
+Value = TypeVar("Value")
+# What --json has and agents, for whom every word is in the way of others, are spared.
+ForScripts = Annotated[Value, SkipJsonSchema(), Field(exclude=True)]
+# What only the lines for people are made of; it has a default, for neither --json nor a tool has it.
+ForPeople = Annotated[Value, SkipJsonSchema(), Field(exclude=True, repr=False)]
+
+
+# Of a dataclass or model: the text below a field describes it to agents.
+DESCRIBED = ConfigDict(use_attribute_docstrings=True)
+
+
+class Result(BaseModel):
+    """A field's default stands for what --json leaves out."""
+
+    model_config = DESCRIBED | {"frozen": True}
+
+
+def fields_of(value: object) -> dict[str, Any]:
+    """What --json has of a result or a dataclass, in the order of its fields."""
+    if not isinstance(value, Result):
+        return vars(value)
+    declared = type(value).model_fields.items()
+    return {
+        field.alias or name: getattr(value, name)
+        for name, field in declared
+        if field.repr and (field.is_required() or name in value.model_fields_set)
+    }
