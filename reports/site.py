@@ -46,7 +46,7 @@ from .verdict_words import WORDS
 # What harness/use/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write", "write_judged_runs"]
 
-# Shipped with the site once; a page loads it when a reader asks a figure. It comes with the plotly package.
+# Shipped with the site once; a page loads it when a reader asks for the curves of trials. It comes with the plotly package.
 PLOTTING_LIBRARY = "plotly.min.js"
 NONE_TESTED = ErrorRates(0, 0, {})
 

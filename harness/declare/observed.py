@@ -90,7 +90,7 @@ class Observed(Spec):
     # Few of all kinds are made in a process: those make their schema as they are first made.
     model_config = ConfigDict(defer_build=True)
 
-    # It is a ratio or a scale, so that its logarithm is what is symmetric: intervals, moved thresholds and strips are made on
+    # It is a ratio or a scale, so that its logarithm is what is symmetric: intervals, moved thresholds and figures are made on
     # that axis.
     LOG_AXIS: ClassVar[bool] = False
     # What it is if nothing differs; 0 for what has no such value, too.

@@ -1,9 +1,9 @@
-"""Figures: a module for each, named after what it shows, and one way to draw them all.
+"""Figures: one specification, six forms of it, and one drawer.
 
-A figure's function makes a `Drawing` of trials: panels, each a tidy frame with a row for every point, interval, region or note
-(drawing.py), and no more. What is seen of it, one place decides: seaborn's theme and marks (render.py) for the SVG, plotly's
-traces (interactive.py) for who asks a figure; neither knows a study, a claim or a metric.
+A form's function makes a `Drawing` of trials: panels with axes and the marks of their series (drawing.py), and no more. How it
+looks, one place decides (render.py: matplotlib in seaborn's theme), which knows no study, claim or metric.
 
-A metric names the figure that shows it (Observed.FIGURE); choosing.py finds it. What a figure needs to know of a kind of metric
-is one entry for that kind, registered beside the figure.
+The forms: forest (rows with intervals; lines and range tests are such rows, too), curves over a run, fit (what goes through
+points), values (over what they depend on; survival is one), detectors, lr. A metric names the form that shows it
+(Observed.FIGURE); choosing.py finds it. What a form needs to know of a kind of metric is one entry for that kind beside it.
 """

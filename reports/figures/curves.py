@@ -32,7 +32,7 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from .drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
-from .frames import band, example_unit, number, run_curve, seed_band, training_of
+from .frames import band, configuration_of, example_unit, number, run_curve, seed_band
 from .palette import CRITICAL, INK, SOFT, Look, looks
 from .scales import Scale
 from .scales import number as spelled
@@ -98,7 +98,7 @@ def _titled(title: str, criterion: Criterion, table: TrialArrays) -> str:
 def _ratio(metric: CurveRatio, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
     """Gray: the beginning and the end, whose means are compared."""
     steps, values = _best(metric, f"probe_{metric.curve}", table)
-    total, axis = training_of(metric.arm, metric.over, table).steps, AXES[f"probe_{metric.curve}"]
+    total, axis = configuration_of(metric.arm, metric.over, table).training.steps, AXES[f"probe_{metric.curve}"]
     panel = Panel(Scale("step", 10, 0.85, total * 1.05, ticks=5), Scale(axis, 10), caption=COMPARED, height=HEIGHT)
     panel.title = _titled(_arm(metric, table), criterion, table)
     panel.add("curve", f"_{metric.arm}", looks(table.study)[metric.arm], x=steps, **seed_band(values, table, log=True))
@@ -140,7 +140,10 @@ def _noise(metric: NoiseScale, criterion: Criterion, table: TrialArrays, stacks:
     share, scale = noise_curve(metric.arm, metric.over, table, table.resamples)
     if not (scale[0] > 0).any() or (criterion, metric.arm) in stacks:
         return
-    total, unit = training_of(metric.arm, metric.over, table).examples, example_unit(metric.arm, metric.over, table)
+    total, unit = (
+        configuration_of(metric.arm, metric.over, table).training.examples,
+        example_unit(metric.arm, metric.over, table),
+    )
     panel = Panel(Scale(f"{unit} seen", 10, ticks=4), Scale(f"noise scale ({unit})", 10, ticks=4), height=HEIGHT, caption=NOISE)
     panel.title = _titled(criterion.panel or _arm(metric, table), criterion, table)
     panel.looks |= {"_mean": Look(INK, "", "-"), "_critical": Look(CRITICAL, "", "--")}
@@ -167,7 +170,7 @@ def _gap(metric: MeanGap, criterion: Criterion, table: TrialArrays, stacks: Stac
     own = evaluation_curves(metric.tuned_for, over, table)[best]
     theirs = evaluation_curves(metric.arm, over, table)[position(table, metric.arm, over, value)]
     share = (np.arange(own.shape[1]) + 1) / own.shape[1]
-    examples = share * training_of(metric.tuned_for, over, table).examples
+    examples = share * configuration_of(metric.tuned_for, over, table).training.examples
     begins = float(examples[share > metric.after + 1e-9][0]) / 1.03
     x = Scale(f"{example_unit(metric.arm, over, table)} seen", 10)
     top = Panel(x, Scale(study.loss_label("validation", table.scale, list(arms)), least=0.0), height=2.05, caption=GAP)

@@ -143,8 +143,8 @@ def grid(stacks: Sequence[Panel | Stack], columns: int = 2) -> Drawing | None:
     return Drawing(whole, columns) if whole else None
 
 
-def wrapped(text: str, inches: float, most: int = 12) -> str:
-    return "\n".join(textwrap.fill(line, max(most, int(inches / LETTER))) for line in text.split("\n"))
+def wrapped(text: str, inches: float) -> str:
+    return "\n".join(textwrap.fill(line, max(12, int(inches / LETTER))) for line in text.split("\n"))
 
 
 def across(estimate: Any, low: Any, high: Any) -> Columns:

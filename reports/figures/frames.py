@@ -6,7 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...harness.declare import Criterion, Judgement, Training
+from ...harness.declare import Criterion, Judgement
+from ...harness.declare.configuration import Configuration
 from ...harness.declare.level import LEVEL
 from ...harness.declare.metrics.curve import STEPS_OF
 from ...harness.declare.metrics.estimating.weighted import stacked
@@ -82,15 +83,14 @@ def is_searched(table: TrialArrays, arm: str, over: str) -> bool:
     return (search is not None and search.factor == over) or len(table.study.factors_at(table.scale, arm).get(over, ())) > 1
 
 
-def training_of(arm: str, over: str, table: TrialArrays) -> Training:
-    """Steps and batch size, which do not depend on the value of the factor."""
-    return table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).training
+def configuration_of(arm: str, over: str, table: TrialArrays) -> Configuration:
+    """At the first value of the factor: neither the workload nor steps and batch size depend on it."""
+    return table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])})
 
 
 def example_unit(arm: str, over: str, table: TrialArrays) -> str:
     """What a batch counts: examples, of a language model sequences."""
-    workload = table.study.configuration(table.scale, arm, {over: float(table.grid(arm, over)[0])}).workload
-    return "sequences" if workload.model == "gpt" else "examples"
+    return "sequences" if configuration_of(arm, over, table).workload.model == "gpt" else "examples"
 
 
 def run_curve(arm: str, curve: str, over: str, index: int, table: TrialArrays) -> tuple[Numbers, Numbers]:

@@ -42,19 +42,19 @@ def drawing(found: "RangeTest") -> Drawing:
         curves.note(f"start at {found.start:.2g}", found.start, top, place="below", align="center")
     for row, lr in enumerate(each.lr for each in found.summary()):
         if lr is not None:
-            curves.add("estimate", f"_{row}", numbered(row), x=lr, y=min(_height(found, lr), top))
+            curves.add(
+                "estimate",
+                f"_{row}",
+                numbered(row),
+                x=lr,
+                y=np.fmin(np.interp(np.log(lr), np.log(found.lr), np.mean(found.smoothed, axis=0)), top),
+            )
     names = [in_words(rule) for rule in found.picks]
     under = Panel(x, rows(names), height=ROW * len(names), names=NAMES)
     for row, picks in enumerate(found.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
         under.add("estimate", f"_{row}", numbered(row), x=lrs, y=-row)
     return Drawing(((curves, under) if names else (curves,),))
-
-
-def _height(found: "RangeTest", lr: float) -> float:
-    """The smoothed loss at an LR, over the seeds; infinite where none is finite any more."""
-    heights = [np.interp(np.log(lr), np.log(found.lr), mean) for mean in found.smoothed]
-    return float(np.mean([each for each in heights if np.isfinite(each)] or [np.inf]))
 
 
 def _range_of(means_SN: NDArray[np.float64]) -> tuple[float, float]:

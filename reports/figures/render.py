@@ -80,7 +80,6 @@ class Placed:
     top: float
     width: float
     title: str
-    y_label: str
     lowest: bool
 
 
@@ -133,9 +132,8 @@ def laid_out(drawing: Drawing) -> Layout:
         for stack, title, left in zip(row, titles, margins, strict=True):
             below = top + head
             for panel in stack:
-                y_label = "" if start and panel.y.label in {each.y.label for each in row[0]} else panel.y.label
                 of_stack = title if panel is stack[0] else ""
-                placed.append(Placed(panel, start + left, below, inside, of_stack, y_label, panel is stack[-1]))
+                placed.append(Placed(panel, start + left, below, inside, of_stack, panel is stack[-1]))
                 below += panel.height + GAP
             below += BOTTOM - GAP
             if (names := _listed(stack)) and not shared:
@@ -199,7 +197,7 @@ def _draw(axes: Axes, placed: Placed) -> None:
     for name, scale, axis in (("x", panel.x, axes.xaxis), ("y", panel.y, axes.yaxis)):
         axes.set(**{f"{name}scale": "log" if scale.log else "linear", f"{name}lim": panel.limits(name)})
         set_ticks(axis, scale)
-    axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=placed.y_label)
+    axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=panel.y.label)
     axes.set_title(placed.title)
     axes.tick_params(labelbottom=placed.lowest)
     if panel.y.names is not None:  # names are no numbers: rows have no line beside them
