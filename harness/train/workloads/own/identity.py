@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
-from .....models import Objective, keyed
 from ....declare import fingerprint
 from ....errors import UserError
+from .keyed import keyed
+from .objective import Objective
 from .workload import SPLITS, OwnWorkload
 
 # Decimal digits of what may be rounded otherwise on another machine: far from what that does.

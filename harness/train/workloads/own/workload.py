@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from .....models import Objective, called, keyed
 from ....errors import UserCodeError, UserError
 from ....randomness import key
 from .examples import Examples, examples_of
+from .keyed import keyed
+from .objective import Objective, called
 from .place import with_place
 
 SPLITS = ("training", "validation", "test")
