@@ -2,7 +2,6 @@
 
 import copy
 import random
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -159,11 +158,6 @@ def next_symbol(examples: int, seed: int) -> Pair:
 def numbers(examples: int, seed: int) -> Pair:
     x, _ = vectors(examples, seed)
     return x, x[:, 0] - 0.5 * x[:, 1]
-
-
-def two_classes(examples: int, seed: int) -> Pair:
-    x, y = vectors(examples, seed)
-    return x, (y > 1).float()[:, None]
 
 
 # ---- losses
@@ -452,11 +446,6 @@ def in_object(kept: Any, more: int) -> int:
     return int(kept.calls)
 
 
-def in_queue(kept: Any, more: int) -> int:
-    kept.extend([torch.ones(1)] * more)
-    return len(kept)
-
-
 def in_generator(kept: random.Random, more: int) -> int:
     return kept.randrange(5) if more else 0
 
@@ -585,8 +574,6 @@ def frozen_bias() -> nn.Module:
 # Lanes of these share a program.
 PACKED = {
     # what a module gives, and what it is called with
-    "gives a tuple": of(gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
-    "gives a dict": of(gives(lambda logits, _: {"logits": logits}), lambda out, y: F.cross_entropy(out["logits"], y)),
     "gives an object": of(gives(lambda logits, _: Output(logits)), lambda out, y: F.cross_entropy(out.logits, y)),
     "gives its loss": of(gives(lambda _, loss: loss), None, with_labels),
     "gives its loss in a dict": of(gives(lambda logits, loss: {"loss": loss, "logits": logits}), None, with_labels),
@@ -632,7 +619,6 @@ PACKED = {
     "a loss of a batch as a whole": of(net, contrastive),
     "a loss below zero": of(lambda: net(2), density, numbers, loss_may_be_negative=True),
     "squares": of(lambda: net(1), one_number, numbers, loss_unit=""),
-    "two classes": of(lambda: net(1), nn.BCEWithLogitsLoss(), two_classes),
     # modules
     "complex weights": of(
         made(
@@ -737,7 +723,6 @@ APART = {
     "experts, some idle": of(made(expert, gate=linear(8, 2), experts=lambda: nn.ModuleList([net(), net()]))),
     "counts in an object": of(stepped(Counter, in_object)),
     "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric(8), stepped(Counter, in_object)())),
-    "counts in a queue": of(stepped(deque, in_queue)),
     "a generator of its own": of(stepped(lambda: random.Random(3), in_generator)),
     "a hook with a closure": of(hooked_by_a_closure),
     "losses in a shared list": of(with_auxiliary, lambda out, y: F.cross_entropy(out["logits"], y) + out["extra"]),

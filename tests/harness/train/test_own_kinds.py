@@ -301,7 +301,7 @@ def test_what_examples_draw_does_not_hide_what_the_loss_is(draws: str, monkeypat
 
     monkeypatch.setitem(KINDS, "noisy", own_kinds.of(own_kinds.net, draw=Noisy, version="1"))
     (inputs, targets), count, part = own_modules.tried(KINDS["noisy"])
-    made = OwnModule(KINDS["noisy"].objective, inputs, targets, more=(count, part))
+    made = OwnModule(KINDS["noisy"].objective, inputs, targets, (count, part))
     assert made.reduction.words == "a mean over examples"
 
 

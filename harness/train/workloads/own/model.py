@@ -117,18 +117,18 @@ class OwnModule:
         make: Make,
         inputs: Tree,
         targets: Tree,
+        more: tuple[int, Parted],
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
         counts: Counts | None = None,
         apart: str = "",
-        more: tuple[int, Parted] | None = None,
     ):
-        """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on; dtype: of
-        its products. counts: what the user says that an example counts in the loss. apart: why its lanes cannot share a program
-        whatever the module is. more: how many examples it takes to find out what the loss is a mean of, and some of them."""
+        """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on. more: how
+        many examples it takes to find out what the loss is a mean of, and some of them. dtype: of its products. counts: what
+        the user says that an example counts in the loss. apart: why its lanes cannot share a program whatever it is."""
         self.make, self.device, self.dtype, self.counts, self.apart = make, device, dtype, counts, apart
         self.inputs, self.targets = self._moved(inputs), self._moved(targets)
-        self.more = more or (length(self.inputs), self._part)
+        self.more = more
         # Holds the structure; its own values are never read.
         self.objective = make(0).to(device)
         held = self.objective.held()
@@ -152,10 +152,6 @@ class OwnModule:
 
     def _moved(self, tree: Tree) -> Tree:
         return tree_map(lambda each: each.to(self.device), tree)
-
-    def _part(self, which: Sequence[int]) -> tuple[Tree, Tree]:
-        found: tuple[Tree, Tree] = tree_map(lambda values: values[list(which)], (self.inputs, self.targets))
-        return found
 
     def _require_apart(self, held: Mapping[str, Tensor]) -> None:
         """Parameters of two names over one memory would have to be one."""

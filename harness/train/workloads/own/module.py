@@ -46,7 +46,7 @@ def proved(address: OwnAddress, device: str, precision: str) -> OwnModule:
     try:
         few, count, parted = tried(workload)
         dtype = precision_named(precision).dtype
-        made = OwnModule(workload.objective, *few, device, dtype, workload.counts, apart, (count, parted))
+        made = OwnModule(workload.objective, *few, (count, parted), device, dtype, workload.counts, apart)
         log.info("workload '%s': %s", found.address, made.proof)
     except UserError:
         raise
