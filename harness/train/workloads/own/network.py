@@ -37,6 +37,7 @@ class OwnNetwork(PackedNetwork):
 
     shows = False
     model: OwnModule
+    took_part: Tensor
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class OwnNetwork(PackedNetwork):
         self.buffers = {name: torch.stack([each[name] for each in self.states]).to(device) for name in self.model.state}
         del self.states
         self.names = [*(each.name for each in self.model.parameters), *self.model.state]
+        self.took_part = torch.ones(len(seeds), len(self.sizes), dtype=torch.bool)
         reduction = self.model.reduction
         self.sums, self.in_parts = reduction.kind == "sum", reduction.kind != "neither"
         self.measures = self.found.workload.metric is not None
@@ -213,12 +215,9 @@ class ByItself(OwnNetwork):
     """One lane: the module is called as plain PyTorch calls it, so that what it is beside its tensors (hooks, modes, lists,
     recomputation, counters in Python) is its own."""
 
-    took_part: Tensor
-
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
         self.module = self._itself(0)
-        self.took_part = torch.ones(1, len(self.sizes), dtype=torch.bool)
         self.kept_at_start: bytes | None = None
         with suppress(*UNPICKLABLE):
             self.kept_at_start = python_state(self.module.objective, self.names)
