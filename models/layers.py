@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -82,6 +83,25 @@ class Parameter:
     def decays(self) -> bool:
         """Weight decay acts on matrices; gains and biases are left alone, as is usual for language models."""
         return len(self.shape) - self.is_complex >= 2
+
+
+class Model(Protocol):
+    """What a network is built of: its weights, and its blocks, which follow each other. What a step costs is counted by an
+    example: operations of a forward pass, and numbers that it keeps for the backward pass."""
+
+    @property
+    def parameters(self) -> Sequence[Parameter]: ...
+
+    @property
+    def blocks(self) -> Sequence[object]: ...
+
+    @property
+    def flops_per_example(self) -> float: ...
+
+    @property
+    def activations_per_example(self) -> int: ...
+
+    def __call__(self, view: View, x: Tensor, /, tap: Tap | None = None) -> Tensor: ...
 
 
 class Linear:

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from ...models import Model, OwnModule
+from ...models import Model
 from ..declare import Configuration, Workload, fingerprint
 from ..declare.trial import Trial
 from ..train.machine.description import Device, worker_memory_bytes
-from ..train.precisions import precision_named
 from ..train.programs import EAGER, default_program
 from ..train.throughput import NEAR, Timing
+from ..train.workloads import workload_of
 from . import cost
 from .plan import PlannedPack
 from .store.comparisons import refusals
@@ -40,7 +40,7 @@ APART = "alone: "
 @dataclass(frozen=True)
 class Choice:
     """source: given by the user, measured on this kind of device, nominal (from the size of the model), or alone, for trials
-    whose time and memory are measured; 'alone: REASON' for an own module whose lanes cannot share a program."""
+    whose time and memory are measured; 'alone: REASON' for a workload whose lanes cannot share a program."""
 
     lanes: int
     program: str
@@ -127,7 +127,7 @@ class Packing:
         return {
             key: shape
             for key, shape in found.items()
-            if not self._apart(shape)
+            if not _apart(shape)
             and shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape.configuration)
             and not self.remembered(key)
         }
@@ -156,7 +156,7 @@ class Packing:
 
     def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
         fallback = self.program or self._default
-        if reason := self._apart(shape):
+        if reason := _apart(shape):
             return Choice(1, EAGER.name, f"{APART}{reason}")
         if self.given is not None:
             return Choice(min(self.given, self._fitting(shape.configuration)), fallback, "given")
@@ -175,13 +175,6 @@ class Packing:
         model = self.model_of(configuration.workload)
         return max(1, cost.lanes_that_fit(configuration, model, worker_memory_bytes(self.device)))
 
-    def _apart(self, shape: Shape) -> str:
-        """Why the lanes of an own module cannot share a program; '' where they can, as all models here can."""
-        model = self.model_of(shape.configuration.workload)
-        if not isinstance(model, OwnModule):
-            return ""
-        return model.alone_in(precision_named(shape.configuration.training.precision).dtype)
-
     def _lane_seconds(self, configuration: Configuration, timings: list[Timing]) -> float:
         if timings:
             # Timed with the first batches; larger ones take longer in proportion.
@@ -191,6 +184,11 @@ class Packing:
         model = self.model_of(configuration.workload)
         lanes = 1 if configuration.measurement.solo else self.nominal(configuration)
         return cost.lane_step_seconds(configuration, model, self.device.kind, lanes)
+
+
+def _apart(shape: Shape) -> str:
+    """Why lanes cannot share a program."""
+    return workload_of(shape.configuration.workload).apart(shape.configuration.training)
 
 
 def remember_timings(store: Store, device: Device, key: str, timings: Iterable[Timing]) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...models.reduction import Reduction
 from ..declare import Alternative, Change, Judgement, Study, Workload
 from ..declare.criterion import Observing
 from ..declare.metrics import Unmeasured
@@ -13,11 +12,12 @@ from ..declare.parts import relative_to_losses
 from ..errors import UserError
 from ..options import Options
 from ..train.programs import EAGER
-from ..train.workloads.own.finding import FoundWorkload, find
+from ..train.workloads.own.finding import FoundWorkload, find, require_reproducible
 from ..train.workloads.own.module import own_module
+from ..train.workloads.own.reduction import Reduction
 from ..train.workloads.own.workload import OwnWorkload
 from .own_arms import RemainingArms, arms_left, judgement_left, untrainable, with_those_that_start_there
-from .proving import require_proved
+from .store.remembered import remember
 from .store.store import Store
 from .variation import variation_name
 
@@ -54,6 +54,20 @@ def own_study(study: Study, address: str, options: Options) -> Study:
         left = replace(left, lost=with_those_that_start_there(study, {**left.lost, **back}))
         made = _on(study, found, left)
     return made
+
+
+def require_proved(found: FoundWorkload, store: Store) -> None:
+    """Raises UserError for a workload that does not train as plain PyTorch trains it, or that another process finds
+    otherwise. What that process found is remembered in the store by the workload's identity; it takes seconds."""
+    proof = own_module(found.planned).proof
+    name = f"own/{found.identity}.json"
+    if store.exists(name):
+        return
+    require_reproducible(found)
+    if not store.exists(""):
+        return  # a plan writes nothing
+    proved = {"workload": found.address, "proof": str(proof), "seconds": round(proof.seconds, 2), "parts": found.parts}
+    remember(store, name, found.identity, proved)
 
 
 def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:

@@ -14,11 +14,9 @@ from .optimizer_switch import with_switch
 from .optimizers import make_optimizer
 from .optimizers.adam import Adam
 from .optimizers.base import Part
-from .own_optimizer import OwnOptimizer
 from .schedules import learning_rate_table
 from .suitability import lr_multipliers
 from .workloads.network import PackedNetwork
-from .workloads.own.network import OwnNetwork
 
 EARLIER, MADE = "earlier", "made"
 # What of a training's state is of its own steps: its schedule, and how many updates lie before them.
@@ -38,9 +36,7 @@ class Learner:
         self.clock = torch.zeros(1, dtype=torch.int64, device=device)
         parts = _parts(network)
         first = make_optimizer(trainings, network.flat_KP, network.decays_P, parts)
-        if isinstance(first, OwnOptimizer):
-            assert isinstance(network, OwnNetwork), "require_suited refuses it to the models here"
-            first.attach(network.optimizer_factory(), network.of_lanes(), network.flat_KP)
+        first.attach(network)
         self.optimizer = with_switch(first, trainings, network.flat_KP, network.decays_P, parts)
         self.scaler = LossScaler(trainings, device)
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
@@ -67,41 +63,30 @@ class Learner:
         if self.lr_multiplier is not None:
             lr = lr * self.lr_multiplier
         parameters_KP = self.network.flat_KP
-        if not self.scaler.skips:
-            clock = self.made
-            if self.taken_KN is None:
-                self.optimizer.update(parameters_KP, gradient_KP, lr, clock)
-                return
-            with self._idle_kept(self.taken_KN, clock) as steps:
-                self.optimizer.update(parameters_KP, gradient_KP, lr, steps)
-            return
-        finite_K = gradient_KP.isfinite().all(dim=1)
-        changed = [parameters_KP, *self.optimizer.state.values()]
+        finite_K = gradient_KP.isfinite().all(dim=1) if self.scaler.skips else None
+        moves, steps = self._moving(finite_K)
+        changed = [] if moves is None else [parameters_KP, *self.optimizer.state.values()]
         before = [tensor.clone() for tensor in changed]
-        self.optimizer.update(parameters_KP, gradient_KP, lr, self.made)
-        moves_KP = finite_K.unsqueeze(1)
-        if self.network.took_part is not None:
-            moves_KP = moves_KP & self.network.over_entries(self.network.took_part)
+        self.optimizer.update(parameters_KP, gradient_KP, lr, steps)
         for tensor, old in zip(changed, before, strict=True):
-            tensor.copy_(torch.where(moves_KP, tensor, old))
-        self.scaler.update(finite_K)
+            tensor.copy_(torch.where(moves, tensor, old))  # type: ignore[arg-type]
+        if finite_K is not None:
+            self.scaler.update(finite_K)
 
-    @contextmanager
-    def _idle_kept(self, taken_KN: Tensor, clock: Tensor) -> Iterator[Tensor]:
-        """The number of the step, [1, 1]. As in torch, a parameter that took no part in the loss takes no step: neither decay
-        nor momentum go on, and its steps are counted apart, [K, P]."""
-        took_part_KN = self.network.took_part
-        assert took_part_KN is not None, "who counts steps of each parameter notes which took part"
-        if bool(took_part_KN.all()) and bool((taken_KN == clock.cpu()).all()):
-            yield clock
-        else:
+    def _moving(self, finite_K: Tensor | None) -> tuple[Tensor | None, Tensor]:
+        """What an update changes, [K, 1] or [K, P], or None: everything; and the number of the step. As in torch, what took no
+        part in the loss takes no step: neither decay nor momentum go on, and its steps are counted apart, [K, P]."""
+        moves, steps, took_part_KN = None if finite_K is None else finite_K.unsqueeze(1), self.made, self.network.took_part
+        if took_part_KN is None or self.taken_KN is None:
+            return moves, steps
+        if not bool(took_part_KN.all()):
             took_part_KP = self.network.over_entries(took_part_KN)
-            changed = [self.network.flat_KP, *self.optimizer.state.values()]
-            before = [tensor.clone() for tensor in changed]
-            yield self.network.over_entries(taken_KN)
-            for tensor, old in zip(changed, before, strict=True):
-                tensor.copy_(torch.where(took_part_KP, tensor, old))
-        taken_KN += took_part_KN
+            moves = took_part_KP if moves is None else moves & took_part_KP
+        if not self.scaler.skips:
+            if not bool((self.taken_KN == steps.cpu()).all()):
+                steps = self.network.over_entries(self.taken_KN)
+            self.taken_KN += took_part_KN
+        return moves, steps
 
     @property
     def made(self) -> Tensor:

@@ -347,7 +347,7 @@ class Pack:
         or an optimizer of one's own keeps what no state holds."""
         own = self.state()
         shapes, ours = ({name: value.shape for name, value in each.items()} for each in (state, own))
-        if self.network.remembers or self.optimizer.keeps_apart or shapes != ours or float(state["progress"][2]):
+        if self.network.keeps() or self.optimizer.keeps_apart or shapes != ours or float(state["progress"][2]):
             return False
         for name, value in state.items():
             own[name].copy_(value)
@@ -359,7 +359,7 @@ class Pack:
     def lane_state(self, lane: int) -> LaneState:
         """Where a lane stands, for others to start from. Raises UserError where a module or an optimizer of one's own keeps
         what no state holds."""
-        if self.network.remembers or self.network.keeps():
+        if self.network.keeps():
             raise UserError("an own module that keeps something beside its tensors leaves no checkpoint to start from")
         return LaneState(self.learner.lane_state(lane), self.orders[lane].after(self.step))
 

@@ -211,7 +211,7 @@ def test_each_big_package_has_one_owner() -> None:
 
 # Where something is pickled and read again in one run, and never a file or a store: a user's module that is copied, and a
 # workload on its way to a worker.
-PICKLING = {"models/module_itself.py", "harness/train/workloads/users.py"}
+PICKLING = {"harness/train/workloads/own/itself.py", "harness/train/workloads/own/declared.py"}
 
 
 def test_no_eval_and_no_pickle() -> None:

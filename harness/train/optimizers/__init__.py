@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def optimizer_kind(name: str) -> type[PackedOptimizer]:
     """The class of an optimizer. Raises UserError for an unknown name."""
     if name == OWN:
-        from ..own_optimizer import OwnOptimizer
+        from ..workloads.own.optimizer import OwnOptimizer
 
         return OwnOptimizer
     kind: type[PackedOptimizer] = registered("optimizer", "train/optimizers", "OPTIMIZER", name)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..workloads import BaseWorkload
+    from ..workloads.network import PackedNetwork
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ class PackedOptimizer(ABC):
                 f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of"
                 " its own; choose another optimizer, such as adamw"
             )
+
+    def attach(self, network: PackedNetwork) -> None:  # noqa: B027
+        """Told once whose parameters it updates."""
 
     def per_lane(self, field: str) -> Tensor:
         import torch

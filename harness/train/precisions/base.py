@@ -17,7 +17,7 @@ class Precision:
     """loss, gradient: relative rounding of any correct order of operations, of a lane's loss and of a layer's largest gradient
     entry (agreement.py). of_vectors: how many times that for gains and biases. flops_per_second: kind of device -> useful
     operations of one worker, nominally (plan/cost.py); a kind that does not have the format is left out. activation_bytes:
-    of one number. own_modules: whether it suits products that are not known. tensor_cores: a GPU's own switch to TF32.
+    of one number. of_any_module: whether it suits products that are not known. tensor_cores: a GPU's own switch to TF32.
     """
 
     loss: float
@@ -26,7 +26,7 @@ class Precision:
     of_vectors: float = 1
     activations: str = "float32"
     activation_bytes: int = 4
-    own_modules: bool = False
+    of_any_module: bool = False
     tensor_cores: bool = False
 
     @property

@@ -11,5 +11,5 @@ PRECISION = Precision(
     flops_per_second={"cpu": 1.0e10, "cuda": 2.5e14},
     activations="float16",
     activation_bytes=2,
-    own_modules=True,
+    of_any_module=True,
 )

@@ -6,5 +6,5 @@ PRECISION = Precision(
     loss=2**-15,
     gradient=2**-13,  # sums of 2^11 terms in any order
     flops_per_second={"cpu": 7.0e10, "cuda": 2.5e13},
-    own_modules=True,
+    of_any_module=True,
 )

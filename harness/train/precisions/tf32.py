@@ -6,6 +6,6 @@ PRECISION = Precision(
     loss=2**-9,
     gradient=2**-7,
     flops_per_second={"cuda": 1.2e14},
-    own_modules=True,
+    of_any_module=True,
     tensor_cores=True,
 )

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from ...declare import Configuration, Training
-from ...declare.own_address import OWN
 from ...errors import UserError
 from ..learner import Learner
+from ..optimizers import optimizer_kind
 from ..result import LOSSES, NORMS
 from .base import Procedure
 
@@ -24,7 +24,7 @@ DEVIATIONS, WINDOW = 6.0, 128
 def require_states(configuration: Configuration) -> None:
     """Raises UserError for an earlier state that cannot be gone back to: what an own optimizer keeps is its own."""
     training = configuration.training
-    if training.optimizer == OWN and training.remedy in ("skip", "roll_back"):
+    if optimizer_kind(training.optimizer).keeps_apart and training.remedy in ("skip", "roll_back"):
         raise UserError(
             f"remedy = {training.remedy}: what a user's own optimizer keeps cannot be taken back; choose an optimizer of the"
             " list, or lower_lr"

@@ -3,7 +3,7 @@
 from ...declare import Workload
 from .base import BaseWorkload
 from .built_in import BuiltInWorkload
-from .users import UserWorkload
+from .own.declared import UserWorkload
 
 
 def workload_of(declared: Workload) -> BaseWorkload:

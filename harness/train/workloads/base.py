@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...declare import Configuration, Workload
+from ...declare import Configuration, Training, Workload
 from ...errors import UserError
 
 if TYPE_CHECKING:
@@ -115,9 +114,14 @@ class BaseWorkload(ABC):
         compare."""
         return ""
 
-    def optimizer(self) -> Callable[[list[Any]], torch.optim.Optimizer] | None:
-        """Makes its own optimizer; None where it brings none."""
-        return None
+    @property
+    def has_optimizer(self) -> bool:
+        """Whether it brings an optimizer of its own."""
+        return False
+
+    def apart(self, training: Training) -> str:
+        """Why lanes cannot share a program, each a trial by itself; '' where they can."""
+        return ""
 
     def require_trainable(self, configuration: Configuration) -> None:
         """Raises UserError where a configuration asks something of it that it does not have, beside what its data and the

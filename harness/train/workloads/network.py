@@ -62,8 +62,6 @@ class PackedNetwork:
     sums = False
     # Which parameters of each lane took part in the latest loss, [K, parameters]; None: all do. Others take no step.
     took_part: Tensor | None = None
-    # What a module keeps in Python and changes as it trains, so that no state of a pack holds it.
-    remembers: tuple[str, ...] = ()
     # By which rule its runs diverge and what to do about it, to be told a person; the models here follow one rule.
     rule = ""
     # By what each lane draws in training; its pack says so.
@@ -153,16 +151,12 @@ class PackedNetwork:
         """What losses are differentiated by."""
         return list(self.views.values())
 
-    def noted(self, gradients: Sequence[Tensor | None]) -> Sequence[Tensor]:
-        """Of what takes no part in a loss the gradient is zero; among the models here there is none."""
-        return [each for each in gradients if each is not None]
-
     def as_leaves(self, values_KP: Tensor) -> list[Tensor]:
         return list(self.views_of(values_KP).values())
 
-    def joined(self, leaves: Sequence[Tensor]) -> Tensor:
+    def joined(self, leaves: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
         """Of each leaf a tensor of its shape, as [K, P]."""
-        return torch.cat([each.reshape(len(each), -1) for each in leaves], dim=1)
+        return torch.cat([each.reshape(len(each), -1) for each in leaves], dim=1, out=out)
 
     def over_entries(self, values_KN: Tensor) -> Tensor:
         """Of each parameter a value, repeated over its entries, [K, P]."""
@@ -246,9 +240,7 @@ class PackedNetwork:
         else:
             losses_K = self.losses(inputs, targets, tap, drop=self.drop)
             scaled_K = losses_K if scale_K is None else losses_K * scale_K
-            # A parameter of an own module may take no part in the loss: its gradient is zero.
-            gradients = self.noted(torch.autograd.grad(scaled_K.sum(), self.leaves, allow_unused=not self.shows))
-            gradient_KP = torch.cat([gradient.reshape(len(gradient), -1) for gradient in gradients], dim=1, out=out_KP)
+            gradient_KP = self.joined(torch.autograd.grad(scaled_K.sum(), self.leaves), out_KP)
         return losses_K.detach(), gradient_KP if scale_K is None else gradient_KP.div_(scale_K.unsqueeze(1))
 
     def _traced_gradient(self, inputs: Tensor, targets: Tensor, scale_K: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -54,7 +54,7 @@ def budget(
         raise unknown("optimizer", optimizer, OPTIMIZERS)
     batch, limit = choices.count("--batch-size", batch_size) or 1, _bytes_of(memory)
     if ":" in model:
-        from ...plan.own_budget import own
+        from ...train.workloads.own.budget import own
         from ...train.workloads.own.finding import find
 
         subject = own(find(model).workload, precision)

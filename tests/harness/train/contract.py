@@ -298,8 +298,8 @@ OF_MODELS = {
     "own, packed": Case(own("perceptron")),
     "own, summed": Case(own("summed"), SGD),
     "own, summed in micro-batches": Case(own("padded"), {**SGD, "micro_batches": 2}),
-    "own, with buffers": Case(own("batch_norm"), SGD),
-    "own, with random numbers": Case(own("dropout"), SGD),
+    "own, with buffers": Case(own("batch_norm"), SGD, own=({},)),
+    "own, with random numbers": Case(own("dropout"), SGD, own=({},)),
 }
 OF_WORKLOADS = {
     "mup, norm after": Case(_workload(GPT, norm_placement="post", parametrization="mup", base_width=4, zero_readout=True)),

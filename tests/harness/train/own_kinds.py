@@ -2,7 +2,6 @@
 
 import copy
 import random
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -159,11 +158,6 @@ def next_symbol(examples: int, seed: int) -> Pair:
 def numbers(examples: int, seed: int) -> Pair:
     x, _ = vectors(examples, seed)
     return x, x[:, 0] - 0.5 * x[:, 1]
-
-
-def two_classes(examples: int, seed: int) -> Pair:
-    x, y = vectors(examples, seed)
-    return x, (y > 1).float()[:, None]
 
 
 # ---- losses
@@ -452,11 +446,6 @@ def in_object(kept: Any, more: int) -> int:
     return int(kept.calls)
 
 
-def in_queue(kept: Any, more: int) -> int:
-    kept.extend([torch.ones(1)] * more)
-    return len(kept)
-
-
 def in_generator(kept: random.Random, more: int) -> int:
     return kept.randrange(5) if more else 0
 
@@ -535,6 +524,44 @@ def padded_set(module: Any, x: Tensor) -> Tensor:
     return module.last(module.encoder(module.embedding(x), src_key_padding_mask=padded).mean(dim=1))  # type: ignore[no-any-return]
 
 
+def with_lstm() -> nn.Module:
+    return Made(
+        lambda m, x: m.readout(m.lstm(m.embedding(x))[0]),
+        embedding=nn.Embedding(SYMBOLS, WIDTH),
+        lstm=nn.LSTM(WIDTH, WIDTH, batch_first=True),
+        readout=nn.Linear(WIDTH, SYMBOLS),
+    )
+
+
+def remembering(module: Any, x: Tensor) -> Tensor:
+    """Puts a new tensor in its buffer's place."""
+    if module.training:
+        module.mean = 0.9 * module.mean + 0.1 * x.mean(dim=0)
+    return module.layer(x - module.mean)  # type: ignore[no-any-return]
+
+
+def with_a_list() -> nn.Module:
+    """A weight that is used from a list."""
+    made = Made(
+        lambda m, x: m.b(torch.tanh(F.linear(x, m.hidden[0], m.a.bias))), a=nn.Linear(8, WIDTH), b=nn.Linear(WIDTH, CLASSES)
+    )
+    made.hidden = [made.a.weight]
+    return made
+
+
+def annealing(module: Any, x: Tensor) -> Tensor:
+    module.calls += module.training
+    return module.net(x) / max(0.2, 1.0 - module.calls / 150)  # type: ignore[no-any-return]
+
+
+def carrying(module: Any, x: Tensor) -> Tensor:
+    """A tensor that is no buffer, and a counter with an underscore."""
+    outputs = module.net(x) - module.mean + 0.01 * module._calls
+    if module.training:
+        module.mean, module._calls = 0.9 * module.mean + 0.1 * outputs.detach().mean(dim=0), module._calls + 1
+    return outputs  # type: ignore[no-any-return]
+
+
 CLASS_WEIGHTS = torch.tensor([0.2, 1.0, 3.0, 0.5])
 
 
@@ -547,8 +574,6 @@ def frozen_bias() -> nn.Module:
 # Lanes of these share a program.
 PACKED = {
     # what a module gives, and what it is called with
-    "gives a tuple": of(gives(lambda logits, _: (logits, None)), lambda out, y: F.cross_entropy(out[0], y)),
-    "gives a dict": of(gives(lambda logits, _: {"logits": logits}), lambda out, y: F.cross_entropy(out["logits"], y)),
     "gives an object": of(gives(lambda logits, _: Output(logits)), lambda out, y: F.cross_entropy(out.logits, y)),
     "gives its loss": of(gives(lambda _, loss: loss), None, with_labels),
     "gives its loss in a dict": of(gives(lambda logits, loss: {"loss": loss, "logits": logits}), None, with_labels),
@@ -594,7 +619,6 @@ PACKED = {
     "a loss of a batch as a whole": of(net, contrastive),
     "a loss below zero": of(lambda: net(2), density, numbers, loss_may_be_negative=True),
     "squares": of(lambda: net(1), one_number, numbers, loss_unit=""),
-    "two classes": of(lambda: net(1), nn.BCEWithLogitsLoss(), two_classes),
     # modules
     "complex weights": of(
         made(
@@ -616,14 +640,6 @@ PACKED = {
         lambda: nn.Sequential(parametrizations.orthogonal(nn.Linear(8, 8)), nn.Tanh(), nn.Linear(8, CLASSES))
     ),
     "parameters in lists and dicts": of(dictionaries),
-    "a layer that is frozen and one that is not seen": of(
-        made(
-            lambda m, x: m.readout(torch.tanh(m.frozen(x))),
-            frozen=lambda: nn.Linear(8, WIDTH).requires_grad_(False),
-            unseen=linear(8, 8),
-            readout=linear(WIDTH),
-        )
-    ),
     "attention with a mask": of(attention, each_token, tokens),
     "torch's transformer": of(
         made(
@@ -660,6 +676,19 @@ APART = {
     "rare draws": of(lambda: layers(nn.Identity()), python_noisy, packed=False),
     "a loss that counts": of(net, WarmedUp()),
     # modules
+    "lstm": of(with_lstm, each_token, tokens),
+    "calls .item()": of(made(lambda m, x: m.layer(x / x.abs().max().item()), layer=linear(8))),
+    "branches on its data": of(made(lambda m, x: m.layer(x if x.sum() > 0 else -x), layer=linear(8))),
+    "recomputed": of(lambda: recomputing(False)),
+    "a weight in a list": of(with_a_list),
+    "a layer that is frozen and one that is not seen": of(
+        made(
+            lambda m, x: m.readout(torch.tanh(m.frozen(x))),
+            frozen=lambda: nn.Linear(8, WIDTH).requires_grad_(False),
+            unseen=linear(8, 8),
+            readout=linear(WIDTH),
+        )
+    ),
     "lazy layers": of(lambda: nn.Sequential(nn.LazyLinear(WIDTH), nn.LazyBatchNorm1d(), nn.Tanh(), nn.LazyLinear(CLASSES))),
     "a spectral norm": of(
         lambda: nn.Sequential(parametrizations.spectral_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
@@ -688,10 +717,12 @@ APART = {
     "dropout of channels": of(lambda: layers(nn.AlphaDropout(0.3))),
     "adapted by ranks": of(Adapted),
     # what is kept beside tensors
+    "replaces a buffer": of(made(remembering, layer=linear(8), mean=lambda: nn.Buffer(torch.zeros(8)))),
+    "a counter": of(made(annealing, net=net, calls=int)),
+    "a tensor that is no buffer": of(made(carrying, net=linear(8), mean=lambda: torch.zeros(CLASSES), _calls=int)),
     "experts, some idle": of(made(expert, gate=linear(8, 2), experts=lambda: nn.ModuleList([net(), net()]))),
     "counts in an object": of(stepped(Counter, in_object)),
     "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric(8), stepped(Counter, in_object)())),
-    "counts in a queue": of(stepped(deque, in_queue)),
     "a generator of its own": of(stepped(lambda: random.Random(3), in_generator)),
     "a hook with a closure": of(hooked_by_a_closure),
     "losses in a shared list": of(with_auxiliary, lambda out, y: F.cross_entropy(out["logits"], y) + out["extra"]),
@@ -719,3 +750,19 @@ APART = {
     ),
 }
 KINDS = PACKED | APART
+# What is said of some of them.
+REASONS = {
+    "a norm without momentum": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
+    "replaces a buffer": "it changes mean as it trains",
+    "a counter": "it changes calls as it trains",
+    "a tensor that is no buffer": "it changes _calls, mean as it trains",
+    "dropout of channels": "it draws random numbers as it trains (dropout and its like)",
+    "a loader that pads": "its loader puts batches together by itself",
+    "rare draws": "the workload says packed=False",
+    "lstm": "torch's vmap has no rule for aten::lstm",
+    "calls .item()": "it calls .item()",
+    "branches on its data": "its control flow depends on its data",
+    "recomputed": "its backward pass computes again (activation checkpointing)",
+    "a weight in a list": "some of its parameters take no part in its loss",
+    "a layer that is frozen and one that is not seen": "some of its parameters take no part in its loss",
+}

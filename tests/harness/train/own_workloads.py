@@ -114,22 +114,6 @@ def tied() -> nn.Module:
     return made
 
 
-def with_lstm() -> nn.Module:
-    return Made(
-        lambda m, x: m.readout(m.lstm(m.embedding(x))[0]),
-        embedding=nn.Embedding(SYMBOLS, WIDTH),
-        lstm=nn.LSTM(WIDTH, WIDTH, batch_first=True),
-        readout=nn.Linear(WIDTH, SYMBOLS),
-    )
-
-
-def remembering(module: Any, x: Tensor) -> Tensor:
-    """Puts a new tensor in its buffer's place."""
-    if module.training:
-        module.mean = 0.9 * module.mean + 0.1 * x.mean(dim=0)
-    return module.layer(x - module.mean)  # type: ignore[no-any-return]
-
-
 def recomputing(reentrant: bool) -> nn.Module:
     """Activations are computed again in the backward pass, in either of torch's ways."""
     return Made(
@@ -140,28 +124,6 @@ def recomputing(reentrant: bool) -> nn.Module:
     )
 
 
-def with_a_list() -> nn.Module:
-    """A weight that is used from a list."""
-    made = Made(
-        lambda m, x: m.b(torch.tanh(F.linear(x, m.hidden[0], m.a.bias))), a=nn.Linear(8, WIDTH), b=nn.Linear(WIDTH, CLASSES)
-    )
-    made.hidden = [made.a.weight]
-    return made
-
-
-def annealing(module: Any, x: Tensor) -> Tensor:
-    module.calls += module.training
-    return module.net(x) / max(0.2, 1.0 - module.calls / 150)  # type: ignore[no-any-return]
-
-
-def carrying(module: Any, x: Tensor) -> Tensor:
-    """A tensor that is no buffer, and a counter with an underscore."""
-    outputs = module.net(x) - module.mean + 0.01 * module._calls
-    if module.training:
-        module.mean, module._calls = 0.9 * module.mean + 0.1 * outputs.detach().mean(dim=0), module._calls + 1
-    return outputs  # type: ignore[no-any-return]
-
-
 def own(name: str, module: Any, draw: Any = vectors, loss: Any = F.cross_entropy) -> OwnWorkload:
     return OwnWorkload(name, module, loss, draw(300, 0), draw(80, 1), draw(80, 2))
 
@@ -169,15 +131,5 @@ def own(name: str, module: Any, draw: Any = vectors, loss: Any = F.cross_entropy
 perceptron = own("perceptron", layers)
 batch_norm = own("batch norm", normalized)
 dropout = own("dropout", lambda: layers(nn.Dropout(0.2)))
-recurrent = own("recurrent", with_lstm, tokens, each_token)
-calls_item = own("calls item", lambda: Made(lambda m, x: m.layer(x / x.abs().max().item()), layer=nn.Linear(8, CLASSES)))
-branches = own("branches", lambda: Made(lambda m, x: m.layer(x if x.sum() > 0 else -x), layer=nn.Linear(8, CLASSES)))
-remembers = own("remembers", lambda: Made(remembering, layer=nn.Linear(8, CLASSES), mean=nn.Buffer(torch.zeros(8))))
-recomputed = own("recomputed", lambda: recomputing(False))
-listed = own("listed", with_a_list)
-annealed = own("annealed", lambda: Made(annealing, net=net(), calls=0))
-carried = own("carried", lambda: Made(carrying, net=nn.Linear(8, CLASSES), mean=torch.zeros(CLASSES), _calls=0))
-sparse = own("sparse", lambda: embedded(True), tokens, each_token)
-dense = own("dense", embedded, tokens, each_token)
 summed = own("summed", lambda: nn.Linear(8, CLASSES), loss=nn.CrossEntropyLoss(reduction="sum"))
 padded = own("padded", tied, padded_tokens, over_tokens)

@@ -12,12 +12,12 @@ from torch.utils.checkpoint import checkpoint
 
 from folklore.harness.declare import Training, Workload
 from folklore.harness.errors import UserError
-from folklore.harness.plan.own_budget import own
 from folklore.harness.train import budget as counted
 from folklore.harness.train.budget import budget, built_in, count_step, largest_that_fits, state_bytes, total
 from folklore.harness.train.optimizers import make_optimizer
 from folklore.harness.train.real_step import real_peak
 from folklore.harness.train.workloads.data import DataFacts
+from folklore.harness.train.workloads.own.budget import own
 from folklore.harness.train.workloads.own.workload import OwnWorkload
 from folklore.harness.use.cli.budget import _real
 from tests.harness.train.own_workloads import Made, linear, made

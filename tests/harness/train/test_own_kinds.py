@@ -25,9 +25,9 @@ from folklore.harness.train.workloads.own import identity
 from folklore.harness.train.workloads.own import module as own_modules
 from folklore.harness.train.workloads.own import network as own_network
 from folklore.harness.train.workloads.own.finding import find
-from folklore.models import OwnModule
+from folklore.harness.train.workloads.own.model import OwnModule
 from tests.harness.train import contract, own_kinds
-from tests.harness.train.own_kinds import KINDS, PACKED
+from tests.harness.train.own_kinds import KINDS, PACKED, REASONS
 from tests.harness.train.own_loops import assert_own_lane_is_torchs, draw, plain_loss, taken
 from tests.parts import fast_for
 
@@ -48,7 +48,8 @@ def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack
     measurement = {"probes": 2, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
     chosen = contract.lane(workload, measurement=measurement, **settings).configuration
     workload_of(workload).require_trainable(chosen)
-    return Pack([Lane(chosen, 1), Lane(chosen, SEED)], load(workload.dataset))
+    apart = workload_of(workload).apart(chosen.training)
+    return Pack([Lane(chosen, seed) for seed in ((SEED,) if apart else (1, SEED))], load(workload.dataset))
 
 
 WEIGHED = (
@@ -85,11 +86,11 @@ ALONE = {
     "a symmetric weight, and counts",
     "complex weights behind an odd number",
 }
-FAST = {*list(KINDS)[::2], *WORDS, *ALONE} - {*WEIGHED_FAST, "compiled"}
+FAST = {*list(KINDS)[::2], *WORDS, *ALONE, *REASONS} - {*WEIGHED_FAST, "compiled"}
 
 
 def assert_as_torch(made: Pack, kind: str) -> None:
-    assert_own_lane_is_torchs(made, 1, KINDS[kind], kind in SUMS)
+    assert_own_lane_is_torchs(made, len(made.lanes) - 1, KINDS[kind], kind in SUMS)
     words = made.network.model.reduction.words  # type: ignore[union-attr]
     assert words == WORDS.get(kind, words)
 
@@ -98,7 +99,15 @@ def assert_as_torch(made: Pack, kind: str) -> None:
 def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = pack(kind, monkeypatch)
     assert_as_torch(made, kind)
-    assert (not made.network.lanes) == (kind in PACKED), made.network.model.alone  # type: ignore[union-attr,attr-defined]
+    reason = made.network.model.proof.apart  # type: ignore[attr-defined]
+    assert (not reason) == (kind in PACKED) == (len(made.lanes) == 2), reason
+    assert reason.startswith(REASONS.get(kind, ""))
+
+
+@pytest.mark.parametrize("settings", [{"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=str)
+@pytest.mark.parametrize("kind", ["arrays in double precision", "dropout of channels"])
+def test_either_way_learns_by_any_recipe(kind: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_as_torch(pack(kind, monkeypatch, **settings), kind)
 
 
 @pytest.mark.parametrize("kind", fast_for(WEIGHED_FAST, WEIGHED))
@@ -117,12 +126,11 @@ def test_a_part_in_which_nothing_counts_changes_nothing(monkeypatch: pytest.Monk
         return inputs, targets
 
     for packed in (True, False):
-        empty = own_kinds.of(own_kinds.embedded, own_kinds.over_tokens, drawn)
+        empty = own_kinds.of(own_kinds.embedded, own_kinds.over_tokens, drawn, packed=packed)
         monkeypatch.setitem(KINDS, "empty", empty)
         made = pack("empty", monkeypatch, micro_batches=BATCH)
-        if not packed:
-            made.network.lanes = [made.network._lane(lane) for lane in range(2)]  # type: ignore[attr-defined]
-        assert_own_lane_is_torchs(made, 1, empty)
+        assert len(made.lanes) == 1 + packed
+        assert_own_lane_is_torchs(made, -1, empty)
 
 
 def test_a_batch_that_is_no_sum_of_its_parts_is_not_parted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,19 +149,18 @@ def test_a_batch_that_is_no_sum_of_its_parts_is_not_parted(monkeypatch: pytest.M
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_mixed_precision_is_torchs_autocast(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = pack("torch's transformer", monkeypatch, precision=precision, loss_scale=128.0)
-    assert made.network.lanes, "autocast is not followed by packed lanes"  # type: ignore[attr-defined]
+    assert len(made.lanes) == 1, "autocast is not followed by packed lanes"
     format_of = {"bf16": torch.bfloat16, "fp16": torch.float16}[precision]
     module = KINDS["torch's transformer"].made(SEED)
     inputs, targets = KINDS["torch's transformer"].training
-    index = torch.from_numpy(load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0)[0])
+    index = torch.from_numpy(load(made.lanes[-1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0)[0])
     with torch.autocast("cpu", format_of):
         loss = torch.nn.functional.cross_entropy(module(inputs[index]), targets[index])
     (128.0 * loss).backward()
-    numbers = torch.stack([index, index])
-    losses_K, gradient_KP = made.network.gradient(numbers, numbers, scale_K=torch.full((2,), 128.0))
-    assert float(losses_K[1]) == float(loss)
+    losses_K, gradient_KP = made.network.gradient(index[None], index[None], scale_K=torch.full((1,), 128.0))
+    assert float(losses_K) == float(loss)
     for name, value in made.network.views_of(gradient_KP).items():
-        assert torch.equal(value[1], module.get_parameter(name).grad / 128.0), name
+        assert torch.equal(value[0], module.get_parameter(name).grad / 128.0), name
     with torch.no_grad():
         exact = torch.nn.functional.cross_entropy(module(inputs[index]), targets[index])
     assert float(exact) != float(loss), "nothing would be seen"
@@ -174,7 +181,7 @@ def test_a_run_diverges_where_its_training_loss_leaves_its_start_upwards(monkeyp
         result = made.results()[0]
         assert not result.test_loss <= result.initial_loss
         assert result.outcome == outcome
-        assert made.diverged_lanes() == 2 * (outcome == "diverged")
+        assert made.diverged_lanes() == len(made.lanes) * (outcome == "diverged")
 
 
 def from_queue(module: Any, x: Tensor) -> Tensor:
@@ -228,7 +235,7 @@ def test_the_start_is_measured_by_what_the_loss_is_at_the_end(kind: str, monkeyp
 
 def test_running_statistics_do_not_make_a_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are of the weights: beside others' statistics the starting weights would have any loss, and divergence be missed."""
-    monkeypatch.setattr(Records, "risen", lambda records: torch.ones(2, dtype=torch.bool))
+    monkeypatch.setattr(Records, "risen", lambda records: torch.ones(1, dtype=torch.bool))
 
     def normalized() -> nn.Module:
         return nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 4))
@@ -236,7 +243,7 @@ def test_running_statistics_do_not_make_a_start(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(KINDS, "normalized", own_kinds.of(normalized, packed=False))
     made = pack("normalized", monkeypatch)
     made.advance()
-    assert made.network.lanes, "packed lanes are not measured again"  # type: ignore[attr-defined]
+    assert len(made.lanes) == 1, "packed lanes are not measured again"
     assert torch.equal(made.records["initial_training_sample_again"], made.records["initial_training_sample"])
 
 
@@ -262,7 +269,7 @@ def test_a_loss_that_rises_by_a_reversed_gradient_is_declared(
     monkeypatch.setitem(KINDS, "reversed", own_kinds.of(reversed_net, loss_may_rise=may_rise))
     made = pack("reversed", monkeypatch, steps=60)
     made.advance()
-    assert made.diverged_lanes() == (0 if may_rise else 2)
+    assert made.diverged_lanes() == (0 if may_rise else len(made.lanes))
     assert ("say loss_may_rise=True" in caplog.text) is not may_rise
     for result in made.results():
         assert result.outcome == ("finished" if may_rise else "diverged")
@@ -294,7 +301,7 @@ def test_what_examples_draw_does_not_hide_what_the_loss_is(draws: str, monkeypat
 
     monkeypatch.setitem(KINDS, "noisy", own_kinds.of(own_kinds.net, draw=Noisy, version="1"))
     (inputs, targets), count, part = own_modules.tried(KINDS["noisy"])
-    made = OwnModule(KINDS["noisy"].objective, inputs, targets, more=(count, part))
+    made = OwnModule(KINDS["noisy"].objective, inputs, targets, (count, part))
     assert made.reduction.words == "a mean over examples"
 
 
@@ -310,21 +317,24 @@ class Momentum(torch.optim.Optimizer):
         for group in self.param_groups:
             for each in group["params"]:
                 moved = self.state[each].setdefault("moved", torch.zeros_like(each))
+                if each.grad is None:
+                    continue
                 moved.mul_(0.9).add_(each.grad)
                 each.sub_(group["lr"] * moved / (1.0 + moved.abs()))
 
 
-@pytest.mark.parametrize("kind", ["a dataset of tensors", "dropout of channels", "complex weights behind an odd number"])
+@pytest.mark.parametrize("kind", ["a dataset of tensors", "experts, some idle", "complex weights behind an odd number"])
 def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packed, as modules by themselves, and of complex weights: the same weights after each step as in a plain loop."""
+    """A trial by itself, whose weights are after each step as in a plain loop."""
     workload = replace(KINDS[kind], optimizer=Momentum)
     monkeypatch.setitem(KINDS, kind, workload)
     made = pack(kind, monkeypatch, optimizer="own")
+    assert len(made.lanes) == 1
     module = workload.made(SEED)
     optimizer = Momentum(list(module.parameters()))
     rates, index = (
-        learning_rates(made.trainings[1]),
-        load(made.lanes[1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
+        learning_rates(made.trainings[0]),
+        load(made.lanes[-1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
     )
     made.advance()
     for step in range(STEPS):
@@ -337,7 +347,7 @@ def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: py
     for name, value in made.network.views_of(made.network.flat_KP).items():
         theirs = module.get_parameter(name).detach()
         theirs = torch.view_as_real(theirs) if theirs.is_complex() else theirs
-        assert torch.allclose(value[1], theirs, rtol=1e-4, atol=1e-5), name
+        assert torch.allclose(value[0], theirs, rtol=1e-4, atol=1e-5), name
     assert not pack(kind, monkeypatch, optimizer="own").load(made.state()), "what it keeps lies in no state"
 
 
@@ -366,14 +376,14 @@ def test_a_metric_is_evaluated_beside_the_loss(packed: bool, monkeypatch: pytest
     monkeypatch.setattr(own_network, "EVALUATION_TARGETS", 7)
     made = pack("measured", monkeypatch)
     made.advance()
-    assert (not made.network.lanes) == packed  # type: ignore[attr-defined]
+    assert (len(made.lanes) == 2) == packed
     module = workload.made(SEED).eval()
     with torch.no_grad():
         for name, value in made.network.views_of(made.network.flat_KP).items():
-            module.get_parameter(name).copy_(value[1])
+            module.get_parameter(name).copy_(value[-1])
     inputs, targets = workload.test
-    assert made.results()[1].test_accuracy == pytest.approx(float(right(module(inputs), targets).float().mean()))
-    assert len(made.results()[1].curves["evaluation_accuracy"]) == 2
+    assert made.results()[-1].test_accuracy == pytest.approx(float(right(module(inputs), targets).float().mean()))
+    assert len(made.results()[-1].curves["evaluation_accuracy"]) == 2
 
 
 def shared() -> nn.Module:
@@ -386,13 +396,27 @@ def shared() -> nn.Module:
 seldom = own_kinds.made(lambda m, x: m.net(x if random.random() > 0.02 else -x), net=own_kinds.net)
 
 
+def test_sparse_gradients_are_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.optim's AdamW takes no sparse gradient: an embedding that has them has those of one that has none."""
+    numbers, gradients = torch.arange(8)[None], []
+    for sparse in (True, False):
+        monkeypatch.setitem(
+            KINDS,
+            "sparse",
+            own_kinds.of(lambda: own_kinds.embedded(sparse), own_kinds.each_token, own_kinds.tokens, packed=False),  # noqa: B023
+        )
+        _, gradient_KP = pack("sparse", monkeypatch).network.gradient(numbers, numbers)
+        gradients.append(gradient_KP.clone())
+    assert torch.allclose(*gradients, rtol=1e-4)
+
+
 def test_what_happens_seldom_is_seen_when_it_does_and_has_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, "seldom", own_kinds.of(seldom))
     with pytest.raises(UserError, match=r"draws by Python's or NumPy's generators now and then.*say packed=False"):
         pack("seldom", monkeypatch, steps=400).advance()
     workload = own_kinds.of(seldom, packed=False)
     monkeypatch.setitem(KINDS, "seldom", workload)
-    assert_own_lane_is_torchs(pack("seldom", monkeypatch), 1, workload)
+    assert_own_lane_is_torchs(pack("seldom", monkeypatch), 0, workload)
 
 
 def test_what_cannot_be_a_lanes_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

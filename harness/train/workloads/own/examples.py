@@ -21,8 +21,9 @@ from torch.utils.data import (
 )
 from torch.utils.data.dataloader import _InfiniteConstantSampler
 
-from .....models import ABSENT, Tree, keyed
 from ....errors import UserError
+from .keyed import keyed
+from .objective import ABSENT, Tree
 
 Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
 # Of a dataset that is read example by example, this many are asked at most what each counts.

@@ -5,8 +5,7 @@ starts with, for two seeds; the loss of a few examples; and the data. What two s
 and tables, counts by its bytes; what they draw, by its size alone, for processors round draws differently. Sources that these
 import from elsewhere are not followed.
 
-`python -m folklore.harness.train.workloads.own.identity MODULE:ATTRIBUTE` prints it all: a process compares another's with its
-own.
+A process compares another's with its own (finding.py).
 """
 
 import ast
@@ -23,9 +22,10 @@ import torch
 from torch import Tensor
 from torch.nn.parameter import is_lazy
 
-from .....models import Objective, keyed
 from ....declare import fingerprint
 from ....errors import UserError
+from .keyed import keyed
+from .objective import Objective
 from .workload import SPLITS, OwnWorkload
 
 # Decimal digits of what may be rounded otherwise on another machine: far from what that does.
@@ -38,11 +38,6 @@ SEEDS = (0, 1)
 EXAMPLES = 8
 NOTEBOOK = "__main__"
 Parts = dict[str, str]  # what -> a value, or a hash of one
-
-
-def identity(address: str, workload: OwnWorkload) -> str:
-    """16 hexadecimal digits. Raises UserError where the module cannot be made."""
-    return identity_of(address, parts(address, workload))
 
 
 def identity_of(address: str, found: Parts) -> str:

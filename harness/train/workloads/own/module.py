@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from .....models import OwnModule, keyed
-from .....models.own_module import Parted
-from .....models.reduction import candidates
 from ....declare.own_address import OwnAddress
 from ....errors import UserError, quoted
 from ...precisions import precision_named
 from .examples import MOST_ASKED, Batch, Examples, joined
 from .finding import find_again
+from .keyed import keyed
+from .model import OwnModule, Parted
 from .place import place
+from .reduction import candidates
 from .workload import OwnWorkload
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def proved(address: OwnAddress, device: str, precision: str) -> OwnModule:
     try:
         few, count, parted = tried(workload)
         dtype = precision_named(precision).dtype
-        made = OwnModule(workload.objective, *few, device, dtype, workload.counts, apart, (count, parted))
+        made = OwnModule(workload.objective, *few, (count, parted), device, dtype, workload.counts, apart)
         log.info("workload '%s': %s", found.address, made.proof)
     except UserError:
         raise

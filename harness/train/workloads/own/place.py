@@ -22,7 +22,7 @@ INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "pl
 LONGEST_MESSAGE = 300
 # What may go away by itself: memory, a disk, a network, or a device that fails.
 PASSING = (TooLargeError, MemoryError, OSError, torch.OutOfMemoryError, torch.AcceleratorError)
-# Where models.Objective calls the user's code, which may be torch's own: a loss of torch.nn.functional, say.
+# Where Objective calls the user's code, which may be torch's own: a loss of torch.nn.functional, say.
 CALLS = ("objective.py", {"forward", "called"})
 
 

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from .....models import Objective, called, keyed
 from ....errors import UserCodeError, UserError
 from ....randomness import key
 from .examples import Examples, examples_of
+from .keyed import keyed
+from .objective import Objective, called
 from .place import with_place
 
 SPLITS = ("training", "validation", "test")
@@ -52,8 +53,9 @@ class OwnWorkload:
 
     Before it is planned, some steps and an evaluation of two lanes are compared with plain PyTorch, and another process must
     find the same start, loss and data. Lanes share one program (torch.func) if that gives the same numbers. A module that keeps
-    a state or counts (batch norm), draws (dropout), branches on its data, recomputes activations, has hooks or no vmap rule
-    (nn.LSTM) is called by itself, one trial a pack. Whatever differs even then is refused by name. A change of the sources, of
+    a state or counts (batch norm), draws (dropout), branches on its data, recomputes activations, has hooks, no vmap rule
+    (nn.LSTM) or parameters that take no part in its loss is called by itself, one trial a pack; so is one that is trained by
+    its own optimizer. Whatever differs even then is refused by name. A change of the sources, of
     a settings file, of the initial weights or of the data makes new trials. Weight decay acts on parameters of two and more
     dimensions. FP32 and TF32, or BF16 and FP16 by torch's autocast, all of it eagerly. Claims about activations are out of
     regime. A run has diverged if its loss is not finite, or ends above its start on a sample of the training examples. If the

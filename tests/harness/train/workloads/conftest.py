@@ -2,10 +2,10 @@
 
 import pytest
 
-from folklore.harness.plan import proving
+from folklore.harness.plan import own_study
 
 
 @pytest.fixture(autouse=True)
 def _one_process(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("another_process") is None:
-        monkeypatch.setattr(proving, "require_reproducible", lambda found: None)
+        monkeypatch.setattr(own_study, "require_reproducible", lambda found: None)

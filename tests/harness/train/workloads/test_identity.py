@@ -11,7 +11,7 @@ import pytest
 from folklore.harness.declare import Study
 from folklore.harness.errors import UserError
 from folklore.harness.options import Options
-from folklore.harness.plan import proving
+from folklore.harness.plan import own_study as planning
 from folklore.harness.plan.own_study import own_study
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.workloads.data import load
@@ -99,7 +99,7 @@ def test_another_process_finds_the_same_and_is_asked_once(
     assert remembered["value"]["proof"].startswith("proved against plain PyTorch: 8 steps, ")
     assert remembered["value"]["proof"].endswith("its loss is a mean over examples")
     assert "The loss of a batch is a mean over examples." in made.departures
-    monkeypatch.setattr(proving, "require_reproducible", lambda found: pytest.fail("asked twice"))
+    monkeypatch.setattr(planning, "require_reproducible", lambda found: pytest.fail("asked twice"))
     assert own_study(study, address, options).name == made.name
 
 

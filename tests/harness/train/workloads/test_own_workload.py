@@ -32,7 +32,7 @@ from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.workloads import data
 from folklore.harness.train.workloads.own.finding import find, find_again, require_reproducible
-from folklore.harness.train.workloads.own.identity import identity
+from folklore.harness.train.workloads.own.identity import identity_of, parts
 from folklore.harness.use.cli import app
 from tests.command_line import folklore
 from tests.harness.helpers import changed, result, rows
@@ -215,7 +215,7 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
     assert plain.loss_label("test", "laptop", plain.arms) == "test loss (nats)"
     found = find("my_module:workload")
     worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
-    assert identity(found.address, worded) == found.identity
+    assert identity_of(found.address, parts(found.address, worded)) == found.identity
     write(GAUSSIAN)
     bits = varied(with_first_criterion(catalog.load_study("warmup"), unit="nats"))
     assert bits.loss_label("test", "laptop", bits.arms) == "test negative log density (bits)"

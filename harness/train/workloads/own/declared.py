@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ...declare import Configuration, Workload
-from ...declare.configuration import PRECISIONS
-from ...declare.own_address import OwnAddress
-from ...errors import UserError
-from ..precisions import precision_named
-from .base import BaseWorkload
+from ....declare import Configuration, Training, Workload
+from ....declare.configuration import PRECISIONS
+from ....declare.own_address import OWN, OwnAddress
+from ....errors import TooLargeError, UserError
+from ...precisions import precision_named
+from ..base import BaseWorkload
 
 if TYPE_CHECKING:
     import torch
 
-    from ....models import OwnModule
-    from .data import DataFacts
-    from .network import PackedNetwork
+    from ..data import DataFacts
+    from ..network import PackedNetwork
+    from .model import OwnModule
 
 
 class UserWorkload(BaseWorkload):
@@ -68,28 +68,38 @@ class UserWorkload(BaseWorkload):
         return probe not in ("underflow", "token_rows", "dead_units")
 
     def model(self, facts: DataFacts | None = None, device: str = "cpu", precision: str = "fp32") -> OwnModule:
-        from .own.module import own_module
+        from .module import own_module
 
         return own_module(self.address, device, precision)
 
     def network(self, facts: DataFacts, seeds: Sequence[int], device: torch.device, precision: str) -> PackedNetwork:
-        from .own.network import OwnNetwork
+        from .network import ByItself, PackedLanes
 
-        return OwnNetwork(self.model(facts, device.type, precision), self.declared, facts, seeds, device, precision)
+        model = self.model(facts, device.type, precision)
+        if len(seeds) > 1 and model.proof.apart:
+            raise TooLargeError(f"lanes of workload '{self.address.place}' are apart on this device: {model.proof.apart}")
+        kind = PackedLanes if len(seeds) > 1 else ByItself
+        return kind(model, self.declared, facts, seeds, device, precision)
 
     def proof(self, device: str = "cpu", precision: str = "fp32") -> str:
         return str(self.model(None, device, precision).proof)
 
-    def optimizer(self) -> Callable[[list[Any]], torch.optim.Optimizer] | None:
-        from .own.finding import find_again
+    @property
+    def has_optimizer(self) -> bool:
+        from .finding import find_again
 
-        return find_again(self.address).workload.optimizer
+        return find_again(self.address).workload.optimizer is not None
+
+    def apart(self, training: Training) -> str:
+        if training.optimizer == OWN:
+            return "its optimizer is its own"
+        return self.model(precision=training.precision).proof.apart
 
     def require_trainable(self, configuration: Configuration) -> None:
         super().require_trainable(configuration)
         training = configuration.training
-        if not precision_named(training.precision).own_modules:
-            suited = [name for name in PRECISIONS if precision_named(name).own_modules]
+        if not precision_named(training.precision).of_any_module:
+            suited = [name for name in PRECISIONS if precision_named(name).of_any_module]
             raise UserError(
                 f"precision {training.precision}: an own workload trains in {', '.join(suited)}, for its products are not"
                 " known; choose a scale or a study of that precision"
@@ -112,7 +122,7 @@ class UserWorkload(BaseWorkload):
             )
 
     def raising(self) -> AbstractContextManager[None]:
-        from .own.place import raised_by_user
+        from .place import raised_by_user
 
         return raised_by_user(self.address)
 
@@ -121,7 +131,7 @@ class UserWorkload(BaseWorkload):
         import, and travels by value."""
         import cloudpickle
 
-        from .own.finding import HANDED
+        from .finding import HANDED
 
         found = HANDED.get(self.address.place)
         return None if found is None else bytes(cloudpickle.dumps(found))
@@ -129,7 +139,7 @@ class UserWorkload(BaseWorkload):
     def receive(self, content: bytes | None) -> None:
         import cloudpickle
 
-        from .own.finding import ASKED, hand_over
+        from .finding import ASKED, hand_over
 
         if content is not None:
             hand_over(cloudpickle.loads(content))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.parametrize import is_parametrized
 
-from .layers import Parameter
+from .....models import Parameter
 from .objective import Objective
 
 # What of a class counts as a value that a module keeps there.

@@ -1,15 +1,17 @@
-"""Anyone's nn.Module with a lane axis: each lane is a module by itself in plain PyTorch, or, where that comes to the same, all
-lanes share one program through torch.func.
+"""Anyone's nn.Module with a lane axis: lanes share one program through torch.func where that is proved to train as plain
+PyTorch does; else each is a module by itself.
 
-Before anything is trained it is proved: some steps and an evaluation of lanes, side by side, beside the same modules each in a
-plain PyTorch loop. Lanes share a program by torch.func.vmap over the forward pass alone. Gradients are ordinary autograd's,
-outside of vmap: torch.func.grad inside it has no rules for some attention kernels.
+Before anything is trained both ways are tried: some steps and an evaluation of lanes, packed and by themselves, beside the same
+modules each in a plain PyTorch loop. Lanes share a program by torch.func.vmap over the forward pass alone. Gradients are
+ordinary autograd's, outside of vmap: torch.func.grad inside it has no rules for some attention kernels.
 """
+
+from __future__ import annotations
 
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,9 +26,9 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
+from .....models import Parameter, Tap, View
+from .itself import ModuleItself, as_complex, as_real, attributes, changed, modes, of_classes, python_state
 from .keyed import keyed
-from .layers import Parameter, Tap, View
-from .module_itself import ModuleItself, as_complex, as_real, attributes, changed, modes, of_classes, python_state, set_modes
 from .objective import Objective, Tree, full_name, length
 from .reduction import EXAMPLES, NEITHER, Counts, Reduction, candidates, find
 
@@ -50,6 +52,7 @@ WORDS = {
     "called random operation": "it draws random numbers as it trains (dropout and its like)",
     "calling .item()": "it calls .item(), or turns a tensor into a number in another way",
     "escaped from inside a function being vmapped": "its backward pass computes again (activation checkpointing)",
+    "not have been used in the graph": "some of its parameters take no part in its loss",
     "data-dependent control flow": "its control flow depends on its data",
 }
 
@@ -57,16 +60,45 @@ WORDS = {
 @dataclass(frozen=True)
 class Proof:
     """What was compared before training. steps: of all seeds. difference: the largest, relative to the largest entry of what
-    was compared. reduction: what the loss is of a batch. seconds: what it took."""
+    was compared. reduction: what the loss is of a batch. seconds: what it took. apart: why lanes cannot share a program; ''
+    where they can."""
 
     steps: int
     difference: float
     reduction: str
     seconds: float
+    apart: str
 
     def __str__(self) -> str:
         apart = f"{self.difference:.0e}" if self.difference else "equal to the bit"
         return f"proved against plain PyTorch: {self.steps} steps, {apart}; its loss is {self.reduction}"
+
+
+class Course:
+    """How a lane's first steps went: their losses, the last gradients, and the values and the loss in eval mode that are
+    left."""
+
+    gradients: list[Tensor]
+    held: dict[str, Tensor]
+    evaluated: Tensor
+
+    def __init__(self) -> None:
+        self.losses = list[Tensor]()
+
+    def note(self, loss: Tensor, gradients: Iterable[Tensor]) -> None:
+        self.losses.append(loss.detach())
+        self.gradients = [each.clone() for each in gradients]
+
+    def differing(self, other: Course, names: Sequence[str]) -> Iterator[str]:
+        """What differs by more than rounding, first things first."""
+        losses = enumerate(zip(self.losses, other.losses, strict=True), start=1)
+        yield from (f"the loss at step {step}" for step, pair in losses if not _near(*pair))
+        gradients = zip(names, self.gradients, other.gradients, strict=True)
+        yield from (f"the gradient of {name}" for name, *pair in gradients if not _near(*pair))
+        apart = {name: _apart(value, other.held[name]) for name, value in self.held.items()}
+        yield from (f"{name} after {PROOF_STEPS} steps" for name, difference in apart.items() if difference > ROUNDING)
+        if not _near(self.evaluated, other.evaluated):
+            yield "the loss in eval mode"
 
 
 class OwnModule:
@@ -85,21 +117,20 @@ class OwnModule:
         make: Make,
         inputs: Tree,
         targets: Tree,
+        more: tuple[int, Parted],
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
         counts: Counts | None = None,
         apart: str = "",
-        more: tuple[int, Parted] | None = None,
     ):
-        """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on; dtype: of
-        its products. counts: what the user says that an example counts in the loss. apart: why its lanes cannot share a program
-        whatever the module is. more: how many examples it takes to find out what the loss is a mean of, and some of them."""
+        """inputs, targets: some examples, [B, ...], by which the module is tried on the device it is to train on. more: how
+        many examples it takes to find out what the loss is a mean of, and some of them. dtype: of its products. counts: what
+        the user says that an example counts in the loss. apart: why its lanes cannot share a program whatever it is."""
         self.make, self.device, self.dtype, self.counts, self.apart = make, device, dtype, counts, apart
         self.inputs, self.targets = self._moved(inputs), self._moved(targets)
-        self.more = more or (length(self.inputs), self._part)
+        self.more = more
         # Holds the structure; its own values are never read.
         self.objective = make(0).to(device)
-        self.modes = modes(self.objective)
         held = self.objective.held()
         trained = {name for name, each in held.items() if isinstance(each, nn.Parameter) and each.requires_grad}
         self.parameters = _parameters({name: value for name, value in held.items() if name in trained})
@@ -109,11 +140,11 @@ class OwnModule:
                 raise ValueError(f"parameter {name} is {each.dtype}: must be float32; call .float() in the module's factory")
         if not self.parameters:
             raise ValueError("the module has no trainable parameters: there is nothing to train")
+        self.structure = ModuleItself(self.objective, self.parameters, self.state)
         self._require_apart(held)
         self._require_seeded()
         try:
             self._require_trainable()
-            self._require_keyed()
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
@@ -121,10 +152,6 @@ class OwnModule:
 
     def _moved(self, tree: Tree) -> Tree:
         return tree_map(lambda each: each.to(self.device), tree)
-
-    def _part(self, which: Sequence[int]) -> tuple[Tree, Tree]:
-        found: tuple[Tree, Tree] = tree_map(lambda values: values[list(which)], (self.inputs, self.targets))
-        return found
 
     def _require_apart(self, held: Mapping[str, Tensor]) -> None:
         """Parameters of two names over one memory would have to be one."""
@@ -173,17 +200,11 @@ class OwnModule:
         """The module's eval mode: no dropout, running statistics as they are, and no fused layers that vmap does not know."""
         fused = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)  # of packed lanes alone
-        self.objective.module.eval()
         try:
-            yield
+            with self.structure.evaluating():
+                yield
         finally:
-            self._train()
             torch.backends.mha.set_fastpath_enabled(fused)
-
-    def _train(self) -> None:
-        """As its factory leaves it: a frozen backbone may be kept in eval mode."""
-        self.objective.module.train()
-        set_modes(self.objective, self.modes)
 
     def keyed(self, key: int) -> AbstractContextManager[None]:
         """Draws inside are of this key alone."""
@@ -217,15 +238,6 @@ class OwnModule:
             raise ValueError(f"the loss at its start is {loss.item()}: must be finite")
         if not any(bool(each.any()) for each in gradients):
             raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
-
-    def _require_keyed(self) -> None:
-        """The same loss twice for one seed and step."""
-        twice = [float(self._loss_of(self.itself(0), 0, self.inputs, self.targets).detach()) for _ in range(2)]
-        if twice[0] != twice[1] and not _near(*map(torch.tensor, twice)):
-            raise ValueError(
-                f"its loss is {twice[0]:.6g} once and {twice[1]:.6g} the next time, for one seed, step and batch: keep what"
-                " changes in the module, and draw by the generators of torch, random or numpy.random that seeds are set for"
-            )
 
     def _gradient_of(self, made: ModuleItself) -> tuple[Tensor, list[Tensor]]:
         """Loss and gradients of the examples."""
@@ -271,51 +283,78 @@ class OwnModule:
         started = time.perf_counter()
         try:
             with torch.enable_grad():
-                difference = self._compared_by_itself()
-            assert isinstance(self.remembered, tuple)  # or it says what is kept where all modules share it
+                plain = [self._plain(seed, number) for number, seed in enumerate(PROOF_SEEDS)]
+                beside = self._by_themselves()
+            self._require_same(beside, plain)
+            remembered = self.remembered  # or it says what is kept where all modules share it
         except ValueError:
             raise
         except Exception as error:  # whatever a user's code raises
             raise ValueError(f"it fails in its first {PROOF_STEPS} steps ({_reason(error)})") from error
+        apart = self._changing(remembered) or self.apart or self._packed_differs(plain)
+        pairs = ((us.held[name], them.held[name]) for us, them in zip(beside, plain, strict=True) for name in us.held)
+        difference = max(_apart(*pair) for pair in pairs)
         reduction = self.reduction.words
-        return Proof(PROOF_STEPS * len(PROOF_SEEDS), difference, reduction, time.perf_counter() - started)
+        return Proof(PROOF_STEPS * len(PROOF_SEEDS), difference, reduction, time.perf_counter() - started, apart)
 
-    def _compared_by_itself(self) -> float:
-        """The largest difference between lanes that are trained side by side, their values in a pack's buffers, and modules in
-        plain loops of their own, one after the other."""
-        lanes = [self.itself(seed) for seed in PROOF_SEEDS]
-        for lane in lanes:
-            held = {name: value.detach().clone() for name, value in lane.held().items()}
-            lane.lies_in({name: as_real(value) if name in self._trained else value for name, value in held.items()})
+    def _plain(self, seed: int, number: int) -> Course:
+        """As one writes it: no lanes, no rows."""
+        made, course = self.itself(seed), Course()
         for step in range(PROOF_STEPS):
-            for number, lane in enumerate(lanes):
-                _, gradients = self._gradient_at(lane, step, number)
+            for each in made.trained:
+                each.grad = None
+            loss = self._loss_of(made, step, *self._examples_of(step, number))
+            loss.backward()  # type: ignore[no-untyped-call]
+            gradients = [torch.zeros_like(each) if each.grad is None else each.grad.to_dense() for each in made.trained]
+            course.note(loss, map(as_real, gradients))
+            _descend(made.trained, gradients)
+        self._end(course, made, number)
+        return course
+
+    def _by_themselves(self) -> list[Course]:
+        """Modules that are trained side by side as the engine trains them, their values in a pack's buffers."""
+        lanes, courses = [self.itself(seed) for seed in PROOF_SEEDS], [Course() for _ in PROOF_SEEDS]
+        for lane in lanes:
+            lane.lies_in({name: value.clone() for name, value in self._real(lane.held()).items()})
+        for step in range(PROOF_STEPS):
+            for number, (lane, course) in enumerate(zip(lanes, courses, strict=True)):
+                with self.keyed(step), self.precision():
+                    loss, gradients = lane.gradient(lambda objective: objective(*self._examples_of(step, number)))  # noqa: B023
                 lane.settle()
+                course.note(loss, gradients)
                 _descend([lane.rows[each.name] for each in self.parameters], gradients)
                 lane.settle()
-        plain = [self._trained_plainly(seed, number) for number, seed in enumerate(PROOF_SEEDS)]
-        return max(map(self._difference, lanes, plain))
+        for number, (lane, course) in enumerate(zip(lanes, courses, strict=True)):
+            if wrong := [name for name, mode in modes(lane.objective).items() if lane.modes[name] != mode]:
+                raise ValueError(f"{_shown(wrong[0])} is in another mode than in plain PyTorch after {PROOF_STEPS} steps")
+            self._end(course, lane, number)
+        return courses
 
-    @property
-    def _trained(self) -> set[str]:
-        return {each.name for each in self.parameters}
-
-    def _trained_plainly(self, seed: int, number: int) -> ModuleItself:
-        """As one writes it: no lanes, no rows."""
-        plain = self.itself(seed)
+    def _packed(self) -> list[Course]:
+        """Lanes that share a program."""
+        held, courses = [self._real(self.itself(seed).held()) for seed in PROOF_SEEDS], [Course() for _ in PROOF_SEEDS]
+        view = {name: torch.stack([lane[name] for lane in held]) for name in held[0]}
+        leaves = [view[each.name].requires_grad_() for each in self.parameters]
         for step in range(PROOF_STEPS):
-            for each in plain.trained:
-                each.grad = None
-            with self.keyed(step), self.precision():
-                loss = plain.objective(*self._examples_of(step, number))
-            loss.backward()
-            gradients = [torch.zeros_like(each) if each.grad is None else each.grad.to_dense() for each in plain.trained]
-            _descend(plain.trained, gradients)
-        return plain
+            losses = self.losses(view, *self._stacked(step))
+            gradients = torch.autograd.grad(losses.sum(), leaves)
+            for lane, course in enumerate(courses):
+                course.note(losses[lane], [each[lane] for each in gradients])
+                _descend([each.detach()[lane] for each in leaves], course.gradients)
+        with torch.no_grad(), self.evaluating():
+            losses = self.losses(view, *self._stacked(0))
+        for lane, course in enumerate(courses):
+            course.held, course.evaluated = {name: value.detach()[lane] for name, value in view.items()}, losses[lane]
+        return courses
 
-    def _gradient_at(self, lane: ModuleItself, step: int, number: int) -> tuple[Tensor, list[Tensor]]:
-        with self.keyed(step), self.precision():
-            return lane.gradient(lambda objective: objective(*self._examples_of(step, number)))
+    def _end(self, course: Course, made: ModuleItself, number: int) -> None:
+        course.held = {name: value.clone() for name, value in self._real(made.held()).items()}
+        with torch.no_grad(), made.evaluating():
+            course.evaluated = self._loss_of(made, 0, *self._examples_of(0, number))
+
+    def _real(self, held: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """As a pack holds it: complex parameters with a last side of two, what is not trained as it is."""
+        return {name: value.detach() if name in self.state else as_real(value.detach()) for name, value in held.items()}
 
     def _examples_of(self, step: int, number: int) -> tuple[Tree, Tree]:
         """In another order for each lane and step: what is shared would show."""
@@ -324,65 +363,46 @@ class OwnModule:
         moved: tuple[Tree, Tree] = tree_map(lambda values: values.roll(step + number, 0), (self.inputs, self.targets))
         return moved
 
-    def _difference(self, lane: ModuleItself, plain: ModuleItself) -> float:
-        """The largest of a lane's values, and of its loss in eval mode. Raises ValueError where it is more than rounding."""
-        if wrong := [name for name, mode in modes(lane.objective).items() if plain.modes[name] != mode]:
-            raise ValueError(f"{_shown(wrong[0])} is in another mode than in plain PyTorch after {PROOF_STEPS} steps")
-        largest, theirs = 0.0, plain.held()
-        for name, value in lane.held().items():
-            apart = _apart(value, theirs[name])
-            if apart > ROUNDING:
-                raise ValueError(
-                    f"after {PROOF_STEPS} steps beside another lane {name} differs by {apart:.1g} of its largest entry from"
-                    " plain PyTorch: keep what changes in training in the module itself, not in its class, a global or a file"
-                )
-            largest = max(largest, apart)
-        seen = []
-        for each in (lane, plain):
-            with torch.no_grad(), each.evaluating():
-                seen.append(self._loss_of(each, 0, self.inputs, self.targets))
-        if not _near(*seen):
+    def _stacked(self, step: int) -> tuple[Tree, Tree]:
+        """Inputs and targets, [lanes, B, ...]."""
+        found: tuple[Tree, Tree] = tree_map(
+            lambda *each: torch.stack(each), *(self._examples_of(step, number) for number in range(len(PROOF_SEEDS)))
+        )
+        return found
+
+    def _differing(self, ours: Sequence[Course], plain: Sequence[Course]) -> str:
+        """What is not as in plain PyTorch, beyond rounding; '' if nothing."""
+        names = [each.name for each in self.parameters]
+        return next((what for us, them in zip(ours, plain, strict=True) for what in us.differing(them, names)), "")
+
+    def _require_same(self, beside: Sequence[Course], plain: Sequence[Course]) -> None:
+        if what := self._differing(beside, plain):
             raise ValueError(
-                f"its loss in eval mode is {float(seen[0]):.6g} beside another lane and {float(seen[1]):.6g} in plain PyTorch:"
-                " keep what changes in training in the module itself, not in its class, a global or a file"
+                f"beside another lane {what} is not that of plain PyTorch: keep what changes in training in the module itself,"
+                " not in its class, a global or a file, and draw by the generators of torch, random or numpy.random that seeds"
+                " are set for"
             )
-        return largest
 
-    def alone_in(self, dtype: torch.dtype) -> str:
-        """As `alone`, in a format."""
-        return self.alone if dtype == torch.float32 else MIXED
-
-    @cached_property
-    def alone(self) -> str:
-        """Why its lanes cannot share a program; '' where they can. Found once, whatever it is that is first asked of it."""
-        before = modes(self.objective)
-        try:
-            with torch.enable_grad():
-                self._train()
-                return self._found_apart()
-        finally:
-            set_modes(self.objective, before)
-
-    def _found_apart(self) -> str:
+    def _packed_differs(self, plain: Sequence[Course]) -> str:
+        """Why lanes cannot share a program."""
         if self.dtype != torch.float32:
             return MIXED
-        if changing := self._changing_state():
-            shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
-            return f"it changes {shown} as it trains"
-        if self.apart:
-            return self.apart
         try:
-            return self._differing()
+            with torch.enable_grad():
+                what = self._differing(self._packed(), plain)
         except Exception as error:  # whatever vmap and a user's code raise
             return _cannot_share(error)
+        return f"in a pack {what} is not a lane's own" if what else ""
 
-    def _changing_state(self) -> list[str]:
+    def _changing(self, remembered: Sequence[str]) -> str:
         """Torch has vmap rules for batch norm's running statistics. That holds for no other module that keeps a state, and
         only what was compared is packed: so each that does trains alone. What a module keeps in Python is no lane's at all."""
         made = self.itself(0)
         before = {name: value.detach().clone() for name, value in made.held().items() if name in self.state}
         self._gradient_of(made)
-        return [name for name, value in before.items() if not torch.equal(made.held()[name], value)] + list(self.remembered)
+        changing = [*(name for name, value in before.items() if not torch.equal(made.held()[name], value)), *remembered]
+        shown = ", ".join(changing[:3]) + (" …" if len(changing) > 3 else "")
+        return f"it changes {shown} as it trains" if changing else ""
 
     @cached_property
     def remembered(self) -> tuple[str, ...]:
@@ -403,57 +423,6 @@ class OwnModule:
                 f"{shared[0]} changes as it trains, which all modules of that class have in common: keep it in the module"
             )
         return tuple(map(_shown, changed(names, now))) or (UNSEEN,)
-
-    def _differing(self) -> str:
-        """What packed lanes do otherwise than modules by themselves; '' if nothing. Each step starts from equal states; other
-        seeds and examples in each lane show lanes that mix."""
-        lanes = [self.itself(seed) for seed in PROOF_SEEDS]
-        for step in range(PROOF_STEPS):
-            view, batch = self._view_of(lanes), self._stacked(step)
-            losses = self.losses(view, *batch)
-            found = zip(self._gradients(losses, view), strict=True)
-            expected = [self._gradient_at(lane, step, number) for number, lane in enumerate(lanes)]
-            if not _near(losses, torch.stack([loss for loss, _ in expected])):
-                return f"the loss of packed lanes is not a lane's own at step {step + 1}"
-            for parameter, (ours,), *theirs in zip(self.parameters, found, *(each for _, each in expected), strict=True):
-                if not _near(ours, torch.stack(theirs)):
-                    return f"the gradient of {parameter.name} in a pack is not a lane's own at step {step + 1}"
-            for lane, (_, gradients) in zip(lanes, expected, strict=True):
-                _descend([as_real(each.detach()) for each in lane.trained], gradients)
-        return self._differing_in_eval_mode(lanes)
-
-    def _differing_in_eval_mode(self, lanes: Sequence[ModuleItself]) -> str:
-        expected = []
-        with torch.no_grad():
-            with self.evaluating():
-                ours = self.losses(self._view_of(lanes), *self._stacked(0))
-            for number, lane in enumerate(lanes):
-                with lane.evaluating():
-                    expected.append(self._loss_of(lane, 0, *self._examples_of(0, number)))
-        return (
-            "" if _near(ours, torch.stack(expected)) else "packed lanes in eval mode do not come out as each module by itself"
-        )
-
-    def _view_of(self, lanes: Sequence[ModuleItself]) -> dict[str, Tensor]:
-        held = [lane.held() for lane in lanes]
-        trained = self._trained
-        return {
-            name: torch.stack([as_real(each[name].detach()) for each in held]).requires_grad_()
-            if name in trained
-            else torch.stack([each[name].detach() for each in held])
-            for name in held[0]
-        }
-
-    def _stacked(self, step: int) -> tuple[Tree, Tree]:
-        """Inputs and targets, [lanes, B, ...]."""
-        found: tuple[Tree, Tree] = tree_map(
-            lambda *each: torch.stack(each), *(self._examples_of(step, number) for number in range(len(PROOF_SEEDS)))
-        )
-        return found
-
-    def _gradients(self, losses: Tensor, view: Mapping[str, Tensor]) -> list[Tensor]:
-        trained = [view[each.name] for each in self.parameters]
-        return list(torch.autograd.grad(losses.sum(), trained, materialize_grads=True))
 
     @cached_property
     def flops_per_example(self) -> float:

@@ -14,10 +14,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.checkpoint import checkpoint
 
-from ..errors import UserError
-from ..train.budget import Make, Prepared, Subject, count_step
-from ..train.workloads.own.examples import Batch, Examples
-from ..train.workloads.own.workload import OwnWorkload
+from ....errors import UserError
+from ...budget import Make, Prepared, Subject, count_step
+from .examples import Batch, Examples
+from .workload import OwnWorkload
 
 # Of a user's module, where what follows each other is looked for: longer lists first.
 MOST_LISTS = 8
