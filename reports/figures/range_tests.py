@@ -36,7 +36,7 @@ SHORT = {
     "steepest_centred": "steepest decade",
 }
 # Inches: for the names of rules, left of the second column, of a curve, of a rule's row.
-NAMES, BESIDE, CURVE, ROW = 1.6, 0.3, 1.15, 0.25
+NAMES, BESIDE, CURVE, ROW = 1.6, 0.8, 1.15, 0.25
 
 
 @dataclass(frozen=True)
