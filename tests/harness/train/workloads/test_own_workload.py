@@ -562,7 +562,7 @@ WAYS_OUT = {
     ),
     "a counter of the class": (
         COUNTING.format(kept="calls = 0", own="", owner="type(self)"),
-        "keep what changes in the module",
+        "keep what changes in training in the module itself",
         COUNTING.format(kept="", own="self.calls = 0", owner="self"),
     ),
     "a script that ends": (
