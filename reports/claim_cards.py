@@ -190,7 +190,9 @@ def _row_name(criterion: Criterion, finding: CriterionFinding, parts: Mapping[st
         return f"Precondition: {criterion.name}"
     if not finding.panel:
         return criterion.name
-    return finding.panel if parts[finding.panel] == 1 else f"{finding.panel}: {criterion.name}"
+    if parts[finding.panel] == 1:
+        return finding.panel
+    return criterion.name if finding.panel in criterion.name else f"{finding.panel}: {criterion.name}"
 
 
 def _places(claim: Claim, documents: Mapping[str, Document]) -> tuple[Place, ...]:
