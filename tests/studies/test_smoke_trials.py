@@ -26,7 +26,7 @@ SCALE = "smoke"
 FAST = ("generalization", "lr_finder", "memory", "optimizer_generalization", "optimizers")
 # tests/test_smoke.py trains all of these.
 TRAINED_WHOLE = {"decay", "precision"}
-ENVIRONMENT = {"device": "a machine"}
+MACHINE = {"device": "a machine"}
 
 
 def smoke_plan(name: str) -> Plan:
@@ -67,7 +67,7 @@ def test_a_pack_of_every_kind_trains_and_is_judged(name: str, tmp_path: Path) ->
         dataset = load(trials[0].configuration.workload.dataset)
         pack = Pack([Lane(trial.configuration, trial.seed, start_of(trial, plan)) for trial in trials], dataset)
         pack.advance()
-        rows = trial_rows.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), ENVIRONMENT)
+        rows = trial_rows.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), MACHINE)
         ledger.write(f"pack{index}", rows)
         pack.close()
     assert ledger.digests() == {trial.digest for trials in kinds(plan) for trial in trials}
