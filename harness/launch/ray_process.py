@@ -149,12 +149,12 @@ class RayProcess:
             try:
                 return self._wait()
             except RayLostError as error:
-                if not self._may_start_yet(error):
+                if self.stopping or not self._may_start_yet(error):
                     raise UserError(f"Ray does not start ({error}): `folklore doctor` says what may be missing") from None
                 of = len(PAUSES_SECONDS)
                 log.warning("Ray did not start (%s; %s): retry %d of %d in %.0f s", error, load(), attempt, of, pause)
             self._end(at_once=True)
-            time.sleep(pause)
+            self._pause(pause)
             self._start()
         try:
             return self._wait()
@@ -165,6 +165,12 @@ class RayProcess:
                 " is less busy, or fewer --workers; `folklore doctor` says what may be missing"
             ) from None
 
+    def _pause(self, seconds: float) -> None:
+        """Ends with an interrupt, which a sweep hears without being raised."""
+        end = time.monotonic() + seconds
+        while not self.stopping and time.monotonic() < end:
+            time.sleep(INTERRUPT_SECONDS)
+
     def _may_start_yet(self, error: RayLostError) -> bool:
         """Whether a part of Ray ended, or a signal ended the process that holds it: libraries' threads read the environment
         while others write it."""
@@ -173,6 +179,8 @@ class RayProcess:
     def _wait(self) -> None:
         try:
             while not self._pipe.poll(INTERRUPT_SECONDS):
+                if self.stopping:
+                    raise RayLostError("interrupted")
                 self._standstill.look("Ray's start")
             self._receive()
             self._standstill.started = True

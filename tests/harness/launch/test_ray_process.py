@@ -220,6 +220,24 @@ def test_ray_is_started_three_times_more(
         assert re.fullmatch(RETRY.format(what, number), line)
 
 
+def test_an_interrupt_ends_the_pause_before_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray is lost in mid-run and does not start again; nobody waits for the next try, nor for its start."""
+    monkeypatch.setattr(ray_process, "PAUSES_SECONDS", (HANG_SECONDS,) * 3)
+    started = 'link.tell("started")'
+    again = 'if (folder / "loses its node").exists():\n    link.tell("lost", "the raylet ended")\n    os._exit(1)\n'
+    monkeypatch.setattr(ray_process, "PROGRAM", STAND_IN.replace(started, again + started))
+    jobs = Jobs(["loses its node", "last"])
+    pause = RayProcess._pause
+
+    def interrupted(ray: RayProcess, seconds: float) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        pause(ray, seconds)
+
+    monkeypatch.setattr(RayProcess, "_pause", interrupted)
+    swept(tmp_path, jobs)
+    assert (jobs.done, jobs.left) == ([], ["last"])
+
+
 # A raylet that ends as one does whose agent has not answered in its time; the second one starts.
 RAYLET = """#!/bin/sh
 if mkdir {mark} 2>/dev/null; then sleep 1; exit 1; fi
