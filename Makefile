@@ -1,8 +1,8 @@
 # Everything sets itself up: `make study-warmup` and `make test` work on a fresh clone with Python 3.11 to 3.14.
-PYTHON ?= python3
+PYTHON ?= >=3.11,<3.15
 VENV ?= .venv
-# Which torch to install if none is there yet; any from 2.11 on will do: a version, a wheel, an address.
-TORCH ?= torch==2.13.0
+# Which torch to install; any from 2.11 on will do: a version, a wheel, an address.
+TORCH ?= $(shell grep '^torch==' constraints.txt)
 # Without a GPU no GPU libraries are installed; CUDA=1 installs them all the same (a cluster's login node).
 CUDA ?=
 # Options of `uv venv`; --system-site-packages reuses a torch that the machine already has.
@@ -19,11 +19,30 @@ BIN := $(VENV)/bin
 # A stamp for what studies need, and one for each extra on top of it; dev is what tests and checks need.
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
-INSTALL := $(PYTHON) -I harness/install.py --venv '$(VENV)' --venv-options='$(VENV_OPTIONS)' --torch '$(TORCH)' $(if $(CUDA),--cuda)
+# constraints.txt is the lock, not a uv.lock: that one holds the address of an index beside each package.
+UV := $(or $(shell command -v uv),.uv/bin/uv)
+INSTALL := $(UV) pip install --quiet --python '$(BIN)/python' -c '$(VENV)/constraints.txt' --override '$(VENV)/overrides.txt'
 PYTEST_OPTIONS := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations=25
 PYTEST := $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 export FOLKLORE_STORE := $(STORE)
 export MLFLOW_DISABLE_TELEMETRY := true
+# Of several indexes pip takes the best version that any of them has, uv the first index that knows the name.
+export UV_INDEX_STRATEGY ?= unsafe-best-match
+# uv reads none of pip's settings: where pip's variables say that packages are, it looks as well, unless its own say otherwise.
+define passed_on
+ifdef PIP_$(1)
+export $(2) ?= $$(PIP_$(1))
+endif
+endef
+$(eval $(call passed_on,INDEX_URL,UV_DEFAULT_INDEX))
+$(eval $(call passed_on,EXTRA_INDEX_URL,UV_EXTRA_INDEX_URL))
+$(eval $(call passed_on,FIND_LINKS,UV_FIND_LINKS))
+$(eval $(call passed_on,NO_INDEX,UV_NO_INDEX))
+$(eval $(call passed_on,CERT,SSL_CERT_FILE))
+# The torch of the user's own wheels is taken as it is, another one as it fits the GPU that is here or is not.
+ifeq ($(CUDA)$(UV_FIND_LINKS)$(UV_TORCH_BACKEND),)
+export UV_TORCH_BACKEND := auto
+endif
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -35,19 +54,36 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 	@echo "  Variables: SCALE=smoke|laptop|gpu|cluster  STORE=$(STORE)  ARGS='…' (passed on to folklore run)"
-	@echo "  Set-up: TORCH=$(TORCH)  CUDA=1 (GPU libraries anyway)  EXTRAS='s3 postgresql'  PYTHON=$(PYTHON)"
+	@echo "  Set-up: TORCH=$(TORCH)  CUDA=1 (GPU libraries anyway)  EXTRAS='s3 postgresql'  PYTHON='$(PYTHON)'"
 	@echo "          VENV_OPTIONS=--system-site-packages (the machine's torch)"
 
 setup: $(READY) ## make the environment in .venv, with what studies need (the other targets do it themselves)
 
 setup-dev: $(READY_DEV) ## the same with what tests and checks need
 
-$(VENV)/.ready: pyproject.toml constraints.txt
-	@$(INSTALL)
+.uv/bin/uv:
+	@python3 -m venv .uv
+	@.uv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+
+# uv sees no torch outside the environment: with --system-site-packages the machine's stays. Of mup the tests use what needs no
+# torchvision. Type checkers, which read no import hooks, find the folders under their package's name by links.
+$(BIN)/python: | $(UV)
+	@$(UV) venv --quiet $(VENV_OPTIONS) --python '$(PYTHON)' '$(VENV)'
+	@echo "torchvision ; sys_platform == 'never'" > '$(VENV)/overrides.txt'
+	@if $@ -c 'from importlib.metadata import version; version("torch")' 2>/dev/null; then \
+		echo "torch ; sys_platform == 'never'" >> '$(VENV)/overrides.txt'; fi
+	@mkdir -p .links/folklore
+	@for room in harness models reports studies; do ln -sfn ../../$$room .links/folklore/$$room; done
+
+$(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'installing $(TORCH), Ray, MLflow and what else studies need, with uv (about half a minute)' >&2
+	@grep -v '^torch==' constraints.txt > '$(VENV)/constraints.txt'
+	@$(INSTALL) '$(TORCH)' -e . pip
 	@touch $@
 
 $(VENV)/.ready-%: $(VENV)/.ready
-	@$(INSTALL) --extra $*
+	@echo "installing the extra '$*', with uv" >&2
+	@$(INSTALL) -e '.[$*]' $(if $(filter dev,$*),mup)
 	@touch $@
 
 study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-warmup
@@ -80,7 +116,7 @@ test-nightly: $(READY_DEV) ## run the long forms of tests whose short form is in
 	@$(PYTEST) -m "nightly and not gpu"
 
 test-lowest: $(READY_DEV) ## run a study, `folklore judge` and the fast tests on the lowest versions that pyproject.toml allows
-	@$(BIN)/python -m tests.lowest --venv '$(VENV)-lowest' --torch '$(TORCH)' $(PYTEST_OPTIONS) -m "not slow and not gpu"
+	@$(BIN)/python -m tests.lowest --uv '$(UV)' --venv '$(VENV)-lowest' --torch '$(TORCH)' $(PYTEST_OPTIONS) -m "not slow and not gpu"
 
 test-processors: $(READY_DEV) ## judge what is published and run the numeric tests as other processors would (all rows, or ARGS=ROW)
 	@$(BIN)/python -m tests.processors $(ARGS)

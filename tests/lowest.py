@@ -4,7 +4,6 @@ Only torch is that of the Makefile, built for CPUs, and the tools of the tests a
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,6 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from folklore.harness import install
 from tests.audit import canonical, pins
 from tests.places import ROOT
 
@@ -32,7 +30,7 @@ def declared() -> tuple[list[str], list[str]]:
     """Requirements of users, with their extras, and those of the tests."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    tools = extras.pop("dev") + install.BESIDE["dev"]
+    tools = [*extras.pop("dev"), "mup"]
     return [*project["dependencies"], *chain(*extras.values())], tools
 
 
@@ -45,28 +43,31 @@ def constraints() -> list[str]:
     return floors + [f"{name}=={version}" for name, version in pins().items() if name in only_tools]
 
 
-def make_environment(folder: Path, torch: str) -> Path:
-    """The environment's folder of programs. Raises SetupError."""
-    uv = install.Uv(install.find_uv(), install.pip_settings(), dict(os.environ))
-    python = install.make_environment(uv, folder, [])
-    if not install.has_torch(python):
-        uv.install(python, torch, *install.cpu_torch_options(uv, python, [torch]))
-    files = ["-c", install.written(python, "constraints.txt", "\n".join(constraints()))]
-    files += ["--override", install.written(python, "overrides.txt", install.NO_OTHER_TORCH)]
+def make_environment(uv: str, folder: Path, torch: str) -> Path:
+    """The environment's folder of programs. Raises CalledProcessError, after uv's own words."""
+    python = folder.absolute() / "bin" / "python"
+    if not python.exists():
+        subprocess.run([uv, "venv", "--quiet", folder], check=True)
+    install = [uv, "pip", "install", "--quiet", "--python", python]
+    subprocess.run([*install, torch], check=True)
+    held, overrides = folder / "constraints.txt", folder / "overrides.txt"
+    held.write_text("\n".join(constraints()))
+    overrides.write_text("torch ; sys_platform == 'never'\ntorchvision ; sys_platform == 'never'\n")
     # --upgrade: what earlier floors brought does not stay.
-    uv.install(python, "--resolution", "lowest-direct", "--upgrade", *files, "-e", f"{ROOT}[dev]", *install.BESIDE["dev"])
+    lowest = ["--resolution", "lowest-direct", "--upgrade", "-c", held, "--override", overrides]
+    subprocess.run([*install, *lowest, "-e", f"{ROOT}[dev]", "mup"], check=True)
     return python.parent
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0], epilog="Other options are pytest's.")
+    parser.add_argument("--uv", required=True, help="the program")
     parser.add_argument("--venv", type=Path, required=True, help="the environment's folder")
     parser.add_argument("--torch", required=True, help="a requirement, a wheel or a URL")
     chosen, options = parser.parse_known_args()
     try:
-        programs = make_environment(chosen.venv, chosen.torch)
-    except install.SetupError as error:
-        install.say(f"error: {error}")
+        programs = make_environment(chosen.uv, chosen.venv, chosen.torch)
+    except subprocess.CalledProcessError:
         return 2
     with tempfile.TemporaryDirectory() as folder:
         store, table = Path(folder, "store"), Path(folder, "runs.csv")

@@ -139,11 +139,7 @@ def test_wings_import_in_one_direction() -> None:
     """At any level: no import is hidden in a function for the sake of a circle."""
     for path in sources("harness"):
         wing = wing_of(path)
-        if wing in (
-            "__init__",
-            "install",
-            *EARLIER,
-        ):  # offers others when they are asked for; runs before anything is installed
+        if wing in ("__init__", *EARLIER):  # offers others when they are asked for
             continue
         others = {name[1] for name in ours(path) if name[0] == "harness" and name[1:]} - {wing}
         later = others - set(ORDER[: ORDER.index(wing)]) | others & NOT_FOR.get(wing, set())
