@@ -2,8 +2,8 @@
 
 Absolute effects are differences of means. Relative ones are (mean of x) / (mean of y) - 1, with Fieller's interval (1954): the
 contrast mean(x) - (1 + e) mean(y) is tested at every e, and e lies in the interval where it is not rejected. So a test at an
-edge and the interval agree, and nothing is divided by a noisy mean. By hand, because SciPy's tests of two samples take neither a
-factor on the second mean nor a spread that is known from elsewhere.
+edge and the interval agree, and nothing is divided by a noisy mean. By hand, because SciPy's tests of two samples take neither
+a factor on the second mean nor a spread that is known from elsewhere.
 """
 
 import math
