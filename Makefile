@@ -1,5 +1,5 @@
-# Everything sets itself up: `make study-warmup` and `make test` work on a fresh clone with Python 3.11 to 3.14.
-PYTHON ?= >=3.11,<3.15
+# Everything sets itself up: `make study-warmup` and `make test` work on a fresh clone with Python 3.11 to 3.13.
+PYTHON ?= >=3.11,<3.14
 VENV ?= .venv
 # Which torch to install; any from 2.11 on will do: a version, a wheel, an address.
 TORCH ?= $(shell grep '^torch==' constraints.txt)
