@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
+import scipy  # its parts load when they are first used
 
 from ..declare.level import ALPHA
 from ..errors import UserError, unknown
@@ -243,13 +244,10 @@ def _alone(values: pd.DataFrame, claim: RunClaim, number: float) -> list[tuple[s
 
 def corrected(judged: Sequence[RunVerdict]) -> list[RunVerdict]:
     """With what does not survive Benjamini and Hochberg's procedure over all claims judged together called fragile."""
-    decided = sorted((each.p, index) for index, each in enumerate(judged) if each.verdict in DECIDED)
-    survive: set[int] = set()
-    for rank, (p, _) in enumerate(decided, start=1):
-        if p <= ALPHA * rank / len(judged):
-            survive = {index for _, index in decided[:rank]}
-    told = f"one of {len(judged)} claims judged together, and too weak for that (Benjamini–Hochberg)"
+    p_values = [each.p if each.verdict in DECIDED else 1.0 for each in judged]
+    q_values = scipy.stats.false_discovery_control(p_values) if judged else []
+    too_weak = f"one of {len(judged)} claims judged together, and too weak for that (Benjamini–Hochberg)"
     return [
-        replace(each, fragile=(*each.fragile, told)) if each.verdict in DECIDED and index not in survive else each
-        for index, each in enumerate(judged)
+        replace(each, fragile=(*each.fragile, too_weak)) if each.verdict in DECIDED and q > ALPHA else each
+        for each, q in zip(judged, q_values, strict=True)
     ]

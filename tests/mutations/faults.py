@@ -972,8 +972,8 @@ RUNS_FROM_ELSEWHERE = (
     Fault(
         "twenty claims are each judged as if they were alone",
         "harness/elsewhere/judge_runs.py",
-        "if p <= ALPHA * rank / len(judged):",
-        "if p <= ALPHA:",
+        "if each.verdict in DECIDED and q > ALPHA else each",
+        "if each.verdict in DECIDED and each.p > ALPHA else each",
         ELSEWHERE + "test_judge_runs.py::test_more_claims_ask_for_more",
     ),
     Fault(
