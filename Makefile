@@ -20,8 +20,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready $(EXTRAS:%=$(VENV)/.ready-%)
 READY_DEV := $(VENV)/.ready-dev
 # constraints.txt is the lock, not a uv.lock: that one holds the address of an index beside each package.
-UV := $(or $(shell command -v uv),.uv/bin/uv)
+UV := $(or $(shell command -v uv 2>/dev/null),.uv/bin/uv)
 INSTALL := $(UV) pip install --quiet --python '$(BIN)/python' -c '$(VENV)/constraints.txt' --override '$(VENV)/overrides.txt'
+HAS_TORCH := $(BIN)/python -c 'from importlib.metadata import version; exit([*map(int, version("torch").split(".")[:2])] < [2, 11])'
 PYTEST_OPTIONS := -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder --durations=25
 PYTEST := $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 export FOLKLORE_STORE := $(STORE)
@@ -29,6 +30,8 @@ export MLFLOW_DISABLE_TELEMETRY := true
 # Of several indexes pip takes the best version that any of them has, uv the first index that knows the name.
 export UV_INDEX_STRATEGY ?= unsafe-best-match
 # uv reads none of pip's settings: where pip's variables say that packages are, it looks as well, unless its own say otherwise.
+# pip parts several folders by blanks, uv by commas.
+comma := ,
 define passed_on
 ifdef PIP_$(1)
 export $(2) ?= $$(PIP_$(1))
@@ -36,9 +39,15 @@ endif
 endef
 $(eval $(call passed_on,INDEX_URL,UV_DEFAULT_INDEX))
 $(eval $(call passed_on,EXTRA_INDEX_URL,UV_EXTRA_INDEX_URL))
-$(eval $(call passed_on,FIND_LINKS,UV_FIND_LINKS))
+ifdef PIP_FIND_LINKS
+export UV_FIND_LINKS ?= $(subst $() $(),$(comma),$(strip $(PIP_FIND_LINKS)))
+endif
 $(eval $(call passed_on,NO_INDEX,UV_NO_INDEX))
+$(eval $(call passed_on,TRUSTED_HOST,UV_INSECURE_HOST))
+$(eval $(call passed_on,PROXY,ALL_PROXY))
+$(eval $(call passed_on,DEFAULT_TIMEOUT,UV_HTTP_TIMEOUT))
 $(eval $(call passed_on,CERT,SSL_CERT_FILE))
+$(eval $(call passed_on,CLIENT_CERT,SSL_CLIENT_CERT))
 # The torch of the user's own wheels is taken as it is, another one as it fits the GPU that is here or is not.
 ifeq ($(CUDA)$(UV_FIND_LINKS)$(UV_TORCH_BACKEND),)
 export UV_TORCH_BACKEND := auto
@@ -62,22 +71,22 @@ setup: $(READY) ## make the environment in .venv, with what studies need (the ot
 setup-dev: $(READY_DEV) ## the same with what tests and checks need
 
 .uv/bin/uv:
-	@python3 -m venv .uv
-	@.uv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv
+	@python3 -m venv .uv && .uv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv || \
+		{ echo "error: uv cannot be had: put it on PATH, install your system's python3-venv, or tell pip where packages are" \
+		"(PIP_INDEX_URL=…)" >&2; exit 2; }
 
-# uv sees no torch outside the environment: with --system-site-packages the machine's stays. Of mup the tests use what needs no
-# torchvision. Type checkers, which read no import hooks, find the folders under their package's name by links.
 $(BIN)/python: | $(UV)
 	@$(UV) venv --quiet $(VENV_OPTIONS) --python '$(PYTHON)' '$(VENV)'
-	@echo "torchvision ; sys_platform == 'never'" > '$(VENV)/overrides.txt'
-	@if $@ -c 'from importlib.metadata import version; version("torch")' 2>/dev/null; then \
-		echo "torch ; sys_platform == 'never'" >> '$(VENV)/overrides.txt'; fi
-	@mkdir -p .links/folklore
-	@for room in harness models reports studies; do ln -sfn ../../$$room .links/folklore/$$room; done
 
+# A torch that is there and not too old stays, also the machine's, which uv does not see. mup, of which the tests use what needs no
+# torchvision, brings none. Type checkers, which read no import hooks, find the folders under their package's name by links.
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'installing $(TORCH), Ray, MLflow and what else studies need, with uv (about half a minute)' >&2
 	@grep -v '^torch==' constraints.txt > '$(VENV)/constraints.txt'
+	@echo "torchvision ; sys_platform == 'never'" > '$(VENV)/overrides.txt'
+	@if $(HAS_TORCH) 2>/dev/null; then echo "torch ; sys_platform == 'never'" >> '$(VENV)/overrides.txt'; fi
+	@mkdir -p .links/folklore
+	@for room in harness models reports studies; do ln -sfn ../../$$room .links/folklore/$$room; done
 	@$(INSTALL) '$(TORCH)' -e . pip
 	@touch $@
 

@@ -47,7 +47,7 @@ def make_environment(uv: str, folder: Path, torch: str) -> Path:
     """The environment's folder of programs. Raises CalledProcessError, after uv's own words."""
     python = folder.absolute() / "bin" / "python"
     if not python.exists():
-        subprocess.run([uv, "venv", "--quiet", folder], check=True)
+        subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
     install = [uv, "pip", "install", "--quiet", "--python", python]
     subprocess.run([*install, torch], check=True)
     held, overrides = folder / "constraints.txt", folder / "overrides.txt"
