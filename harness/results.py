@@ -1,6 +1,7 @@
 """What commands answer, declared once: printed for people, dumped by --json, and told to agents, whose tools take their schemas
 from it."""
 
+from dataclasses import fields
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -23,10 +24,10 @@ class Result(BaseModel):
     model_config = DESCRIBED | {"frozen": True}
 
 
-def fields_of(value: object) -> dict[str, Any]:
+def fields_of(value: Any) -> dict[str, Any]:
     """What --json has of a result or a dataclass, in the order of its fields."""
     if not isinstance(value, Result):
-        return vars(value)
+        return {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
     declared = type(value).model_fields.items()
     return {
         field.alias or name: getattr(value, name)

@@ -256,6 +256,12 @@ class Criterion(Spec):
             return None
         return _band(self.null, self.margin, self.observe.log_axis)
 
+    def moved(self, by: float) -> Self:
+        """With the distances of its regions from no effect multiplied, and the widths of its bands."""
+        no_effect, log_axis = self.observe.no_effect, self.observe.log_axis
+        regions = {name: getattr(self, name).moved(by, no_effect, log_axis) for name in ("claimed", "refuted")}
+        return self.model_copy(update=regions)
+
 
 def _band(null: float, margin: float, log_axis: bool) -> tuple[float, float]:
     return (null / margin, null * margin) if log_axis else (null - margin, null + margin)

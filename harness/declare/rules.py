@@ -15,13 +15,24 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-class AtLeast(Spec):
-    """From `value` on: [value, inf)."""
-
-    kind: Literal["at_least"] = "at_least"
+class _Threshold(Spec):
     value: float
 
     EXAMPLE: ClassVar[dict[str, float]] = {"value": 0.05}
+
+    def moved(self, by: float, no_effect: float, log_axis: bool) -> Self:
+        """With its distance from no effect multiplied. On a log axis it keeps its sign: one at 0 or below stays."""
+        if not log_axis or no_effect == 0:
+            value = no_effect + (self.value - no_effect) * by
+        else:
+            value = float(no_effect * (self.value / no_effect) ** by) if self.value > 0 else self.value
+        return self.model_copy(update={"value": value})
+
+
+class AtLeast(_Threshold):
+    """From `value` on: [value, inf)."""
+
+    kind: Literal["at_least"] = "at_least"
 
     @property
     def pieces(self) -> tuple[tuple[float, float], ...]:
@@ -31,13 +42,10 @@ class AtLeast(Spec):
         return f"at least {write(self.value)}"
 
 
-class AtMost(Spec):
+class AtMost(_Threshold):
     """Up to `value`: (-inf, value]."""
 
     kind: Literal["at_most"] = "at_most"
-    value: float
-
-    EXAMPLE: ClassVar[dict[str, float]] = {"value": 0.05}
 
     @property
     def pieces(self) -> tuple[tuple[float, float], ...]:
@@ -56,6 +64,14 @@ class _Band(Spec):
         if not self.low < self.high:
             raise ValueError(f"low = {self.low}: must be below high = {self.high}")
         return self
+
+    def moved(self, by: float, no_effect: float, log_axis: bool) -> Self:
+        """With its width multiplied, wherever no effect lies: in the logarithm on a log axis."""
+        if log_axis and self.low > 0:
+            centre, half = math.sqrt(self.low * self.high), math.sqrt(self.high / self.low) ** by
+            return self.model_copy(update={"low": centre / half, "high": centre * half})
+        centre, half = (self.low + self.high) / 2, by * (self.high - self.low) / 2
+        return self.model_copy(update={"low": centre - half, "high": centre + half})
 
 
 class Within(_Band):

@@ -17,7 +17,7 @@ may stand in any order.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from ..declare import AtLeast, AtMost, Outside, Rule, Within
@@ -71,12 +71,9 @@ class Question:
 
     def moved(self, by: float) -> "Question":
         """With bounds that lie nearer to the null, or further from it."""
-
-        def rule(each: Rule) -> Rule:
-            return each.model_copy(update={name: by * value for name, value in each if name in ("value", "low", "high")})
-
+        claimed, refuted = (rule.moved(by, 0.0, log_axis=False) for rule in (self.claimed, self.refuted))
         band = None if self.negligible is None else (by * self.negligible[0], by * self.negligible[1])
-        return Question(rule(self.claimed), rule(self.refuted), self.test, self.null, self.side, band)
+        return replace(self, claimed=claimed, refuted=refuted, negligible=band)
 
 
 @dataclass(frozen=True)

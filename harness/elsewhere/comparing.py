@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..declare.level import ALPHA, LEVEL
 from ..errors import UserError
-from ..judge.outcomes import OPEN, outcome, probabilities
+from ..judge.outcomes import OPEN, TOO_NOISY
 from ..judge.statistics.intervals import Numbers
 from ..judge.statistics.two_samples import (
     Effect,
@@ -20,8 +21,9 @@ from ..judge.statistics.two_samples import (
     pooled_spread,
     relative_difference,
 )
+from ..judge.verdict import Finding, decided
 from .claims import Question, RunClaim
-from .samples import Pair, Sample
+from .samples import Pair
 
 
 @dataclass(frozen=True)
@@ -37,27 +39,28 @@ class Assumptions:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Part:
-    """What is seen on one task, or at one size.
+@dataclass(frozen=True, kw_only=True)
+class TaskFinding(Finding):
+    """The outcome on one task, or at one size.
 
-    effect: None without a spread; then estimate alone is known. samples: the values of the arm and of the other, for figures;
-    of a law the sizes, the means at them, and the fit's parameters.
+    effect: None without a spread; then estimate alone is known. runs: of the arm and of the other, 0 of a number. samples: the
+    values of the arm and of the other, for figures; of a law the sizes, the means at them, and the fit's parameters.
     """
 
-    name: str
-    verdict: str
-    reading: str
     estimate: float
-    effect: Effect | None
+    effect: Effect | None = None
     runs: tuple[int, int]
     method: str
     samples: tuple[Numbers, ...] = ()
 
+    def asked(self, question: Question) -> "TaskFinding":
+        """The outcome of another question."""
+        return self if self.effect is None else replace(self, **decided(question, self.effect))
+
 
 def question_of(claim: RunClaim, given: Sequence[Pair]) -> Question:
     """Percentage points are hundredths where the metric is a share."""
-    if claim.points and all(float(np.max(np.abs(each.values))) <= 1 for pair in given for each in (pair.arm, pair.other)):
+    if claim.points and all(float(np.max(np.abs(side.values))) <= 1 for pair in given for side in (pair.arm, pair.other)):
         assert claim.size is not None
         return replace(claim, size=claim.size / 100).question
     return claim.question
@@ -65,23 +68,31 @@ def question_of(claim: RunClaim, given: Sequence[Pair]) -> Question:
 
 def compared(
     claim: RunClaim, pair: Pair, how: Assumptions, shared: Spread | None, question: Question, alone: bool = True
-) -> Part:
+) -> TaskFinding:
     """alone: whether it is the only task; then a mean too near zero is an error, else the task has no percentage."""
     x, y = pair.arm.values, pair.other.values
-    if how.step_worth is not None:  # as if the arm had trained for as many steps as the other
+    if how.step_worth is not None and not pair.exact:  # as if the arm had trained for as many steps as the other
         x = x - how.step_worth * float(np.mean(pair.other.stops) - np.mean(pair.arm.stops))
-    runs, plain, base = (len(x), len(y)), float(np.mean(x) - np.mean(y)), abs(float(np.mean(y)))
-    if claim.relative:
-        plain = plain / base if base else math.inf
+    facts: dict[str, Any] = {
+        "name": pair.task,
+        "panel": pair.task,
+        "runs": (len(x), 0 if pair.exact else len(y)),
+        "seeds": min(len(side) for side in pair.sides),
+        "samples": (x, y)[: len(pair.sides)],
+    }
     try:
         effect, method = _effect(x, y, pair, how, shared, claim.relative, level_of(question))
     except NoSpreadError:
-        return Part(pair.task, OPEN, "too noisy", plain, None, runs, "one run against one", (x, y))
+        method = "one run" if pair.exact else "one run against one"
     except NoBaseError as error:
         if alone:
             raise UserError(str(error)) from None
-        return Part(pair.task, OPEN, "too noisy", plain, None, runs, f"no percentage: {error}", (x, y))
-    return Part(pair.task, *verdict_of(question, effect), effect.estimate, effect, runs, method, (x, y))
+        method = f"no percentage: {error}"
+    else:
+        return TaskFinding.of(question, effect, effect=effect, method=method, **facts)
+    difference, base = float(np.mean(x) - np.mean(y)), abs(float(np.mean(y))) if claim.relative else 1.0
+    estimate = difference / base if base else math.inf
+    return TaskFinding(verdict=OPEN, reading=TOO_NOISY, estimate=estimate, method=method, **facts)
 
 
 def _effect(
@@ -91,29 +102,19 @@ def _effect(
     spread, method = None, f"paired by {pair.by}" if pair.paired else "independent runs (Welch)"
     if how.deviation is not None:
         spread, method = Spread(how.deviation), "standard deviation given"
+    elif pair.exact:
+        method = "one sample (Student)"
     elif not pair.paired and min(len(x), len(y)) < 2:
         if shared is None:
             raise NoSpreadError
         spread, method = shared, f"a single run; standard deviation of all arms ({shared.freedom:g} degrees of freedom)"
     elif not pair.paired and how.one_spread:
         spread, method = pooled_spread([x, y]), "independent runs (Student)"
+    if pair.exact:
+        return against(x, float(y[0]), spread, relative, level), method
     compare = relative_difference if relative else difference
     return compare(x, y, pair.paired and spread is None, spread, level), method
 
 
-def against_number(claim: RunClaim, task: str, arm: Sample) -> Part:
-    assert isinstance(claim.other, float)
-    question, runs = claim.question, (len(arm), 0)
-    try:
-        effect = against(arm.values, claim.other, relative=claim.relative, level=level_of(question))
-    except NoSpreadError:
-        return Part(task, OPEN, "too noisy", float(arm.values[0] - claim.other), None, runs, "one run", (arm.values,))
-    return Part(task, *verdict_of(question, effect), effect.estimate, effect, runs, "one sample (Student)", (arm.values,))
-
-
 def level_of(question: Question) -> float:
     return 1 - 2 * ALPHA if question.one_sided else LEVEL
-
-
-def verdict_of(question: Question, effect: Effect) -> tuple[str, str]:
-    return outcome(question, effect, probabilities(question, effect))

@@ -19,6 +19,7 @@ from ..errors import UserError
 from ..judge.outcomes import REFUTED, SUPPORTED
 from ..judge.statistics.intervals import Observation
 from ..judge.statistics.two_samples import Effect
+from ..results import fields_of
 from .checks import checked
 from .claims import read_claim
 from .judge_runs import JudgedRuns, JudgeOptions, corrected, judge_claim
@@ -47,9 +48,9 @@ class Gate:
     false_alarms: float | None
     caught: float | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def row(self) -> dict[str, Any]:
         rates = {"false_alarms": self.false_alarms, "caught": self.caught}
-        return {**self.judged.to_dict(), "gate": {"outcome": self.outcome, "meaning": MEANINGS[self.outcome], **rates}}
+        return {**fields_of(self.judged.row()), "gate": {"outcome": self.outcome, "meaning": MEANINGS[self.outcome], **rates}}
 
 
 def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOptions) -> Gate:
@@ -63,7 +64,7 @@ def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOp
     claim = replace(read_claim(f"'{runs.metric}': {CANDIDATE} {sign} {BASELINE} within {margin}"), metric=runs.metric)
     assert claim.size is not None
     judged = judge_claim(runs, claim, options.how)
-    effect = judged.parts[0].effect if len(judged.parts) == 1 else None
+    effect = judged.findings[0].effect if len(judged.findings) == 1 else None
     told = rates(effect, claim.size) if effect is not None and effect.error else (None, None)
     outcome = _outcome(judged.verdict, effect, claim.size, better)
     return Gate(outcome, JudgedRuns((runs,), tuple(corrected([judged]))), *told)

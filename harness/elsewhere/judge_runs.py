@@ -9,7 +9,6 @@ reasonable readings of the same runs, and bounds moved by a quarter; and if no a
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pandas as pd
 import scipy  # its parts load when they are first used
@@ -18,17 +17,18 @@ from ..declare.level import ALPHA
 from ..errors import UserError, unknown
 from ..judge.outcomes import DECIDED, OPEN
 from ..judge.statistics.two_samples import Spread
+from ..results import ForScripts, Result
 from .blocks import Blocked, Layout, blocked, constant_columns, layout, turned_by
 from .checks import checked, require_no_task_in_files, require_one_unit
 from .claims import RunClaim, read_claim
-from .comparing import Assumptions, against_number
+from .comparing import Assumptions
 from .compute_saved import compute_saved
-from .firmness import why_fragile, why_fragile_alone
+from .firmness import why_fragile
 from .laws import judge_law
 from .roles import ReadingOptions, text
-from .run_verdict import LEAST_RUNS, RunVerdict, judge_pairs, together
+from .run_verdict import LEAST_RUNS, RunVerdict, RunVerdictResult, judge_pairs
 from .runs import Runs, runs_of
-from .samples import Pair, Sample, pairs, read_values, sample
+from .samples import Pair, pairs, read_values
 from .sizes import over_sizes
 from .table import PREFIX, Problem, Role
 from .tuned import judge_tuned
@@ -46,6 +46,34 @@ class JudgeOptions:
     how: Assumptions = field(default_factory=Assumptions)
 
 
+class ColumnResult(Result):
+    column: str
+    told_by: str
+    """the user, the format, or a guess"""
+
+
+class ReadResult(Result):
+    """Check that these are the runs you meant before you believe a verdict on them."""
+
+    metric: str
+    better: str | None
+    """lower or higher"""
+    columns: dict[str, ColumnResult]
+    runs: int
+    arms: dict[str, int]
+    """runs of each"""
+    tasks: list[str]
+
+
+class JudgedRunsResult(Result):
+    sources: ForScripts[list[str]]
+    formats: ForScripts[list[str]]
+    read: list[ReadResult]
+    problems: list[Problem]
+    """what is wrong with the runs: tell it with the verdict"""
+    claims: list[RunVerdictResult]
+
+
 @dataclass(frozen=True)
 class JudgedRuns:
     """runs: of each metric, as they were judged; problems: of all of them."""
@@ -57,27 +85,27 @@ class JudgedRuns:
     def problems(self) -> tuple[Problem, ...]:
         return tuple(dict.fromkeys(problem for each in self.runs for problem in each.problems))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "sources": list(self.runs[0].sources),
-            "formats": list(self.runs[0].formats),
-            "read": [_read(each) for each in self.runs],
-            "problems": [problem.to_dict() for problem in self.problems],
-            "claims": [each.to_dict() for each in self.claims],
-        }
+    def row(self) -> JudgedRunsResult:
+        """What `folklore judge --json` prints."""
+        return JudgedRunsResult(
+            sources=list(self.runs[0].sources),
+            formats=list(self.runs[0].formats),
+            read=[_read(runs) for runs in self.runs],
+            problems=list(self.problems),
+            claims=[verdict.row() for verdict in self.claims],
+        )
 
 
-def _read(runs: Runs) -> dict[str, Any]:
-    columns = {role: {"column": column, "told_by": runs.told_by[role]} for role, column in runs.roles.items()}
+def _read(runs: Runs) -> ReadResult:
     final = runs.final()
-    return {
-        "metric": runs.metric,
-        "better": runs.better,
-        "columns": columns,
-        "runs": len(final),
-        "arms": {str(arm): int(count) for arm, count in final["arm"].value_counts(sort=False).items()},
-        "tasks": [each for each in runs.tasks if each],
-    }
+    return ReadResult(
+        metric=runs.metric,
+        better=runs.better,
+        columns={role: ColumnResult(column=column, told_by=runs.told_by[role]) for role, column in runs.roles.items()},
+        runs=len(final),
+        arms={str(arm): int(count) for arm, count in final["arm"].value_counts(sort=False).items()},
+        tasks=[task for task in runs.tasks if task],
+    )
 
 
 def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
@@ -151,7 +179,8 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
     values = read_values(runs, claim) if values is None else values
     if isinstance(claim.other, float):
         require_one_unit(values, claim, how.also)
-        return judge_alone(claim, _alone(values, claim, claim.other))
+        _require_number(values, claim, claim.other)
+        return judge_given(claim, _pairs(values, claim, None), how, None)
     _require_columns(runs, how.also)
     if claim.factor:
         return over_sizes(runs, claim, how)
@@ -222,24 +251,13 @@ def judge_given(claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared
     return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
 
 
-def judge_alone(claim: RunClaim, given: Sequence[tuple[str, Sample]]) -> RunVerdict:
-    """The same of an arm against a number."""
-    judged = together(claim, [against_number(claim, *each) for each in given], ())
-    return replace(judged, fragile=(*judged.fragile, *why_fragile_alone(claim, judged, given)))
-
-
-def _alone(values: pd.DataFrame, claim: RunClaim, number: float) -> list[tuple[str, Sample]]:
-    """The arm's values on each task. Raises UserError for an arm that is not there, and if what is read as a number is the name
-    of an arm, too."""
-    arms = values["arm"].unique()
-    if text(number) in {text(each) for each in arms} and "+" not in claim.text:
+def _require_number(values: pd.DataFrame, claim: RunClaim, number: float) -> None:
+    """Raises UserError if what is read as a number is the name of an arm, too."""
+    if text(number) in {text(arm) for arm in values["arm"].unique()} and "+" not in claim.text:
         raise UserError(
             f"claim '{claim.text}': is {number:g} the arm of that name, or a number? Put the arm in quotes, write the"
             f" number with its sign (+{number:g})"
         )
-    if claim.arm not in arms:
-        raise unknown("arm", claim.arm, arms)
-    return [(str(task), sample(part)) for task, part in values[values["arm"] == claim.arm].groupby("task", sort=False)]
 
 
 def corrected(judged: Sequence[RunVerdict]) -> list[RunVerdict]:

@@ -6,7 +6,7 @@ logarithm's residuals of the means at each x, less what the noise of these means
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +18,9 @@ from ..errors import UserError
 from ..judge.statistics.intervals import Numbers
 from ..judge.statistics.two_samples import Effect, pooled_spread
 from .claims import RunClaim
-from .comparing import Part, verdict_of
-from .run_verdict import QUARTERS, RunVerdict, together
+from .comparing import TaskFinding
+from .firmness import with_moved_thresholds
+from .run_verdict import RunVerdict, together
 from .runs import Runs
 from .samples import read_values
 
@@ -73,19 +74,7 @@ def judge_law(runs: Runs, claim: RunClaim) -> RunVerdict:
             f"claim '{claim.text}': no task has runs at {LEAST_SIZES} values of {claim.factor}, two at each; add runs"
         )
     judged = together(claim, parts, ())
-    return replace(judged, fragile=(*judged.fragile, *_fragile(claim, judged)))
-
-
-def _fragile(claim: RunClaim, judged: RunVerdict) -> Iterator[str]:
-    for name, by in QUARTERS.items():
-        question, moved = claim.question.moved(by), []
-        for part in judged.parts:
-            assert part.effect is not None
-            verdict, reading = verdict_of(question, part.effect)
-            moved.append(replace(part, verdict=verdict, reading=reading))
-        other = together(claim, moved, (), question).verdict
-        if other != judged.verdict:
-            yield f"{other} with {name}"
+    return replace(judged, fragile=(*judged.fragile, *with_moved_thresholds(claim, judged, claim.question)))
 
 
 def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
@@ -95,14 +84,16 @@ def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
     return {float(size): each.to_numpy(float) for size, each in grouped if len(each) >= LEAST_RUNS}
 
 
-def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> Part:
+def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> TaskFinding:
     x, means = np.array(list(groups)), np.array([each.mean() for each in groups.values()])
     fit = fitted(x, means)
     effect = _residual(fit, list(groups.values()))
     runs = sum(int(each.size) for each in groups.values())
     words = f"{claim.metric} = {fit.level:.4g} (1 + {claim.factor} / {fit.critical:.4g})"
     samples = (x, means, np.array([fit.level, fit.critical]))
-    return Part(task, *verdict_of(claim.question, effect), fit.residual, effect, (runs, runs), words, samples)
+    return TaskFinding.of(
+        claim.question, effect, name=task, panel=task, effect=effect, runs=(runs, runs), method=words, samples=samples
+    )
 
 
 def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from ..judge.spelling import in_prose, number_and_interval
 from ..judge.statistics import noise as level_of
 from ..judge.statistics.intervals import Numbers, binomial
 from ..judge.statistics.noise import CLEARLY, NoiseLevel
-from ..results import DESCRIBED
+from ..results import DESCRIBED, ForScripts, Result
 from ..words import counted
 from .outcome_file import RunOutcome
 
@@ -53,10 +52,10 @@ class Group:
     def mean(self) -> float:
         return float(self.values.mean())
 
-    def to_dict(self) -> dict[str, Any]:
+    def row(self) -> "GroupResult":
         known = self.level
-        spread = {"standard_deviation": known and known.deviation, "interval": known and [known.low, known.high]}
-        return {"arm": self.arm, "task": self.task, "runs": len(self.values), "mean": self.mean, **spread}
+        spread = {"standard_deviation": known and known.deviation, "interval": known and (known.low, known.high)}
+        return GroupResult(arm=self.arm, task=self.task, runs=len(self.values), mean=self.mean, **spread)
 
 
 # low, high: by the interval of the standard deviation. relative: None if the mean has no sign.
@@ -108,6 +107,57 @@ class Repeat:
     @property
     def is_same(self) -> bool:
         return self.first == self.second
+
+
+class GroupResult(Result):
+    arm: str
+    task: str
+    runs: int
+    mean: float
+    standard_deviation: float | None
+    interval: tuple[float, float] | None
+
+
+class StepResult(Result):
+    step: float
+    standard_deviation: float
+
+
+class RepeatResult(Result):
+    seed: int
+    first: float
+    second: float
+    same: bool
+
+
+class NoiseResult(Result):
+    answer: str
+    metric: str
+    runs: int
+    mean: float
+    standard_deviation: float
+    """over seeds"""
+    interval: tuple[float, float]
+    """of the standard deviation, 95%"""
+    interval_method: ForScripts[str]
+    chi_square_interval: ForScripts[tuple[float, float]]
+    robust_interval: ForScripts[tuple[float, float] | None]
+    degrees_of_freedom: ForScripts[int]
+    normal_p: ForScripts[float | None]
+    equal_spread_p: ForScripts[float | None]
+    seed_is_used: bool
+    """false: all runs end at the same number, and nothing was measured"""
+    groups: ForScripts[tuple[GroupResult, ...]]
+    visible: tuple[Visible, ...]
+    needed: tuple[Needed, ...]
+    compared: tuple[Compared, ...]
+    """the differences asked for, or the last two between arms"""
+    curve: ForScripts[tuple[StepResult, ...]]
+    settles_at: ForScripts[float | None]
+    repeat: ForScripts[RepeatResult | None]
+    diverged: int
+    stopped_early: int
+    cautions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -263,33 +313,35 @@ class Noise:
                 f" {min(each):.2g} to {max(each):.2g}, and the pooled one fits none of them"
             )
 
-    def to_dict(self) -> dict[str, Any]:
+    def row(self) -> NoiseResult:
         """For machines: the keys stay."""
-        return {
-            "answer": self.answer,
-            "metric": self.metric,
-            "runs": self.runs,
-            "mean": self.mean,
-            "standard_deviation": self.level.deviation,
-            "interval": list(self.interval),
-            "interval_method": "chi-square" if self.interval == (self.level.low, self.level.high) else "bonett",
-            "chi_square_interval": [self.level.low, self.level.high],
-            "robust_interval": None if self.robust is None else list(self.robust),
-            "degrees_of_freedom": self.level.degrees,
-            "normal_p": self.normal_p,
-            "equal_spread_p": self.equal_spread_p,
-            "seed_is_used": not self.is_alike,
-            "groups": [group.to_dict() for group in self.groups],
-            "visible": self.visible,
-            "needed": self.needed,
-            "compared": self.compared,
-            "curve": [{"step": step, "standard_deviation": deviation} for step, deviation in self.curve],
-            "settles_at": self.settles_at,
-            "repeat": None if self.repeat is None else {**vars(self.repeat), "same": self.repeat.is_same},
-            "diverged": self.diverged,
-            "stopped_early": self.short,
-            "cautions": list(self.cautions),
-        }
+        curve = tuple(StepResult(step=step, standard_deviation=deviation) for step, deviation in self.curve)
+        repeat = self.repeat and RepeatResult(**vars(self.repeat), same=self.repeat.is_same)
+        return NoiseResult(
+            answer=self.answer,
+            metric=self.metric,
+            runs=self.runs,
+            mean=self.mean,
+            standard_deviation=self.level.deviation,
+            interval=self.interval,
+            interval_method="chi-square" if self.interval == (self.level.low, self.level.high) else "bonett",
+            chi_square_interval=(self.level.low, self.level.high),
+            robust_interval=self.robust,
+            degrees_of_freedom=self.level.degrees,
+            normal_p=self.normal_p,
+            equal_spread_p=self.equal_spread_p,
+            seed_is_used=not self.is_alike,
+            groups=tuple(group.row() for group in self.groups),
+            visible=self.visible,
+            needed=self.needed,
+            compared=self.compared,
+            curve=curve,
+            settles_at=self.settles_at,
+            repeat=repeat,
+            diverged=self.diverged,
+            stopped_early=self.short,
+            cautions=self.cautions,
+        )
 
 
 def percent(share: float) -> str:

@@ -42,8 +42,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two arms on one task; if they are paired, run i of both has the same seed, or what stands for it: by. dropped: runs
-    without a partner."""
+    """Two arms on one task, or an arm and a number; if they are paired, run i of both has the same seed, or what stands for it:
+    by. dropped: runs without a partner. exact: the other side is a number, a sample of one value without an error."""
 
     task: str
     arm: Sample
@@ -51,6 +51,12 @@ class Pair:
     paired: bool
     dropped: int = 0
     by: str = "seed"
+    exact: bool = False
+
+    @property
+    def sides(self) -> tuple[Sample, ...]:
+        """Those that are made of runs."""
+        return (self.arm,) if self.exact else (self.arm, self.other)
 
     def without(self, index: int, of_other: bool = False) -> "Pair":
         """Without one run of the arm (and its partner), or of the other arm."""
@@ -133,15 +139,22 @@ def _with_worst(runs: Runs, found: pd.DataFrame, diverged: Mask, claim: RunClaim
 
 
 def pairs(values: pd.DataFrame, claim: RunClaim, paired: bool | None = None) -> Iterator[Pair]:
-    """The claim's two arms on each task that has both. paired: None: if they share seeds. Raises UserError for unknown arms."""
-    assert isinstance(claim.other, str)
+    """The claim's two arms on each task that has both, or its arm and its number. paired: None: if they share seeds. Raises
+    UserError for unknown arms."""
     for arm in claim.arms:
         if not (values["arm"] == arm).any():
             raise unknown("arm", arm, values["arm"].unique())
     for task, part in values[values["arm"].isin(claim.arms)].groupby("task", sort=False):
-        sides = [part[part["arm"] == each] for each in claim.arms]
-        if len(sides[0]) and len(sides[1]):
+        sides = [part[part["arm"] == arm] for arm in claim.arms]
+        if isinstance(claim.other, float):
+            yield against_number(str(task), sample(part), claim.other)
+        elif len(sides[0]) and len(sides[1]):
             yield _pair(str(task), sides[0], sides[1], paired)
+
+
+def against_number(task: str, arm: Sample, number: float) -> Pair:
+    exact = Sample(np.array([number]), ("",), np.zeros(1, bool), np.full(1, math.nan))
+    return Pair(task, arm, exact, paired=False, exact=True)
 
 
 def _pair(task: str, arm: pd.DataFrame, other: pd.DataFrame, paired: bool | None) -> Pair:

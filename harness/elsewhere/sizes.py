@@ -13,7 +13,7 @@ from ..judge.statistics.pooling import heterogeneity, trend
 from ..judge.statistics.two_samples import Effect, Spread, pooled_spread
 from .blocks import constant_columns, layout
 from .claims import RunClaim
-from .comparing import Assumptions, Part, compared, question_of
+from .comparing import Assumptions, TaskFinding, compared, question_of
 from .firmness import why_fragile
 from .run_verdict import RunVerdict, notes_on, together
 from .runs import Runs
@@ -40,13 +40,13 @@ def over_sizes(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
     shared = pooled_spread([part["value"].to_numpy(float) for _, part in values.groupby(["arm", "task"])])
     shared = shared or _scatter(given, [of_name[pair.task] for pair in given])
     question = question_of(claim, given)
-    parts = [compared(claim, pair, how, shared, question, False) for pair in given]
+    findings = [compared(claim, pair, how, shared, question, False) for pair in given]
     on_all = replace(claim, quantifier="all")
-    judged = together(on_all, parts, tuple(notes_on(claim, given)), question)
+    judged = together(on_all, findings, tuple(notes_on(claim, given)), question)
     doubts = [settings.confounds] if settings.confounds else []
     doubts += [f"{name} varies within sizes; name it with --task" for name in settings.blocks]
     judged = replace(judged, fragile=(*doubts, *judged.fragile, *why_fragile(on_all, judged, given, how, shared)))
-    trends = _trend_notes(parts, [of_name[each.name] for each in parts], claim)
+    trends = _trend_notes(findings, [of_name[finding.name] for finding in findings], claim)
     return replace(judged, claim=claim, notes=(*judged.notes, *trends))
 
 
@@ -62,17 +62,17 @@ def _scatter(given: Sequence[Pair], sizes: Sequence[float]) -> Spread | None:
     return Spread(math.sqrt(scatter / 2), freedom)
 
 
-def _trend_notes(parts: Sequence[Part], sizes: Sequence[float], claim: RunClaim) -> Iterator[str]:
-    found = [(each.effect, size) for each, size in zip(parts, sizes, strict=True) if each.effect is not None]
-    if len(found) < 2:
+def _trend_notes(findings: Sequence[TaskFinding], sizes: Sequence[float], claim: RunClaim) -> Iterator[str]:
+    known = [(finding.effect, size) for finding, size in zip(findings, sizes, strict=True) if finding.effect is not None]
+    if len(known) < 2:
         return
-    effects = [each for each, _ in found]
+    effects = [effect for effect, _ in known]
     p = heterogeneity(effects)
     signs = {each.low > 0 for each in effects if each.low > 0 or each.high < 0}
     yield "the sign changes with size" if len(signs) == 2 else "no size has the effect the other way round"
     percent = 100 if claim.relative else 1
-    if len(found) > 2 and min(sizes) > 0:
-        slope = trend(effects, [size for _, size in found])
+    if len(known) > 2 and min(sizes) > 0:
+        slope = trend(effects, [size for _, size in known])
         low, high = (f"{percent * each:.3g}" for each in (slope.low, slope.high))
         change = f"{percent * slope.estimate:+.3g}{'%' * claim.relative} ({low} to {high})"
         yield f"the difference changes by {change} for each doubling of {claim.factor} (p = {_against_none(slope):.2g})"

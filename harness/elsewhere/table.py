@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
+
+from ..results import ForPeople, ForScripts
 
 # What a column can be: the number that is judged; what is compared; the repetition; how far a run has come; the data set or
 # benchmark that a run belongs to; the run itself.
@@ -34,12 +36,9 @@ class Problem:
     count: int
     consequence: str
     examples: tuple[str, ...] = ()
-    doubtful: bool = False
-    of_verdicts: bool = False
-    names: tuple[str, ...] = field(default=(), repr=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "names"}
+    doubtful: ForScripts[bool] = False
+    of_verdicts: ForScripts[bool] = False
+    names: ForPeople[tuple[str, ...]] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)

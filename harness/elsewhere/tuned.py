@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..judge.outcomes import OPEN, PARTLY, REFUTED, SUPPORTED
 from ..judge.statistics.intervals import Numbers
 from .claims import RunClaim
-from .comparing import Part
+from .comparing import TaskFinding
 from .run_verdict import RunVerdict
 from .samples import Mask, Pair
 
@@ -60,10 +60,14 @@ def judge_tuned(claim: RunClaim, given: Sequence[Pair]) -> RunVerdict:
     at = tries if not better.any() else int(np.flatnonzero(better)[-1]) + 1
     gap = float(arm.middle[at - 1] - other.middle[at - 1])
     gap = gap / abs(float(other.middle[at - 1])) if claim.relative else gap
-    part = Part(pair.task, verdict, reading, gap, None, (len(pair.arm), len(pair.other)), "bands of tuning curves (opda)")
+    finding = TaskFinding(
+        name=pair.task, verdict=verdict, reading=reading, estimate=gap, seeds=tries, runs=(len(pair.arm), len(pair.other)),
+        method="bands of tuning curves (opda)",
+    )  # fmt: skip
     return RunVerdict(
         claim=claim, verdict=verdict, reading=reading, unit="relative" if claim.relative else "", estimate=gap, low=None,
-        high=None, p=ALPHA if verdict != OPEN else 1.0, level=1 - ALPHA, parts=(part,), reason=_reason(better, worse, tries),
+        high=None, p=ALPHA if verdict != OPEN else 1.0, level=1 - ALPHA, findings=(finding,),
+        reason=_reason(better, worse, tries),
         notes=(f"the difference is that of the medians of the best of {at} tries",), tuned=(arm, other),
     )  # fmt: skip
 

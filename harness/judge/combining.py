@@ -27,7 +27,7 @@ from .outcomes import (
     TOO_NOISY,
 )
 from .statistics.combining import bonferroni, partial_conjunction
-from .verdict import CriterionFinding, Panel
+from .verdict import Finding, Panel
 
 SOME_PARTS, SOME_WORKLOADS, UNTESTED = "some parts", "some workloads", "untested parts"
 # One part holds, and another fails or cannot be tested.
@@ -56,10 +56,10 @@ def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
     return {"all": workloads, "exact": workloads, "most": workloads // 2 + 1, "some": 1}[quantifier]
 
 
-def combined(findings: Sequence[CriterionFinding], quantifier: Quantifier, alpha: float = ALPHA) -> Combined:
+def combined(findings: Sequence[Finding], quantifier: Quantifier, alpha: float = ALPHA) -> Combined:
     """Preconditions without a panel are those of the whole claim, others of their panel."""
-    conditions: dict[str, list[CriterionFinding]] = {}
-    parts: dict[str, list[CriterionFinding]] = {}
+    conditions: dict[str, list[Finding]] = {}
+    parts: dict[str, list[Finding]] = {}
     for each in findings:
         (conditions if each.precondition else parts).setdefault(each.panel, []).append(each)
     panels = tuple(_panel(name, several, conditions.get(name, []) if name else [], alpha) for name, several in parts.items())
@@ -69,7 +69,7 @@ def combined(findings: Sequence[CriterionFinding], quantifier: Quantifier, alpha
     return _with_direction(_over_panels(panels, quantifier, alpha), quantifier, alpha)
 
 
-def _precondition(findings: Sequence[CriterionFinding]) -> tuple[str, str] | None:
+def _precondition(findings: Sequence[Finding]) -> tuple[str, str] | None:
     """Verdict and reading of a claim one of whose preconditions is not surely met; None if all are."""
     verdicts = [each.verdict for each in findings]
     if INVALID in verdicts:
@@ -79,7 +79,7 @@ def _precondition(findings: Sequence[CriterionFinding]) -> tuple[str, str] | Non
     return (OPEN, PRECONDITION) if OPEN in verdicts else None
 
 
-def _panel(name: str, parts: Sequence[CriterionFinding], conditions: Sequence[CriterionFinding], alpha: float) -> Panel:
+def _panel(name: str, parts: Sequence[Finding], conditions: Sequence[Finding], alpha: float) -> Panel:
     failed = _precondition(conditions)
     if failed is not None:
         return Panel(name, *failed)
@@ -91,7 +91,7 @@ def _panel(name: str, parts: Sequence[CriterionFinding], conditions: Sequence[Cr
     return Panel(name, verdict, reading, max(each.p_supported for each in parts), p_refuted, p_direction)
 
 
-def _of_parts(parts: Sequence[CriterionFinding], p_refuted: float, p_some: float, alpha: float) -> tuple[str, str]:
+def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: float) -> tuple[str, str]:
     """p_refuted, p_some: that some part fails, and that some part holds at least in its direction."""
     verdicts = [each.verdict for each in parts]
     if INVALID in verdicts:

@@ -8,6 +8,7 @@ claim is judged at 5% by itself. How many of a register's verdicts may be false 
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -20,7 +21,7 @@ from . import explaining
 from .cautions import Rows, cautions
 from .combining import combined
 from .observe import observe
-from .outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, REGIME, Probabilities, outcome, probabilities
+from .outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, REGIME
 from .regimes import outside
 from .sentences import Sentence, filled
 from .settling import what_would_settle
@@ -96,41 +97,28 @@ def _finding(
         seen = observe(criterion.observe, table, level)
     except NotEstimableError as error:
         return CriterionFinding(
-            verdict=error.verdict,
-            estimate=None,
-            low=None,
-            high=None,
-            seeds=table.seeds,
-            p_supported=1.0,
-            p_refuted=1.0,
-            reason=str(error),
-            settling=error.remedy,
-            **kept,
+            verdict=error.verdict, estimate=None, seeds=table.seeds, reason=str(error), settling=error.remedy, **kept
         )
-    elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
-    p = probabilities(criterion, seen) if elsewhere is None else Probabilities()
-    verdict, reading = outcome(criterion, seen, p, alpha) if elsewhere is None else (OUT_OF_REGIME, REGIME)
-    unsure = verdict == OPEN or (verdict == REFUTED and parts * p.refuted > alpha)
-    settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
-    return CriterionFinding(
-        verdict=verdict,
-        estimate=seen.estimate,
-        low=seen.low,
-        high=seen.high,
-        seeds=seen.seeds,
-        p_supported=p.supported,
-        p_refuted=p.refuted,
-        reason=elsewhere or explaining.reason(criterion, seen, verdict, reading, settling),
-        reading=reading,
-        p_direction=p.direction,
+    finding = CriterionFinding.of(
+        criterion,
+        seen,
+        alpha,
         says=filled(criterion, seen.estimate, seen.low, seen.high),
         cautions=cautions(criterion.observe, table, calibration),
         surprise=surprise(criterion, seen, table.scale),
         grade=criterion.observe.grade,
         claimed=explaining.in_question(criterion),
-        settling=settling,
         **kept,
     )
+    elsewhere = None if regime is None or criterion.precondition else outside(regime, criterion, table.study, table.scale)
+    if elsewhere is not None:
+        unknown: dict[str, Any] = {"p_supported": 1.0, "p_refuted": 1.0, "p_direction": 1.0}
+        return replace(finding, verdict=OUT_OF_REGIME, reading=REGIME, reason=elsewhere, **unknown)
+    verdict = finding.verdict
+    unsure = verdict == OPEN or (verdict == REFUTED and parts * finding.p_refuted > alpha)
+    settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
+    reason = explaining.reason(criterion, seen, verdict, finding.reading, settling)
+    return replace(finding, reason=reason, settling=settling)
 
 
 def _verdict(

@@ -4,7 +4,6 @@ Two ways: without each seed in turn, and in a small multiverse (Steegen et al. 2
 well have made otherwise. None of this decides anything: the verdict is that of the declaration.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..declare import AtLeast, AtMost, Criterion, Judgement, Observed, Rule, Study, arms_of
+from ..declare import Judgement, Observed, Study, arms_of
 from ..declare.observed import RANGE_TEST, Choice
 from ..declare.parts import marks
 from ..plan.store.computations import Computations
@@ -21,13 +20,11 @@ from ..results import DESCRIBED, ForScripts
 from .judge import judge
 from .outcomes import INVALID, OUT_OF_REGIME
 from .trial_arrays import TrialArrays
-from .verdict import Verdict
+from .verdict import THRESHOLDS, Alternative, Verdict
 
 # What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/declare/observed.py).
 MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}
 WINDOWS = {"half the window": 0.5, "twice the window": 2.0}
-# What the distances of thresholds from no effect are multiplied by, and widths of bands: in the logarithm for ratios.
-THRESHOLDS = {"thresholds a quarter nearer": 0.75, "thresholds a quarter further": 1.25}
 # Weight of the past where range tests are smoothed.
 SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
 
@@ -37,14 +34,6 @@ RESAMPLES = 500
 Change = Callable[[Judgement], Judgement | None]
 # What an earlier declaration is called -> how it judged.
 Earlier = Mapping[str, Sequence[Judgement]]
-
-
-# choice: what it is called on a page. moved: it moves the thresholds, and is no other reading of the data.
-@dataclass(frozen=True)
-class Alternative:
-    choice: str
-    verdict: str
-    moved: ForScripts[bool] = False
 
 
 # Of one claim, whose choices are those that bear on it.
@@ -245,30 +234,5 @@ def _in(value: Any, of: str, by: float) -> Any:
 
 def _moved(judgement: Judgement, by: float) -> Judgement | None:
     """Regions nearer to or further from no effect; bands are narrowed or widened."""
-    criteria = [_moved_criterion(each, by) for each in judgement.criteria]
-    if criteria == list(judgement.criteria):
-        return None
-    return judgement.model_copy(update={"criteria": tuple(criteria)})
-
-
-def _moved_criterion(criterion: Criterion, by: float) -> Criterion:
-    on_axis = criterion.observe.log_axis, criterion.observe.no_effect
-    sides = {name: _moved_rule(getattr(criterion, name), by, *on_axis) for name in ("claimed", "refuted")}
-    return criterion.model_copy(update=sides)
-
-
-def _moved_rule(rule: Rule, by: float, log_axis: bool, no_effect: float) -> Rule:
-    """On a log axis a threshold keeps its sign, so that one at 0 or below stays where it is."""
-    if isinstance(rule, AtLeast | AtMost):
-        return rule.model_copy(update={"value": _moved_threshold(rule.value, by, log_axis, no_effect)})
-    if log_axis and rule.low > 0:
-        centre, half = math.sqrt(rule.low * rule.high), math.sqrt(rule.high / rule.low) ** by
-        return rule.model_copy(update={"low": centre / half, "high": centre * half})
-    centre, half = (rule.low + rule.high) / 2, by * (rule.high - rule.low) / 2
-    return rule.model_copy(update={"low": centre - half, "high": centre + half})
-
-
-def _moved_threshold(value: float, by: float, log_axis: bool, no_effect: float) -> float:
-    if not log_axis or no_effect == 0:
-        return no_effect + (value - no_effect) * by
-    return float(no_effect * (value / no_effect) ** by) if value > 0 else value
+    criteria = tuple(each.moved(by) for each in judgement.criteria)
+    return None if criteria == judgement.criteria else judgement.model_copy(update={"criteria": criteria})

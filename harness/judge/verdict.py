@@ -1,18 +1,22 @@
 """What is found out about a claim, as data: a finding for each criterion, a panel for each workload, a verdict."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator
 
 from ..declare.computed import Grade
-from ..declare.level import LEVEL
+from ..declare.level import ALPHA, LEVEL
 from ..results import ForScripts, Result
+from .outcomes import Question, outcome, probabilities
 from .sentences import Sentence, plain
+from .statistics.intervals import Observation
 
 # Stored sentences are plain text; explaining.retold puts their numbers back.
 Said = Annotated[Sentence, BeforeValidator(lambda said: Sentence((said,)) if isinstance(said, str) else said)]
 Answer = Annotated[tuple[Sentence, ...], BeforeValidator(lambda said: (Sentence((said,)),) if isinstance(said, str) else said)]
+# What the distances of thresholds from no effect are multiplied by, and widths of bands: in the logarithm for ratios.
+THRESHOLDS = {"thresholds a quarter nearer": 0.75, "thresholds a quarter further": 1.25}
 
 
 class VerdictResult(Result):
@@ -53,36 +57,69 @@ class VerdictResult(Result):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CriterionFinding:
-    """One criterion on one table. Numbers are None where there are none.
+class Finding:
+    """An outcome on one workload or task. Numbers are None where there are none.
 
-    p_supported, p_refuted, p_direction: outcomes.Probabilities. level: of the interval. says: what it says of its numbers.
-    cautions: what calibration says against the estimator in worlds like this one. surprise: see surprises.py. grade: exact,
-    computed or measured (declare/computed.py). claimed: what is left open if it is open, a clause after "whether". settling:
-    what would settle it if it is open, or if it refutes, but not surely over all parts of its workload.
+    seeds: runs of an arm. p_supported, p_refuted, p_direction: outcomes.Probabilities. panel: the workload. grade: exact,
+    computed or measured (declare/computed.py).
     """
 
     name: str
-    unit: str
     verdict: str
     estimate: float | None
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     seeds: int
-    p_supported: float
-    p_refuted: float
-    reason: str
-    reading: str = ""
+    p_supported: float = 1.0
+    p_refuted: float = 1.0
     p_direction: float = 1.0
-    level: float = LEVEL
+    reading: str = ""
     panel: str = ""
     precondition: bool = False
+    grade: Grade = "measured"
+
+    @classmethod
+    def of(cls, question: Question, seen: Observation, alpha: float = ALPHA, **facts: Any) -> Self:
+        """The outcome of a question on an observation. facts: the other fields."""
+        numbers = {"estimate": seen.estimate, "low": seen.low, "high": seen.high, "seeds": seen.seeds}
+        return cls(**(numbers | facts), **decided(question, seen, alpha))
+
+
+def decided(question: Question, seen: Observation, alpha: float = ALPHA) -> dict[str, Any]:
+    """The fields of a finding that follow from a question."""
+    p = probabilities(question, seen)
+    verdict, reading = outcome(question, seen, p, alpha)
+    certain = {"p_supported": p.supported, "p_refuted": p.refuted, "p_direction": p.direction}
+    return {"verdict": verdict, "reading": reading, **certain}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionFinding(Finding):
+    """One criterion on one table.
+
+    level: of the interval. says: what it says of its numbers. cautions: what calibration says against the estimator in worlds
+    like this one. surprise: see surprises.py. claimed: what is left open if it is open, a clause after "whether". settling:
+    what would settle it if it is open, or if it refutes, but not surely over all parts of its workload.
+    """
+
+    unit: str
+    reason: str = ""
+    level: float = LEVEL
     says: Said = field(default_factory=Sentence)
     cautions: tuple[str, ...] = ()
     surprise: float | None = None
-    grade: Grade = "measured"
     claimed: str = ""
     settling: str = ""
+
+
+# choice: what it is called on a page. moved: it moves the thresholds, and is no other reading of the data.
+@dataclass(frozen=True)
+class Alternative:
+    """The verdict by another choice that is as reasonable."""
+
+    choice: str
+    verdict: str
+    moved: ForScripts[bool] = False
 
 
 @dataclass(frozen=True)
@@ -98,34 +135,44 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What becomes of one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
+class ClaimVerdict:
+    """What becomes of one claim, about a study's trials or about runs trained elsewhere.
 
-    reading: why, in a word or two. answer: what a reader takes away; advice: what to do. p: of the verdict, against the claim's
-    being otherwise. direction: where the effect surely lies, "claimed" or "opposite" of the null, or "none" within the
-    margin; empty if that is not sure. panels: what becomes of it on each workload. right: the side of the documents that
-    "supported" and "refuted" show to be right. surprise: how far it lies from what was expected (surprises.py).
-    after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise: something else
-    was declared before them, as its first caution says.
+    reading: why, in a word or two. reason: the rule that applied. estimate, low, high: in `unit`; None if there is no number
+    for all of it together. p: of the verdict, against the claim's being otherwise.
+    """
+
+    findings: tuple[Finding, ...]
+    verdict: str
+    reading: str = ""
+    reason: str
+    unit: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    p: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict(ClaimVerdict):
+    """Of one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
+
+    answer: what a reader takes away; advice: what to do. direction: where the effect surely lies, "claimed" or "opposite" of
+    the null, or "none" within the margin; empty if that is not sure. panels: what becomes of it on each workload. right: the
+    side of the documents that "supported" and "refuted" show to be right. surprise: how far it lies from what was expected
+    (surprises.py). after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise:
+    something else was declared before them, as its first caution says.
     """
 
     study: str
     claim: str
     scale: str
     device: str
-    verdict: str
-    estimate: float | None
-    low: float | None
-    high: float | None
     seeds: int
     trials: int
-    reason: str
-    unit: str
     findings: tuple[CriterionFinding, ...]
-    reading: str = ""
     answer: Answer = ()
     advice: str = ""
-    p: float = 1.0
     direction: str = ""
     cautions: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()

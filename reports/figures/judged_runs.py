@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...harness.elsewhere.comparing import Part
+from ...harness.elsewhere.comparing import TaskFinding
 from ...harness.elsewhere.laws import hyperbola
 from ...harness.elsewhere.run_verdict import RunVerdict
 from ...harness.judge.statistics.two_samples import NoSpreadError, against
@@ -20,15 +20,15 @@ def drawing(judged: RunVerdict) -> Drawing | None:
     if judged.tuned:
         return Drawing(((_tries(judged),),))
     if judged.claim.law:
-        panels = [(_law(judged, part),) for part in judged.parts[:MOST_LAWS]]
+        panels = [(_law(judged, part),) for part in judged.findings[:MOST_LAWS]]
         return Drawing(tuple(panels), ACROSS, WIDE if len(panels) > 1 else WIDTH)
-    shown = [(_effects(judged),)] if any(part.effect for part in judged.parts) else []
-    if len(judged.parts) == 1:
-        shown.insert(0, (_runs(judged, judged.parts[0]),))
+    shown = [(_effects(judged),)] if any(part.effect for part in judged.findings) else []
+    if len(judged.findings) == 1:
+        shown.insert(0, (_runs(judged, judged.findings[0]),))
     return Drawing(tuple(shown), 1) if shown else None
 
 
-def _runs(judged: RunVerdict, part: Part) -> Panel:
+def _runs(judged: RunVerdict, part: TaskFinding) -> Panel:
     """Each run as a dot, and the mean of each arm with its 95% interval."""
     arms = [judged.claim.arm, *([judged.claim.other] if isinstance(judged.claim.other, str) else [])]
     panel = Panel(Scale(_metric(judged)), rows([_short(name) for name in arms]), height=0.5 + ROW * len(arms), names=NAMES)
@@ -48,7 +48,7 @@ def _runs(judged: RunVerdict, part: Part) -> Panel:
 def _effects(judged: RunVerdict) -> Panel:
     """The difference on each task, and over all of them if it has a number, between what was claimed and what refutes."""
     times = 100.0 if judged.unit == "relative" else 1.0
-    parts = judged.parts[:MOST_PARTS]
+    parts = judged.findings[:MOST_PARTS]
     lines = [(part.name or "difference", part.estimate, part.effect.low if part.effect else np.nan,
               part.effect.high if part.effect else np.nan) for part in parts]  # fmt: skip
     if len(parts) > 1 and judged.estimate is not None and judged.low is not None and judged.high is not None:
@@ -67,7 +67,7 @@ def _effects(judged: RunVerdict) -> Panel:
     return panel
 
 
-def _law(judged: RunVerdict, part: Part) -> Panel:
+def _law(judged: RunVerdict, part: TaskFinding) -> Panel:
     sizes, means, parameters = part.samples
     panel = Panel(Scale(judged.claim.factor, 10), Scale(judged.claim.metric, 10), title=part.name)
     x = np.geomspace(sizes.min(), sizes.max(), 80)

@@ -19,8 +19,9 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from folklore.harness.elsewhere.claims import RunClaim, read_claim
 from folklore.harness.elsewhere.comparing import Assumptions, level_of
 from folklore.harness.elsewhere.gate import BASELINE, CANDIDATE, DAMAGE, DRIFT, FINE, TOO_GOOD, Gate, baseline_text, gate
-from folklore.harness.elsewhere.judge_runs import JudgeOptions, corrected, judge_alone, judge_claim, judge_given
+from folklore.harness.elsewhere.judge_runs import JudgeOptions, corrected, judge_claim, judge_given
 from folklore.harness.elsewhere.run_verdict import RunVerdict
+from folklore.harness.elsewhere.samples import against_number
 from folklore.harness.errors import UserError
 from folklore.harness.judge.outcomes import REFUTED, SUPPORTED
 from folklore.harness.judge.statistics.intervals import Numbers
@@ -122,7 +123,7 @@ def judged_of(draw: Draw, claim: RunClaim, generator: Generator, effects: Effect
         return judge_claim(draw(generator, effects), claim, Assumptions())
     given, shared = draw.pairs(generator, effects)
     if isinstance(claim.other, float):
-        return judge_alone(claim, [(pair.task, pair.arm) for pair in given])
+        given = [against_number(pair.task, pair.arm, claim.other) for pair in given]
     return judge_given(claim, given, Assumptions(), shared)
 
 

@@ -132,10 +132,13 @@ def relative_difference(
 
 
 def against(x: Numbers, value: float, spread: Spread | None = None, relative: bool = False, level: float = LEVEL) -> Effect:
-    """mean(x) - value, or (mean(x) - value) / |value|; the value has no error. Raises NoSpreadError."""
+    """mean(x) - value, or (mean(x) - value) / |value|; the value has no error. Raises NoSpreadError, and NoBaseError for a share
+    of 0."""
     if spread is None and len(x) < 2:
         raise NoSpreadError("one run has no spread")
     unit = abs(value) if relative else 1.0
+    if unit == 0:
+        raise NoBaseError("0 is no base for percentages; claim an absolute difference")
     shifted = (x - value) / unit
     scaled = None if spread is None else Spread(spread.deviation / unit, spread.freedom)
     found = (

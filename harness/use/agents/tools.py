@@ -9,11 +9,13 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
+from ...elsewhere.judge_runs import JudgedRunsResult
+from ...elsewhere.noise import NoiseResult
 from ...elsewhere.run_metric import SEED
 from ...launch.facts import PlanFacts
 from .arguments import Fields
 from .commands import folklore
-from .results import Columns, Explanations, JudgedRunsResult, Noise, Run, Studies, Verdicts
+from .results import Columns, Explanations, Run, Studies, Verdicts
 from .run_events import RunEvents
 
 # What only reads ends by itself long before; a run may need this beyond its budget, to start and to write pages.
@@ -148,7 +150,7 @@ class Tools:
         differences: Annotated[
             Sequence[str], Field(description="seen by you: '0.003', '0.4%', or '0.4%@3' if with three runs an arm")
         ] = (),
-    ) -> Noise:
+    ) -> NoiseResult:
         """How far runs differ that share everything but the seed, the differences that this leaves visible, and seeds to add.
 
         Call it before you compare two runs: a difference below `visible` for that many seeds shows nothing, whatever its sign.
@@ -156,7 +158,7 @@ class Tools:
         """
         self._require_stored(runs)
         asked = _options(**(columns or Columns()).model_dump(), difference=differences)
-        return Noise.model_validate(await self._json("noise", *asked, "--", *runs))
+        return NoiseResult.model_validate(await self._json("noise", *asked, "--", *runs))
 
     async def judge(
         self,

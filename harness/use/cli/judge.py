@@ -13,7 +13,7 @@ from .base import FAILED, AsJson, command
 from .output import Column, Row, coloured, out, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
-    from ...elsewhere.comparing import Assumptions, Part
+    from ...elsewhere.comparing import Assumptions, TaskFinding
     from ...elsewhere.gate import Gate
     from ...elsewhere.judge_runs import JudgedRuns, JudgeOptions
     from ...elsewhere.run_verdict import RunVerdict
@@ -215,7 +215,7 @@ def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
 
         site().write_judged_runs(found, Path(page))
     if as_json:
-        print_json(found.to_dict())
+        print_json(found.row())
         return
     _print_reading(judged)
     _print_problems(judged)
@@ -275,12 +275,12 @@ def _print_claims(judged: "JudgedRuns") -> None:
         lines += [_sentence(each.settling)] if each.settling else []
         lines += [f"Fragile: {'; '.join(each.fragile)}."] if each.fragile and each.strength else []
         lines += [_sentence(note) for note in each.notes]
-        lines += [_of_part(each, part) for part in each.parts] if len(each.parts) > 1 or each.claim.law else []
+        lines += [_of_part(each, part) for part in each.findings] if len(each.findings) > 1 or each.claim.law else []
         rows.append(Row((verdict, each.strength, printable(each.claim.text), f"p = {each.p:.2g}"), list(map(printable, lines))))
     print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
 
 
-def _of_part(judged: "RunVerdict", part: "Part") -> str:
+def _of_part(judged: "RunVerdict", part: "TaskFinding") -> str:
     """A task with its verdict and number."""
     from ...judge.spelling import in_prose
 

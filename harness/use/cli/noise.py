@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import RunFailedError, UserError
+from ...results import fields_of
 from ...train.machine.description import local_device
 from ...words import counted
 from . import choices
@@ -253,7 +254,7 @@ def _failures(done: "Sequence[RunOutcome]") -> list[str]:
 def _show(found: "Noise", as_json: bool, more: dict[str, Any]) -> None:
     """Exit code 1 if runs failed or are missing, or if no two runs differ: then the noise is not measured."""
     if as_json:
-        print_json({**found.to_dict(), **more})
+        print_json({**fields_of(found.row()), **more})
     else:
         from .noise_output import print_noise
 

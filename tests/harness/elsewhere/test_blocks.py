@@ -175,7 +175,7 @@ def test_files_that_lie_far_apart_may_be_tasks(tmp_path: Path) -> None:
         judge_sources([str(tmp_path)], JudgeOptions(("loss: b > a",)))
     reading = ReadingOptions({"task": "file"})
     (verdict,) = judge_sources([str(tmp_path)], JudgeOptions(("loss: b > a",), reading=reading)).claims
-    assert [part.name for part in verdict.parts] == ["alien.csv", "pong.csv"]
+    assert [part.name for part in verdict.findings] == ["alien.csv", "pong.csv"]
 
 
 def test_a_share_and_a_percentage_are_a_question(tmp_path: Path) -> None:
@@ -188,6 +188,6 @@ def test_a_share_and_a_percentage_are_a_question(tmp_path: Path) -> None:
 def test_several_columns_are_a_task_or_a_seed(tmp_path: Path) -> None:
     frame = pd.concat([finals({"a": 2.0, "b": 1.8}, 3).assign(size=size, data=data) for size in (1, 2) for data in ("x", "y")])
     verdict = only(frame, tmp_path, "loss: b < a", task="size,data")
-    assert [part.name for part in verdict.parts] == ["1, x", "1, y", "2, x", "2, y"]
+    assert [part.name for part in verdict.findings] == ["1, x", "1, y", "2, x", "2, y"]
     paired = only(frame, tmp_path, "loss: b < a", seed="seed,size,data")
-    assert (paired.parts[0].runs, paired.parts[0].method) == ((12, 12), "paired by seed")
+    assert (paired.findings[0].runs, paired.findings[0].method) == ((12, 12), "paired by seed")

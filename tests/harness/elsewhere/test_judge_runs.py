@@ -42,8 +42,8 @@ def test_numbers_are_those_of_scipy(tmp_path: Path) -> None:
     assert (found.estimate, found.p) == pytest.approx((b.mean() - a.mean(), theirs.pvalue), rel=1e-9)
     paired = only(frame, tmp_path, "loss: b < a")
     assert paired.p == pytest.approx(scipy.stats.ttest_rel(b, a).pvalue, rel=1e-9)
-    assert "paired" in paired.parts[0].method
-    assert "Welch" in only(frame, tmp_path, "loss: b < a", how=Assumptions(paired=False)).parts[0].method
+    assert "paired" in paired.findings[0].method
+    assert "Welch" in only(frame, tmp_path, "loss: b < a", how=Assumptions(paired=False)).findings[0].method
 
 
 def test_pairs_are_matched_by_seed_and_not_by_place(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_one_run_is_never_firm(tmp_path: Path) -> None:
     assert "3 seeds" in found.settling
     lent = only(pd.concat([alone, finals({"c": 1.5, "d": 1.2}, 5)]), tmp_path, "loss: b < a")
     assert (lent.verdict, lent.firm) == ("supported", False)
-    assert "single run" in lent.parts[0].method
+    assert "single run" in lent.findings[0].method
     two = only(finals({"a": 2.0, "b": 1.0}, 2), tmp_path, "loss: b < a")
     assert not two.firm
 
@@ -110,14 +110,14 @@ def test_diverged_runs_are_outcomes(tmp_path: Path) -> None:
     found = only(frame, tmp_path, "loss: b < a")
     assert found.verdict != "supported"
     assert any("3 of 6 runs of 'b'" in each for each in found.notes)
-    b = found.parts[0].samples[0]
+    b = found.findings[0].samples[0]
     assert np.sum(b > 2.8) == 3  # where runs began
 
 
 def test_tasks(tmp_path: Path) -> None:
     same = pd.concat([finals({"a": base, "b": 0.9 * base}, 4, seed=base, env=f"e{base}") for base in (1, 2, 5)])
     found = only(same, tmp_path, "loss: b < a by 5%", task="env")
-    assert (found.verdict, len(found.parts)) == ("supported", 3)
+    assert (found.verdict, len(found.findings)) == ("supported", 3)
     assert found.estimate == pytest.approx(-0.1, abs=0.01)
     apart = pd.concat([same, finals({"a": 1.0, "b": 1.2}, 4, seed=9, env="e9")])
     other = only(apart, tmp_path, "loss: b < a by 5%", task="env")
@@ -162,7 +162,7 @@ def test_laws(tmp_path: Path) -> None:
     frame = pd.DataFrame(rows, columns=["model", "batch", "run", "samples"])
     found = only(frame, tmp_path, "samples: hyperbola in batch within 8%", task="model")
     assert (found.verdict, found.firm) == ("supported", True)
-    assert [part.samples[2][1] for part in found.parts] == pytest.approx([64, 512], rel=0.1)
+    assert [part.samples[2][1] for part in found.findings] == pytest.approx([64, 512], rel=0.1)
     power = frame.assign(samples=10 * frame["batch"] ** 0.5)
     assert only(power, tmp_path, "samples: hyperbola in batch within 2%", task="model").verdict == "refuted"
 
@@ -184,6 +184,7 @@ def test_points_are_hundredths_of_a_share(tmp_path: Path) -> None:
     assert only(frame, tmp_path, "accuracy: b > a by 2 points").verdict == "supported"
     assert only(frame.assign(accuracy=100 * frame["accuracy"]), tmp_path, "accuracy: b > a by 2 points").verdict == "supported"
     assert only(frame, tmp_path, "accuracy: b > a by 4 points").verdict == "partly"
+    assert only(frame, tmp_path, "accuracy: b > 0.9 by 2 points").verdict == "supported"
 
 
 @pytest.mark.parametrize(
@@ -193,6 +194,7 @@ def test_points_are_hundredths_of_a_share(tmp_path: Path) -> None:
         ("losses: adam < sgd", "did you mean 'loss'"),
         ("loss: adam < sgd over width", "no column named 'width'"),
         ("loss at 3: adam < sgd", "have no steps"),
+        ("loss: adam < 0 by 1%", "0 is no base for percentages; claim an absolute difference"),
         ("loss: adam < sgd over seed2", "no column named 'seed2'"),
     ],
 )
@@ -270,7 +272,7 @@ def test_one_run_a_size_takes_its_noise_from_the_scatter_about_the_trend(tmp_pat
     ]  # fmt: skip
     found = only(pd.DataFrame(rows), tmp_path, "loss: b < a over params")
     assert (found.verdict, found.firm) == ("partly", False)
-    assert [part.name for part in found.parts] == [f"params {size:g}" for size in sizes]
+    assert [part.name for part in found.findings] == [f"params {size:g}" for size in sizes]
     (turn,) = [note for note in found.notes if "its sign turns near" in note]
     assert 2**23.5 < float(turn.split()[-1]) < 2**24.5
     (slope,) = [note for note in found.notes if "for each doubling" in note]
@@ -288,6 +290,19 @@ def test_compute_saved_takes_its_direction_from_the_claim(tmp_path: Path) -> Non
     ]
     found = only(pd.DataFrame(rows), tmp_path, "Quantity: b > a")
     assert any("'b' reaches the end of 'a' (100) in 50% of its steps" in note for note in found.notes), found.notes
+
+
+def test_a_number_is_the_other_side_of_a_comparison(tmp_path: Path) -> None:
+    """Its share, its known spread, tasks that are a sample, and runs that diverged count as beside an arm."""
+    one = finals({"a": 2.0}, 1, noise=0.0)
+    for deviation, verdict in ((0.05, "supported"), (0.06, "open")):
+        found = only(one, tmp_path, "loss: a < 2.1", how=Assumptions(deviation=deviation))
+        assert (found.verdict, found.findings[0].runs) == (verdict, (1, 0))
+    assert only(one, tmp_path, "loss: a < 4 by 1%").estimate == pytest.approx(-0.5)
+    apart = pd.concat([finals({"a": mean}, 4, seed=int(mean), env=f"e{mean}") for mean in (1.0, 2.0, 5.0)])
+    assert "open for tasks of which these are a sample" in only(apart, tmp_path, "loss: a < 3", task="env").fragile
+    apart.loc[apart["seed"] == 2, "loss"] = np.nan
+    assert "3 of 12 runs of 'a' end without a finite number" in only(apart, tmp_path, "loss: a < 3", task="env").notes
 
 
 def test_a_known_spread_is_hinted_at(tmp_path: Path) -> None:

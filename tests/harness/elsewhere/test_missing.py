@@ -26,7 +26,7 @@ def written(folder: Path, *, missing: str, other: str | None = None) -> JudgedRu
 def test_it_is_an_outcome(missing: str, other: str | None, tmp_path: Path) -> None:
     judged_runs = written(tmp_path, missing=missing, other=other)
     (verdict,) = judged_runs.claims
-    assert verdict.parts[0].runs == (6, 6)
+    assert verdict.findings[0].runs == (6, 6)
     assert [problem.count for problem in judged_runs.problems if problem.what == "runs that end without a finite number"] == [2]
     assert any("2 of 6 runs of 'b'" in note for note in verdict.notes)
     assert not verdict.firm
@@ -54,7 +54,7 @@ def test_a_curve_that_goes_on_without_values_has_lost_them(tmp_path: Path) -> No
     lost = (frame["arm"] == "b") & (frame["seed"] == 3) & (frame["step"] > 120)
     judged_runs = judged(frame.assign(loss=frame["loss"].mask(lost)), tmp_path, "loss: b < a")
     assert [problem.what for problem in judged_runs.problems] == ["runs that end without a finite number"]
-    assert judged_runs.claims[0].parts[0].runs == (5, 5)
+    assert judged_runs.claims[0].findings[0].runs == (5, 5)
 
 
 def test_rows_that_end_early_are_named_and_make_the_verdict_fragile(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_another_metric_of_a_run_is_no_run(tmp_path: Path) -> None:
     losses = finals({"a": 2.0, "b": 1.8}, 5)
     others = losses.drop(columns="loss").assign(accuracy=0.5)
     judged_runs = judged(pd.concat([losses, others]), tmp_path, "loss: b < a")
-    assert judged_runs.claims[0].parts[0].runs == (5, 5)
+    assert judged_runs.claims[0].findings[0].runs == (5, 5)
     assert judged_runs.claims[0].firm
 
 
@@ -85,7 +85,7 @@ def test_of_a_wide_table_too(missing: str, with_seeds: bool, tmp_path: Path) -> 
     path = tmp_path / "runs.csv"
     (frame.assign(seed=range(6)) if with_seeds else frame).to_csv(path, index=False)
     judged_runs = judge_sources([str(path)], JudgeOptions(("loss: b < a", "loss: c > a")))
-    assert [claim.parts[0].runs for claim in judged_runs.claims] == [(6, 6), (4, 4) if with_seeds else (4, 6)]
+    assert [claim.findings[0].runs for claim in judged_runs.claims] == [(6, 6), (4, 4) if with_seeds else (4, 6)]
     (problem,) = [problem for problem in judged_runs.problems if problem.what == "runs that end without a finite number"]
     assert (problem.count, problem.examples) == (2, ("b: 2",))
 
@@ -96,7 +96,7 @@ def test_a_column_for_each_repetition_keeps_its_word(tmp_path: Path) -> None:
     )
     frame["loss_seed_4"] = ["2.04", "OOM"]
     judged_runs = judged(frame, tmp_path, "loss: b < a")
-    assert judged_runs.claims[0].parts[0].runs == (5, 5)
+    assert judged_runs.claims[0].findings[0].runs == (5, 5)
     assert [problem.examples for problem in judged_runs.problems] == [("b: 1",)]
 
 
@@ -106,5 +106,5 @@ def test_a_run_without_a_row_of_the_metric(tmp_path: Path) -> None:
     losses = runs.rename(columns={"loss": "value"}).assign(metric="loss")
     rows = pd.concat([losses[~((losses["arm"] == "b") & (losses["seed"] < 2))], losses.assign(metric="accuracy", value=0.5)])
     judged_runs = judged(rows, tmp_path, "loss: b < a")
-    assert judged_runs.claims[0].parts[0].runs == (6, 6)
+    assert judged_runs.claims[0].findings[0].runs == (6, 6)
     assert [problem.count for problem in judged_runs.problems] == [2]

@@ -39,7 +39,7 @@ def test_a_file_a_run(tmp_path: Path, name: str, columns: list[str]) -> None:
     for sources in ([folder], sorted(folder.rglob("*.csv")))[: len(columns)]:
         found = judge(*sources)
         assert dict(found.runs[0].final().groupby("arm").size()) == {"adam": 4, "sgd": 4}
-        assert (found.claims[0].verdict, found.claims[0].parts[0].method) == ("supported", "paired by seed")
+        assert (found.claims[0].verdict, found.claims[0].findings[0].method) == ("supported", "paired by seed")
 
 
 def test_lists_in_files_are_curves(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def of_games(folder: Path) -> Path:
 def test_a_file_a_task(tmp_path: Path) -> None:
     folder = of_games(tmp_path)
     for sources in ([folder], [folder / "adam", folder / "sgd"]):
-        assert {part.name for part in judge(*sources).claims[0].parts} == {"pong", "chess"}
+        assert {part.name for part in judge(*sources).claims[0].findings} == {"pong", "chess"}
 
 
 def test_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_files_of_one_name_are_called_by_their_folders(tmp_path: Path) -> None:
 def test_a_folder_a_task_and_a_seed(tmp_path: Path) -> None:
     for game in ("pong", "chess"):
         written(tmp_path, "{arm}/study_{seed}/" + game + "/log.csv", ["step", "loss"])
-    assert {part.name: part.runs for part in judge(tmp_path).claims[0].parts} == {"pong": (4, 4), "chess": (4, 4)}
+    assert {part.name: part.runs for part in judge(tmp_path).claims[0].findings} == {"pong": (4, 4), "chess": (4, 4)}
 
 
 def test_settings_in_yaml(tmp_path: Path) -> None:
@@ -103,14 +103,14 @@ def test_lists_in_records_are_curves_but_for_hyperparameters(tmp_path: Path, cur
         records.append({"method": row.arm, "seed": row.seed, **lists})
     (tmp_path / "runs.json").write_text(json.dumps(records))
     found = judge(tmp_path / "runs.json")
-    assert found.claims[0].parts[0].runs == (4, 4)
+    assert found.claims[0].findings[0].runs == (4, 4)
     assert len(found.runs[0].final()) == 8
 
 
 def test_lines_of_comments_before_the_header(tmp_path: Path) -> None:
     path = tmp_path / "monitor.csv"
     path.write_text('#{"t_start": 1.5, "env_id": "Pong"}\n' + finals(MEANS, 4).to_csv(index=False))
-    assert judge(path).claims[0].parts[0].runs == (4, 4)
+    assert judge(path).claims[0].findings[0].runs == (4, 4)
 
 
 def test_where_arms_stand_that_are_not_in_one_column(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_numbers_as_arms_are_the_same_however_they_are_spelled(tmp_path: Path) -
 def test_rows_of_the_claimed_metric_in_a_long_table(tmp_path: Path) -> None:
     frame = finals(MEANS, 4).melt(["arm", "seed"], ["loss"], "metric")
     other = frame.assign(metric="accuracy", value=1 - frame["value"])
-    assert only(pd.concat([frame, other]), tmp_path, "loss: adam < sgd").parts[0].runs == (4, 4)
+    assert only(pd.concat([frame, other]), tmp_path, "loss: adam < sgd").findings[0].runs == (4, 4)
 
 
 def test_the_spread_of_a_mean_is_no_metric(tmp_path: Path) -> None:

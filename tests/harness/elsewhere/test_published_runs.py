@@ -33,7 +33,7 @@ def one_sided(record: int, than: int, until: int) -> float:
     how = Assumptions(deviation=0.0013, step_worth=0.0045 / 100)
     (found,) = judge("modded_nanogpt.csv.gz", f"val_loss: {RECORDS[record]} < {RECORDS[than]}", reading=reading, how=how).claims
     assert found.verdict == "open" or found.p <= 0.05
-    effect = found.parts[0].effect
+    effect = found.findings[0].effect
     assert effect is not None
     lower = effect.p_inside(-math.inf, 0.0) / 2
     return lower if lower < 0.5 else 1 - effect.p_inside(0.0, math.inf) / 2
@@ -76,7 +76,7 @@ HYPERBOLAS = {
 def test_mlperf() -> None:
     reading = ReadingOptions({"task": "benchmark"})
     found = judge("mlperf_rcp.csv.gz", "epochs_to_converge: hyperbola in batch_size within 8%", reading=reading)
-    parts = {part.name: part for part in found.claims[0].parts}
+    parts = {part.name: part for part in found.claims[0].findings}
     for name, (missed, critical) in HYPERBOLAS.items():
         assert parts[name].estimate == pytest.approx(missed, abs=0.004), name
         assert parts[name].verdict == "supported", name
@@ -97,7 +97,7 @@ def test_mlperf() -> None:
 def test_mlperf_by_round(benchmark: str, of_round: str, missed: float) -> None:
     reading = ReadingOptions({"task": "benchmark"}, (f"round={of_round}", f"benchmark={benchmark}"))
     (found,) = judge("mlperf_rcp.csv.gz", "epochs_to_converge: hyperbola in batch_size within 8%", reading=reading).claims
-    assert found.parts[0].estimate == pytest.approx(missed, abs=0.001)
+    assert found.findings[0].estimate == pytest.approx(missed, abs=0.001)
 
 
 def test_why_warmup_has_one_seed_each() -> None:

@@ -92,7 +92,7 @@ def test_a_counter_that_begins_again_is_the_later_part_of_its_run(tmp_path: Path
     assert [problem.what for problem in judged_runs.problems] == ["runs whose steps begin again while their values go on"]
     assert judged_runs.runs[0].final()["step"].unique().tolist() == [100.0]
     (verdict,) = judged_runs.claims
-    assert (verdict.verdict, verdict.parts[0].runs) == ("supported", (5, 5))
+    assert (verdict.verdict, verdict.findings[0].runs) == ("supported", (5, 5))
 
 
 def test_another_run_in_the_same_place_is_another_run(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_folds_of_a_seed_are_one_run(tmp_path: Path) -> None:
     folds = pd.concat([finals({"a": 1.0, "b": 0.9}, 4, seed=fold).assign(fold=fold) for fold in range(5)])
     judged_runs = judged(folds, tmp_path, "loss: b < a")
     assert [problem.what for problem in judged_runs.problems] == ["runs that are told fold by fold"]
-    assert judged_runs.claims[0].parts[0].runs == (4, 4)
+    assert judged_runs.claims[0].findings[0].runs == (4, 4)
     alone = judged(folds[folds["seed"] == 0].drop(columns="seed"), tmp_path, "loss: b < a")
     assert [problem.what for problem in alone.problems] == ["arms whose runs are folds of a cross-validation"]
     assert not alone.claims[0].firm
@@ -129,7 +129,7 @@ def test_folds_with_runs_of_their_own_are_one_run(tmp_path: Path) -> None:
     """As trackers have them: each fold has its own name."""
     folds = pd.concat([finals({"a": 1.0, "b": 0.9}, 4, seed=fold).assign(fold=fold) for fold in range(5)])
     folds["run_id"] = [f"r{index}" for index in range(len(folds))]
-    assert judged(folds, tmp_path, "loss: b < a").claims[0].parts[0].runs == (4, 4)
+    assert judged(folds, tmp_path, "loss: b < a").claims[0].findings[0].runs == (4, 4)
 
 
 def test_folds_that_no_two_runs_share_are_in_doubt(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.error_rates import FRAGILE, error_rates, standing, why_fragile
 from folklore.harness.judge.judge import judge
 from folklore.harness.judge.outcomes import OPEN, REFUTED, SUPPORTED
-from folklore.harness.judge.robustness import THRESHOLDS, Alternative, Robustness, _moved_criterion, robustness
+from folklore.harness.judge.robustness import THRESHOLDS, Alternative, Robustness, robustness
 from folklore.harness.plan import catalog
 from folklore.harness.train.result import LaneResult
 from tests.harness.helpers import bowl, changed, frame, result
@@ -204,7 +204,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
     for unit in ("", "x"):
         criterion = Criterion(name="ratio", observe=observed, unit=unit, **band)
         for by, low, high in ((0.75, 4.0e-4, 2.25e-3), (1.25, 2.25e-4, 4.0e-3)):
-            moved = _moved_criterion(criterion, by)
+            moved = criterion.moved(by)
             for rule in (moved.claimed, moved.refuted):
                 assert (rule.low, rule.high) == pytest.approx((low, high), rel=1e-3)
 
@@ -222,7 +222,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
 )
 def test_a_threshold_moves_towards_no_effect(observable: Observable, threshold: float, nearer: float) -> None:
     criterion = Criterion(name="one", observe=observable, claimed=AtLeast(value=threshold), refuted=AtMost(value=1e-3))
-    assert _moved_criterion(criterion, 0.75).claimed.value == pytest.approx(nearer)
+    assert criterion.moved(0.75).claimed.value == pytest.approx(nearer)
 
 
 def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
@@ -231,7 +231,7 @@ def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
         for judgement in catalog.load_study(name).judgements:
             for criterion in judgement.criteria:
                 if criterion.observe.log_axis:
-                    moved = [_moved_criterion(criterion, by) for by in THRESHOLDS.values()]
+                    moved = [criterion.moved(by) for by in THRESHOLDS.values()]
                     edges = [edge for each in moved for rule in (each.claimed, each.refuted) for edge in _edges(rule)]
                     assert min(edges) > 0, criterion.name
 
