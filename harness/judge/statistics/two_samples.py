@@ -132,8 +132,8 @@ def relative_difference(
 
 
 def against(x: Numbers, value: float, spread: Spread | None = None, relative: bool = False, level: float = LEVEL) -> Effect:
-    """mean(x) - value, or (mean(x) - value) / |value|; the value has no error. Raises NoSpreadError, and NoBaseError for a share
-    of 0."""
+    """mean(x) - value, or (mean(x) - value) / |value|; the value has no error. Raises NoSpreadError, and NoBaseError for
+    percentages of 0."""
     if spread is None and len(x) < 2:
         raise NoSpreadError("one run has no spread")
     unit = abs(value) if relative else 1.0
