@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..harness.declare import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, RuleChange
+from ..harness.declare import Claim, Criterion, Document, Erratum, Judgement, Observed, Published
 from ..harness.judge.error_rates import FRAGILE, ErrorRates, standing, why_fragile
 from ..harness.judge.explaining import asked_of_workloads
 from ..harness.judge.power import Resolution
@@ -16,9 +16,8 @@ from ..harness.judge.robustness import Robustness
 from ..harness.judge.settling import turns_open_at
 from ..harness.judge.spelling import in_prose, number_and_interval, region, spell, spell_declared
 from ..harness.judge.verdict import CriterionFinding, Verdict
-from ..harness.judge.verdict_history import Change
+from ..harness.judge.verdict_history import Change, RuleChange
 from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
-from ..harness.plan.catalog import register
 from ..harness.words import enumerated
 from . import changes_page
 from .phrases import with_bold_numbers
@@ -111,10 +110,12 @@ def card(
     tables: Sequence[Mapping[str, Any]] = (),
     calibrated: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Change] = (),
+    rule_changes: Sequence[RuleChange] = (),
     cite: str = "",
     command: str = "",
 ) -> Card:
-    """changes: of the claim's published verdict at this scale. cite, command: how to name it, and what trains it again."""
+    """changes: of the claim's published verdict at this scale. rule_changes: of its rule in this study. cite, command: how to
+    name it, and what trains it again."""
     criteria = judgement.criteria_at(verdict.scale)
     stands = standing(verdict, robust, rates)
     own = tuple(each for each in published if each.claim == verdict.claim)
@@ -143,9 +144,7 @@ def card(
         reported=tuple(reported),
         tables=tuple(tables),
         unjudged=tuple(text for letter, text in claim.clauses.items() if letter not in {each.clause for each in criteria}),
-        rule_changes=tuple(
-            each for each in register().rule_changes if (each.claim, each.study) == (verdict.claim, verdict.study)
-        ),
+        rule_changes=tuple(rule_changes),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
         cite=cite,

@@ -183,7 +183,7 @@ def _write_index_and_documents(
         for study in studies
         for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
-    shown = changes_page.content(register, history(), there)
+    shown = changes_page.content(register, history().verdicts, there)
     _save(output / changes_page.PAGE, pages.get_template(changes_page.PAGE).render(shown))
     content = index_page.content(studies, register, table, there, changes, own, figures(output))
     _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))

@@ -23,7 +23,7 @@ from ..harness.judge.power import Resolution, resolution, whole_seeds
 from ..harness.judge.robustness import Robustness
 from ..harness.judge.trial_sets import HERE, TrialSet
 from ..harness.judge.verdict import Verdict
-from ..harness.judge.verdict_history import Change, history
+from ..harness.judge.verdict_history import history
 from ..harness.judge.verdict_memory import JudgedTrials
 from ..harness.plan import catalog
 from ..harness.plan.catalog import Register
@@ -217,9 +217,7 @@ def _cards(
 ) -> list[Card]:
     known, documents = register.including(study), {document.key: document for document in register.documents}
     judgements = {judgement.claim: judgement for judgement in study.judgements}
-    changed: dict[tuple[str, str, str, str], list[Change]] = {}
-    for change in history():
-        changed.setdefault(change.place, []).append(change)
+    past = history()
     return [
         card(
             verdict,
@@ -233,7 +231,8 @@ def _cards(
             section.judged.reported.get(verdict.claim, ()),
             section.tables.get(verdict.claim, ()),
             calibrated,
-            changed.get((verdict.claim, study.name, verdict.scale, verdict.device), ()),
+            [each for each in past.verdicts if each.place == (verdict.claim, study.name, verdict.scale, verdict.device)],
+            [each for each in past.rules if (each.claim, each.study) == (verdict.claim, study.name)],
             f"Folklore, claim {verdict.claim}, study {study.name} version {study.version} (hash {study.hash}), {verdict.scale}"
             f" scale, {verdict.seeds} seeds.",
             section.details["command"],

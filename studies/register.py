@@ -21,9 +21,8 @@ from typing import Any
 
 from ..harness.declare import Claim, Document, Regime
 from .errata import ERRATA
-from .rule_changes import RULE_CHANGES
 
-__all__ = ["CLAIMS", "DOCUMENTS", "ERRATA", "RULE_CHANGES"]
+__all__ = ["CLAIMS", "DOCUMENTS", "ERRATA"]
 
 DOCUMENTS = (
     Document(key="TB", title="Training Behaviors — Deep Dive", file="000_c148b958bf6c2aa2.txt"),

@@ -11,7 +11,7 @@ from .claims import Claim, Document, Regime, Side, Source
 from .configuration import Configuration, Measurement, Training, Workload
 from .criterion import Alternative, Criterion, Expected, Judgement, Reported
 from .design import Arm, Range, Scale, Search, log2_grid
-from .errata import Erratum, RuleChange
+from .errata import Erratum
 from .observed import POINTS, Observable, Observed
 from .parts import arms_of, leaves
 from .rules import AtLeast, AtMost, Outside, Rule, Within
@@ -43,7 +43,6 @@ __all__ = [
     "Regime",
     "Reported",
     "Rule",
-    "RuleChange",
     "Scale",
     "Search",
     "Side",

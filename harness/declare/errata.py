@@ -26,14 +26,3 @@ class Erratum(Spec):
     verdict: Literal["supported", "partly", "refuted", "open", "out of regime"]
     reading: str = ""
     number: str = ""
-
-
-class RuleChange(Spec):
-    """What a version of a study asks otherwise than the one before it. was: the verdict by the rule before, with its reading;
-    change: what is asked now and was asked then, a sentence."""
-
-    claim: str = Field(min_length=1)
-    study: str = Field(min_length=1)
-    version: int = Field(ge=2)
-    was: str = Field(min_length=1)
-    change: str = Field(min_length=1)

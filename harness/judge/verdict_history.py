@@ -1,4 +1,5 @@
-"""Every published verdict that was replaced by another word: `evidence/history.json`, which publishing appends to.
+"""Every published verdict that was replaced by another word, and every rule that a later version of a study changed:
+`evidence/history.json`. Publishing appends to its verdicts; whoever changes a rule writes the entry of its rules.
 
 Entries are facts: what stood there, what stands there now, of which versions of the study, and when. `why` is what the log says
 of it; an entry without one has none there. What was withdrawn is no entry: errata are the register's.
@@ -6,7 +7,7 @@ of it; an entry without one has none there. What was withdrawn is no entry: erra
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,33 @@ class Change:
         return renamed or self.old.verdict == INVALID
 
 
-def history() -> list[Change]:
-    """All changes of published verdicts, oldest first."""
+@dataclass(frozen=True)
+class RuleChange:
+    """What a version of a study asks otherwise than the one before it. was: the verdict by the rule before, with its reading;
+    change: what is asked now and was asked then, a sentence.
+
+    A new version has fresh seeds, and its rule was written before they were trained, but after the old verdict was known. A
+    reader who knows both can judge the change.
+    """
+
+    claim: str
+    study: str
+    version: int
+    was: str
+    change: str
+
+
+@dataclass(frozen=True)
+class History:
+    """Oldest first."""
+
+    verdicts: list[Change] = field(default_factory=list)
+    rules: list[RuleChange] = field(default_factory=list)
+
+
+def history() -> History:
     path = _path()
-    return TypeAdapter(list[Change]).validate_json(path.read_bytes()) if path.exists() else []
+    return TypeAdapter(History).validate_json(path.read_bytes()) if path.exists() else History()
 
 
 def changes(
@@ -80,9 +104,10 @@ def changes(
 
 
 def append(found: Sequence[Change]) -> None:
-    """Write changes behind those that are there."""
+    """Write changes of verdicts behind those that are there."""
     if found:
-        text = json.dumps([asdict(each) for each in [*history(), *found]], indent=1, ensure_ascii=False)
+        known = history()
+        text = json.dumps(asdict(replace(known, verdicts=[*known.verdicts, *found])), indent=1, ensure_ascii=False)
         _path().write_text(text + "\n", encoding="utf-8")
 
 

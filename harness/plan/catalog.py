@@ -13,25 +13,23 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..declare import Claim, Document, Erratum, Judgement, RuleChange, Study
+from ..declare import Claim, Document, Erratum, Judgement, Study
 from ..declare.study_file import read_study_file
 from ..errors import UserError, invalid, unknown
 from .variation import is_variation
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
 # Modules beside the studies that hold none.
-NO_STUDIES = ("register", "errata", "rule_changes", "scales", "shorthand")
+NO_STUDIES = ("register", "errata", "scales", "shorthand")
 
 
 @dataclass(frozen=True)
 class Register:
-    """The documents and every claim in them, studied or not, the published verdicts that are withdrawn, and the rules that a
-    later version of a study changed."""
+    """The documents and every claim in them, studied or not, and the published verdicts that are withdrawn."""
 
     documents: tuple[Document, ...]
     claims: tuple[Claim, ...]
     errata: tuple[Erratum, ...] = ()
-    rule_changes: tuple[RuleChange, ...] = ()
 
     def claim(self, claim_id: str) -> Claim:
         for claim in self.claims:
@@ -133,7 +131,7 @@ def _require_clauses(claim: Claim, judgement: Judgement) -> None:
 def register() -> Register:
     for found in entry_points(group=REGISTER):
         module = found.load()
-        return Register(module.DOCUMENTS, module.CLAIMS, module.ERRATA, module.RULE_CHANGES)
+        return Register(module.DOCUMENTS, module.CLAIMS, module.ERRATA)
     raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
 
 

@@ -46,7 +46,9 @@ def test_it_says_what_was_published(erratum: Erratum) -> None:
     judged = next(each for each in published_verdicts(load_study(erratum.study)) or () if each.scale == erratum.scale)
     verdict = next(each for each in judged.verdicts if each.claim == erratum.claim)
     if verdict.verdict == "out of regime":  # of its regime it was told later: there is nothing left to withdraw
-        old = next(each.old for each in history() if each.claim == erratum.claim and each.new.verdict == verdict.verdict)
+        old = next(
+            each.old for each in history().verdicts if each.claim == erratum.claim and each.new.verdict == verdict.verdict
+        )
         assert (old.version, old.verdict, old.reading) == (erratum.version, erratum.verdict, erratum.reading)
         return
     assert verdict.verdict == "withdrawn"
@@ -63,7 +65,7 @@ def test_a_verdict_is_withdrawn_once() -> None:
 
 
 def test_rule_changes_are_of_versions_that_were() -> None:
-    for change in register().rule_changes:
+    for change in history().rules:
         study = load_study(change.study)
         assert change.version <= study.version, change
         assert change.claim in {each.claim for each in study.judgements}, change

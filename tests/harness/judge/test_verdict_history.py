@@ -8,7 +8,7 @@ import pytest
 
 from folklore.harness.declare import Study
 from folklore.harness.judge.trial_sets import publish, stored_sets
-from folklore.harness.judge.verdict_history import Change, Stand, append, changes, history
+from folklore.harness.judge.verdict_history import Change, RuleChange, Stand, append, changes, history
 from folklore.harness.judge.verdict_memory import publish_verdicts
 from folklore.harness.plan.catalog import register, study_names
 from folklore.harness.plan.store import evidence
@@ -26,7 +26,7 @@ def test_it_ends_with_what_is_published() -> None:
         for judged in each["judged"]
         for verdict in judged["verdicts"]
     }
-    found = history()
+    found = history().verdicts
     assert len(found) > 50
     for place, group in groupby(sorted(found, key=lambda change: change.place), key=lambda change: change.place):
         own = list(group)
@@ -37,7 +37,7 @@ def test_it_ends_with_what_is_published() -> None:
 
 
 def test_its_entries_are_changes_of_registered_claims() -> None:
-    for each in history():
+    for each in history().verdicts:
         assert register().claim(each.claim)
         assert each.study in study_names()
         assert each.old.verdict != each.new.verdict
@@ -73,6 +73,8 @@ def test_a_renamed_verdict_and_trials_that_came_later_are_changes_of_words_alone
 
 def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    rule = {"claim": "x.y", "study": "x", "version": 2, "was": "open", "change": "More is asked."}
+    (tmp_path / "history.json").write_text(json.dumps({"verdicts": [], "rules": [rule]}), encoding="utf-8")
     append([Change("x.y", "x", "laptop", "cpu", "2026-01-01", *(Stand(1, word, "", None, None, None, "") for word in "ab"))])
 
     def published(floor: float) -> list[Change]:
@@ -88,5 +90,6 @@ def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch:
     assert (found.old.verdict, found.new.verdict) == ("supported", "refuted")
     assert (found.old.version, found.new.version) == (study.version, study.version)
     assert found.why == ""
-    assert [each.claim for each in history()] == ["x.y", "warmup.improves_best"]
-    assert history()[-1] == found
+    assert [each.claim for each in history().verdicts] == ["x.y", "warmup.improves_best"]
+    assert history().verdicts[-1] == found
+    assert history().rules == [RuleChange(**rule)]
