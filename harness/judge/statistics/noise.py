@@ -145,7 +145,8 @@ def visible_difference(deviation: float, seeds: int, degrees: int) -> float:
 
 
 def seeds_to_show(difference: float, deviation: float, degrees: int) -> int | None:
-    """The least number of seeds an arm that shows a difference with 80% power; None: more than MOST_SEEDS."""
+    """The least number of seeds an arm that shows a difference with 80% power; None: more than MOST_SEEDS. Not statsmodels'
+    TTestIndPower, which counts for Student's test: of two seeds an arm Welch's sees 10.4 deviations, Student's 5.7."""
     difference = abs(difference)
     if visible_difference(deviation, 1, degrees) <= difference:
         return 1

@@ -16,35 +16,28 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from ...declare.level import ALPHA
 
 POWER = 0.8
-LARGE_NONCENTRALITY = 30.0
 
 
 def power_inside(value: float, region: tuple[float, ...], spread: float, seeds: int, alpha: float = ALPHA) -> float:
     """Probability that the interval lies inside a region: of both its ends, at least (Bonferroni's inequality). All on the
     axis on which the interval is symmetric."""
-    critical = scipy.special.stdtrit(seeds - 1, 1 - alpha / 2)
+    from statsmodels.stats.power import TTestPower  # brings pandas
+
     missed = 0.0
     for edge in region:
         distance = abs(value - edge)
         if math.isfinite(distance) and not spread:
             missed += float(not distance)  # seeds that all agree decide all but an edge itself
         elif math.isfinite(distance):
-            missed += _noncentral_t_below(critical, seeds - 1, distance * math.sqrt(seeds) / spread)
+            power = float(TTestPower().power(distance / spread, seeds, alpha / 2, alternative="larger"))
+            # Beyond a noncentrality of 36 SciPy's series is NaN here and there, and the power is 1.
+            missed += 0.0 if math.isnan(power) else 1.0 - power
     return max(0.0, 1.0 - missed)
-
-
-def _noncentral_t_below(value: float, freedom: int, noncentrality: float) -> float:
-    """P(T <= value). From a noncentrality of 38 on SciPy's series ends in NaN here and there; the normal approximation
-    (Abramowitz and Stegun 1964, 26.7.10) is within 0.007 of it from 30 on at one degree of freedom, nearer at more."""
-    if noncentrality <= LARGE_NONCENTRALITY:
-        return float(scipy.stats.nct.cdf(value, freedom, noncentrality))
-    centred = value * (1 - 1 / (4 * freedom)) - noncentrality
-    return float(scipy.special.ndtr(centred / math.sqrt(1 + value**2 / (2 * freedom))))
 
 
 def decided_distance(spread: float, seeds: int, power: float = POWER) -> float:
     """How far inside a region, on the axis of the interval, a value is decided with that power: (t_0.975 + t_0.8) s / sqrt(n),
-    the usual approximation to the noncentral t (Chow et al. 2008, section 3.1)."""
+    the usual approximation to the noncentral t (Chow et al. 2008, section 3.1). statsmodels' solve_power warns at one seed."""
     quantiles = np.sum(scipy.special.stdtrit(seeds - 1, [1 - ALPHA / 2, power]))
     return float(quantiles) * spread / math.sqrt(seeds)
 

@@ -50,7 +50,8 @@ class Row:
 def print_table(columns: Sequence[Column], rows: Sequence[Row], header: bool = True) -> None:
     """Names and numbers whole, whatever the width: where a line would not fit, each row becomes a block of lines.
 
-    No cell is wrapped; sentences belong to a row's explanations.
+    No cell is wrapped; sentences belong to a row's explanations. Not a rich Table: it fills lines with blanks to their end,
+    also in a pipe, cuts or wraps names where they do not fit, and has no lines that span all columns.
     """
     names = [Text(column.name, style="bold") for column in columns]
     table = [[each if isinstance(each, Text) else Text(each) for each in row.cells] for row in rows]
@@ -70,7 +71,8 @@ def print_table(columns: Sequence[Column], rows: Sequence[Row], header: bool = T
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
-    """A line for each name with its value, which goes on below itself where the terminal ends."""
+    """A line for each name with its value, which goes on below itself where the terminal ends. Not rich's Table.grid: it fills
+    lines with blanks to their end, and of names beside which nothing fits it shows no value."""
     beside = max((cell_len(name) for name in facts), default=0) + GAP
     for name, value in facts.items():
         label = Text(name + " " * (beside - cell_len(name)))
