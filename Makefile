@@ -55,7 +55,7 @@ endif
 # A run compiles the 4,000 modules that it imports and keeps them; all 25,000 beforehand would take half a minute on two cores.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-dev audit studies calibrate bench chaos nightly test test-slow test-all test-nightly test-lowest test-processors test-gpu lint check reports notebook mlflow doctor clean
+.PHONY: help setup setup-dev audit studies calibrate bench chaos mutants nightly test test-slow test-all test-nightly test-lowest test-processors test-gpu lint check reports notebook mlflow doctor clean
 .DEFAULT_GOAL := help
 # One environment, one set of cores: targets wait for each other.
 .NOTPARALLEL:
@@ -108,6 +108,9 @@ calibrate: $(READY) ## draw worlds whose truth is known and count how often the 
 	@$(BIN)/python -m tests.calibration --output reports/evidence/calibration.json $(ARGS)
 	@$(BIN)/python -m tests.calibration --runs --worlds 2000 --output reports/evidence/judged_runs_calibration.json
 
+mutants: $(READY_DEV) ## plant random mutants in harness/judge and harness/train and list those that no test of theirs notices (an hour)
+	@$(BIN)/python -m tests.mutations.mutants $(ARGS)
+
 bench: $(READY_DEV) ## measure the engine and the harness, into tests/benchmarks/results (40 minutes on 2 cores)
 	@$(BIN)/python -m tests.benchmarks
 
@@ -115,7 +118,7 @@ test: $(READY_DEV) ## run the fast tests
 	@# Two processes at the least: half of the suite waits for processes of its own.
 	@$(PYTEST) -m "not slow and not gpu"
 
-test-slow: $(READY_DEV) ## run what `make test` leaves out: chaos, planted studies, a campaign, mutations, browser
+test-slow: $(READY_DEV) ## run what `make test` leaves out: planted studies, a campaign, planted faults, browser
 	@$(PYTEST) -m "slow and not nightly and not gpu"
 
 test-all: $(READY_DEV) ## both at once, as CI does; up to three tests that fail run once more, alone (tests/once_more.py)
@@ -130,7 +133,7 @@ test-lowest: $(READY_DEV) ## run a study, `folklore judge` and the fast tests on
 test-processors: $(READY_DEV) ## judge what is published and run the numeric tests as other processors would (all rows, or ARGS=ROW)
 	@$(BIN)/python -m tests.processors $(ARGS)
 
-nightly: test-all test-nightly test-lowest test-processors chaos bench ## what takes hours and seldom fails: all tests, lowest versions, processors, chaos, benchmarks, calibration
+nightly: test-all test-nightly test-lowest test-processors chaos mutants bench ## what takes hours and seldom fails: all tests, lowest versions, processors, chaos, mutants, benchmarks, calibration
 	@$(BIN)/python -m tests.calibration
 
 test-gpu: $(READY_DEV) ## run the tests that need a GPU

@@ -35,7 +35,6 @@ torch.set_num_threads(int(os.environ.get("FOLKLORE_TEST_THREADS", "1")))
 # Files whose tests start real runs, longest first: begun last, they would keep one process while the other has nothing left.
 LONGEST = (
     "test_mutations",
-    "test_chaos",
     "test_end_to_end",
     "test_smoke",
     "test_mcp",

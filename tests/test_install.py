@@ -13,7 +13,7 @@ from tests.places import ROOT
 
 FOR_STUDIES = ("setup", "study-warmup", "studies", "reports", "mlflow", "calibrate", "doctor")
 TESTS = ("test", "test-slow", "test-nightly", "test-all")
-FOR_TESTS = ("setup-dev", *TESTS, "test-lowest", "test-gpu", "check", "lint", "audit", "chaos", "bench", "notebook")
+FOR_TESTS = ("setup-dev", *TESTS, "test-lowest", "test-gpu", "check", "lint", "audit", "chaos", "mutants", "bench", "notebook")
 # What the extra dev brings, as it is imported.
 TEST_TOOLS = {"pytest", "hypothesis", "moto", "nbclient", "nbformat", "ipykernel", "playwright", "mup", "tests"}
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,70 +9,58 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from folklore.harness.declare import Spec, Study, study_file
-from folklore.harness.errors import UserError, invalid
+from folklore.harness.errors import UserError
 from folklore.harness.plan.catalog import judgeable, load_study, study_names
 from folklore.harness.use.cli import app
-from tests.harness.malformed import ODD_CHARACTERS, bomb, cases
-from tests.parts import NIGHTLY
+from tests.harness.malformed import BY_SCHEMA, NO_STUDIES, ODD_CHARACTERS, TEXTS, VALUES, bomb, malformed, paths
 
-SEED = 11
-# Made, and of these so many go through the command itself.
-SHORT, LONG = (300, 20), (5000, 250)
+# In CI the same examples every time.
+SAME = "CI" in os.environ
+ANY_TIME = settings(
+    max_examples=150, deadline=None, derandomize=SAME, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
-def refusal(content: Any, suffix: str, folder: Path) -> str | None:
-    """The message a case is refused with; None where it is taken."""
+@ANY_TIME
+@given(data=st.data(), suffix=st.sampled_from([".json", ".json", ".yaml"]))
+def test_what_the_schema_refuses_is_refused_in_one_line(data: st.DataObject, suffix: str, study: Study, tmp_path: Path) -> None:
+    """One place is wrong at most: a study that is taken all the same is one by its schema, and nothing in it is ignored."""
+    content = data.draw(malformed(json.loads(study.canonical_json())))
+    path = tmp_path / f"study{suffix}"
+    text = json.dumps(content) if suffix == ".json" else yaml.safe_dump(content, allow_unicode=True)
+    path.write_text(text, encoding="utf-8", errors="surrogatepass")
     try:
-        if not suffix:
-            Study.model_validate(content)
-        else:
-            path = folder / f"study{suffix}"
-            path.write_bytes(content)
-            load_study(str(path))
-    except ValidationError as error:
-        return str(invalid("study", error))
-    except UserError as error:
-        return str(error)
-    return None
+        taken = judgeable(load_study(str(path)))
+    except UserError:
+        refusal = refused_by_command("plan", str(path), store=tmp_path / "store")
+        assert 10 < len(refusal) < 4000
+    else:
+        assert list(BY_SCHEMA.iter_errors(content)) == []
+        assert paths(content) - paths(taken.model_dump(mode="json")) == set()
 
 
-@pytest.mark.parametrize("count", [SHORT[0], pytest.param(LONG[0], marks=NIGHTLY)])
-def test_malformed_studies_are_refused_in_one_line(count: int, study: Study, tmp_path: Path) -> None:
-    plain = json.loads(study.canonical_json())
-    Study.model_validate(plain)
-    taken, refused = [], 0
-    for case in cases(plain, count, SEED):
-        message = refusal(case.content, case.suffix, tmp_path)
-        if message is None:
-            taken.append(case.what)
-            continue
-        refused += 1
-        assert len(message.splitlines()) == 1, (case.what, message)
-        assert 10 < len(message) < 4000, (case.what, message)
-        assert "Traceback" not in message
-        assert all(character.isprintable() for character in message), (case.what, message)
-    assert not taken, f"{len(taken)} were taken, among them {taken[:5]}"
-    assert refused == count
-    assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".json", ".yaml")] == []
+@ANY_TIME
+@given(content=VALUES | st.fixed_dictionaries({"claims": VALUES}) | st.lists(TEXTS, min_size=1, max_size=2))
+def test_a_file_that_holds_no_claims_is_refused_in_one_line(content: Any, tmp_path: Path) -> None:
+    runs, claims = tmp_path / "runs.csv", tmp_path / "claims.yaml"
+    runs.write_text("arm,seed,loss\n" + "".join(f"{arm},{seed},{seed}\n" for arm in "ab" for seed in range(5)))
+    claims.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8", errors="surrogatepass")
+    called = CliRunner().invoke(app, ["judge", str(runs), "--claims", str(claims)])
+    assert called.exit_code == 2, (called.output, called.exception)
+    assert called.stderr.strip().isprintable(), called.stderr
 
 
-@pytest.mark.parametrize(("made", "called"), [SHORT, pytest.param(*LONG, marks=NIGHTLY)])
-def test_the_command_refuses_them_with_2(
-    made: int, called: int, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = json.loads(study.canonical_json())
-    monkeypatch.chdir(tmp_path)
-    files = [case for case in cases(plain, made, SEED + 1) if case.suffix]
-    chosen = random.Random(SEED).sample(files, called)
-    assert {case.suffix for case in chosen} == {".json", ".yaml"}
-    for index, case in enumerate(chosen):
-        path = tmp_path / f"study{case.suffix}"
-        path.write_bytes(case.content)
-        refused_by_command(("plan", "run")[index % 2], str(path), store=tmp_path / "store")
+@pytest.mark.parametrize(("suffix", "content"), NO_STUDIES)
+def test_a_file_that_is_no_study(suffix: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"study{suffix}"
+    path.write_bytes(content)
+    refused_by_command("run", str(path), store=tmp_path / "store")
 
 
 def refused_by_command(*arguments: str, store: Path) -> str:

@@ -5,8 +5,8 @@ project's own, once, and forks itself for each fault. Faults are planted in the 
 and before each the process imports what comes before its file. So a fault costs the imports of what depends on it and one test,
 and meets no module that was imported without it.
 
-Reads JSON, a list of [file, old, new, test], and answers with a line of it for all tests without a fault and one for each
-fault: [its place in the list or null, exit code of pytest, what it printed, CPU-seconds].
+Reads JSON, a list of [file, old, new, arguments of pytest], and answers with a line of it for all tests without a fault and one
+for each fault: [its place in the list or null, exit code of pytest, what it printed, CPU-seconds].
 """
 
 import gc
@@ -38,22 +38,22 @@ OUTPUT, IMPORTED = Path("output.txt").absolute(), Path("imported.txt").absolute(
 
 
 def main() -> None:
-    faults: list[list[str]] = json.load(sys.stdin)
+    faults: list[tuple[str, str, str, list[str]]] = json.load(sys.stdin)
     for name in LIBRARIES:
         import_module(name)
     gc.collect()
     gc.freeze()  # a fork that collects garbage would copy all pages
-    _answer(None, list(dict.fromkeys(test for *_, test in faults)))
+    _answer(None, list(dict.fromkeys(argument for *_, arguments in faults for argument in arguments)))
     order = IMPORTED.read_text(encoding="utf-8").split()
     places = {name: place for place, name in enumerate(order)}
     in_turn = [(places.get(_module(file), len(order)), index) for index, (file, *_) in enumerate(faults)]
     for place, index in sorted(in_turn):
-        file, old, new, test = faults[index]
+        file, old, new, arguments = faults[index]
         _import(order[:place])
         assert _module(file) not in sys.modules, f"{file} was imported without its fault"
         sound = Path(file).read_text(encoding="utf-8")
         Path(file).write_text(sound.replace(old, new), encoding="utf-8")
-        _answer(index, [test])
+        _answer(index, arguments)
         Path(file).write_text(sound, encoding="utf-8")
 
 
@@ -90,20 +90,20 @@ class _Imported(MetaPathFinder):
         return found
 
 
-def _answer(index: int | None, tests: list[str]) -> None:
+def _answer(index: int | None, arguments: list[str]) -> None:
     used = _cpu_seconds()
-    code = _in_fork(tests)
+    code = _in_fork(arguments)
     said = OUTPUT.read_text(encoding="utf-8", errors="replace")[-LONGEST_OUTPUT:]
     print(json.dumps([index, code, said, _cpu_seconds() - used]), flush=True)
 
 
-def _in_fork(tests: list[str]) -> int:
+def _in_fork(arguments: list[str]) -> int:
     """Exit code of pytest in a fork of this process, or minus the signal that ended it."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)
-    signal.alarm(HANG_SECONDS * len(tests))
+    signal.alarm(HANG_SECONDS * len(arguments))
     stream = os.open(OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stream, 1)
@@ -113,7 +113,7 @@ def _in_fork(tests: list[str]) -> int:
         import pytest
 
         sys.meta_path.insert(0, imported := _Imported())
-        code = int(pytest.main([*PYTEST, *tests]))
+        code = int(pytest.main([*PYTEST, *arguments]))
         IMPORTED.write_text("\n".join(imported.names), encoding="utf-8")
         sys.stdout.flush()
     finally:

@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,10 +67,10 @@ def outcomes(faults: Sequence[Fault]) -> Generator[tuple[Fault | None, Outcome],
         }
         command = [sys.executable, "-m", "tests.mutations.forks"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        with subprocess.Popen(command, cwd=folder, env=environment, **pipes, text=True) as process:
+        with subprocess.Popen(command, cwd=folder, env=environment, **pipes, text=True, start_new_session=True) as process:
             assert process.stdin is not None and process.stdout is not None  # noqa: PT018
             with process.stdin:
-                json.dump([[each.file, each.old, each.new, each.test] for each in faults], process.stdin)
+                json.dump([[each.file, each.old, each.new, each.arguments] for each in faults], process.stdin)
             try:
                 for line in process.stdout:
                     index, *found = json.loads(line)
@@ -76,7 +78,8 @@ def outcomes(faults: Sequence[Fault]) -> Generator[tuple[Fault | None, Outcome],
                 if process.wait():
                     raise RuntimeError("the process that plants faults has failed; what it printed stands above")
             finally:
-                process.kill()
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # and the test that is running
 
 
 def _copy(folder: Path) -> None:

@@ -118,6 +118,5 @@ def test_regions() -> None:
 
 def test_a_file_of_claims() -> None:
     assert claims_of_file({"claims": ["loss: b < a"]}, "x") == claims_of_file(["loss: b < a"], "x") == ["loss: b < a"]
-    for wrong in ({"claim": "loss: b < a"}, [], "loss: b < a", [1]):
-        with pytest.raises(UserError, match="must be a list of claims"):
-            claims_of_file(wrong, "x")
+    with pytest.raises(UserError, match="must be a list of claims"):
+        claims_of_file({"claim": "loss: b < a"}, "x")
