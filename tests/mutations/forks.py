@@ -15,6 +15,7 @@ import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Collection
 from contextlib import suppress
 from importlib import import_module
@@ -26,8 +27,9 @@ from typing import Any
 
 # Assertions are not rewritten: no more is read than whether a test fails.
 PYTEST = ("-q", "-x", "--tb=short", "--no-header", "--assert=plain", "-p", "no:cacheprovider", "-o", "addopts=")
-# A fault may let a test wait for ever.
+# A fault may let a test wait for ever: it is given three times as long as all tests take without one, and at least this long.
 HANG_SECONDS = 120
+LONGEST_SECONDS = 3600
 LONGEST_OUTPUT = 4000
 # What the tests of several faults import, and takes long.
 LIBRARIES = (
@@ -43,7 +45,9 @@ def main() -> None:
         import_module(name)
     gc.collect()
     gc.freeze()  # a fork that collects garbage would copy all pages
-    _answer(None, list(dict.fromkeys(argument for *_, arguments in faults for argument in arguments)))
+    started = time.monotonic()
+    _answer(None, list(dict.fromkeys(argument for *_, arguments in faults for argument in arguments)), LONGEST_SECONDS)
+    hang_seconds = max(HANG_SECONDS, int(3 * (time.monotonic() - started)))
     order = IMPORTED.read_text(encoding="utf-8").split()
     places = {name: place for place, name in enumerate(order)}
     in_turn = [(places.get(_module(file), len(order)), index) for index, (file, *_) in enumerate(faults)]
@@ -53,7 +57,7 @@ def main() -> None:
         assert _module(file) not in sys.modules, f"{file} was imported without its fault"
         sound = Path(file).read_text(encoding="utf-8")
         Path(file).write_text(sound.replace(old, new), encoding="utf-8")
-        _answer(index, arguments)
+        _answer(index, arguments, hang_seconds)
         Path(file).write_text(sound, encoding="utf-8")
 
 
@@ -90,20 +94,20 @@ class _Imported(MetaPathFinder):
         return found
 
 
-def _answer(index: int | None, arguments: list[str]) -> None:
+def _answer(index: int | None, arguments: list[str], hang_seconds: int) -> None:
     used = _cpu_seconds()
-    code = _in_fork(arguments)
+    code = _in_fork(arguments, hang_seconds)
     said = OUTPUT.read_text(encoding="utf-8", errors="replace")[-LONGEST_OUTPUT:]
     print(json.dumps([index, code, said, _cpu_seconds() - used]), flush=True)
 
 
-def _in_fork(arguments: list[str]) -> int:
+def _in_fork(arguments: list[str], hang_seconds: int) -> int:
     """Exit code of pytest in a fork of this process, or minus the signal that ended it."""
     child = os.fork()
     if child:
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)
-    signal.alarm(HANG_SECONDS * len(arguments))
+    signal.alarm(hang_seconds)
     stream = os.open(OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(stream, 1)

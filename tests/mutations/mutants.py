@@ -49,7 +49,8 @@ class Mutation(ast.NodeTransformer):
         self.count += 1
         if self.count - 1 != self.chosen:
             return self.generic_visit(node)
-        self.words = f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(other)}"  # type: ignore[attr-defined]
+        place = f"line {node.lineno}, column {node.col_offset + 1}"  # type: ignore[attr-defined]
+        self.words = f"{place}: {ast.unparse(node)} -> {ast.unparse(other)}"
         return ast.copy_location(other, node)
 
 
