@@ -15,7 +15,7 @@ FOR_STUDIES = ("setup", "study-warmup", "studies", "reports", "mlflow", "calibra
 TESTS = ("test", "test-slow", "test-nightly", "test-all")
 FOR_TESTS = ("setup-dev", *TESTS, "test-lowest", "test-gpu", "check", "lint", "audit", "chaos", "mutants", "bench", "notebook")
 # What the extra dev brings, as it is imported.
-TEST_TOOLS = {"pytest", "hypothesis", "moto", "nbclient", "nbformat", "ipykernel", "playwright", "mup", "tests"}
+TEST_TOOLS = {"pytest", "hypothesis", "jsonschema", "moto", "nbclient", "nbformat", "ipykernel", "playwright", "mup", "tests"}
 
 
 def outside(*prefixes: str) -> dict[str, str]:
