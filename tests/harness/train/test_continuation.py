@@ -10,7 +10,9 @@ from folklore.harness.errors import UserError
 from folklore.harness.train.pack import Lane, Pack
 from folklore.harness.train.starting import LaneState
 from folklore.harness.train.workloads import workload_of
+from folklore.harness.train.workloads.own.network import ByItself, PackedLanes
 from tests.harness.train.contract import CNN, DEEP, GPT, lane, own, pack, trained
+from tests.harness.train.single_steps import assert_losses_agree
 
 STEADY = {"schedule": "constant", "warmup_fraction": 0.0}
 GOES_ON = {"starts_from": "first", "start_state": "optimizer"}
@@ -55,6 +57,24 @@ def test_a_trial_that_goes_on_is_the_rest_of_a_longer_one(workload: Workload, se
     assert torch.equal(child.records["train_loss"], whole.records["train_loss"][before:])
     assert torch.equal(child.network.flat_KP, whole.network.flat_KP)
     assert torch.equal(child.records["test_loss"], whole.records["test_loss"])
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw", "lamb"])
+@pytest.mark.usefixtures("short_draws")
+def test_an_own_trial_goes_on_in_the_other_way_of_the_two(optimizer: str) -> None:
+    """By itself where a packed one stood, and packed where one by itself did: beside a trial that was packed throughout."""
+    workload, settings = own("perceptron"), {**STEADY, "optimizer": optimizer}
+
+    def lanes(steps: int, *seeds: int) -> Pack:
+        return trained(*(lane(workload, seed, **settings, steps=steps) for seed in seeds))
+
+    whole, packed, alone = lanes(BEFORE + AFTER, 4, 5), lanes(BEFORE, 4, 5), lanes(BEFORE, 5)
+    child = trained(started(packed, workload, 1, **settings, steps=AFTER))
+    other = trained(*(started(each, workload, **settings, steps=AFTER) for each in (packed, alone)))
+    assert [type(each.network) for each in (packed, alone, child, other)] == [PackedLanes, ByItself, ByItself, PackedLanes]
+    for made in (child, other):
+        assert_losses_agree(made.records["train_loss"][:, -1], whole.records["train_loss"][BEFORE:, 1])
+        assert torch.allclose(made.network.flat_KP[-1], whole.network.flat_KP[1], rtol=1e-4, atol=1e-6)
 
 
 def test_weights_alone_are_taken_with_an_optimizer_that_begins() -> None:
