@@ -1,9 +1,10 @@
 """A user's examples, whatever they come in: tensors, arrays, tuples and dicts of them, a Dataset or a DataLoader."""
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,42 +34,55 @@ MOST_COMPARED = 200_000
 FORMS = "give a pair (inputs, targets), a dict of tensors, or a Dataset or DataLoader"
 
 
-class Examples(Protocol):
+class Examples(ABC):
     """Examples that are drawn by number. is_read: one by one, when they are needed."""
 
-    is_read: ClassVar[bool]
+    is_read = True
 
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def batch(self, index: Tensor) -> Batch:
         """Those of these numbers, int64 [...]."""
+
+    @abstractmethod
+    def to(self, device: str) -> "Examples": ...
 
     def held(self, index: Tensor) -> Callable[[Sequence[int]], Batch]:
         """Reads those of these numbers once, int64 [N]. Gives batches of them, by their places in the index."""
         return lambda which: self.batch(index[list(which)])
 
-    def structure(self) -> str:
-        """Shapes and types of an example."""
+    @property
+    def targets_each(self) -> int:
+        """Numbers that an example's targets have, or its inputs where these hold them."""
+        inputs, targets = self.batch(torch.zeros(1, dtype=torch.int64))
+        found: int = max([1, *(each.numel() for each in tree_leaves(targets) or tree_leaves(inputs))])
+        return found
 
-    def hash(self) -> str:
-        """Of the content, 16 hexadecimal digits."""
 
-    def to(self, device: str) -> "Examples": ...
+class SplitExamples(Examples):
+    """The examples of one split, as the user gives them."""
 
     @property
     def is_ragged(self) -> bool:
         """Whether batches may be of other shapes than others as large."""
+        return False
 
-    @property
-    def targets_each(self) -> int:
-        """Numbers that an example's targets have, or its inputs where these hold them."""
+    @abstractmethod
+    def structure(self) -> str:
+        """Shapes and types of an example."""
+
+    @abstractmethod
+    def hash(self) -> str:
+        """Of the content, 16 hexadecimal digits."""
 
 
 @dataclass(frozen=True, eq=False)
-class Held(Examples):
+class Held(SplitExamples):
     """Tensors [N, ...] that are held whole."""
 
-    is_read: ClassVar[bool] = False
+    is_read = False
     inputs: Tree
     targets: Tree
 
@@ -85,23 +99,14 @@ class Held(Examples):
     def hash(self) -> str:
         return _hash([(self.inputs, self.targets)])
 
-    @property
-    def is_ragged(self) -> bool:
-        return False
-
-    @property
-    def targets_each(self) -> int:
-        return _each(self.inputs, self.targets)
-
     def to(self, device: str) -> "Held":
         return Held(*tree_map(lambda values: values.to(device), (self.inputs, self.targets)))
 
 
 @dataclass(frozen=True, eq=False)
-class Fetched(Examples):
+class Fetched(SplitExamples):
     """A map-style dataset, of which a batch is read when it is needed. version: what identifies it; '': its content."""
 
-    is_read: ClassVar[bool] = True
     dataset: Any
     collate: Callable[[list[Any]], Any]
     version: str
@@ -144,10 +149,6 @@ class Fetched(Examples):
     def is_ragged(self) -> bool:
         return self.collate is not default_collate
 
-    @property
-    def targets_each(self) -> int:
-        return _each(*self.batch(torch.zeros(1, dtype=torch.int64)))
-
     def to(self, device: str) -> "Fetched":
         return Fetched(self.dataset, self.collate, self.version, device)
 
@@ -159,17 +160,11 @@ def _described(batch: Batch, shape: Callable[[Tensor], str]) -> str:
     return ", ".join(f"{side}{''.join(map(str, path))} {values.dtype} {shape(values)}" for side, path, values in pairs)
 
 
-def _each(inputs: Tree, targets: Tree) -> int:
-    leaves = tree_leaves(targets) or tree_leaves(inputs)
-    return max([1, *(int(each.numel()) // len(each) for each in leaves)])
-
-
 @dataclass(frozen=True, eq=False)
 class Several(Examples):
     """Splits that are read, one after another, each put together by its own collate_fn. A batch is of one split."""
 
     parts: tuple[Fetched, ...]
-    is_read: ClassVar[bool] = True
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -182,25 +177,11 @@ class Several(Examples):
             first += len(part)
         raise IndexError(f"example {lowest} of {len(self)}")
 
-    def structure(self) -> str:
-        return self.parts[0].structure()
-
-    def hash(self) -> str:
-        return hashlib.sha256("".join(each.hash() for each in self.parts).encode()).hexdigest()[:16]
-
-    @property
-    def is_ragged(self) -> bool:
-        return any(each.is_ragged for each in self.parts)
-
-    @property
-    def targets_each(self) -> int:
-        return self.parts[0].targets_each
-
     def to(self, device: str) -> "Several":
         return Several(tuple(each.to(device) for each in self.parts))
 
 
-def examples_of(subject: str, given: object, version: str) -> Examples:
+def examples_of(subject: str, given: object, version: str) -> SplitExamples:
     """subject: what messages call them. Raises UserError for what no examples can be drawn from."""
     if isinstance(given, DataLoader):
         return _fetched(subject, _sampled(subject, given), given.collate_fn, version)

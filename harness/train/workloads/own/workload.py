@@ -11,7 +11,7 @@ from torch.nn.parameter import is_lazy
 
 from ....errors import UserCodeError, UserError
 from ....randomness import key
-from .examples import Examples, examples_of
+from .examples import SplitExamples, examples_of
 from .keyed import keyed
 from .objective import Objective, called
 from .place import with_place
@@ -88,7 +88,7 @@ class OwnWorkload:
         return {name: value for name, value in vars(self).items() if name != "examples"}
 
     @cached_property
-    def examples(self) -> dict[str, Examples]:
+    def examples(self) -> dict[str, SplitExamples]:
         """Split -> its examples."""
         return {split: examples_of(f"workload '{self.name}': {split}", getattr(self, split), self.version) for split in SPLITS}
 
