@@ -67,9 +67,8 @@ def readable_name(study: Study) -> str:
     """'resnet through warmup', 'warmup with peak_lr = 0.01, 0.02'; of what is no variation its own name."""
     if study.variation_of is None:
         return study.name
-    if study.workload.own is not None:
-        names = [each.workload for each in study.changes if each.workload]
-        return f"{names[-1] if names else study.workload.own.place} through {study.variation_of}"
+    if names := [each.workload for each in study.changes if each.workload]:
+        return f"{names[-1]} through {study.variation_of}"
     return f"{study.variation_of} with {'; '.join(setting for each in study.changes for setting in each.settings)}"
 
 

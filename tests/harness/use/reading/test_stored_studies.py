@@ -172,10 +172,6 @@ def test_a_misspelled_name(full: Store, name: str, near: str) -> None:
         named_study(full, name)
 
 
-def test_an_older_declaration_is_named_by_its_address(own: Study) -> None:
-    assert readable_name(own.model_copy(update={"changes": ()})) == "gone_module:workload through toy"
-
-
 def test_what_was_declared_before_changes_were_recorded_keeps_its_name(study: Study, store: Store) -> None:
     """A variation, and one on an own workload: departures and title told what was changed."""
     words = {"variation_of": "toy", "departures": ("Varied: steps = 7, where the study has 10.", "one text")}
