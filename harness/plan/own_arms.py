@@ -4,7 +4,7 @@ A study may train several models by one recipe, on purpose or to repeat a claim 
 what compares the models with each other says nothing any more.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..declare import Alternative, Criterion, Judgement, Study, Workload, arms_of, canonical_json
@@ -45,58 +45,57 @@ class RemainingArms:
         return found
 
 
-def arms_left(study: Study, name_of: Callable[[str], str]) -> RemainingArms:
-    """Of a study as it is declared; what a workload cannot be trained by is not known yet."""
+def arms_left(study: Study, declared: Workload, prefix: str) -> RemainingArms:
+    """What a declared own workload leaves of a study. prefix: of the arms' names here."""
     recipes: dict[str, str] = {}
-    names, lost = {}, {}
-    for arm in study.arms:
-        names[arm] = name_of(recipes.setdefault(_recipe(study, arm), arm))
-        varied = set(study.arms[arm].factors).union(*(scale.arm_factors.get(arm, {}) for scale in study.scales.values()))
-        if fields := sorted(varied & Workload.model_fields.keys()):
-            lost[arm] = f"it varies {fields[0]}, which only the models here have"
-        elif field := _designed(study, arm):
-            lost[arm] = f"it is about {field}, which only the models here have"
-    lost = with_those_that_start_there(study, lost)
+    names = {arm: prefix + recipes.setdefault(_recipe(study, arm), arm) for arm in study.arms}
+    lost = {arm: f"{why}, which only the models here have" for arm in study.arms if (why := _of_models(study, arm))}
+    lost |= _untrainable(study, lost.keys(), declared)
+    while more := {
+        arm: f"it starts from arm '{parent}', which is not trained"
+        for scale in study.scales
+        for arm in study.arms_at(scale)
+        for parent in parents(study, scale, arm)
+        if parent in lost and arm not in lost
+    }:
+        lost |= more
     return RemainingArms(names, {arm: _model(study, arm) for arm in study.arms}, lost)
 
 
-def with_those_that_start_there(study: Study, lost: Mapping[str, str]) -> dict[str, str]:
-    """The arms that are lost, with why, and those that start from them."""
-    found, before = dict(lost), -1
-    while len(found) > before:
-        before = len(found)
-        for scale in study.scales:
-            for arm in study.arms_at(scale):
-                for parent in parents(study, scale, arm):
-                    if parent in found:
-                        found.setdefault(arm, f"it starts from arm '{parent}', which is not trained")
+def _of_models(study: Study, arm: str) -> str:
+    """What of the models here an arm varies or is about; '' if nothing."""
+    varied = set(study.arms[arm].factors).union(*(scale.arm_factors.get(arm, {}) for scale in study.scales.values()))
+    if fields := sorted(varied & Workload.model_fields.keys()):
+        return f"it varies {fields[0]}"
+    field = _designed(study, arm)
+    return field and f"it is about {field}"
+
+
+def _untrainable(study: Study, lost: Collection[str], declared: Workload) -> dict[str, str]:
+    """Arm -> why the workload cannot be trained by it, of those that are not lost."""
+    own = workload_of(declared)
+    dataset = own.data()
+    model, found = own.model(dataset.facts), dict[str, str]()
+    for scale, arm in ((name, arm) for name in study.scales for arm in study.arms_at(name) if arm not in lost):
+        point = {name: values[0] for name, values in study.factors_at(scale, arm).items()}
+        configuration = study.configuration(scale, arm, point)
+        training = configuration.training
+        if training.sampling == "full":
+            training = training.model_copy(update={"batch_size": len(dataset.arrays("train")[0])})
+        configuration = configuration.model_copy(update={"workload": declared, "training": training})
+        try:
+            own.require_trainable(configuration)
+            require_suited(training, declared, model)
+            lr_multipliers(declared, training, model)
+            require_data(configuration, dataset)
+        except UserError as error:
+            found.setdefault(arm, str(error))
     return found
 
 
-def untrainable(study: Study) -> dict[str, str]:
-    """Arm -> why the workload of a study cannot be trained by it."""
-    found: dict[str, str] = {}
-    for scale in study.scales:
-        for arm in study.arms_at(scale):
-            factors = study.factors_at(scale, arm)
-            configuration = study.configuration(scale, arm, {name: values[0] for name, values in factors.items()})
-            workload, training = configuration.workload, configuration.training
-            own = workload_of(workload)
-            dataset = own.data()
-            model = own.model(dataset.facts)
-            try:
-                own.require_trainable(configuration)
-                require_suited(training, workload, model)
-                lr_multipliers(workload, training, model)
-                require_data(configuration, dataset)
-            except UserError as error:
-                found.setdefault(arm, str(error))
-    return found
-
-
-def judgement_left(judgement: Judgement, left: RemainingArms, spelled: Callable[[str], str]) -> Judgement | str:
-    """A judgement of what is left, each observation once; or why it cannot be made. spelled: a criterion's name -> one that
-    says that the recipe is meant, where arms are named after models."""
+def judgement_left(judgement: Judgement, left: RemainingArms, ending: str) -> Judgement | str:
+    """A judgement of what is left, each observation once; or why it cannot be made. ending: of the names of criteria, where
+    arms are named after models."""
     if not any(arms_of(each.observe) for each in judgement.criteria):
         return COMPUTED
     for criterion in judgement.criteria:
@@ -106,7 +105,7 @@ def judgement_left(judgement: Judgement, left: RemainingArms, spelled: Callable[
     def renamed(each: Observing) -> Observing | None:
         if _lost(each, left):
             return None
-        name = each.name if isinstance(each, Alternative) else spelled(each.name)
+        name = each.name if isinstance(each, Alternative) else each.name + ending
         return each.model_copy(update={"name": name, "observe": with_other_arms(each.observe, left.names)})
 
     made = judgement.with_observations(renamed)

@@ -1,7 +1,6 @@
 """A named study with a user's workload in place of its own: a variation, with a name, a ledger and a page to itself."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..declare import Alternative, Change, Judgement, Study, Workload
@@ -14,12 +13,11 @@ from ..options import Options
 from ..train.programs import EAGER
 from ..train.workloads.own.finding import FoundWorkload, find, require_reproducible
 from ..train.workloads.own.module import own_module
-from ..train.workloads.own.reduction import Reduction
 from ..train.workloads.own.workload import OwnWorkload
-from .own_arms import RemainingArms, arms_left, judgement_left, untrainable, with_those_that_start_there
+from .own_arms import RemainingArms, arms_left, judgement_left
 from .store.remembered import remember
 from .store.store import Store
-from .variation import variation_name
+from .variation import keep_arms, variation_name
 
 # The unit that studies declare thresholds of losses in.
 NATS = "nats"
@@ -45,15 +43,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
             )
     found = find(address)
     require_proved(found, Store(options.store))
-    replaced = _models_of_arms(study)
-    left = arms_left(study, (lambda arm: f"recipe_of_{arm}") if replaced else str)
-    made = _on(study, found, left)
-    if lost := untrainable(made):
-        # Of the names here back to those of the study.
-        back = {arm: lost[name] for arm, name in left.names.items() if name in lost}
-        left = replace(left, lost=with_those_that_start_there(study, {**left.lost, **back}))
-        made = _on(study, found, left)
-    return made
+    return _on(study, found)
 
 
 def require_proved(found: FoundWorkload, store: Store) -> None:
@@ -70,12 +60,13 @@ def require_proved(found: FoundWorkload, store: Store) -> None:
     remember(store, name, found.identity, proved)
 
 
-def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:
+def _on(study: Study, found: FoundWorkload) -> Study:
     """The study with what is left of its arms and judgements. Raises UserError where no claim is."""
-    own, reduction = found.workload, own_module(found.planned).reduction
-    replaced = _models_of_arms(study)
-    spelled = (lambda name: f"{name} (its recipe on {own.name})") if replaced else str
-    made = {each.claim: judgement_left(each, left, spelled) for each in study.judgements}
+    own, replaced = found.workload, _models_of_arms(study)
+    left = arms_left(study, found.declared, "recipe_of_" * bool(replaced))
+    made = {
+        each.claim: judgement_left(each, left, f" (its recipe on {own.name})" * bool(replaced)) for each in study.judgements
+    }
     judgements = [_of_its_loss(each, found) for each in made.values() if isinstance(each, Judgement)]
     unjudged = {claim: reason for claim, reason in made.items() if isinstance(reason, str)}
     if (study.judgements and not judgements) or not left.first:
@@ -84,8 +75,8 @@ def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:
             f"study '{study.name}' cannot take an own workload: nothing would be left ('{claim}': {reason}); choose a study"
             " that varies training alone"
         )
-    dump = study.model_dump()
-    dump |= {
+    content = study.model_dump()
+    content |= {
         "name": variation_name(study, "own", found.identity),
         "title": f"{study.title}, on own workload '{own.name}'",
         "workload": found.declared.model_dump(),
@@ -96,48 +87,37 @@ def _on(study: Study, found: FoundWorkload, left: RemainingArms) -> Study:
         "loss_name": own.loss_name,
         "loss_unit": own.loss_unit,
     }
-    for content in (dump, *dump["scales"].values()):
-        for field in {"arms", "arm_factors", "arm_settings"} & content.keys():
-            content[field] = {left.first[arm]: said for arm, said in (content[field] or {}).items() if arm in left.first}
-        if content.get("arm_seeds"):
-            content["arm_seeds"] = {left.first[arm]: count for arm, count in content["arm_seeds"].items() if arm in left.first}
-    whole = len(own.examples["training"])
-    for arm in dump["arms"].values():
+    keep_arms(content, left.first)
+    # A step of all examples is one of all of one's own.
+    whole, of_all = {"batch_size": len(own.examples["training"])}, list[str]()
+    for name, arm in content["arms"].items():
         arm["settings"] = _of_training(arm["settings"], left)
         if replaced:
             arm["panel"] = arm["panel"] and f"{own.name}, recipe of: {arm['panel']}"
-    for scale in dump["scales"].values():
-        scale["workload"] = {}
-        scale["arm_settings"] = {arm: _of_training(settings, left) for arm, settings in scale["arm_settings"].items()}
-        for name, arm in dump["arms"].items():
-            # A step of all examples is one of all of one's own.
-            if arm["settings"].get("sampling", study.training.sampling) == "full":
-                scale["arm_settings"].setdefault(name, {})["batch_size"] = arm["settings"]["batch_size"] = whole
+        if arm["settings"].get("sampling", study.training.sampling) == "full":
+            arm["settings"] |= whole
+            of_all.append(name)
+    for scale in content["scales"].values():
+        settings = {name: _of_training(each, left) for name, each in (scale["arm_settings"] or {}).items()}
+        scale |= {"workload": {}, "arm_settings": settings | {name: settings.get(name, {}) | whole for name in of_all}}
     if own.optimizer is not None:
-        _add_own_optimizer(dump)
+        _add_own_optimizer(content)
     untrained = (f"Not trained: arm '{arm}' ({reason})." for arm, reason in left.lost.items())
     not_judged = (f"Not judged: {claim} ({reason})." for claim, reason in unjudged.items())
-    why = (*_departures(study, found, reduction), *untrained, *not_judged)
-    return study.changed(Change(why=why, workload=own.name), **dump)
+    why = (*_departures(study, found, replaced), *untrained, *not_judged)
+    return study.changed(Change(why=why, workload=own.name), **content)
 
 
-def _add_own_optimizer(dump: dict[str, Any]) -> None:
+def _add_own_optimizer(content: dict[str, Any]) -> None:
     """One more arm: the first one's training by the workload's own optimizer, judged by no claim and shown beside it."""
-    first, arm = next(iter(dump["arms"].items()))
-    dump["arms"]["own_optimizer"] = {
-        **arm,
-        "label": f"{arm['label']}, by the workload's own optimizer",
-        "settings": {**arm["settings"], "optimizer": OWN},
-        "reference": False,
-    }
-    for scale in dump["scales"].values():
-        for field in ("arm_factors", "arm_settings"):
+    name, (first, arm) = "own_optimizer", next(iter(content["arms"].items()))
+    label = f"{arm['label']}, by the workload's own optimizer"
+    content["arms"][name] = {**arm, "label": label, "settings": {**arm["settings"], "optimizer": OWN}, "reference": False}
+    for scale in content["scales"].values():
+        for field, more in (("arm_factors", {}), ("arm_settings", {"optimizer": OWN})):
             if first in scale[field]:
-                scale[field]["own_optimizer"] = {
-                    **scale[field][first],
-                    **({"optimizer": OWN} if field == "arm_settings" else {}),
-                }
-    dump["departures"] = (*dump["departures"], f"Arm 'own_optimizer' is arm '{first}' by the workload's own optimizer.")
+                scale[field][name] = {**scale[field][first], **more}
+    content["departures"] = (*content["departures"], f"Arm '{name}' is arm '{first}' by the workload's own optimizer.")
 
 
 def _of_training(settings: Mapping[str, Any], left: RemainingArms) -> dict[str, Any]:
@@ -162,9 +142,10 @@ def _of_its_loss(judgement: Judgement, found: FoundWorkload) -> Judgement:
     return judgement.with_observations(spelled)
 
 
-def _departures(study: Study, found: FoundWorkload, reduction: Reduction) -> Iterator[str]:
+def _departures(study: Study, found: FoundWorkload, replaced: Sequence[str]) -> Iterator[str]:
     """How the variation differs, and what of the study's claims this workload's loss leaves."""
-    yield _departure(study, found)
+    yield _departure(study, found, replaced)
+    reduction = own_module(found.planned).reduction
     shown = ", descended as that and shown as their mean" if reduction.kind == "sum" else ""
     yield f"The loss of a batch is {reduction.words}{shown}."
     if found.workload.one_start:
@@ -187,10 +168,9 @@ def _why_no_shares(own: OwnWorkload) -> str:
     return "may be negative" if own.loss_may_be_negative else "may rise" if own.loss_may_rise else ""
 
 
-def _departure(study: Study, found: FoundWorkload) -> str:
+def _departure(study: Study, found: FoundWorkload, replaced: Sequence[str]) -> str:
     own = f"Own workload '{found.workload.name}' ({found.address})"
     speaks = f"this is a variation of study '{study.name}', and its verdicts speak of that workload alone."
-    replaced = _models_of_arms(study)
     if not replaced:
         others = study.workload.model_dump(exclude={"model", "dataset"}, exclude_defaults=True)
         spelled = "".join(f", {name} {value}" for name, value in others.items())

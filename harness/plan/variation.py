@@ -75,6 +75,13 @@ def variation_name(study: Study, kind: str, identity: str) -> str:
     return f"{study.name[:LONGEST_STEM]}_{kind}_{identity[:DIGITS]}"
 
 
+def keep_arms(content: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Leaves these arms alone in a study's content and its scales. names: what is kept -> what it is called from here on."""
+    for part in (content, *content["scales"].values()):
+        for field_name in {"arms", "arm_factors", "arm_settings", "arm_seeds"} & part.keys():
+            part[field_name] = part[field_name] and {names[arm]: each for arm, each in part[field_name].items() if arm in names}
+
+
 def is_variation(name: str) -> bool:
     return NAME.fullmatch(name) is not None
 
@@ -160,10 +167,9 @@ class _Draft:
                 raise unknown(f"arm of study '{self.study.name}' at scale '{self.scale}'", name, trained)
         kept = [name for name in trained if not self.changes.only or name in self.changes.only]
         gone = [name for name in trained if name not in kept]
-        self.content["arms"] = {name: {**self.content["arms"][name], "scales": None} for name in kept}
-        for field_name in ("arm_factors", "arm_settings", "arm_seeds"):
-            overrides = self.at_scale[field_name]
-            self.at_scale[field_name] = overrides and {name: each for name, each in overrides.items() if name in kept}
+        keep_arms(self.content, {name: name for name in kept})
+        for arm in self.content["arms"].values():
+            arm["scales"] = None
         if gone:
             self.lines[f"the arms {', '.join(kept)} alone"] = f"; left out: {', '.join(gone)}."
         judged = {each.claim: _at(each, self.scale, kept) for each in self.study.judgements}
