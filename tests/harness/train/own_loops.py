@@ -14,7 +14,7 @@ from folklore.harness.randomness import key
 from folklore.harness.train.pack import Pack
 from folklore.harness.train.workloads.data import load
 from tests.harness.train.own_kinds import Output
-from tests.harness.train.single_steps import assert_lane_is_torchs, assert_losses_agree
+from tests.harness.train.single_steps import TORCHS, assert_lane_is_torchs, assert_losses_agree
 
 
 def taken(split: Any, index: Tensor) -> tuple[Any, Any]:
@@ -87,12 +87,7 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
     if isinstance(loss, nn.Module):
         named |= {f"(loss).{name}": each for name, each in loss.named_parameters()}
     named = {name: each for name, each in named.items() if each.requires_grad}
-    groups = [
-        {"params": [each for each in named.values() if (each.dim() >= 2) == decays], "weight_decay": decay}
-        for decays, decay in ((True, training.weight_decay), (False, 0.0))
-    ]
-    groups = [group for group in groups if group["params"]]
-    optimizer = torch.optim.SGD(groups, 1.0, 0.9) if training.optimizer == "sgd" else torch.optim.AdamW(groups, 1.0)
+    (optimizer,) = TORCHS[training.optimizer](training.model_copy(update={"peak_lr": 1.0}), [*named.values()])
     dataset = load(made.lanes[lane].configuration.workload.dataset)
     index = dataset.batch_index(seed, 0, training.batch_size, 0)
 
@@ -107,7 +102,15 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
         return plain_loss(module, loss, batch(step))
 
     parameters: dict[str, Any] = {name: Real(each) if each.is_complex() else each for name, each in named.items()}
-    assert_lane_is_torchs(made, lane, parameters, optimizer, loss_at, shown=lambda step, found: mean(found, batch(step)))
+    assert_lane_is_torchs(
+        made,
+        lane,
+        parameters,
+        optimizer,
+        loss_at,
+        training.clip_norm,
+        shown=lambda step, found: mean(found, batch(step)),
+    )
     module.eval()
     everything = taken(workload.test, torch.arange(len(dataset.arrays("test")[0])))
     with torch.no_grad():

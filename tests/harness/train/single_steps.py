@@ -5,17 +5,50 @@ bound. Here every step of a training starts where our lane stands, and one step 
 is stated in harness/train/agreement.py.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from folklore.harness.declare import Training
 from folklore.harness.train.agreement import OF_THE_LANE, UNITS, UPDATE
 from folklore.harness.train.pack import Pack
 from folklore.harness.train.precisions import precision_named
 from folklore.harness.train.schedules import learning_rates
 
 Layout = Callable[[str, Tensor], Tensor]  # name, one lane's parameter -> as torch.nn holds it
+Make = Callable[[Training, list[torch.nn.Parameter]], list[torch.optim.Optimizer]]  # optimizers of one model's weights
+
+
+def groups(weights: Sequence[torch.nn.Parameter], decay: float) -> list[dict[str, Any]]:
+    """Vectors do not decay."""
+    return [
+        {"params": [each for each in weights if (each.ndim > 1) == matrices], "weight_decay": decay * matrices}
+        for matrices in (True, False)
+    ]
+
+
+def simple(kind: Callable[..., torch.optim.Optimizer], *names: str, **more: Any) -> Make:
+    """With these of our fields by their names in torch."""
+    ours = {"betas": lambda t: (t.beta1, t.beta2), "eps": lambda t: t.epsilon, "alpha": lambda t: t.beta2}
+
+    def make(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
+        fields = {name: ours[name](training) if name in ours else getattr(training, name) for name in names}
+        return [kind(groups(weights, training.weight_decay), lr=training.peak_lr, **fields, **more)]
+
+    return make
+
+
+BETAS = ("betas", "eps")
+# Of ours, those that torch has by the same rule.
+TORCHS = {
+    "adamw": simple(torch.optim.AdamW, *BETAS),
+    "adam": simple(torch.optim.Adam, *BETAS),
+    "radam": simple(torch.optim.RAdam, *BETAS, decoupled_weight_decay=True),
+    "sgd": simple(torch.optim.SGD, "momentum", "nesterov"),
+    "rmsprop": simple(torch.optim.RMSprop, "alpha", "eps", "momentum"),
+}
 
 
 def weights_of(pack: Pack, lane: int) -> dict[str, Tensor]:

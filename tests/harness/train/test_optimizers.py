@@ -22,6 +22,7 @@ from folklore.harness.declare.configuration import OPTIMIZERS
 from folklore.harness.train.clipping import clip_factor, clip_limits
 from folklore.harness.train.optimizers import adam, make_optimizer, muon
 from folklore.harness.train.optimizers.base import Part
+from tests.harness.train.single_steps import TORCHS, Make, groups, simple
 
 STEPS, TOLERANCE = 120, 2e-5
 SHAPES = ((6, 5), (5,), (5, 7), (7, 4))
@@ -64,7 +65,7 @@ def trained(trainings: Sequence[Training], start: Tensor, seen: Sequence[Tensor]
 # ---- others' code
 
 
-def by(make: Callable[[Training, list[torch.nn.Parameter]], list[torch.optim.Optimizer]]) -> Oracle:
+def by(make: Make) -> Oracle:
     """By optimizers of one model's weights."""
 
     def weights_of(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
@@ -78,24 +79,6 @@ def by(make: Callable[[Training, list[torch.nn.Parameter]], list[torch.optim.Opt
         return torch.cat([weight.detach().flatten() for weight in weights])
 
     return weights_of
-
-
-def groups(weights: Sequence[torch.nn.Parameter], decay: float) -> list[dict[str, Any]]:
-    return [
-        {"params": [each for each in weights if (each.ndim > 1) == matrices], "weight_decay": decay * matrices}
-        for matrices in (True, False)
-    ]
-
-
-def simple(kind: Callable[..., torch.optim.Optimizer], *names: str, **more: Any) -> Oracle:
-    """With these of our fields by their names in torch, vectors that do not decay."""
-    ours = {"betas": lambda t: (t.beta1, t.beta2), "eps": lambda t: t.epsilon, "alpha": lambda t: t.beta2}
-
-    def make(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
-        fields = {name: ours[name](training) if name in ours else getattr(training, name) for name in names}
-        return [kind(groups(weights, training.weight_decay), lr=training.peak_lr, **fields, **more)]
-
-    return by(make)
 
 
 def lars(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.optim.Optimizer]:
@@ -161,21 +144,16 @@ def adam_by_hand(training: Training, start: Tensor, seen: Sequence[Tensor]) -> T
     return weights
 
 
-BETAS = ("betas", "eps")
 NOT_EACH = {"foreach": False}
 # Optimizer, fields beside those of LANES, oracle, and the tolerance in units of TOLERANCE.
 REFERENCES: dict[str, tuple[str, dict[str, Any], Oracle, float]] = {
-    "adamw": ("adamw", {}, simple(torch.optim.AdamW, *BETAS), 1),
-    "adam": ("adam", {}, simple(torch.optim.Adam, *BETAS), 1),
-    "radam": ("radam", {}, simple(torch.optim.RAdam, *BETAS, decoupled_weight_decay=True), 1),
-    "sgd": ("sgd", {}, simple(torch.optim.SGD, "momentum"), 1),
-    "sgd, nesterov": ("sgd", {"nesterov": True}, simple(torch.optim.SGD, "momentum", "nesterov"), 1),
-    "rmsprop": ("rmsprop", {}, simple(torch.optim.RMSprop, "alpha", "eps", "momentum"), 2),
-    "sgdw": ("sgdw", {}, simple(pytorch_optimizer.SGDW, "momentum", weight_decouple=True, **NOT_EACH), 2),
+    **{name: (name, {}, by(make), 1 + (name == "rmsprop")) for name, make in TORCHS.items()},
+    "sgd, nesterov": ("sgd", {"nesterov": True}, by(TORCHS["sgd"]), 1),
+    "sgdw": ("sgdw", {}, by(simple(pytorch_optimizer.SGDW, "momentum", weight_decouple=True, **NOT_EACH)), 2),
     "sgdw, nesterov": (
         "sgdw",
         {"nesterov": True},
-        simple(pytorch_optimizer.SGDW, "momentum", "nesterov", weight_decouple=True, **NOT_EACH),
+        by(simple(pytorch_optimizer.SGDW, "momentum", "nesterov", weight_decouple=True, **NOT_EACH)),
         2,
     ),
     "lars": ("lars", {}, by(lars), 2),

@@ -29,6 +29,7 @@ from folklore.harness.train.workloads.own.model import OwnModule
 from tests.harness.train import contract, own_kinds
 from tests.harness.train.own_kinds import KINDS, PACKED, REASONS
 from tests.harness.train.own_loops import assert_own_lane_is_torchs, draw, plain_loss, taken
+from tests.harness.train.single_steps import TORCHS
 from tests.parts import fast_for
 
 STEPS, BATCH, SEED = 6, 8, 3
@@ -104,10 +105,13 @@ def test_a_lane_is_what_a_plain_loop_makes_of_it(kind: str, monkeypatch: pytest.
     assert reason.startswith(REASONS.get(kind, ""))
 
 
-@pytest.mark.parametrize("settings", [{"optimizer": "sgd"}, {"weight_decay": 0.3, "schedule": "linear"}], ids=str)
-@pytest.mark.parametrize("kind", ["arrays in double precision", "dropout of channels"])
-def test_either_way_learns_by_any_recipe(kind: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_as_torch(pack(kind, monkeypatch, **settings), kind)
+@pytest.mark.parametrize("optimizer", TORCHS)
+@pytest.mark.parametrize("kind", ["arrays in double precision", "dropout of channels", "experts, some idle"])
+def test_either_way_learns_by_any_recipe(kind: str, optimizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed, by itself, and by itself where some parameters take no step: by each optimizer that torch has."""
+    recipe = {"schedule": "linear", "weight_decay": 0.3, "clip_norm": 0.1, "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-4}
+    recipe |= {"momentum": 0.8, "nesterov": optimizer == "sgd", "optimizer": optimizer}
+    assert_as_torch(pack(kind, monkeypatch, **recipe), kind)
 
 
 @pytest.mark.parametrize("kind", fast_for(WEIGHED_FAST, WEIGHED))
