@@ -39,7 +39,7 @@ class LanesJob:
     start: int
     most: int
     program: str | None
-    workload: bytes | None = None  # what UserWorkload.pickled gives
+    workload: bytes | None = None  # what BaseWorkload.pickled gives
 
     def open(self) -> "LanesWork":
         return LanesWork(self)

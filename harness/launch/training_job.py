@@ -46,7 +46,7 @@ class TrainingJob:
     pack: PlannedPack
     choice: Choice
     checkpoint_seconds: float = CHECKPOINT_SECONDS
-    workload: bytes | None = None  # what UserWorkload.pickled gives
+    workload: bytes | None = None  # what BaseWorkload.pickled gives
     kept: Mapping[str, Sequence[int]] = field(default_factory=dict)
     parents: Mapping[str, "TrainingJob"] = field(default_factory=dict)
     recorded: bool = True

@@ -1,7 +1,7 @@
 """What a plan will cost in time and memory, before anything is trained.
 
-Time comes from stored trials of the same shape where there are any; of own modules from one step, which is timed; else from the
-nominal rates below: then it is good to a factor of 1.5 on most CPUs and is a guess on a GPU, and says so.
+Time comes from stored trials of the same shape where there are any; from one timed step where a workload's operations are not
+counted; else from the nominal rates below: then it is good to a factor of 1.5 on most CPUs, is a guess on a GPU, and says so.
 """
 
 import math

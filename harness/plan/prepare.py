@@ -84,7 +84,7 @@ class Prepared:
 
     @cached_property
     def proof(self) -> str:
-        """What was compared of an own workload before it is trained; '' of the models here, which tests compare."""
+        """What was compared of its workload with plain PyTorch before it is trained; '' if nothing."""
         return workload_of(self.plan.study.workload).proof()
 
     @cached_property
@@ -253,8 +253,8 @@ def progress(prepared: Prepared) -> tuple[int, int]:
 def _timed(
     packs: Iterable[PlannedPack], datasets: Mapping[str, str], device: Device, measured: Mapping[str, float]
 ) -> dict[str, float]:
-    """Shape key -> seconds of a lane's step, of own modules that nothing is stored of: what they do besides the operations that
-    are counted no rate knows. On the device they are to train on, if it is here; a step is little beside their training."""
+    """Shape key -> seconds of a lane's step, of workloads whose cost is not counted and of which nothing is stored. On the
+    device they are to train on, if it is here; a step is little beside their training."""
     found: dict[str, float] = {}
     if device.elsewhere or device.kind != local_device().kind:
         return found

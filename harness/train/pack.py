@@ -38,7 +38,7 @@ from .workloads.data import Dataset, Split
 
 log = logging.getLogger(__name__)
 
-# Batches by which what an own module keeps follows other weights.
+# Batches by which what a module keeps follows other weights.
 LATEST_STEPS = 64
 
 
@@ -77,7 +77,7 @@ class Pack:
         self.trainings, self.seeds = [each.training for each in configurations], [lane.seed for lane in lanes]
         tensor_cores = precision_named(self.training.precision).tensor_cores
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
-        torch.backends.cudnn.allow_tf32 = tensor_cores  # an own module's convolutions
+        torch.backends.cudnn.allow_tf32 = tensor_cores  # of convolutions
         self.agreed, self.data_hash = set() if agreed is None else agreed, dataset.facts.hash
         dataset = dataset.limited(first.workload.training_set_size)
         for configuration in configurations:
@@ -111,8 +111,8 @@ class Pack:
         self.step = 0
         self._draws, self._drawn = torch.from_numpy(self.procedure.draw(0)).to(self.device), 0
         self._first_drawn = torch.zeros_like(self.clock)  # the step of the first row
-        # What an own module does in a step is not known to be safe to compile or capture, and compilers do not follow what is
-        # recomputed: a trace that fails leaves torch.func's state behind, and nothing trains in that process any more.
+        # What a module that shows nothing does in a step may not be safe to compile or capture, and compilers do not follow
+        # what is recomputed: a trace that fails leaves torch.func's state behind, and nothing trains in that process any more.
         program = program if self.network.shows and not self.network.segments else EAGER
         self.runner = self._runner(program)
 
@@ -344,7 +344,7 @@ class Pack:
 
     def load(self, state: dict[str, Tensor]) -> bool:
         """Go on from a state of a pack of the same lanes; False, and nothing changed, where it is of other shapes, or a module
-        or an optimizer of one's own keeps what no state holds."""
+        or an optimizer keeps what no state holds."""
         own = self.state()
         shapes, ours = ({name: value.shape for name, value in each.items()} for each in (state, own))
         if self.network.keeps() or self.optimizer.keeps_apart or shapes != ours or float(state["progress"][2]):
@@ -357,10 +357,9 @@ class Pack:
         return True
 
     def lane_state(self, lane: int) -> LaneState:
-        """Where a lane stands, for others to start from. Raises UserError where a module or an optimizer of one's own keeps
-        what no state holds."""
+        """Where a lane stands, for others to start from. Raises UserError where a module keeps what no state holds."""
         if self.network.keeps():
-            raise UserError("an own module that keeps something beside its tensors leaves no checkpoint to start from")
+            raise UserError("a module that keeps something beside its tensors leaves no checkpoint to start from")
         return LaneState(self.learner.lane_state(lane), self.orders[lane].after(self.step))
 
     def results(self) -> list[LaneResult]:

@@ -18,8 +18,8 @@ Numbers = NDArray[np.float64]
 FINAL_SHARE = 0.05
 # Where these are recorded, a run's start and end are losses of one sample of training examples.
 ENDS = ("initial_training_sample", "last_training_sample")
-# Losses of the starting weights by what an own workload's loss measures at the end: of the sample of training examples, and of
-# that of `initial_loss`. nan where the two are the same by construction; infinite where the loss may rise.
+# Losses of the starting weights by what the loss measures at the end, where that changes: of the sample of training examples,
+# and of that of `initial_loss`. nan where the two are the same by construction; infinite where the loss may rise.
 AGAIN = ("initial_training_sample_again", "initial_loss_again")
 # Records of every step: the loss of its batch and, where it was asked for, the norm of its gradient before clipping.
 LOSSES, NORMS = "train_loss", "train_gradient_norm"

@@ -22,7 +22,7 @@ from .full_batch import FullBatch
 from .outlier import Outlier
 from .plain import Plain
 from .plateau import PlateauDrops
-from .remedies import Remedies, require_states
+from .remedies import Remedies
 from .summed import Summed
 from .tasks import Tasks, require_tasks
 from .token_rows import TokenRows, require_rows
@@ -39,7 +39,6 @@ def require_data(configuration: Configuration, dataset: Dataset) -> None:
     require_images(configuration, dataset)
     require_tasks(configuration, dataset)
     require_labels(configuration, dataset)
-    require_states(configuration)
 
 
 def make_procedure(lanes: Sequence[Configuration], orders: Sequence[Order], dataset: Dataset, learner: Learner) -> Procedure:

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from ...declare import Configuration, Training
-from ...errors import UserError
+from ...declare import Training
 from ..learner import Learner
-from ..optimizers import optimizer_kind
 from ..result import LOSSES, NORMS
 from .base import Procedure
 
@@ -19,16 +17,6 @@ from .base import Procedure
 RATIO, RATIO_WINDOW = 2.0, 9
 # Or a loss or gradient norm above its mean over a window of steps by a number of standard deviations.
 DEVIATIONS, WINDOW = 6.0, 128
-
-
-def require_states(configuration: Configuration) -> None:
-    """Raises UserError for an earlier state that cannot be gone back to: what an own optimizer keeps is its own."""
-    training = configuration.training
-    if optimizer_kind(training.optimizer).keeps_apart and training.remedy in ("skip", "roll_back"):
-        raise UserError(
-            f"remedy = {training.remedy}: what a user's own optimizer keeps cannot be taken back; choose an optimizer of the"
-            " list, or lower_lr"
-        )
 
 
 class Remedies(Procedure):

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from ...declare import Configuration, Training, Workload
-from ...errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,13 +122,9 @@ class BaseWorkload(ABC):
         """Why lanes cannot share a program, each a trial by itself; '' where they can."""
         return ""
 
-    def require_trainable(self, configuration: Configuration) -> None:
+    def require_trainable(self, configuration: Configuration) -> None:  # noqa: B027
         """Raises UserError where a configuration asks something of it that it does not have, beside what its data and the
         optimizer are asked by others."""
-        if configuration.measurement.underflow and not self.can_show("underflow"):
-            raise UserError(
-                "measurement underflow: needs activations, which an own workload does not show; choose another study"
-            )
 
     def raising(self) -> AbstractContextManager[None]:
         """Inside, what its own code raises is told from all else that can go wrong."""

@@ -42,7 +42,7 @@ def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
 @dataclass(frozen=True)
 class Scores:
     """What an evaluation found, [K] each. accuracy: share of the targets that have the largest logit, the first of equal ones;
-    nan where the loss is not finite; None where targets are no classes, or an own module's loss alone knows what they are."""
+    nan where the loss is not finite; None where targets are no classes, or a user's loss alone knows what they are."""
 
     loss: Tensor
     accuracy: Tensor | None

@@ -362,6 +362,8 @@ def test_what_an_own_optimizer_does_not_follow_is_refused(monkeypatch: pytest.Mo
     pack("squares", monkeypatch, optimizer="own")
     with pytest.raises(UserError, match=r"loss_scaling = dynamic: an own optimizer does not follow it; leave it out"):
         pack("squares", monkeypatch, optimizer="own", loss_scaling="dynamic")
+    with pytest.raises(UserError, match=r"remedy = skip: an own optimizer does not follow it; leave it out"):
+        pack("squares", monkeypatch, optimizer="own", remedy="skip")
     monkeypatch.setitem(KINDS, "squares", replace(KINDS["squares"], optimizer=lambda parameters: 3))
     with pytest.raises(UserError, match=r"optimizer\(\) gives a int: must give a torch.optim.Optimizer"):
         pack("squares", monkeypatch, optimizer="own")

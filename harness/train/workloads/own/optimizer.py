@@ -36,6 +36,7 @@ class OwnOptimizer(PackedOptimizer):
             )
         asked = {"scaled_parameter": training.scaled_parameter is not None, "sgd_from": training.sgd_from < 1}
         asked |= {"outlier": training.outlier != "none", "loss_scaling": training.loss_scaling == "dynamic"}
+        asked["remedy"] = training.remedy in ("skip", "roll_back")  # which go back to an earlier state
         for field in (name for name, is_asked in asked.items() if is_asked):
             raise UserError(f"{field} = {getattr(training, field)}: an own optimizer does not follow it; leave it out")
 
