@@ -87,7 +87,8 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
     if isinstance(loss, nn.Module):
         named |= {f"(loss).{name}": each for name, each in loss.named_parameters()}
     named = {name: each for name, each in named.items() if each.requires_grad}
-    (optimizer,) = TORCHS[training.optimizer](training.model_copy(update={"peak_lr": 1.0}), [*named.values()])
+    make = TORCHS.get(training.optimizer, lambda training, weights: [workload.optimizer(weights)])  # type: ignore[misc]
+    (optimizer,) = make(training.model_copy(update={"peak_lr": 1.0}), [*named.values()])
     dataset = load(made.lanes[lane].configuration.workload.dataset)
     index = dataset.batch_index(seed, 0, training.batch_size, 0)
 

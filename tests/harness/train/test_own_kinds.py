@@ -18,7 +18,6 @@ from folklore.harness.errors import UserError
 from folklore.harness.plan.store.trial_rows import judged_losses
 from folklore.harness.train.pack import Lane, Pack
 from folklore.harness.train.records import Records
-from folklore.harness.train.schedules import learning_rates
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
 from folklore.harness.train.workloads.own import identity
@@ -28,7 +27,7 @@ from folklore.harness.train.workloads.own.finding import find
 from folklore.harness.train.workloads.own.model import OwnModule
 from tests.harness.train import contract, own_kinds
 from tests.harness.train.own_kinds import KINDS, PACKED, REASONS
-from tests.harness.train.own_loops import assert_own_lane_is_torchs, draw, plain_loss, taken
+from tests.harness.train.own_loops import assert_own_lane_is_torchs
 from tests.harness.train.single_steps import TORCHS
 from tests.parts import fast_for
 
@@ -329,29 +328,11 @@ class Momentum(torch.optim.Optimizer):
 
 @pytest.mark.parametrize("kind", ["a dataset of tensors", "experts, some idle", "complex weights behind an odd number"])
 def test_an_optimizer_of_ones_own_is_what_it_is_alone(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial by itself, whose weights are after each step as in a plain loop."""
-    workload = replace(KINDS[kind], optimizer=Momentum)
-    monkeypatch.setitem(KINDS, kind, workload)
+    """A trial by itself, with what the optimizer keeps; the LR of each of its groups in the proportion that it gave them."""
+    monkeypatch.setitem(KINDS, kind, replace(KINDS[kind], optimizer=Momentum))
     made = pack(kind, monkeypatch, optimizer="own")
     assert len(made.lanes) == 1
-    module = workload.made(SEED)
-    optimizer = Momentum(list(module.parameters()))
-    rates, index = (
-        learning_rates(made.trainings[0]),
-        load(made.lanes[-1].configuration.workload.dataset).batch_index(SEED, 0, BATCH, 0),
-    )
-    made.advance()
-    for step in range(STEPS):
-        for group, share in zip(optimizer.param_groups, (1.0, 0.5), strict=True):
-            group["lr"] = rates[step] * share
-        optimizer.zero_grad()
-        draw(SEED, step)
-        plain_loss(module, workload.loss, taken(workload.training, torch.from_numpy(index[step]))).backward()
-        optimizer.step()
-    for name, value in made.network.views_of(made.network.flat_KP).items():
-        theirs = module.get_parameter(name).detach()
-        theirs = torch.view_as_real(theirs) if theirs.is_complex() else theirs
-        assert torch.allclose(value[0], theirs, rtol=1e-4, atol=1e-5), name
+    assert_as_torch(made, kind)
     assert not pack(kind, monkeypatch, optimizer="own").load(made.state()), "what it keeps lies in no state"
 
 

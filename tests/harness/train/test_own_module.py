@@ -1,7 +1,4 @@
-"""A user's module in the engine: each step of a lane must be what torch.nn and torch.optim make of it alone.
-
-The rounding is that of harness/train/agreement.py.
-"""
+"""A user's module in the engine: what is planned, measured and refused; how it trains is in test_own_kinds.py."""
 
 from typing import Any
 
@@ -9,63 +6,35 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.declare import Configuration, Training, Workload
+from folklore.harness.declare import Training, Workload
 from folklore.harness.declare.metrics import MeanActivationSlope
 from folklore.harness.errors import UserError
 from folklore.harness.plan.lanes import Choice, Packing, Shape
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.hessian import sharpness
 from folklore.harness.train.machine.description import Device
-from folklore.harness.train.pack import Lane, Pack
-from folklore.harness.train.result import LaneResult
+from folklore.harness.train.pack import Pack
 from folklore.harness.train.suitability import require_suited
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
-from folklore.harness.train.workloads.own.finding import find
 from folklore.harness.train.workloads.own.module import own_module
 from folklore.models import Model
 from tests.harness.train import contract, own_workloads
-
-MEASUREMENT = {"probes": 4, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
-
-
-def address(name: str) -> str:
-    return f"{own_workloads.__name__}:{name}"
+from tests.harness.train.contract import own
 
 
-def configuration(name: str, **training: object) -> Configuration:
-    settings = {"steps": 24, "batch_size": 8, "peak_lr": 2.0**-5, **training}
-    workload = find(address(name)).declared
-    return contract.lane(workload, measurement=MEASUREMENT, **settings).configuration
-
-
-def pack(name: str, seeds: list[int], **training: object) -> Pack:
-    chosen = configuration(name, **training)
-    return Pack([Lane(chosen, seed) for seed in seeds], load(chosen.workload.dataset))
-
-
-def trained(made: Pack) -> list[LaneResult]:
-    made.advance()
-    return made.results()
+def pack(name: str, *seeds: int) -> Pack:
+    return contract.pack(*(contract.lane(own(name), seed) for seed in seeds))
 
 
 def test_it_is_proved_once_a_process() -> None:
-    planned = find(address("perceptron")).planned
+    planned = own("perceptron").own
     first = own_module(planned)
     assert own_module(planned, "cpu") is own_module(planned, precision="fp32") is own_module(planned, "cpu", "fp32") is first
 
 
-def test_the_start_depends_on_the_seed_alone() -> None:
-    torch.manual_seed(0)
-    first = pack("perceptron", [5, 6]).network.flat_KP.clone()
-    torch.manual_seed(1)
-    again = pack("perceptron", [6, 5]).network.flat_KP
-    assert torch.equal(first.flip(0), again)
-    assert not torch.equal(first[0], first[1])
-
-
 def test_probes_see_layers_and_no_activations() -> None:
-    (result,) = trained(pack("perceptron", [0]))
+    (result,) = contract.trained(contract.lane(own("perceptron"))).results()
     assert result.layers == ("0", "2")
     assert result.taps == ()
     probed = len(result.curves["probe_step"])
@@ -102,7 +71,7 @@ def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
     packing = Packing(Store(str(tmp_path)), Device("cpu", "c", 2, 8 << 30), model, given=8)
 
     def choice(name: str) -> Choice:
-        chosen = configuration(name)
+        chosen = contract.lane(own(name)).configuration
         shape = Shape(chosen, chosen.workload.dataset, 20, 40, 1 << 30)
         assert packing.worth_measuring({"x": shape}) == {}
         return packing.choices({"x": shape})["x"]
@@ -121,25 +90,24 @@ def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
     ],
 )
 def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str, object], message: str) -> None:
-    plain = configuration("perceptron")
-    own = workload_of(plain.workload)
-    own.require_trainable(plain)
+    plain = contract.lane(own("perceptron")).configuration
+    workload = workload_of(plain.workload)
+    workload.require_trainable(plain)
     with pytest.raises(UserError, match=message):
-        own.require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
+        workload.require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
 
 
 def test_an_optimizer_that_samples_from_a_softmax_is_refused() -> None:
-    model = own_module(find(address("perceptron")).planned)
+    model = own_module(own("perceptron").own)
     with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
-        require_suited(Training(optimizer="sophia"), find(address("perceptron")).declared, model)
+        require_suited(Training(optimizer="sophia"), own("perceptron"), model)
 
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])
 def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
     """Against the whole Hessian of the module itself in eval mode; what it keeps and draws is as if nobody had looked."""
     seeds = [1, 3] if name == "perceptron" else [3]
-    made = pack(name, seeds)
-    looked_at, plain = made.network, pack(name, seeds)
+    looked_at, plain = pack(name, *seeds).network, pack(name, *seeds)
     workload = getattr(own_workloads, name)
     inputs, targets = (each[:20] for each in workload.training)
     seen = sharpness(looked_at, torch.arange(20), torch.arange(20), seeds).value
@@ -170,7 +138,7 @@ def test_a_module_without_second_derivatives_is_refused() -> None:
         def backward(context: Any, *gradients: torch.Tensor) -> torch.Tensor:
             raise NotImplementedError("derivative is not implemented")
 
-    made = pack("perceptron", [1])
+    made = pack("perceptron", 1)
     right = made.network.losses
     made.network.losses = lambda *given, **named: Once.apply(right(*given, **named))  # type: ignore[method-assign]
     with pytest.raises(UserError, match="measurement sharpness: derivative is not implemented; a module has to be"):

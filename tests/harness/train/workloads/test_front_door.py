@@ -62,11 +62,6 @@ def test_who_takes_it(name: str, address: str, tmp_path: Path) -> None:
         assert any(each.startswith(f"Not judged: {claim} (") for each in taken.departures)
 
 
-def test_a_claim_that_compares_models_is_left_out(address: str, tmp_path: Path) -> None:
-    taken = on("critical_batch", address, tmp_path)
-    assert "Not judged: crit.range (it compares models, and there is one)." in taken.departures
-
-
 def test_a_recipe_that_several_models_have_is_trained_once(address: str, tmp_path: Path) -> None:
     declared = catalog.load_study("lr_finder")
     taken = on("lr_finder", address, tmp_path)
