@@ -49,7 +49,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
 def require_proved(found: FoundWorkload, store: Store) -> None:
     """Raises UserError for a workload that does not train as plain PyTorch trains it, or that another process finds
     otherwise. What that process found is remembered in the store by the workload's identity; it takes seconds."""
-    proof = own_module(found.planned).proof
+    proof = own_module(found.planned, "cpu", "fp32").proof
     name = f"own/{found.identity}.json"
     if store.exists(name):
         return
@@ -145,7 +145,7 @@ def _of_its_loss(judgement: Judgement, found: FoundWorkload) -> Judgement:
 def _departures(study: Study, found: FoundWorkload, replaced: Sequence[str]) -> Iterator[str]:
     """How the variation differs, and what of the study's claims this workload's loss leaves."""
     yield _departure(study, found, replaced)
-    reduction = own_module(found.planned).reduction
+    reduction = own_module(found.planned, "cpu", "fp32").reduction
     shown = ", descended as that and shown as their mean" if reduction.kind == "sum" else ""
     yield f"The loss of a batch is {reduction.words}{shown}."
     if found.workload.one_start:

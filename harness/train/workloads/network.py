@@ -39,6 +39,13 @@ def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
     return values.t() if parameter.drawn_transposed else values
 
 
+def joined(parameters: Sequence[Parameter], values: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+    """Values of all parameters, [K, *shape], as they lie in a pack's buffer: [K, P]."""
+    pairs = zip(values, parameters, strict=True)
+    rows = [(value.reshape(len(value), -1), each.padding) for value, each in pairs]
+    return torch.cat([F.pad(row, (0, padding)) if padding else row for row, padding in rows], dim=1, out=out)
+
+
 @dataclass(frozen=True)
 class Scores:
     """What an evaluation found, [K] each. accuracy: share of the targets that have the largest logit, the first of equal ones;
@@ -156,7 +163,7 @@ class PackedNetwork:
 
     def joined(self, leaves: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
         """Of each leaf a tensor of its shape, as [K, P]."""
-        return torch.cat([each.reshape(len(each), -1) for each in leaves], dim=1, out=out)
+        return joined(self.model.parameters, leaves, out)
 
     def over_entries(self, values_KN: Tensor) -> Tensor:
         """Of each parameter a value, repeated over its entries, [K, P]."""

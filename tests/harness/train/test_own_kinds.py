@@ -41,7 +41,7 @@ def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack
     monkeypatch.setattr(own_kinds, "chosen", KINDS[kind], raising=False)
     monkeypatch.setattr(identity, "_source", SOURCE)
     find.cache_clear()
-    for each in (own_modules.proved, own_modules.own_data, own_modules.counts_of):
+    for each in (own_modules.own_module, own_modules.own_data, own_modules.counts_of):
         each.cache_clear()
     settings = {"steps": STEPS, "batch_size": BATCH, "peak_lr": 2.0**-6, "optimizer": "adamw", **training}
     workload = find(f"{own_kinds.__name__}:chosen").declared

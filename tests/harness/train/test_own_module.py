@@ -17,7 +17,6 @@ from folklore.harness.train.pack import Pack
 from folklore.harness.train.suitability import require_suited
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
-from folklore.harness.train.workloads.own.module import own_module
 from folklore.models import Model
 from tests.harness.train import contract, own_workloads
 from tests.harness.train.contract import own
@@ -28,9 +27,9 @@ def pack(name: str, *seeds: int) -> Pack:
 
 
 def test_it_is_proved_once_a_process() -> None:
-    planned = own("perceptron").own
-    first = own_module(planned)
-    assert own_module(planned, "cpu") is own_module(planned, precision="fp32") is own_module(planned, "cpu", "fp32") is first
+    workload = workload_of(own("perceptron"))
+    first = workload.model(None)  # type: ignore[arg-type]
+    assert workload.model(None, "cpu") is workload.model(None, precision="fp32") is first  # type: ignore[arg-type]
 
 
 def test_probes_see_layers_and_no_activations() -> None:
@@ -98,9 +97,9 @@ def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str
 
 
 def test_an_optimizer_that_samples_from_a_softmax_is_refused() -> None:
-    model = own_module(own("perceptron").own)
+    workload = own("perceptron")
     with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
-        require_suited(Training(optimizer="sophia"), own("perceptron"), model)
+        require_suited(Training(optimizer="sophia"), workload, workload_of(workload).model(None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])

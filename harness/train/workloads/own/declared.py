@@ -112,16 +112,16 @@ class UserWorkload(BaseWorkload):
                 f"augmentation = {training.augmentation}: an own workload moves its images in the __getitem__ of its own"
                 " Dataset, whose draws are of seed and step; choose a study without"
             )
-        if training.starts_from is not None and (kept := self.model(precision=training.precision).remembered):
+        model = self.model(precision=training.precision)
+        if training.starts_from is not None and model.remembered:
             raise UserError(
-                f"starts_from = {training.starts_from}: the own workload's module keeps {kept[0]} beside its tensors, which no"
-                " checkpoint holds; keep it in a buffer, or choose a study without"
+                f"starts_from = {training.starts_from}: the own workload's module keeps {model.remembered[0]} beside its"
+                " tensors, which no checkpoint holds; keep it in a buffer, or choose a study without"
             )
-        reduction = self.model(precision=training.precision).reduction
-        if training.micro_batches > 1 and reduction.kind == "neither":
+        if training.micro_batches > 1 and model.reduction.kind == "neither":
             raise UserError(
-                f"micro_batches = {training.micro_batches}: the loss of the own workload is {reduction.words}, which parts do"
-                " not add up to; say by counts= what it is a mean of, or choose a study without micro-batches"
+                f"micro_batches = {training.micro_batches}: the loss of the own workload is {model.reduction.words}, which"
+                " parts do not add up to; say by counts= what it is a mean of, or choose a study without micro-batches"
             )
 
     def raising(self) -> AbstractContextManager[None]:

@@ -2,22 +2,20 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 
 
 @contextmanager
-def keyed(key: int, device: str = "cpu", everything: bool = True) -> Iterator[None]:
-    """What torch draws inside is of this key alone, and its generators are left as they were; with everything also what
-    Python and NumPy draw. Not torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
-    with torch.random.fork_rng(devices=[device] if device != "cpu" else []), ExitStack() as others:
+def keyed(key: int, device: str = "cpu") -> Iterator[None]:
+    """What torch, Python and NumPy draw inside is of this key alone, and their generators are left as they were. Not
+    torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
+    with torch.random.fork_rng(devices=[device] if device != "cpu" else []), _python_and_numpy(key):
         torch.default_generator.manual_seed(key)
         if device != "cpu":
             torch.cuda.manual_seed(key)
-        if everything:
-            others.enter_context(_python_and_numpy(key))
         yield
 
 

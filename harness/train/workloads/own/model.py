@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.func import functional_call, vmap
@@ -27,6 +26,7 @@ from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode
 
 from .....models import Parameter, Tap, View
+from ..network import joined
 from .itself import ModuleItself, as_complex, as_real, attributes, changed, modes, of_classes, python_state
 from .keyed import keyed
 from .objective import Objective, Tree, full_name, length
@@ -164,7 +164,7 @@ class OwnModule:
     def start(self, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Where a lane starts: its parameters, flat [P], and its state. Both depend on the seed alone."""
         held = self.make(seed).held()
-        rows = self.joined([as_real(held[each.name].detach()).unsqueeze(0) for each in self.parameters])
+        rows = joined(self.parameters, [as_real(held[each.name].detach()).unsqueeze(0) for each in self.parameters])
         return rows[0], {name: held[name].detach().clone() for name in self.state}
 
     @cached_property
@@ -173,12 +173,6 @@ class OwnModule:
         kept = [(name, each) for name, each in self.objective.named_modules() if isinstance(each, _NormBase)]
         theirs = {f"{name}.{buffer}" for name, each in kept for buffer, _ in each.named_buffers(recurse=False)}
         return tuple(name for name in self.state if full_name(name) in theirs)
-
-    def joined(self, values: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-        """Values of all parameters, real, [K, *shape], as they lie in a pack's buffer: [K, P]."""
-        pairs = zip(values, self.parameters, strict=True)
-        rows = [(value.reshape(len(value), -1), each.padding) for value, each in pairs]
-        return torch.cat([F.pad(row, (0, padding)) if padding else row for row, padding in rows], dim=1, out=out)
 
     def losses(self, view: Mapping[str, Tensor], inputs: Tree, targets: Tree) -> Tensor:
         """Of lanes that share a program, [K]."""

@@ -30,14 +30,9 @@ UNLIKE, FEW_CLASSES = 1, 8
 AT_ONCE = 4096
 
 
-def own_module(address: OwnAddress, device: str = "cpu", precision: str = "fp32") -> OwnModule:
-    """The module of an own workload. Raises UserError where it cannot be trained."""
-    return proved(address, device, precision)  # what is left out and what is said are one call
-
-
 @lru_cache(maxsize=4)
-def proved(address: OwnAddress, device: str, precision: str) -> OwnModule:
-    """Made and tried, once a process."""
+def own_module(address: OwnAddress, device: str, precision: str) -> OwnModule:
+    """The module of an own workload, made and tried once a process. Raises UserError where it cannot be trained."""
     found = find_again(address)
     workload = found.workload
     apart = "the workload says packed=False" if not workload.packed else ""

@@ -2,9 +2,10 @@
 
 import math
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -23,11 +24,11 @@ from .finding import find_again
 from .itself import UNPICKLABLE, ModuleItself, python_state
 from .model import OwnModule
 from .module import counts_of, own_data
-from .objective import Tree
+from .objective import Objective, Tree
 from .place import place
 
 
-class OwnNetwork(PackedNetwork):
+class OwnNetwork(PackedNetwork, ABC):
     """What a step or an evaluation is given are the numbers of examples (dataset.py), [K, B] or [N], as inputs and as targets.
 
     Buffers, such as running statistics, belong to a lane as its parameters do. In training the module is in train mode, and
@@ -64,6 +65,35 @@ class OwnNetwork(PackedNetwork):
             " diverged, and count with their start; if the loss is meant to rise, say loss_may_rise=True"
         )
         self.counts = counts_of(workload.own, device.type, precision)
+        self.kept_at_start = self.kept()
+
+    @property
+    def objective(self) -> Objective:
+        """What is called."""
+        return self.model.objective
+
+    def kept(self) -> bytes | None:
+        """What the module and its loss keep beside their tensors at this point; None if that cannot be seen."""
+        with suppress(*UNPICKLABLE):
+            return python_state(self.objective, self.names)
+        return None
+
+    def losses(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        tap: Tap | None = None,
+        views: dict[str, Tensor] | None = None,
+        drop: Drop | None = None,
+    ) -> Tensor:
+        """Mean loss of each lane by the workload's own loss, [K]. A module drops by itself or not at all."""
+        assert views is None, "an own module is called with its own values"
+        losses_K = self.losses_of(inputs)
+        return losses_K / self.counted(inputs) if self.sums else losses_K
+
+    @abstractmethod
+    def losses_of(self, numbers_KB: Tensor) -> Tensor:
+        """What the workload's loss gives, [K]."""
 
     def _itself(self, lane: int) -> ModuleItself:
         """A lane's module, whose values lie in the pack's buffers."""
@@ -151,23 +181,12 @@ class PackedLanes(OwnNetwork):
     """Lanes that share one program. What they draw cannot be told apart, and what their module keeps is no lane's: they draw
     and keep nothing, as the proof saw it, and what happens seldom ends the run."""
 
-    kept_before: bytes | None = None
-
-    def losses(
-        self,
-        inputs: Tensor,
-        targets: Tensor,
-        tap: Tap | None = None,
-        views: dict[str, Tensor] | None = None,
-        drop: Drop | None = None,
-    ) -> Tensor:
-        """Mean loss of each lane by the workload's own loss, [K]. A module drops by itself or not at all."""
-        view = {**(self.views if views is None else views), **self.buffers}
+    def losses_of(self, numbers_KB: Tensor) -> Tensor:
         before = _generators()
-        losses_K = self.model.losses(view, *self._read(inputs))
+        losses_K = self.model.losses({**self.views, **self.buffers}, *self._read(numbers_KB))
         if _generators() != before:
             raise self._said("it draws by Python's or NumPy's generators now and then, which packed lanes have in common")
-        return losses_K / self.counted(inputs) if self.sums else losses_K
+        return losses_K
 
     def gradient(
         self,
@@ -184,16 +203,10 @@ class PackedLanes(OwnNetwork):
         counts_K = scale_K != 0
         return torch.where(counts_K, losses_K, 0.0), gradient_KP.masked_fill_(~counts_K.unsqueeze(1), 0.0)
 
-    def joined(self, leaves: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-        return self.model.joined(leaves, out)
-
     def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
         """A module may begin to keep something late."""
-        with suppress(*UNPICKLABLE):
-            now = python_state(self.model.objective, self.names)
-            self.kept_before = now if self.kept_before is None else self.kept_before
-            if now != self.kept_before:
-                raise self._said("it changes what it keeps beside its tensors, which packed lanes have in common")
+        if self.kept() != self.kept_at_start:
+            raise self._said("it changes what it keeps beside its tensors, which packed lanes have in common")
         return super().scores(inputs, targets)
 
     def _read(self, numbers_KB: Tensor) -> tuple[Tree, Tree]:
@@ -215,25 +228,13 @@ class ByItself(OwnNetwork):
     """One lane: the module is called as plain PyTorch calls it, so that what it is beside its tensors (hooks, modes, lists,
     recomputation, counters in Python) is its own."""
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
-        self.module = self._itself(0)
-        self.kept_at_start: bytes | None = None
-        with suppress(*UNPICKLABLE):
-            self.kept_at_start = python_state(self.module.objective, self.names)
+    @cached_property
+    def module(self) -> ModuleItself:
+        return self._itself(0)
 
-    def losses(
-        self,
-        inputs: Tensor,
-        targets: Tensor,
-        tap: Tap | None = None,
-        views: dict[str, Tensor] | None = None,
-        drop: Drop | None = None,
-    ) -> Tensor:
-        """As a pack's, [1]."""
-        assert views is None, "a module by itself has its own values"
-        losses_1 = self._loss(inputs).unsqueeze(0)
-        return losses_1 / self.counted(inputs) if self.sums else losses_1
+    @property
+    def objective(self) -> Objective:
+        return self.module.objective
 
     def gradient(
         self,
@@ -259,9 +260,7 @@ class ByItself(OwnNetwork):
 
     def keeps(self) -> bool:
         """Also what the module will keep, beside its tensors, or has begun to keep."""
-        with suppress(*UNPICKLABLE):
-            return bool(self.model.remembered) or python_state(self.module.objective, self.names) != self.kept_at_start
-        return True
+        return bool(self.model.remembered) or (now := self.kept()) is None or now != self.kept_at_start
 
     @property
     def leaves(self) -> list[Tensor]:
@@ -272,7 +271,7 @@ class ByItself(OwnNetwork):
         return [each[0] for each in super().as_leaves(values_KP)]
 
     def joined(self, leaves: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-        return self.model.joined([each.unsqueeze(0) for each in leaves], out)
+        return super().joined([each.unsqueeze(0) for each in leaves], out)
 
     def optimizer(self) -> Optimizer:
         """The workload's own; require_suited has seen that there is one. Raises UserCodeError for anything else."""
@@ -282,10 +281,10 @@ class ByItself(OwnNetwork):
             raise UserCodeError(f"optimizer() gives a {type(made).__name__}: must give a torch.optim.Optimizer")
         return made
 
-    def _loss(self, numbers_1B: Tensor) -> Tensor:
+    def losses_of(self, numbers_KB: Tensor) -> Tensor:
         try:
             with self._drawing(0), self.model.precision(self.dtype):
-                loss: Tensor = self.module.objective(*self.examples.batch(numbers_1B[0]))
+                loss: Tensor = self.module.objective(*self.examples.batch(numbers_KB[0]))
             self.module.settle()
         except ValueError as error:
             if place(error):
@@ -296,7 +295,7 @@ class ByItself(OwnNetwork):
                 raise self._said(
                     f"{name} begins to be trained on the way; let it require gradients from the start, and detach it"
                 )
-        return loss
+        return loss.unsqueeze(0)
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
