@@ -3,6 +3,7 @@
 The lane is not of the first seed and lies beside another. Rounding is that of harness/train/agreement.py.
 """
 
+import itertools
 import random
 from dataclasses import replace
 from functools import cache
@@ -380,7 +381,20 @@ def shared() -> nn.Module:
     return made
 
 
-seldom = own_kinds.made(lambda m, x: m.net(x if random.random() > 0.02 else -x), net=own_kinds.net)
+calls = itertools.count()
+
+
+def keeping(module: Any, x: Tensor) -> Tensor:
+    module.kept = next(calls) > 300
+    return module.net(x)  # type: ignore[no-any-return]
+
+
+SELDOM = {
+    "draws by Python's or NumPy's generators now and then": own_kinds.made(
+        lambda m, x: m.net(x if random.random() > 0.02 else -x), net=own_kinds.net
+    ),
+    "changes what it keeps beside its tensors": own_kinds.made(keeping, net=own_kinds.net, kept=bool),
+}
 
 
 def test_sparse_gradients_are_dense_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,11 +411,12 @@ def test_sparse_gradients_are_dense_ones(monkeypatch: pytest.MonkeyPatch) -> Non
     assert torch.allclose(*gradients, rtol=1e-4)
 
 
-def test_what_happens_seldom_is_seen_when_it_does_and_has_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KINDS, "seldom", own_kinds.of(seldom))
-    with pytest.raises(UserError, match=r"draws by Python's or NumPy's generators now and then.*say packed=False"):
+@pytest.mark.parametrize("what", SELDOM)
+def test_what_happens_seldom_is_seen_when_it_does_and_has_a_way_out(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "seldom", own_kinds.of(SELDOM[what]))
+    with pytest.raises(UserError, match=f"it {what}, which packed lanes have in common; say packed=False"):
         pack("seldom", monkeypatch, steps=400).advance()
-    workload = own_kinds.of(seldom, packed=False)
+    workload = own_kinds.of(SELDOM[what], packed=False)
     monkeypatch.setitem(KINDS, "seldom", workload)
     assert_own_lane_is_torchs(pack("seldom", monkeypatch), 0, workload)
 
