@@ -342,21 +342,6 @@ def test_a_change_makes_other_trials(more: str, same: bool, study: Study, write:
             find_again(found.planned)
 
 
-def test_weights_that_are_loaded_count(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
-    """No source and no shape tells of them."""
-    found = []
-    for scale in (1.0, 1.1):
-        torch.save({"weight": scale * torch.eye(2, 4), "bias": torch.zeros(2)}, tmp_path / "weights.pt")
-        write("""
-            def module():
-                net = nn.Linear(4, 2)
-                net.load_state_dict(torch.load("weights.pt"))
-                return nn.Sequential(net, nn.Linear(2, 2))
-        """)
-        found.append(varied(study).name)
-    assert found[0] != found[1]
-
-
 def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., None], tmp_path: Path) -> None:
     write()
     (tmp_path / "reports.py").write_text("workload = 1")
