@@ -59,7 +59,12 @@ def arms_left(study: Study, declared: Workload, prefix: str) -> RemainingArms:
         if parent in lost and arm not in lost
     }:
         lost |= more
-    return RemainingArms(names, {arm: _model(study, arm) for arm in study.arms}, lost)
+    of_model = Workload.model_fields.keys()
+    models = {
+        arm: canonical_json({name: each.settings[name] for name in each.settings.keys() & of_model})
+        for arm, each in study.arms.items()
+    }
+    return RemainingArms(names, models, lost)
 
 
 def _of_models(study: Study, arm: str) -> str:
@@ -132,11 +137,6 @@ def _designed(study: Study, arm: str) -> str:
         if own != Workload.model_fields[field].default and any(each[field] != own for each in alike):
             return field
     return ""
-
-
-def _model(study: Study, arm: str) -> str:
-    settings = study.arms[arm].settings
-    return canonical_json({name: settings[name] for name in Workload.model_fields if name in settings})
 
 
 def _recipe(study: Study, arm: str) -> str:
