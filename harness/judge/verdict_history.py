@@ -8,13 +8,14 @@ of it; an entry without one has none there. What was withdrawn is no entry: erra
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from ..plan.store import evidence
 from .outcomes import INVALID
+
+FILE = "history.json"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class History:
 
 
 def history() -> History:
-    path = _path()
+    path = evidence.FOLDER / FILE
     return TypeAdapter(History).validate_json(path.read_bytes()) if path.exists() else History()
 
 
@@ -108,12 +109,8 @@ def append(found: Sequence[Change]) -> None:
     if found:
         known = history()
         text = json.dumps(asdict(replace(known, verdicts=[*known.verdicts, *found])), indent=1, ensure_ascii=False)
-        _path().write_text(text + "\n", encoding="utf-8")
+        (evidence.FOLDER / FILE).write_text(text + "\n", encoding="utf-8")
 
 
 def _place(verdict: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return verdict["claim"], verdict["study"], verdict["scale"], verdict["device"]
-
-
-def _path() -> Path:
-    return evidence.FOLDER / "history.json"

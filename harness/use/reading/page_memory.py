@@ -15,7 +15,7 @@ from ...plan.store.ledger import Ledger
 from ...plan.store.store import Store
 
 # What else decides how a page looks, beside the project itself.
-PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn", "statsmodels")
+PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
 # What the pages of a store's latest run were made of, and what was written.
 PAGES = "written/pages.json"
 
