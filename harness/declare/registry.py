@@ -20,6 +20,7 @@ def module_names(package: str) -> tuple[str, ...]:
     return names
 
 
+@cache
 def registered(kind: str, package: str, constant: str, name: str) -> Any:
     """What the module of that name in a package calls by a constant. Raises UserError where there is no such module."""
     known = module_names(package)

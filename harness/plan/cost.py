@@ -10,13 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..declare import Configuration, Measurement, Training, Workload
+from ..declare import Configuration, Workload
 from ..train.machine.description import Device
-from ..train.measured_steps import MOST_PRODUCTS
-from ..train.optimizers import optimizer_kind
+from ..train.parts import added_cost
 from ..train.precisions import precision_named
-from ..train.workloads import workload_of
-from ..train.workloads.data.base import EVALUATION_TARGETS
 from .plan import PlannedPack
 
 if TYPE_CHECKING:
@@ -52,9 +49,6 @@ RATES = {
 }
 # What a plan assumes where it is made for a GPU on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
-# What an eigenvalue usually takes (reports/log): products of the Hessian with a vector, and forward passes of one such product,
-# which is a backward pass through forward and backward pass.
-HESSIAN_PRODUCTS, HESSIAN_PASSES = 15, 6.0
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8
 
@@ -75,61 +69,29 @@ NOTHING_LEFT = Estimate(0.0, 0, 1, "nothing is left")
 def trial_passes(configuration: Configuration) -> float:
     """Forward passes of an example that a whole trial is worth: a backward pass costs two, and what is recomputed another."""
     training, measurement = configuration.training, configuration.measurement
-    trained = _passes(training) * (training.examples + 0.5 * measurement.probes * training.examples / training.steps)
+    trained = _passes(configuration) * (training.examples + 0.5 * measurement.probes * training.examples / training.steps)
     evaluated = (measurement.evaluations + 1) * measurement.evaluation_examples + 2 * measurement.final_examples
     evaluated += measurement.evaluations * (measurement.training_examples + measurement.test_examples)
-    # Gradients of fixed examples, one look for each measurement; and eigenvalues.
-    flow = 3.0 * measurement.flow_examples * measurement.probes * (measurement.gradient_flow + measurement.dead_units)
-    looks = {"off": 0, "end": 1, "probes": measurement.probes}[measurement.sharpness]
-    looks *= 1 + measurement.preconditioned_sharpness
-    sharpness = float(looks * HESSIAN_PRODUCTS * HESSIAN_PASSES * measurement.sharpness_examples)
-    return trained + evaluated + sharpness + flow
+    return trained + evaluated + added_cost(configuration).passes
 
 
-def _passes(training: Training) -> float:
+def _passes(configuration: Configuration) -> float:
     """What a step costs, in forward passes."""
-    backward = 4.0 if training.recompute_segments else 3.0
-    if optimizer_kind(training.optimizer).estimates_curvature:
-        # Labels are sampled in a forward pass of their own.
-        return backward + (backward + 1) / training.hessian_every
-    return backward
+    added = added_cost(configuration)
+    gradient = 3.0 + added.passes_a_gradient
+    return gradient + added.gradients * (gradient + 1)
 
 
 def lane_bytes(configuration: Configuration, model: "Model") -> int:
     """Peak memory of one lane: weights, two gradients, the optimizer's state (two tensors of it at least, as Adam's), three
     temporaries, and the activations held at once.
 
-    With micro-batches a third gradient is summed into; the probe of underflow looks at a whole batch all the same. An LR of
-    each entry's own takes two more, looking at an embedding's rows at most one. What recomputation saves is not counted: probed
-    steps keep everything.
+    What its parts hold comes on top; what recomputation saves is not counted, because probed steps keep everything.
     """
-    training = configuration.training
-    activation_bytes = precision_named(training.precision).activation_bytes
+    training, added = configuration.training, added_cost(configuration)
     parameters = sum(math.prod(p.shape) for p in model.parameters)
-    held = training.largest_batch_size if configuration.measurement.underflow else training.micro_batch_size
-    state = max(2, len(optimizer_kind(training.optimizer).moments))
-    copies = (
-        6
-        + state
-        + (training.micro_batches > 1)
-        + 2 * (training.outlier != "none")
-        + 9 * (training.remedy != "none")
-        + 4 * (training.sgd_from < 1)
-    )
-    copies += 2 * (training.scaled_parameter is not None) + configuration.measurement.token_rows
-    trained = copies * FLOAT_BYTES * parameters + activation_bytes * held * model.activations_per_example
-    return trained + _sharpness_bytes(configuration.measurement, configuration.workload, parameters, model)
-
-
-def _sharpness_bytes(measurement: Measurement, workload: Workload, parameters: int, model: "Model") -> int:
-    """The most that looking for an eigenvalue adds: its basis, what probes remember, and what forward pass, backward pass and a
-    backward pass through both keep of as many examples as are passed at once."""
-    if measurement.sharpness == "off":
-        return 0
-    targets = workload.context if workload_of(workload).reads_text else 1
-    at_once = min(measurement.sharpness_examples, max(1, EVALUATION_TARGETS // targets))
-    remembered = (measurement.sharpness == "probes") * (1 + measurement.preconditioned_sharpness)
-    return FLOAT_BYTES * ((MOST_PRODUCTS + 3 + remembered) * parameters + 3 * at_once * model.activations_per_example)
+    an_activation = precision_named(training.precision).activation_bytes * training.micro_batch_size + added.activation_bytes
+    return (6 + added.copies) * FLOAT_BYTES * parameters + an_activation * model.activations_per_example
 
 
 def estimate(
@@ -153,7 +115,7 @@ def estimate(
             seconds += per_trial * len(pack.trials)
             sources["measured on this store"] += len(pack.trials)
         elif step is not None:
-            of_a_step = _passes(configuration.training) * configuration.training.batch_size
+            of_a_step = _passes(configuration) * configuration.training.batch_size
             seconds += step * trial_passes(configuration) / of_a_step * len(pack.trials)
             sources["one step timed"] += len(pack.trials)
         else:
@@ -195,6 +157,6 @@ def lanes_that_fit(configuration: Configuration, model: "Model", free_bytes: int
 def lane_step_seconds(configuration: Configuration, model: "Model", device: str, lanes: int) -> float:
     """Nominal time of a trial's step in packs of this many lanes."""
     training = configuration.training
-    passes = _passes(training) * training.examples / training.steps
+    passes = _passes(configuration) * training.examples / training.steps
     overhead_seconds = training.micro_batches * RATES[device].step_overhead_seconds
     return passes * _pass_seconds(configuration, model, device) + _update_seconds(model, device) + overhead_seconds / lanes

@@ -12,8 +12,7 @@ from ..declare.criterion import Observing
 from ..declare.parts import with_other_arms
 from ..declare.starts import parents
 from ..errors import UserError
-from ..train.procedures import require_data
-from ..train.suitability import lr_multipliers, require_suited
+from ..train.parts import require_data, require_model
 from ..train.workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
@@ -90,8 +89,7 @@ def _untrainable(study: Study, lost: Collection[str], declared: Workload) -> dic
         configuration = configuration.model_copy(update={"workload": declared, "training": training})
         try:
             own.require_trainable(configuration)
-            require_suited(training, declared, model)
-            lr_multipliers(declared, training, model)
+            require_model(configuration, model)
             require_data(configuration, dataset)
         except UserError as error:
             found.setdefault(arm, str(error))

@@ -17,6 +17,7 @@ from ..declare.computed import ComputedJob
 from ..errors import UserError, unknown
 from ..options import Options
 from ..train.machine.description import Device, local_device, worker_memory_bytes
+from ..train.parts import require_data, require_model
 from ..train.precisions import precision_named
 from ..train.workloads import data, workload_of
 from . import cost
@@ -158,14 +159,11 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
     import torch
 
     from ..train.programs import program_named
-    from ..train.suitability import lr_multipliers, require_suited
 
     study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
     for configuration in configurations:
         workload_of(configuration.workload).require_trainable(configuration)
-        model = model_of(configuration.workload)
-        lr_multipliers(configuration.workload, configuration.training, model)
-        require_suited(configuration.training, configuration.workload, model)
+        require_model(configuration, model_of(configuration.workload))
     require_same_parameters(ready.plan.settings, model_of)
     _require_precisions(study, scale, device, {each.training.precision for each in configurations})
     if ready.options.program is not None:
@@ -183,8 +181,6 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
 
 def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str]) -> None:
     """Raises UserError for data that a configuration cannot be trained on."""
-    from ..train.procedures import require_data
-
     for configuration in configurations:
         workload = configuration.workload
         require_data(configuration, data.load(datasets[workload.dataset]).limited(workload.training_set_size))

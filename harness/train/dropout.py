@@ -4,25 +4,47 @@ What is dropped depends on seed, step, place and the number of the example in th
 batch in parts, or a pass that is computed again, drops what the whole one does.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..declare import Training
+from ..errors import UserError
 from ..randomness import Order
-from .counted import CHANCES, Counted
-from .learner import Learner
+from .part import EnginePart
+from .workloads.architectures import those_that
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ...models import Model
+    from .learner import Learner
+    from .workloads.base import BaseWorkload
 
 
-class Dropout:
+class Dropout(EnginePart):
     """Of lanes each of which has a chance of its own; one of zero leaves an activation as it is."""
 
+    setting, said = "training.dropout", ", {t.dropout:.3g} of the activations dropped"
+
     def __init__(self, lanes: Sequence[Training], orders: Sequence[Order], learner: Learner):
+        import torch
+
+        from .counted import CHANCES, Counted
+
         self.network, self.drawn = learner.network, Counted(orders, "dropout", learner.clock)
         device, chances = learner.clock.device, [lane.dropout for lane in lanes]
         self.bound_K1 = torch.tensor([round(each * CHANCES) for each in chances], device=device).unsqueeze(1)
         self.scale_K1 = torch.tensor([1 / (1 - each) for each in chances], device=device).unsqueeze(1)
+
+    @classmethod
+    def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
+        if not workload.drops:
+            raise UserError(
+                f"dropout = {training.dropout:g}: model '{workload.declared.model}' has no place for it, {those_that('drops')}"
+                f" have; {workload.without_dropout}"
+            )
 
     def __call__(self, place: str, x_KB: Tensor) -> Tensor:
         """x_KB [K, B, ...], examples in their order; parts of a batch are of one size."""

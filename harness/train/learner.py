@@ -7,15 +7,17 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from ..declare import Configuration
+from ...models import Model
+from ..declare import Configuration, Training, Workload
 from .clipping import clip_factor, clip_limits
 from .loss_scaling import LossScaler
 from .optimizer_switch import with_switch
-from .optimizers import make_optimizer
+from .optimizers import make_optimizer, optimizer_kind
 from .optimizers.adam import Adam
 from .optimizers.base import Part
+from .scaled_parameter import ScaledParameter
 from .schedules import learning_rate_table
-from .suitability import lr_multipliers
+from .workloads.built_in import parametrization_of
 from .workloads.network import PackedNetwork
 
 EARLIER, MADE = "earlier", "made"
@@ -161,6 +163,12 @@ def _parts(network: PackedNetwork) -> list[Part]:
     """Where each weight of the model lies in a lane's row."""
     starts = itertools.accumulate(network.sizes, initial=0)
     return [Part(start, p.shape, p.growing_sides == 2) for start, p in zip(starts, network.model.parameters, strict=False)]
+
+
+def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
+    """What each parameter's LR is multiplied by; all ones in standard parametrization if none is scaled."""
+    scheme, rule = parametrization_of(workload), optimizer_kind(training.optimizer).mup_rule
+    return [scheme.lr_multiplier(p.growing_sides, rule) * ScaledParameter.factor(training, p.name) for p in model.parameters]
 
 
 def _lr_multiplier(lanes: Sequence[Configuration], network: PackedNetwork) -> Tensor | None:

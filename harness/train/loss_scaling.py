@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ..declare import Training
+from .precisions import base
 
 # torch.amp.GradScaler's constants.
 GROWTH_FACTOR, BACKOFF_FACTOR = 2.0, 0.5
@@ -21,7 +22,6 @@ class LossScaler:
 
     def __init__(self, lanes: Sequence[Training], device: torch.device):
         self.kind = lanes[0].loss_scaling
-        self.growth_interval = lanes[0].scale_growth_interval
         scales = [lane.loss_scale if self.kind != "none" else 1.0 for lane in lanes]
         zeros = torch.zeros(len(lanes), device=device)
         self.state = {"scale": torch.tensor(scales, device=device), "finite_steps": zeros, "updates": zeros.clone()}
@@ -40,6 +40,6 @@ class LossScaler:
         scale, steps = self.state["scale"], self.state["finite_steps"]
         self.state["updates"] += finite_K
         steps.copy_(torch.where(finite_K, steps + 1, 0.0))
-        grows = steps >= self.growth_interval
+        grows = steps >= base.GROWTH_INTERVAL
         scale.copy_(torch.where(finite_K, torch.where(grows, scale * GROWTH_FACTOR, scale), scale * BACKOFF_FACTOR))
         steps.copy_(torch.where(grows, 0.0, steps))

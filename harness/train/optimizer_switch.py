@@ -14,17 +14,10 @@ from typing import TYPE_CHECKING
 from ..declare import Training
 from .optimizers.base import PackedOptimizer, Part
 from .optimizers.sgd import SGD
+from .part import Cost
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-def words(training: Training) -> str:
-    """What comes after Adam, as a recipe tells it; '' if nothing does."""
-    if not training.sgd_from < 1:
-        return ""
-    factor = f" times {training.sgd_lr:.3g}" * (training.sgd_lr != 1)
-    return f", after {training.sgd_from:.3g} of the steps SGD of {SGD.words(training)} at the LR{factor}"
 
 
 def with_switch(
@@ -36,6 +29,10 @@ def with_switch(
 
 class OptimizerSwitch(PackedOptimizer):
     """Both make every step of every lane, and a lane takes its own. Adam's moments go on."""
+
+    setting, of_adam = "training.sgd_from", "SGD takes over from Adam"
+    adds, line = Cost(copies=4), "optimizer"
+    mup_rule = "adaptive"  # that of Adam, which it takes over from
 
     def __init__(
         self,
@@ -50,7 +47,7 @@ class OptimizerSwitch(PackedOptimizer):
         self.lanes, self.parts = lanes, parts
         self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
         self.first, self.then = first, SGD(lanes, parameters_KP, decays_P, parts)
-        self.moments, self.mup_rule = first.moments, first.mup_rule  # type: ignore[misc]
+        self.moments = first.moments  # type: ignore[misc]
         self.state = first.state | {f"sgd_{name}": value for name, value in self.then.state.items()}
         self.gradient_KP, self.scratch_KP = first.gradient_KP, first.scratch_KP
         # A lane that goes on after another trial has made more updates than it has steps.
@@ -60,7 +57,9 @@ class OptimizerSwitch(PackedOptimizer):
 
     @staticmethod
     def words(training: Training) -> str:
-        return words(training)
+        """What comes after Adam."""
+        factor = f" times {training.sgd_lr:.3g}" * (training.sgd_lr != 1)
+        return f", after {training.sgd_from:.3g} of the steps SGD of {SGD.words(training)} at the LR{factor}"
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

@@ -22,16 +22,16 @@ from .agreement import Agreement, LossCheck, Step, StepCheck
 from .dropout import dropout_of
 from .learner import Learner
 from .measured_steps import probe_steps
+from .parts import require_data, require_model
 from .precisions import precision_named
 from .probes import PROBES
 from .probes.base import ProbedStep
-from .procedures import Evaluation, make_procedure, require_data
+from .procedures import Evaluation, make_procedure
 from .programs import EAGER, Check, Program, StepRunner
 from .records import Records
 from .result import LOSSES, NORMS, LaneResult, lane_result
 from .starting import LaneState, order_of
 from .step_key import step_key
-from .suitability import require_suited
 from .usage import Usage
 from .workloads import workload_of
 from .workloads.data import Dataset, Split
@@ -84,8 +84,8 @@ class Pack:
             require_data(configuration, dataset)
         workload, precision = workload_of(first.workload), self.training.precision
         self.network = workload.network(dataset.facts, self.seeds, self.device, precision)
-        for training in self.trainings:
-            require_suited(training, first.workload, self.network.model)
+        for configuration in configurations:
+            require_model(configuration, self.network.model)
         self.network.segments = self.training.recompute_segments
         self.learner = Learner(configurations, self.network)
         self.optimizer, self.scaler = self.learner.optimizer, self.learner.scaler
@@ -102,7 +102,7 @@ class Pack:
         self.evaluations = self.procedure.evaluations()
         self._due = _due(self.evaluations)
         self.taps = self._tap_names()
-        self.probes = [probe for probe in PROBES if probe.serves(self.measurement)]
+        self.probes = [probe for probe in PROBES if probe.applies(first)]
         self.memory = {
             name: each for probe in self.probes for name, each in probe.memory(self.measurement, self.network.flat_KP).items()
         }

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from folklore.harness.declare import Training, Workload
-from folklore.harness.train.suitability import lr_multipliers
+from folklore.harness.train.learner import lr_multipliers
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.architectures import architecture_named
 from folklore.harness.train.workloads.data import load
@@ -139,7 +139,7 @@ def test_hidden_parameters_are_all_but_those_of_input_and_output(norm: str) -> N
 )
 def test_other_models_have_none_of_it(model: str, fields: dict[str, Any], of: str) -> None:
     (name, value), *_ = fields.items()
-    with pytest.raises(ValueError, match=f"{name} = {value}: is of an? {of}, and model = {model}; leave it out"):
+    with pytest.raises(ValueError, match=f"{name} = {value}: is of {of}, and model = {model}; leave it out"):
         Workload(model=model, **fields)
 
 

@@ -12,8 +12,9 @@ from torch import nn
 
 from folklore.harness.declare import Configuration, Measurement, Training, Workload
 from folklore.harness.errors import UserError
+from folklore.harness.train.learner import lr_multipliers
 from folklore.harness.train.pack import Lane, Pack
-from folklore.harness.train.suitability import lr_multipliers
+from folklore.harness.train.parts import require_model
 from folklore.harness.train.workloads import data, workload_of
 from folklore.harness.train.workloads.data import DataFacts
 from folklore.models import CNN, GPT, MLP, Parametrization
@@ -233,7 +234,7 @@ def test_an_optimizer_without_a_rule_has_no_mup() -> None:
     ours = workload_of(WORKLOAD).model(DataFacts("x", CLASSES, (FEATURES,)))
     lion = Training(optimizer="lion")
     with pytest.raises(UserError, match=r"optimizer 'lion' has no published rule in muP: choose parametrization = standard"):
-        lr_multipliers(WORKLOAD, lion, ours)
+        require_model(Configuration(workload=WORKLOAD, training=lion, measurement=Measurement()), ours)
     with pytest.raises(AssertionError, match="muP has no LR rule 'sign'"):
         Parametrization(2.0).lr_multiplier(1, "sign")
     assert set(lr_multipliers(WORKLOAD.model_copy(update={"parametrization": "standard"}), lion, ours)) == {1.0}

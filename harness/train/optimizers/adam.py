@@ -12,11 +12,10 @@ there: it would else point, for about 1 / (1 - beta1) steps, where the gradient 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from ...declare import Training
-from .base import PackedOptimizer, Part
+from .base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,25 +29,24 @@ class Adam(PackedOptimizer):
     mup_rule: ClassVar[str | None] = "adaptive"
     kernel = "_fused_adam_"  # torch's own
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
+    def prepare(self) -> None:
         import torch
 
-        super().__init__(lanes, parameters_KP, decays_P, parts)
         self.beta1, self.beta2, self.epsilon = (self.per_lane(name) for name in ("beta1", "beta2", "epsilon"))
         # Powers in float64: 0.999^t in float32 loses the digits that 1 - 0.999^t needs.
         self.beta1_64, self.beta2_64 = (
-            torch.tensor([getattr(lane, name) for lane in lanes], dtype=torch.float64, device=self.device).unsqueeze(1)
+            torch.tensor([getattr(lane, name) for lane in self.lanes], dtype=torch.float64, device=self.device).unsqueeze(1)
             for name in ("beta1", "beta2")
         )
-        first_gradient = [lane.second_moment_start == "first_gradient" for lane in lanes]
+        first_gradient = [lane.second_moment_start == "first_gradient" for lane in self.lanes]
         self.starts_full = torch.tensor(first_gradient, device=self.device).unsqueeze(1)
         self.any_starts_full = any(first_gradient)
-        held = [lane.warmup_steps if lane.ramp == "held" else 0 for lane in lanes]
+        held = [lane.warmup_steps if lane.ramp == "held" else 0 for lane in self.lanes]
         self.held_K1 = torch.tensor(held, dtype=torch.float64, device=self.device).unsqueeze(1)
         self.any_held = any(held)
-        self.corrects = torch.tensor([lane.bias_correction for lane in lanes], device=self.device).unsqueeze(1)
-        self.all_correct = all(lane.bias_correction for lane in lanes)
-        self.runs = _runs(decays_P)
+        self.corrects = torch.tensor([lane.bias_correction for lane in self.lanes], device=self.device).unsqueeze(1)
+        self.all_correct = all(lane.bias_correction for lane in self.lanes)
+        self.runs = _runs(self.decays_P)
 
     @staticmethod
     def words(training: Training) -> str:

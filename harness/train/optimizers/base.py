@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ...declare import Training
+from ...declare.configuration import OPTIMIZERS
+from ...declare.registry import registered
 from ...errors import UserError
+from ..part import Cost, EnginePart
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..workloads import BaseWorkload
+    from ....models import Model
+    from ..workloads.base import BaseWorkload
     from ..workloads.network import PackedNetwork
 
 
@@ -40,47 +44,51 @@ class Part:
         return len(self.shape) >= 2
 
 
-class PackedOptimizer(ABC):
+class PackedOptimizer(EnginePart, ABC):
     """Holds the hyperparameters of K lanes and the state of one kind of optimizer, in the parameters' number format."""
 
     # Names of the state tensors [K, P].
     moments: ClassVar[tuple[str, ...]]
     # The rule of models/parametrization.py by which muP scales its LR; None: none is published.
-    mup_rule: ClassVar[str | None]
+    mup_rule: ClassVar[str | None] = None
     # Whether it differs from another optimizer in hidden matrices alone.
     of_hidden_matrices: ClassVar[bool] = False
-    # Whether it divides by estimates of the curvature, which procedures/curvature.py makes of labels sampled from a softmax.
-    estimates_curvature: ClassVar[bool] = False
-
     # Whether it keeps what no state of a pack holds.
     keeps_apart: ClassVar[bool] = False
+    # Two moments, as Adam's; fewer count as many.
+    adds = Cost(copies=2)
+    line = "hyperparameters"
 
     def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
         import torch
 
-        self.lanes, self.parts = lanes, parts
+        self.lanes, self.parts, self.decays_P = lanes, parts, decays_P
         self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
         self.decay_KP = self.per_lane("weight_decay") * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
         # Tensors of this size made again would be mapped and unmapped by the allocator at every step. The first holds the
         # gradient of every step, after clipping, until the next one: an update leaves it as it is.
         self.gradient_KP, self.scratch_KP = torch.empty_like(parameters_KP), torch.empty_like(parameters_KP)
+        self.prepare()
 
-    @staticmethod
-    @abstractmethod
-    def words(training: Training) -> str:
-        """The hyperparameters it reads, as a recipe tells them; LR, weight decay and clipping are told of all alike."""
+    def prepare(self) -> None:
+        """Whatever else it holds of the lanes."""
 
     @classmethod
-    def require(cls, training: Training, workload: BaseWorkload) -> None:
-        """Raises UserError where it cannot train a workload as a training says."""
-        if cls.estimates_curvature and not workload.has_logits:
+    def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
+        if cls.mup_rule is None and workload.declared.parametrization == "mup":
+            kinds = {name: registered("optimizer", "train/optimizers", "OPTIMIZER", name) for name in OPTIMIZERS}
+            ruled = [name for name, kind in kinds.items() if kind.mup_rule is not None]
             raise UserError(
-                f"optimizer '{training.optimizer}' samples classes from a model's softmax, and an own workload has a loss of"
-                " its own; choose another optimizer, such as adamw"
+                f"optimizer '{training.optimizer}' has no published rule in muP: choose parametrization = standard, or one of"
+                f" {', '.join(ruled)}"
+            )
+        if cls.of_hidden_matrices and not any(p.growing_sides == 2 for p in model.parameters):
+            raise UserError(
+                f"optimizer '{training.optimizer}': {workload.without_hidden_matrix}, and without one it is adamw; choose that"
             )
 
-    def attach(self, network: PackedNetwork) -> None:  # noqa: B027
+    def attach(self, network: PackedNetwork) -> None:
         """Told once whose parameters it updates."""
 
     def per_lane(self, field: str) -> Tensor:

@@ -7,11 +7,9 @@ stands inside the momentum, as in the paper. Gains and biases have the local rat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...declare import Training
-from .base import PackedOptimizer, Part
+from .base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,16 +17,11 @@ if TYPE_CHECKING:
 
 class LARS(PackedOptimizer):
     moments = ("momentum",)
-    mup_rule = None
+    said = "momentum {t.momentum:g}, trust coefficient {t.trust_coefficient:g}"
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
-        super().__init__(lanes, parameters_KP, decays_P, parts)
+    def prepare(self) -> None:
         self.momentum, self.trust = self.per_lane("momentum"), self.per_lane("trust_coefficient")
         self.decay_K1 = self.per_lane("weight_decay")
-
-    @staticmethod
-    def words(training: Training) -> str:
-        return f"momentum {training.momentum:g}, trust coefficient {training.trust_coefficient:g}"
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

@@ -7,11 +7,9 @@ of that step says that the lane diverged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...declare import Training
-from .base import PackedOptimizer, Part
+from .base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,15 +20,10 @@ ROUNDING = 2**-21
 
 class Lion(PackedOptimizer):
     moments = ("momentum",)
-    mup_rule = None
+    said = "betas {t.beta1:.6g} and {t.beta2:.6g}"
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
-        super().__init__(lanes, parameters_KP, decays_P, parts)
+    def prepare(self) -> None:
         self.beta1, self.beta2 = self.per_lane("beta1"), self.per_lane("beta2")
-
-    @staticmethod
-    def words(training: Training) -> str:
-        return f"betas {training.beta1:.6g} and {training.beta2:.6g}"
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

@@ -8,12 +8,10 @@ in float32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...declare import Training
 from .adamw import AdamW
-from .base import Part
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,13 +27,13 @@ class Muon(AdamW):
     mup_rule = None
     of_hidden_matrices = True
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
+    def prepare(self) -> None:
         import torch
 
-        super().__init__(lanes, parameters_KP, decays_P, parts)
-        self.hidden = [part for part in parts if part.hidden]
-        self.momentum, self.nesterov = self.per_lane("momentum"), lanes[0].nesterov
-        hidden_P = torch.zeros(parameters_KP.shape[1], dtype=torch.bool, device=self.device)
+        super().prepare()
+        self.hidden = [part for part in self.parts if part.hidden]
+        self.momentum, self.nesterov = self.per_lane("momentum"), self.lanes[0].nesterov
+        hidden_P = torch.zeros(self.gradient_KP.shape[1], dtype=torch.bool, device=self.device)
         for part in self.hidden:
             hidden_P[part.slice] = True
         # The average that a hidden matrix moves by, and Adam's first moment of the rest, are one tensor.

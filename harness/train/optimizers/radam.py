@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 class RAdam(AdamW):
+    excludes = {"training.bias_correction": "radam's rectification is built on it; choose adam, adamw, lamb or muon"}
+
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch
 

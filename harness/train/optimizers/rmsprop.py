@@ -4,11 +4,9 @@ divided gradient, weight decay as L2. Its `alpha` is beta2 here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...declare import Training
-from .base import PackedOptimizer, Part
+from .base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -16,16 +14,12 @@ if TYPE_CHECKING:
 
 class RMSProp(PackedOptimizer):
     moments = ("second", "momentum")
+    said = "alpha {t.beta2:.6g}, momentum {t.momentum:g}, epsilon {t.epsilon:g}"
     # Adam without a first moment, whose entries move alike: Adam's rule.
     mup_rule = "adaptive"
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
-        super().__init__(lanes, parameters_KP, decays_P, parts)
+    def prepare(self) -> None:
         self.beta2, self.epsilon, self.momentum = (self.per_lane(name) for name in ("beta2", "epsilon", "momentum"))
-
-    @staticmethod
-    def words(training: Training) -> str:
-        return f"alpha {training.beta2:.6g}, momentum {training.momentum:g}, epsilon {training.epsilon:g}"
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

@@ -5,11 +5,10 @@ The arithmetic follows torch.optim.SGD, and a test holds it against that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...declare import Training
-from .base import PackedOptimizer, Part
+from .base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -19,10 +18,9 @@ class SGD(PackedOptimizer):
     moments = ("momentum",)
     mup_rule = "gradient_descent"
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
-        super().__init__(lanes, parameters_KP, decays_P, parts)
+    def prepare(self) -> None:
         self.momentum = self.per_lane("momentum")
-        self.nesterov = lanes[0].nesterov
+        self.nesterov = self.lanes[0].nesterov
 
     @staticmethod
     def words(training: Training) -> str:

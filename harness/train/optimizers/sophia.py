@@ -3,7 +3,7 @@
     m <- beta1 m + (1 - beta1) g,    x <- x - lr decay x,    x <- x - lr clip(m / max(gamma h, epsilon), 1)
 
 h is an exponential average of estimates of the diagonal of the Gauss-Newton matrix (Gauss-Newton-Bartlett, algorithm 2), one
-every `hessian_every` steps, the first before the first step; procedures/curvature.py makes them. Neither average is corrected
+every `EVERY` steps, the first before the first step; procedures/curvature.py makes them. Neither average is corrected
 for having begun at zero, as in the paper: first steps are clipped, and so of the LR's size in every entry.
 
 The form with Hessian-vector products (Hutchinson's estimator, Sophia-H) is another one, and is not here. Hyper-parameters for
@@ -14,15 +14,16 @@ after the last of these steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...declare import Training
-from .base import PackedOptimizer, Part
+from .base import PackedOptimizer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Steps from one estimate of the curvature to the next, as in the paper's experiments.
+EVERY = 10
 # The momentum is known to so much of its parts: roundings of FP32, and some to spare.
 ROUNDING = 2**-21
 # Of a whole step; what rounding changes by less is no jump.
@@ -31,18 +32,15 @@ SHARE = 2**-11
 
 class Sophia(PackedOptimizer):
     moments = ("momentum", "hessian")
-    mup_rule = None
-    estimates_curvature = True
 
-    def __init__(self, lanes: Sequence[Training], parameters_KP: Tensor, decays_P: Tensor, parts: Sequence[Part] = ()):
-        super().__init__(lanes, parameters_KP, decays_P, parts)
+    def prepare(self) -> None:
         self.beta1, self.beta2, self.epsilon = (self.per_lane(name) for name in ("beta1", "beta2", "epsilon"))
         self.factor = self.per_lane("hessian_factor")
 
     @staticmethod
     def words(training: Training) -> str:
         found = f"betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
-        return f"{found}, gamma {training.hessian_factor:g}, curvature every {training.hessian_every} steps"
+        return f"{found}, gamma {training.hessian_factor:g}, curvature every {EVERY} steps"
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

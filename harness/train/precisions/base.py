@@ -6,10 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...declare import Training
+from ...words import power_of_two
+
 if TYPE_CHECKING:
     import torch
 
     from ....models import Product
+
+
+# Finite steps before a dynamic loss scale doubles: torch.amp.GradScaler's default.
+GROWTH_INTERVAL = 2000
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,13 @@ class Precision:
     activation_bytes: int = 4
     of_any_module: bool = False
     tensor_cores: bool = False
+
+    @staticmethod
+    def words(training: Training) -> str:
+        if training.loss_scaling == "none":
+            return training.precision
+        scaled = f"{training.precision}, losses scaled by {power_of_two(training.loss_scale)}"
+        return scaled + f", doubled after {GROWTH_INTERVAL} finite steps" * (training.loss_scaling == "dynamic")
 
     @property
     def dtype(self) -> torch.dtype:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...declare import Measurement
+from ...declare import Configuration, Measurement
 from ...declare.curves.curve import Curve
+from ..part import Cost, EnginePart
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,16 +54,19 @@ class ProbedStep:
     memory: Mapping[str, Tensor] = field(default_factory=dict)
 
 
-class Probe:
-    """One pass of looking, and the curves that come of it. Values of a curve are [K], or [K, layers], [K, taps] and so on.
-    setting: the field of Measurement that asks for it; none: it is always there."""
+class Probe(EnginePart):
+    """One pass of looking, and the curves that come of it. Values of a curve are [K], or [K, layers], [K, taps] and so on."""
 
     curves: ClassVar[tuple[Curve, ...]]
-    setting: ClassVar[str] = ""
 
-    def serves(self, measurement: Measurement) -> bool:
-        """Whether it is asked for."""
-        return not self.setting or getattr(measurement, self.setting) not in (False, "off")
+    # Of a measurement the field that says of how many fixed examples it takes the gradient on a probed step.
+    examples: ClassVar[str] = ""
+
+    @classmethod
+    def cost(cls, configuration: Configuration) -> Cost:
+        """What is made of a step's own batch is counted for all alike."""
+        measurement = configuration.measurement
+        return Cost(passes=3.0 * measurement.probes * getattr(measurement, cls.examples, 0))
 
     def memory(self, measurement: Measurement, parameters_KP: Tensor) -> dict[str, Tensor]:
         """Name -> a tensor that it is to find at the next probed step as it leaves it at one; a checkpoint keeps it."""

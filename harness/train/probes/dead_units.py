@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 
 class DeadUnitShares(Probe):
     curves = OF_PROBES["dead_units"]
-    setting = "dead_units"
+    setting, examples = "measurement.dead_units", "flow_examples"
+    unseen = (
+        "model '{w.model}', activation {w.activation}, norm {w.norm}, residual {w.residual}: are of an mlp of ReLUs without"
+        " norm or residual stream; choose that, or leave it out"
+    )
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         from ..fixed_examples import Firing, gradient_of

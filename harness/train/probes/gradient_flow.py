@@ -40,7 +40,7 @@ ENDS = {FLOW_FIRST: 0, FLOW_LAST: -2}
 
 class GradientFlow(Probe):
     curves = OF_PROBES["gradient_flow"]
-    setting = "gradient_flow"
+    setting, examples = "measurement.gradient_flow", "flow_examples"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         from ..fixed_examples import gradient_of

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...declare import Measurement
+from ...declare import Configuration
 from ...declare.curves.of_probes import OF_PROBES
+from ..part import Cost
 from .base import ProbedStep
 from .sharpness import LargestEigenvalue
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
 class PreconditionedEigenvalue(LargestEigenvalue):
     curves = OF_PROBES["preconditioned_sharpness"]
-    setting = "preconditioned_sharpness"
+    setting, of_adam = "measurement.preconditioned_sharpness", "is by Adam's second moment"
 
-    def serves(self, measurement: Measurement) -> bool:
-        return super().serves(measurement) and measurement.sharpness != "off"
+    @classmethod
+    def cost(cls, configuration: Configuration) -> Cost:
+        """One search follows the other: they share their memory."""
+        return Cost(copies=configuration.measurement.sharpness == "probes", passes=super().cost(configuration).passes)
 
     def after_update(self, step: ProbedStep, before_KP: Tensor) -> dict[str, Tensor]:
         assert step.preconditioner is not None

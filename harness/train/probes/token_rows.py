@@ -27,7 +27,8 @@ LEAST = 10
 
 class TokenRowMotion(Probe):
     curves = OF_PROBES["token_rows"]
-    setting = "token_rows"
+    setting = "measurement.token_rows"
+    unseen = "model '{w.model}' is not known to have an embedding of tokens; choose gpt, or leave it out"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         found = step.tallies

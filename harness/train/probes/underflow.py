@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...declare import Configuration
 from ...declare.configuration import LOSS_SCALES
 from ...declare.curves.of_probes import OF_PROBES
+from ..part import Cost
+from ..precisions import precision_named
 from .base import Probe, ProbedStep
 
 if TYPE_CHECKING:
@@ -24,7 +27,15 @@ LOGITS = "logits"
 
 class Underflow(Probe):
     curves = OF_PROBES["underflow"]
-    setting = "underflow"
+    setting = "measurement.underflow"
+    unseen = "needs activations, which an own workload does not show; choose another study"
+
+    @classmethod
+    def cost(cls, configuration: Configuration) -> Cost:
+        """It looks at a whole batch, whatever parts it comes in."""
+        training = configuration.training
+        further = training.largest_batch_size - training.micro_batch_size
+        return Cost(activation_bytes=precision_named(training.precision).activation_bytes * further)
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
         shares = underflow_shares(step.network, step.inputs, step.targets, step.scale)

@@ -1,35 +1,17 @@
 """Augmentation: training images are shifted, and mirrored, at each step again. Evaluations see images as they are."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from ...declare import Configuration, Training
 from ...errors import UserError
-from ...randomness import Order
-from ..counted import Counted
-from ..learner import Learner
+from ...words import counted
 from ..workloads.data import Dataset
-from .base import Procedure
+from .base import Making, Procedure
 
-
-def require_images(configuration: Configuration, dataset: Dataset) -> None:
-    """Raises UserError for examples that are no images, and for shifts that leave nothing of one."""
-    training, features = configuration.training, dataset.facts.features
-    if training.augmentation == "none":
-        return
-    if len(features) not in (2, 3):
-        what = f"of shape {features}" if features else "a text"
-        raise UserError(
-            f"augmentation = {training.augmentation}: the examples of dataset '{dataset.name}' are {what} and no images;"
-            " leave it at none"
-        )
-    if training.shift_pixels >= min(features[-2:]):
-        raise UserError(
-            f"shift_pixels = {training.shift_pixels}: must be less than a side of the images of dataset '{dataset.name}',"
-            f" {features[-2]} x {features[-1]} pixels"
-        )
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class Augmentation(Procedure):
@@ -40,16 +22,41 @@ class Augmentation(Procedure):
     what they would see alone.
     """
 
-    def __init__(
-        self, inner: Procedure, lanes: Sequence[Training], orders: Sequence[Order], dataset: Dataset, learner: Learner
-    ):
-        super().__init__(inner)
-        self.drawn, self.sides = Counted(orders, "augmentation", learner.clock), dataset.facts.features[-2:]
+    place, setting = 40, "training.augmentation"
+
+    def prepare(self, making: Making) -> None:
+        import torch
+
+        from ..counted import Counted
+
+        dataset, lanes, clock = making.dataset, making.trainings, making.learner.clock
+        self.drawn, self.sides = Counted(making.orders, "augmentation", clock), dataset.facts.features[-2:]
         self.black = float(dataset.arrays("train")[0].min())
         asked = [lane.shift_pixels * (lane.augmentation != "none") for lane in lanes]
-        self.most, device = max(asked), learner.clock.device
+        self.most, device = max(asked), clock.device
         self.shift_K1 = torch.tensor(asked, device=device).unsqueeze(1)
         self.flips_K1 = torch.tensor([lane.augmentation == "flip_and_shift" for lane in lanes], device=device).unsqueeze(1)
+
+    @classmethod
+    def require_data(cls, configuration: Configuration, dataset: Dataset) -> None:
+        """Raises UserError for examples that are no images, and for shifts that leave nothing of one."""
+        training, features = configuration.training, dataset.facts.features
+        if len(features) not in (2, 3):
+            what = f"of shape {features}" if features else "a text"
+            raise UserError(
+                f"augmentation = {training.augmentation}: the examples of dataset '{dataset.name}' are {what} and no images;"
+                " leave it at none"
+            )
+        if training.shift_pixels >= min(features[-2:]):
+            raise UserError(
+                f"shift_pixels = {training.shift_pixels}: must be less than a side of the images of dataset '{dataset.name}',"
+                f" {features[-2]} x {features[-1]} pixels"
+            )
+
+    @classmethod
+    def words(cls, training: Training) -> str:
+        mirrored = " and half of them mirrored" * (training.augmentation == "flip_and_shift")
+        return f", images shifted by up to {counted(training.shift_pixels, 'pixel')}{mirrored}"
 
     def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:
         inputs, targets = super().batch(index_KB)
@@ -57,6 +64,8 @@ class Augmentation(Procedure):
 
     def _moved(self, x_KB: Tensor) -> Tensor:
         """Images [K, B, H, W] or [K, B, C, H, W]."""
+        import torch
+
         lanes, batch = x_KB.shape[:2]
         height, width = self.sides
         rows_KB, columns_KB = (self._shift(name, batch) for name in ("rows", "columns"))
@@ -74,3 +83,6 @@ class Augmentation(Procedure):
         """[K, B], from minus to plus the lane's largest shift."""
         sizes_K1 = 2 * self.shift_K1 + 1
         return (self.drawn.bits(place, batch) * sizes_K1 >> 32) - self.shift_K1
+
+
+PROCEDURE = Augmentation

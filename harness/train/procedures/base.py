@@ -1,13 +1,35 @@
 """What the pack loop asks of a procedure."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-import torch
-from torch import Tensor
+from ...declare import Configuration, Training
+from ...randomness import Order
+from ..part import EnginePart
+from ..workloads.data import Dataset, Index, Split
 
-from ....models import Tap
-from ..workloads.data import Index, Split
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ....models import Tap
+    from ..learner import Learner
+
+
+@dataclass(frozen=True)
+class Making:
+    """What procedures are made of: the lanes of a pack, the orders by which they draw, their data and what learns."""
+
+    lanes: Sequence[Configuration]
+    orders: Sequence[Order]
+    dataset: Dataset
+    learner: Learner
+
+    @property
+    def trainings(self) -> list[Training]:
+        return [lane.training for lane in self.lanes]
 
 
 @dataclass(frozen=True)
@@ -28,7 +50,7 @@ class Evaluation:
     by_start: bool = False
 
 
-class Procedure:
+class Procedure(EnginePart):
     """Which examples a step sees, what is descended, what follows a step, and what is evaluated; for all lanes of a pack.
 
     A procedure lies around another one, and does what that does but for what it overrides; the innermost (Plain) does all
@@ -40,8 +62,20 @@ class Procedure:
     keyed on a lane's seed and the step or epoch, and what is remembered is in `state`.
     """
 
-    def __init__(self, inner: "Procedure"):
+    # How far out it lies: those of lower numbers are inside.
+    place: ClassVar[int]
+
+    def __init__(self, inner: Procedure, making: Making):
         self.inner = inner
+        self.prepare(making)
+
+    def prepare(self, making: Making) -> None:
+        """Whatever it keeps beside the inner one."""
+
+    @classmethod
+    def around(cls, inner: Procedure, making: Making) -> Procedure:
+        """Itself around the inner one if some lane asks for it; else the inner one."""
+        return cls(inner, making) if any(map(cls.applies, making.lanes)) else inner
 
     @property
     def steps_per_draw(self) -> int:
@@ -59,6 +93,8 @@ class Procedure:
 
     def examples_of(self, step: int) -> Tensor:
         """The training examples of a step, from 0, [K, B]; on the host."""
+        import torch
+
         block, first = self.block_of(step)
         drawn = self.draw(block)
         return torch.from_numpy(drawn[(step - first) % len(drawn)])

@@ -1,10 +1,12 @@
 """A batch that grows while training: the same examples in the same order, in fewer and larger steps."""
 
+from __future__ import annotations
+
 import numpy as np
 
-from ...declare import Training
+from ...declare import Configuration
 from ..workloads.data import STEPS_PER_DRAW, Index
-from .base import Procedure
+from .base import Making, Procedure
 
 
 class BatchRamp(Procedure):
@@ -14,8 +16,10 @@ class BatchRamp(Procedure):
     A draw serves a run of steps of one batch size; where it reaches beyond those, what lies there is not used.
     """
 
-    def __init__(self, inner: Procedure, training: Training):
-        super().__init__(inner)
+    place, setting = 30, "training.batch_ramp"
+
+    def prepare(self, making: Making) -> None:
+        training = making.lanes[0].training
         self.batch_size = training.batch_size
         # First step, batch size and first example of every draw.
         self.blocks: list[tuple[int, int, int]] = []
@@ -24,6 +28,23 @@ class BatchRamp(Procedure):
             starts = range(first, end, STEPS_PER_DRAW)
             self.blocks += [(start, batch, seen + (start - first) * batch) for start in starts]
             seen += (end - first) * batch
+
+    @classmethod
+    def check(cls, configuration: Configuration) -> None:
+        training = configuration.training
+        ramp, factor, first_batch = training.batch_ramp, training.batch_ramp_factor, training.batch_size
+        if training.warmup_fraction > ramp[0]:
+            raise ValueError(
+                f"batch_ramp = {ramp}: begins before the warmup ends, at {training.warmup_fraction:g}; begin later"
+            )
+        for batch in (first_batch * factor**power for power in range(1, len(ramp) + 1)):
+            if batch < 2 or abs(batch - round(batch)) > 1e-6:
+                raise ValueError(
+                    f"batch_ramp_factor = {factor:g}: makes batches of {batch:g} of batch_size = {first_batch}; must make whole"
+                    " ones of 2 at least"
+                )
+        if any(first >= end for first, end, _ in training.batch_segments):
+            raise ValueError(f"batch_ramp = {ramp}: leaves no step between two of its shares; take more steps")
 
     def block_of(self, step: int) -> tuple[int, int]:
         block = max(number for number, (first, _, _) in enumerate(self.blocks) if first <= step)
@@ -39,3 +60,6 @@ class BatchRamp(Procedure):
         skipped = first - draws[0] * a_draw
         cut = stream[:, skipped : skipped + examples].reshape(lanes, STEPS_PER_DRAW, batch)
         return np.ascontiguousarray(cut.swapaxes(0, 1))
+
+
+PROCEDURE = BatchRamp

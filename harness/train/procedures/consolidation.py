@@ -5,28 +5,40 @@ one, with the diagonal of its Fisher information F at the weights theta* that it
 and of F theta* are all that has to be kept.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
-from ....models import Tap
-from ...declare import Configuration
-from ..learner import Learner
-from .base import Procedure
+from .base import Making, Procedure
 from .tasks import Tasks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ....models import Tap
+
+
+# Of each task, that its Fisher information is estimated on.
+EXAMPLES = 64
 
 
 class Consolidation(Procedure):
     """Adds the penalty's gradient to that of the loss, which is reported as it is. strength_K1: lambda; fisher_KP, held_KP:
     sums over earlier tasks of F, and of F theta*."""
 
-    def __init__(self, inner: Procedure, tasks: Tasks, lanes: Sequence[Configuration], learner: Learner):
-        super().__init__(inner)
-        self.order, self.network = tasks, learner.network
-        strengths = [lane.training.consolidation for lane in lanes]
+    place, setting = 70, "training.consolidation"
+    said = f", elastic weight consolidation of strength {{t.consolidation:g}} by {EXAMPLES} examples"
+
+    def prepare(self, making: Making) -> None:
+        import torch
+
+        tasks = self.inner
+        while not isinstance(tasks, Tasks):
+            tasks = tasks.inner
+        self.order, self.network = tasks, making.learner.network
+        strengths = [lane.consolidation for lane in making.trainings]
         self.strength_K1 = torch.tensor(strengths, device=self.network.flat_KP.device).unsqueeze(1)
-        self.count = lanes[0].training.fisher_examples
         self.fisher_KP, self.held_KP = (torch.zeros_like(self.network.flat_KP) for _ in range(2))
 
     def gradient(
@@ -37,6 +49,8 @@ class Consolidation(Procedure):
         scale_K: Tensor | None = None,
         out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
+        import torch
+
         losses_K, gradient_KP = self.inner.gradient(inputs, targets, tap, scale_K)
         pulled_KP = self.strength_K1 * (self.fisher_KP * self.network.flat_KP.detach() - self.held_KP)
         return losses_K, torch.add(gradient_KP, pulled_KP, out=out_KP)
@@ -51,8 +65,10 @@ class Consolidation(Procedure):
     def fisher_of(self, task: int) -> Tensor:
         """The diagonal of a task's Fisher information at the weights as they are, [K, P]: the mean over examples x of the task
         of sum_y p(y | x) (d log p(y | x) / d theta)^2, over the classes that compete for x."""
+        import torch
+
         chosen = self.order.examples[task]
-        spread = torch.linspace(0, len(chosen) - 1, min(self.count, len(chosen))).round().long()
+        spread = torch.linspace(0, len(chosen) - 1, min(EXAMPLES, len(chosen))).round().long()
         lanes, total_KP = len(self.network.flat_KP), torch.zeros_like(self.network.flat_KP)
         for example in torch.from_numpy(chosen)[spread].tolist():
             index_K1 = torch.full((lanes, 1), example, device=total_KP.device)
@@ -72,3 +88,6 @@ class Consolidation(Procedure):
 
     def state(self) -> dict[str, Tensor]:
         return self.inner.state() | {"consolidation.fisher": self.fisher_KP, "consolidation.held": self.held_KP}
+
+
+PROCEDURE = Consolidation

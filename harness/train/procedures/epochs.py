@@ -1,14 +1,19 @@
 """Sampling without replacement: every training example once an epoch."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...declare import Configuration
 from ...errors import UserError
 from ..workloads.data import Dataset, Index
-from ..workloads.network import PackedNetwork
 from .plain import Plain
+
+if TYPE_CHECKING:
+    from ..workloads.network import PackedNetwork
 
 
 class Epochs(Plain):
@@ -18,9 +23,11 @@ class Epochs(Plain):
     next one: no example is left out, and none is seen twice within an epoch.
     """
 
+    value, said = "epochs", ", every example once an epoch in a random order"
+
     @classmethod
-    def check(cls, configuration: Configuration, dataset: Dataset) -> None:
-        super().check(configuration, dataset)
+    def require_data(cls, configuration: Configuration, dataset: Dataset) -> None:
+        super().require_data(configuration, dataset)
         batch, examples = configuration.training.largest_batch_size, len(dataset.examples_index(configuration.workload.context))
         name = "batch_size" if batch == configuration.training.batch_size else "the largest batch"
         if batch > examples:
@@ -47,3 +54,6 @@ class Epochs(Plain):
         if known is None or known[0] != epoch:
             known = self._orders[seed] = (epoch, self.dataset.epoch_index(seed, epoch, self.context))
         return known[1]
+
+
+PROCEDURE = Epochs

@@ -14,9 +14,12 @@ class FullBatch(Plain):
     class. The variance it finds is that of a random batch of this size.
     """
 
+    value, said = "full", ", all training examples at every step"
+    excludes = {"training.batch_ramp": "with sampling = full a step sees all examples; choose replacement or epochs"}
+
     @classmethod
-    def check(cls, configuration: Configuration, dataset: Dataset) -> None:
-        super().check(configuration, dataset)
+    def require_data(cls, configuration: Configuration, dataset: Dataset) -> None:
+        super().require_data(configuration, dataset)
         batch, examples = configuration.training.batch_size, len(dataset.examples_index(configuration.workload.context))
         if batch != examples:
             raise UserError(
@@ -30,3 +33,6 @@ class FullBatch(Plain):
 
     def draw_of(self, seed: int, block: int) -> Index:
         return numpy_generator(0, "full batch", 0).permutation(self.dataset.examples_index(self.context))[None]
+
+
+PROCEDURE = FullBatch

@@ -1,23 +1,30 @@
 """Plain training: batches drawn with replacement, the network's own gradient, and nothing after a step."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from ....models import Tap
 from ...declare import Configuration
 from ..measured_steps import evaluation_steps
 from ..result import AGAIN, ENDS
 from ..workloads import workload_of
 from ..workloads.data import STEPS_PER_DRAW, Dataset, Index, Split
-from ..workloads.network import PackedNetwork
 from .base import Evaluation, Procedure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ....models import Tap
+    from ..workloads.network import PackedNetwork
 
 
 class Plain(Procedure):
     """Lanes of equal seed see equal batches."""
+
+    setting, value = "training.sampling", "replacement"
 
     def __init__(self, configuration: Configuration, seeds: Sequence[int], dataset: Dataset, network: PackedNetwork):
         self.training, self.measurement = configuration.training, configuration.measurement
@@ -29,7 +36,7 @@ class Plain(Procedure):
         self.arrays = self._on_device(dataset.training_arrays(configuration.workload.label_noise))
 
     @classmethod
-    def check(cls, configuration: Configuration, dataset: Dataset) -> None:
+    def require_data(cls, configuration: Configuration, dataset: Dataset) -> None:
         """Raises UserError for data that cannot be drawn from."""
         dataset.check(configuration.workload.context)
 
@@ -95,6 +102,8 @@ class Plain(Procedure):
         return (Evaluation(record, split, count, on_the_way, is_curve=True, accuracy=accuracy),) if count else ()
 
     def sample(self, split: Split, examples: int) -> tuple[Tensor, Tensor]:
+        import torch
+
         index = torch.from_numpy(self.dataset.sample_index(split, examples, self.context)).to(self.device)
         arrays = self.arrays if split == "train" else self._on_device(self.dataset.arrays(split))
         return self.dataset.gather(arrays, index, self.context)
@@ -110,3 +119,6 @@ class Plain(Procedure):
 
     def _on_device(self, arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return tuple(array.to(self.device) for array in arrays)
+
+
+PROCEDURE = Plain

@@ -1,15 +1,17 @@
 """The schedule that reads evaluations: a lane's LR drops when its validation loss stops falling, as by
 torch.optim.lr_scheduler.ReduceLROnPlateau."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
 
-import torch
-from torch import Tensor
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...declare import Training
-from ..learner import Learner
-from ..schedules import schedule_named
-from .base import Procedure
+from .base import Making, Procedure
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 # A loss counts as better below (1 - THRESHOLD) times the best so far; torch's default.
 THRESHOLD = 1e-4
@@ -19,7 +21,9 @@ class PlateauRule:
     """`state` holds each lane's best loss and its evaluations without improvement, [K] each."""
 
     def __init__(self, lanes: Sequence[Training], device: torch.device):
-        follows = [schedule_named(lane.schedule).waits for lane in lanes]
+        import torch
+
+        follows = [lane.schedule == "reduce_on_plateau" for lane in lanes]
         self.follows_K = torch.tensor(follows, device=device)
         self.patience_K = torch.tensor([float(lane.patience) for lane in lanes], device=device)
         self.factor_K = torch.tensor([lane.step_factor for lane in lanes], device=device)
@@ -30,6 +34,8 @@ class PlateauRule:
 
     def drops(self, losses_K: Tensor) -> Tensor:
         """What the LR of every later step is multiplied by after an evaluation, [K]."""
+        import torch
+
         best, waited = self.state["best"], self.state["waited"]
         better = losses_K < best * (1 - THRESHOLD)
         best.copy_(torch.where(better, losses_K, best))
@@ -42,9 +48,11 @@ class PlateauRule:
 class PlateauDrops(Procedure):
     """Multiplies the LR of all steps to come, in the lanes that follow the rule."""
 
-    def __init__(self, inner: Procedure, lanes: Sequence[Training], learner: Learner):
-        super().__init__(inner)
-        self.lr_SK, self.rule = learner.lr_SK, PlateauRule(lanes, learner.lr_SK.device)
+    place, setting, value = 90, "training.schedule", "reduce_on_plateau"
+
+    def prepare(self, making: Making) -> None:
+        self.lr_SK = making.learner.lr_SK
+        self.rule = PlateauRule(making.trainings, self.lr_SK.device)
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
         super().after(step, losses)
@@ -53,3 +61,6 @@ class PlateauDrops(Procedure):
 
     def state(self) -> dict[str, Tensor]:
         return self.inner.state() | {f"plateau.{name}": value for name, value in self.rule.state.items()}
+
+
+PROCEDURE = PlateauDrops

@@ -1,18 +1,29 @@
 """A loss that is a sum over its batch: what is descended is the sum, whatever parts it was made of."""
 
-from torch import Tensor
+from __future__ import annotations
 
-from ....models import Tap
-from ..workloads.network import PackedNetwork
-from .base import Procedure
+from typing import TYPE_CHECKING
+
+from .base import Making, Procedure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ....models import Tap
 
 
 class Summed(Procedure):
     """The network gives the mean and its gradient, which records and evaluations of batches of any size have in common."""
 
-    def __init__(self, inner: Procedure, network: PackedNetwork):
-        super().__init__(inner)
-        self.network = network
+    place = 60
+
+    def prepare(self, making: Making) -> None:
+        self.network = making.learner.network
+
+    @classmethod
+    def around(cls, inner: Procedure, making: Making) -> Procedure:
+        """Where the network says so: which loss a user's module has is known once it is there."""
+        return cls(inner, making) if making.learner.network.sums else inner
 
     def gradient(
         self,
@@ -24,3 +35,6 @@ class Summed(Procedure):
     ) -> tuple[Tensor, Tensor]:
         losses_K, gradient_KP = self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
         return losses_K, gradient_KP.mul_(self.network.counted(targets).unsqueeze(1))
+
+
+PROCEDURE = Summed

@@ -3,39 +3,36 @@ other on examples of its own, with a share of earlier ones where they are replay
 task is set here, too.
 """
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from ...declare import Configuration
+from ...declare import Configuration, Training
 from ...errors import UserError
 from ...randomness import numpy_generator
-from ..learner import Learner
+from ..part import refuse
 from ..result import ENDS
+from ..schedules.base import percent
 from ..workloads.data import Dataset, Index, Split
-from ..workloads.network import NOT_COUNTED, PackedNetwork
-from .base import Evaluation, Procedure
+from .base import Evaluation, Making, Procedure
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..learner import Learner
+    from ..workloads.network import PackedNetwork
 
 ADAPTERS = "adapter."
-
-
-def require_tasks(configuration: Configuration, dataset: Dataset) -> None:
-    """Raises UserError for data that do not come in as many tasks of equal size, and tasks without examples or steps."""
-    tasks = configuration.workload.tasks
-    if tasks == 1:
-        return
-    found = dataset.tasks_of("train", tasks, configuration.workload.context)
-    if tasks > configuration.training.steps:
-        raise UserError(f"tasks = {tasks}: must be at most steps = {configuration.training.steps}, for each takes one or more")
-    for task in range(tasks):
-        if not (found == task).any():
-            raise UserError(f"tasks = {tasks}: dataset '{dataset.name}' has no example of task {task + 1}; choose fewer")
+# What only several tasks have, and of that what only tasks of classes have.
+OF_CLASSES = ("training.consolidation", "training.layer_lr_decay", "workload.scenario")
+OF_TASKS = ("training.task_order", "training.replay", *OF_CLASSES, "training.later_lr", "workload.adapter_rank")
 
 
 class Tasks(Procedure):
@@ -43,12 +40,19 @@ class Tasks(Procedure):
     earlier tasks, each with an equal chance, as many as they replay: of a share that is no whole number of examples one more or
     one less, so that it is their mean."""
 
-    def __init__(
-        self, inner: Procedure, lanes: Sequence[Configuration], seeds: Sequence[int], dataset: Dataset, learner: Learner
-    ):
-        super().__init__(inner)
-        self.seeds, self.learner = tuple(seeds), learner
-        self.lanes = [lane.training for lane in lanes]
+    place, setting, settings = 20, "workload.tasks", OF_TASKS
+    excludes = {
+        "workload.loss": "with several tasks it is cross_entropy; leave it out",
+        "training.sampling": "each of several tasks draws with replacement; leave it out",
+        "training.batch_ramp": "each of several tasks draws batches of one size; leave it out",
+    }
+
+    def prepare(self, making: Making) -> None:
+        import torch
+
+        lanes, dataset, learner = making.lanes, making.dataset, making.learner
+        self.seeds, self.learner = tuple(order.seed for order in making.orders), learner
+        self.lanes = making.trainings
         self.steps, self.batch_size = self.lanes[0].steps, self.lanes[0].batch_size
         self.dataset, self.context = dataset, lanes[0].workload.context
         self.tasks, self.classes = lanes[0].workload.tasks, dataset.facts.classes // lanes[0].workload.tasks
@@ -64,6 +68,29 @@ class Tasks(Procedure):
             base_KP = torch.ones_like(first_KP) if own is None else own.expand_as(first_KP)
             self.first_KP, self.later_KP = base_KP * first_KP, base_KP * later_KP
             learner.lr_multiplier = self.first_KP.clone()
+
+    @classmethod
+    def check(cls, configuration: Configuration) -> None:
+        if configuration.workload.model == "gpt":
+            refuse(configuration, *OF_CLASSES, why="is of classes of an mlp or a cnn, and model = gpt; leave it out")
+
+    @classmethod
+    def require_data(cls, configuration: Configuration, dataset: Dataset) -> None:
+        """Raises UserError for data that do not come in as many tasks of equal size, and tasks without examples or steps."""
+        tasks, steps = configuration.workload.tasks, configuration.training.steps
+        of_examples = dataset.tasks_of("train", tasks, configuration.workload.context)
+        if tasks > steps:
+            raise UserError(f"tasks = {tasks}: must be at most steps = {steps}, for each takes one or more")
+        for task in range(tasks):
+            if not (of_examples == task).any():
+                raise UserError(f"tasks = {tasks}: dataset '{dataset.name}' has no example of task {task + 1}; choose fewer")
+
+    @classmethod
+    def words(cls, training: Training) -> str:
+        said = ", all tasks at once" * (training.task_order == "joint")
+        said += f", {percent(training.replay)} of a batch from earlier tasks" * (training.replay > 0)
+        said += f", later tasks at {training.later_lr:g} times the LR" * (training.later_lr != 1)
+        return said + f", their LR times {training.layer_lr_decay:g} a layer down" * (training.layer_lr_decay != 1)
 
     def task_of(self, step: int) -> int:
         """The task that a step, from 0, trains."""
@@ -116,10 +143,14 @@ class Tasks(Procedure):
         self, split: Split, examples: int, counts: Callable[[Tensor, int], Tensor]
     ) -> Callable[[Tensor, Tensor], Tensor]:
         """Counts the examples whose task bears that relation to the current one."""
+        import torch
+
         chosen = self.dataset.sample_index(split, examples, self.context)
         return partial(self._counted, counts, torch.from_numpy(self.dataset.tasks_of(split, self.tasks, self.context)[chosen]))
 
     def _counted(self, counts: Callable[[Tensor, int], Tensor], tasks: Tensor, inputs: Tensor, targets: Tensor) -> Tensor:
+        from ..workloads.network import NOT_COUNTED
+
         is_known = (tasks >= 0) & counts(tasks, self.current)
         left_out = ~is_known.to(targets.device).view(-1, *[1] * (targets.dim() - 1))
         return targets.masked_fill(left_out, NOT_COUNTED)
@@ -131,6 +162,8 @@ def _picked(examples: NDArray[np.int64], chances: NDArray[np.float64]) -> Index:
 
 def _multipliers(lanes: Sequence[Configuration], learner: Learner, later: bool) -> Tensor:
     """What every entry's LR is multiplied by in the first task, or later, [K, P]."""
+    import torch
+
     return torch.stack([learner.network.spread(_of_lane(lane, learner.network, later)) for lane in lanes])
 
 
@@ -146,3 +179,6 @@ def _of_lane(lane: Configuration, network: PackedNetwork, later: bool) -> list[f
         decay = training.layer_lr_decay ** below[name.removeprefix(ADAPTERS)]
         found.append(float(learns) * (training.later_lr * decay if later else 1.0))
     return found
+
+
+PROCEDURE = Tasks

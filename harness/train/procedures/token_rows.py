@@ -5,47 +5,46 @@ token, but at all steps, and set against all its occurrences: the sum of the len
 run, divided by how often its token stood in the inputs of that stretch.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from ...declare import Configuration
 from ...declare.curves.token_groups import GROUPS, QUARTER
-from ...errors import UserError
+from ..part import Cost
 from ..workloads import workload_of
-from ..workloads.data import Dataset, Index
-from ..workloads.network import NOT_COUNTED, PackedNetwork
-from .base import Evaluation, Procedure
+from ..workloads.data import Index
+from .base import Evaluation, Making, Procedure
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Share of the run that is over when counting begins: the embedding has left where it started.
 BEGIN = 0.2
-
-
-def require_rows(configuration: Configuration) -> None:
-    """Raises UserError where the rows of an embedding are asked for and there is none."""
-    workload = configuration.workload
-    if configuration.measurement.token_rows and not workload_of(workload).can_show("token_rows"):
-        model = workload.model
-        raise UserError(f"token_rows: model '{model}' is not known to have an embedding of tokens; choose gpt, or leave it out")
 
 
 class TokenRows(Procedure):
     """Counts. paths: lengths of a row's updates, summed; norms: its lengths before these, summed; counts: occurrences of its
     token in the inputs, all [K, V]; steps: those that are counted, [K]."""
 
-    def __init__(self, inner: Procedure, configuration: Configuration, dataset: Dataset, network: PackedNetwork):
-        super().__init__(inner)
-        self.table_KVW = network.views[workload_of(configuration.workload).embedding]
+    # Of the rows of an embedding, which are at most all parameters.
+    place, setting, adds = 130, "measurement.token_rows", Cost(copies=1)
+
+    def prepare(self, making: Making) -> None:
+        import torch
+
+        configuration = making.lanes[0]
+        self.table_KVW = making.learner.network.views[workload_of(configuration.workload).embedding].detach()
         self.begin = round(BEGIN * configuration.training.steps)
         self.measurement = configuration.measurement
         device, (lanes, rows, _) = self.table_KVW.device, self.table_KVW.shape
-        (tokens,) = dataset.arrays("train")
+        (tokens,) = making.dataset.arrays("train")
         self.occurrences_V = torch.bincount(tokens, minlength=rows).to(device)
-        self.before_KVW = self.table_KVW.detach().clone()
+        self.before_KVW = self.table_KVW.clone()
         self.paths_KV, self.norms_KV, self.counts_KV = (torch.zeros(lanes, rows, device=device) for _ in range(3))
         self.steps_K = torch.zeros(lanes, device=device)
         self.groups = {name: members.to(device) for name, members in quarters(self.occurrences_V.cpu().numpy()).items()}
@@ -57,8 +56,9 @@ class TokenRows(Procedure):
             self._drawn = block, self.inner.draw(block)
         return self._drawn[1]
 
-    @torch.no_grad()
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
+        import torch
+
         super().after(step, losses)
         if step > self.begin:
             inputs, _ = self.batch(self.examples_of(step - 1).to(self.table_KVW.device))
@@ -83,6 +83,8 @@ class TokenRows(Procedure):
         )
 
     def _among(self, of: tuple[str, str], inputs: Tensor, targets: Tensor) -> Tensor:
+        from ..workloads.network import NOT_COUNTED
+
         which, role = of
         counted = self.groups[which][inputs if role == "inputs" else targets]
         return targets.masked_fill(~counted, NOT_COUNTED)
@@ -111,6 +113,8 @@ class TokenRows(Procedure):
 def quarters(occurrences_V: NDArray[np.int64]) -> dict[str, Tensor]:
     """Which tokens are the rarest that together make up at most a quarter of a text, and the commonest that make up at least
     one, [V] each. Tokens that do not occur are rare."""
+    import torch
+
     order = np.argsort(occurrences_V, kind="stable")
     share = occurrences_V[order].cumsum() / occurrences_V.sum()
     rare, common = (torch.zeros(len(order), dtype=torch.bool) for _ in range(2))
@@ -119,3 +123,6 @@ def quarters(occurrences_V: NDArray[np.int64]) -> dict[str, Tensor]:
     first = np.flatnonzero(1 - share + occurrences_V[order] / occurrences_V.sum() >= QUARTER)[-1]
     common[torch.from_numpy(order[first:].copy())] = True
     return {"rare": rare, "common": common}
+
+
+PROCEDURE = TokenRows

@@ -6,20 +6,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...declare import Training
+from ...declare import Configuration, Training
+from ..part import EnginePart
 
 Curve = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """shape: the LR as a share of the peak, of the progress after warmup, from 0 to just below 1. words: as a recipe tells it.
-    waits: whether the LR also falls as the run goes, by the rule of procedures/plateau.py.
-    """
+class Schedule(EnginePart):
+    """shape: the LR as a share of the peak, of the progress after warmup, from 0 to just below 1. words: as a recipe tells
+    it."""
+
+    line = "schedule"
 
     shape: Callable[[Training, Curve], Curve]
-    words: Callable[[Training], str]
-    waits: bool = False
+    words: Callable[[Training], str]  # type: ignore[assignment]
+
+    @classmethod
+    def check(cls, configuration: Configuration) -> None:
+        training = configuration.training
+        if training.warmup_steps >= training.nominal_steps:
+            share, steps = training.warmup_fraction, training.steps
+            raise ValueError(f"warmup_fraction = {share}: leaves no step of {steps} after warmup")
 
 
 def percent(share: float) -> str:

@@ -10,5 +10,4 @@ SCHEDULE = Schedule(
     words=lambda training: (
         f"constant, and times {training.step_factor:g} after {counted(training.patience, 'evaluation')} without improvement"
     ),
-    waits=True,
 )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...declare import Training
+from ...declare import Configuration, Training
 from .base import Curve, Schedule, percent, to_the_end
 
 
@@ -16,4 +16,13 @@ def _words(training: Training) -> str:
     return f"constant, and a linear decay {to_the_end(training)} over the last {percent(training.decay_fraction)}"
 
 
-SCHEDULE = Schedule(_shape, _words)
+class WarmupStableDecay(Schedule):
+    @classmethod
+    def check(cls, configuration: Configuration) -> None:
+        super().check(configuration)
+        warmup, decay = configuration.training.warmup_fraction, configuration.training.decay_fraction
+        if warmup + decay > 1:
+            raise ValueError(f"decay_fraction = {decay}: with warmup_fraction = {warmup} must not exceed 1")
+
+
+SCHEDULE = WarmupStableDecay(_shape, _words)

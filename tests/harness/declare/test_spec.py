@@ -166,15 +166,15 @@ PINNED = json.loads("""{
   "training": {"optimizer": "adamw", "peak_lr": 0.00390625, "schedule": "cosine", "warmup_fraction": 0.05, "ramp": "linear",
     "final_fraction": 0.1, "step_drops": [0.5, 0.75], "step_factor": 0.1, "decay_fraction": 0.2, "ramp_start": 1e-06,
     "patience": 4, "batch_size": 8, "batch_ramp": [], "batch_ramp_factor": 4.0, "micro_batches": 1, "recompute_segments": 0,
-    "outlier": "none", "outlier_fraction": 0.5, "dropout": 0.0, "augmentation": "none", "shift_pixels": 1, "sgd_from": 1.0,
+    "outlier": "none", "dropout": 0.0, "augmentation": "none", "shift_pixels": 1, "sgd_from": 1.0,
     "sgd_lr": 1.0, "starts_from": null, "start_fraction": 1.0, "start_state": "weights", "data_order": 0,
-    "outlier_size": 1000.0, "scaled_parameter": null, "scaled_lr": 1.0, "task_order":
-    "sequence", "replay": 0.0, "consolidation": 0.0, "fisher_examples": 64, "later_lr": 1.0, "layer_lr_decay": 1.0, "fault":
+    "scaled_parameter": null, "scaled_lr": 1.0, "task_order":
+    "sequence", "replay": 0.0, "consolidation": 0.0, "later_lr": 1.0, "layer_lr_decay": 1.0, "fault":
     "none", "fault_fraction": 0.5, "fault_steps": 1, "fault_size": 100.0, "remedy": "none", "alarm": "oracle",
-    "remedy_steps": 20, "sampling": "replacement", "steps": 300,
+    "sampling": "replacement", "steps": 300,
     "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-08, "second_moment_start": "zero", "bias_correction": true, "momentum": 0.9,
-    "trust_coefficient": 0.001, "hessian_factor": 0.05, "hessian_every": 10, "nesterov": false, "weight_decay": 0.1,
-    "clip_norm": null, "precision": "fp32", "loss_scaling": "none", "loss_scale": 65536.0, "scale_growth_interval": 2000},
+    "trust_coefficient": 0.001, "hessian_factor": 0.05, "nesterov": false, "weight_decay": 0.1,
+    "clip_norm": null, "precision": "fp32", "loss_scaling": "none", "loss_scale": 65536.0},
   "measurement": {"probes": 20, "evaluations": 4, "evaluation_examples": 64, "final_examples": 128, "training_examples": 0,
     "test_examples": 0, "gradient_norms": false,
     "curve_points": 100, "underflow": false, "token_rows": false, "sharpness": "off", "sharpness_examples": 1024,
@@ -189,6 +189,12 @@ def test_defaults_are_pinned_to_the_engine_version() -> None:
     """
     defaults = Configuration(workload=Workload(), training=Training(), measurement=Measurement()).model_dump(mode="json")
     assert (ENGINE_VERSION, defaults) == (1, PINNED)
+
+
+def test_a_former_field_is_read_at_the_value_that_holds_now() -> None:
+    assert Training.model_validate({"fisher_examples": 64, "steps": 7}) == Training(steps=7)
+    with pytest.raises(ValidationError, match="fisher_examples = 3: is always 64 now, and no setting; leave it out"):
+        Training.model_validate({"fisher_examples": 3})
 
 
 def test_an_arm_may_not_set_what_is_no_field(study: Study) -> None:

@@ -12,9 +12,10 @@ from folklore.harness.declare import Study
 from folklore.harness.declare.configuration import SamplingName
 from folklore.harness.plan import catalog
 from folklore.harness.plan.plan import points
-from folklore.harness.plan.recipe import SAMPLINGS, study_recipe, trial_recipe
+from folklore.harness.plan.recipe import study_recipe, trial_recipe
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
+from folklore.harness.train.procedures import SAMPLINGS
 from folklore.harness.use.cli import app
 from tests.harness.helpers import changed, planned, result, rows
 
@@ -73,7 +74,7 @@ def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
 
 def test_every_sampling_has_words() -> None:
     assert set(SAMPLINGS) == set(get_args(SamplingName))
-    assert len(set(SAMPLINGS.values())) == len(SAMPLINGS)
+    assert len({each.said for each in SAMPLINGS.values()}) == len(SAMPLINGS)
 
 
 def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) -> None:

@@ -147,7 +147,10 @@ REFUSED = {
         {"a": {"label": "a", "settings": {"starts_from": "b", "batch_size": 4}}, "b": {"label": "b"}},
         "batch_size does not allow it: choose another data_order",
     ),
-    "no start": ({"a": {"label": "a", "settings": {"start_fraction": 0.5}}}, "start_fraction = 0.5: is of a checkpoint"),
+    "no start": (
+        {"a": {"label": "a", "settings": {"start_fraction": 0.5}}},
+        "start_fraction = 0.5: is of training.st",
+    ),
     "a held ramp": (
         {
             "a": {"label": "a", "settings": {"starts_from": "b", "start_state": "optimizer", "ramp": "held"}},

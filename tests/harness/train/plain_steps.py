@@ -27,7 +27,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "sgd takes over": {"optimizer": "adam", "sgd_from": 0.5},
     "bf16": {"precision": "bf16"},
     "fp8": {"precision": "fp8"},
-    "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic", "scale_growth_interval": 3},
+    "dynamic scaling": {"precision": "fp16", "loss_scaling": "dynamic"},
 }
 
 

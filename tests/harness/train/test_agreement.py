@@ -91,7 +91,7 @@ def larger_gradient(pack: Pack) -> None:
             return losses_K, gradient_KP.mul_(factor)
 
     inner = pack.procedure
-    pack.procedure = Larger(inner)
+    pack.procedure = Larger(inner, making=None)  # type: ignore[arg-type]
     pack._plain_step()
     pack.procedure = inner
 

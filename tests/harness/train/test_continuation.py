@@ -34,7 +34,7 @@ def started(parent: Pack, workload: Workload, number: int = 0, **settings: Any) 
         (DEEP, {"optimizer": "adamw", "second_moment_start": "first_gradient", "clip_norm": 0.5}),
         (DEEP, {"optimizer": "lamb"}),
         (DEEP, {"optimizer": "radam"}),
-        (DEEP, {"optimizer": "sophia", "hessian_every": 5}),
+        (DEEP, {"optimizer": "sophia"}),
         (DEEP, {"optimizer": "sgd", "sampling": "epochs", "batch_size": 90}),
         (DEEP, {"optimizer": "sgd", "sampling": "full", "batch_size": 1079}),
         (GPT, {"optimizer": "adamw", "dropout": 0.2, "data_order": 3}),

@@ -24,7 +24,6 @@ lane = partial(
     schedule="constant",
     warmup_fraction=0.0,
     peak_lr=2.0**-5,
-    remedy_steps=4,
     measurement={**contract.FEW, "gradient_norms": True},
 )
 

@@ -8,6 +8,7 @@ import torch
 
 from folklore.harness.declare import Training, Workload
 from folklore.harness.train.pack import Lane
+from folklore.harness.train.procedures.outlier import outlier_step
 from tests.harness.train import contract
 from tests.harness.train.contract import trained
 
@@ -18,8 +19,7 @@ STEPS, AT, SIZE = 80, 20, 50.0
 def lanes(*kinds: str, **fields: object) -> list[Lane]:
     # With an epsilon of 1e-8 rounding alone parts two Adams by 1% in so many steps, where gradients are next to zero.
     training = {"steps": STEPS, "batch_size": 4, "peak_lr": 2.0**-8, "beta2": 0.99, "epsilon": 1e-3, **fields}
-    outlier = {"outlier_fraction": AT / STEPS, "outlier_size": SIZE}
-    return [contract.lane(GPT, 3, outlier=kind, **outlier, **training) for kind in kinds]
+    return [contract.lane(GPT, 3, outlier=kind, **training) for kind in kinds]
 
 
 def by_torch(change: Callable[[int, torch.Tensor, dict], None], **fields: object) -> torch.Tensor:
@@ -75,4 +75,4 @@ def test_after_its_kick_the_moments_are_as_if_it_had_not_been() -> None:
 
 
 def test_never_the_first_step() -> None:
-    assert Training(outlier="whole", outlier_fraction=1e-6).outlier_step == 1
+    assert outlier_step(Training(outlier="whole", steps=2)) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from folklore.harness.declare import Training, Workload
+from folklore.harness.declare import Workload
 from folklore.harness.declare.metrics import MeanActivationSlope
 from folklore.harness.errors import UserError
 from folklore.harness.plan.lanes import Choice, Packing, Shape
@@ -14,7 +14,7 @@ from folklore.harness.plan.store.store import Store
 from folklore.harness.train.hessian import sharpness
 from folklore.harness.train.machine.description import Device
 from folklore.harness.train.pack import Pack
-from folklore.harness.train.suitability import require_suited
+from folklore.harness.train.parts import require_model
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
 from folklore.models import Model
@@ -81,25 +81,25 @@ def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "fields", "message"),
+    ("fields", "message"),
     [
-        ("training", {"precision": "fp8"}, "precision fp8: an own workload trains in bf16, fp16, fp32, tf32"),
-        ("training", {"augmentation": "shift", "shift_pixels": 1}, "in the __getitem__ of its own Dataset"),
-        ("measurement", {"underflow": True}, "does not show"),
+        ({"precision": "fp8"}, "precision fp8: an own workload trains in bf16, fp16, fp32, tf32"),
+        ({"augmentation": "shift", "shift_pixels": 1}, "in the __getitem__ of its own Dataset"),
     ],
 )
-def test_what_an_own_module_does_not_have_is_refused(part: str, fields: dict[str, object], message: str) -> None:
+def test_what_an_own_module_does_not_have_is_refused(fields: dict[str, object], message: str) -> None:
     plain = contract.lane(own("perceptron")).configuration
     workload = workload_of(plain.workload)
     workload.require_trainable(plain)
     with pytest.raises(UserError, match=message):
-        workload.require_trainable(plain.model_copy(update={part: getattr(plain, part).model_copy(update=fields)}))
+        workload.require_trainable(plain.model_copy(update={"training": plain.training.model_copy(update=fields)}))
 
 
 def test_an_optimizer_that_samples_from_a_softmax_is_refused() -> None:
     workload = own("perceptron")
+    asked = contract.lane(workload, optimizer="sophia").configuration
     with pytest.raises(UserError, match="an own workload has a loss of its own; choose another optimizer, such as adamw"):
-        require_suited(Training(optimizer="sophia"), workload, workload_of(workload).model(None))  # type: ignore[arg-type]
+        require_model(asked, workload_of(workload).model(None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])

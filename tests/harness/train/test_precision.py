@@ -29,7 +29,7 @@ def test_the_scale_follows_grad_scaler() -> None:
     """Each lane meets its own overflows; torch's scaler drives one parameter with the same ones."""
     generator = torch.Generator().manual_seed(0)
     finite_TK = torch.rand(60, LANES, generator=generator) > 0.2
-    ours = LossScaler(scaled_lanes(scale_growth_interval=3), torch.device("cpu"))
+    ours = LossScaler(scaled_lanes(), torch.device("cpu"))
     seen = []
     for finite_K in finite_TK:
         ours.update(finite_K)
@@ -60,12 +60,12 @@ def test_a_scaled_loss_has_the_same_gradient(text: Text) -> None:
 def test_a_pack_follows_grad_scaler(text: Text) -> None:
     """Losses, gradients, skipped updates, scales and weights of a lane against torch's scaler and AdamW, step by step from the
     lane's weights, and from a scale that overflows."""
-    fields = {"loss_scale": 2.0**24, "scale_growth_interval": 5, "steps": 24, "clip_norm": 0.5, "weight_decay": 0.0}
+    fields = {"loss_scale": 2.0**24, "steps": 24, "clip_norm": 0.5, "weight_decay": 0.0}
     pack = contract.pack(*(lane(GPT, seed, precision="fp16", loss_scaling="dynamic", **fields) for seed in (1, 2)))
     plain = workload_of(GPT).network(text.facts, [2], torch.device("cpu"), "fp16")
     weights = list(plain.views.values())
     optimizer = torch.optim.AdamW(weights, weight_decay=0.0)
-    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=5)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**24, growth_interval=3)
     skipped = 0
 
     def updates() -> float:

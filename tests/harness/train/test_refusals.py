@@ -18,7 +18,7 @@ FORMS = ({"norm": "layer"}, {"residual": True}, {"activation": "tanh"}, {"model"
 
 # A workload, what of a training and a measurement is asked for, and the line. Of a declaration:
 DECLARED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    (MLP, {"scaled_lr": 0.1}, r"scaled_lr = 0\.1: of no parameter; name one by scaled_parameter"),
+    (MLP, {"scaled_lr": 0.1}, r"scaled_lr = 0\.1: is of training.scaled_parameter; set that, too, or leave"),
     (
         MLP,
         {"optimizer": "sgd", "outlier": "whole"},
@@ -30,19 +30,20 @@ DECLARED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         {"optimizer": "radam", "bias_correction": False},
         r"bias_correction = False: radam's .* built on it; choose adam, adamw, lamb or muon",
     ),
-    (GPT | {"loss": "squared_error"}, {}, "loss = squared_error: is of an mlp's or cnn's classes, and model = gpt"),
+    (GPT | {"loss": "squared_error"}, {}, "loss = squared_error: is of cnn or mlp, and model = gpt"),
     (
         MLP,
         {"optimizer": "sgd", "measurement": {"sharpness": "probes", "preconditioned_sharpness": True}},
         "preconditioned_sharpness = True: is by Adam's second moment, and optimizer = sgd",
     ),
-    (LINEAR | {"tasks": 2}, {}, "tasks = 2: are of an mlp's or cnn's classes or a gpt's texts"),
-    (GPT | {"tasks": 2, "scenario": "task"}, {}, "scenario = task: is of classes, and model = gpt"),
-    (GPT | {"tasks": 2}, {"consolidation": 1.0}, "consolidation = 1.0: is of an mlp or a"),
-    (MLP | {"scenario": "task"}, {}, "scenario = task: is of several tasks; set tasks, or leave it out"),
-    (MLP | {"adapter_rank": 4}, {}, "adapter_rank = 4: is of several tasks; set tasks, or leave it out"),
-    (MLP, {"replay": 0.1}, "replay = 0.1: is of several tasks; set tasks, or leave it out"),
-    (TASKS, {"sampling": "epochs"}, "set sampling = replacement, and leave"),
+    (LINEAR | {"tasks": 2}, {}, "tasks = 2: is of cnn or gpt or mlp, and model = linear"),
+    (GPT | {"tasks": 2, "scenario": "task"}, {}, "scenario = task: is of classes of an mlp or a cnn, and model = gpt"),
+    (GPT | {"tasks": 2}, {"consolidation": 1.0}, "consolidation = 1.0: is of classes of an mlp or a"),
+    (MLP | {"scenario": "task"}, {}, "scenario = task: is of workload.tasks; set that, too, or leave it out"),
+    (MLP | {"adapter_rank": 4}, {}, "adapter_rank = 4: is of workload.tasks; set that, too, or leave it out"),
+    (MLP, {"replay": 0.1}, "replay = 0.1: is of workload.tasks; set that, too, or leave it out"),
+    (TASKS, {"sampling": "epochs"}, "sampling = epochs: each of several tasks draws with replacement; leave it out"),
+    (MLP, {"alarm": "loss_ratio"}, r"alarm = loss_ratio: is of training\.remedy; set that, too, or leave it out"),
     (MLP, {"remedy": "skip", "alarm": "deviations"}, r"set measurement\.gradient_norms, too"),
     (MLP, RAMP | {"batch_ramp": (0.5, 0.5)}, r"batch_ramp = \(0\.5, 0\.5\): must rise, each inside \(0, 1\)"),
     (MLP, RAMP | {"batch_ramp": (1.0,)}, r"batch_ramp = \(1\.0,\): must rise, each inside \(0, 1\)"),
@@ -50,7 +51,11 @@ DECLARED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (MLP, RAMP | {"batch_ramp_factor": 0.25}, r"batch_ramp_factor = 0\.25: makes batches of 1 of batch_size = 4"),
     (MLP, RAMP | {"steps": 4}, r"batch_ramp = \(0\.5, 0\.75\): leaves no step between two of its shares; take more steps"),
     (MLP, RAMP | {"warmup_fraction": 0.6}, r"batch_ramp = \(.*\): begins before the warmup ends, at 0\.6; begin later"),
-    (MLP, RAMP | {"sampling": "full"}, "batch_ramp: with sampling = full a step sees all examples; choose replacement or"),
+    (
+        MLP,
+        RAMP | {"sampling": "full"},
+        r"batch_ramp = \(.*\): with sampling = full a step sees all examples; choose",
+    ),
 ]
 # Of a pack:
 PACKED: list[tuple[dict[str, Any], dict[str, Any], str]] = [

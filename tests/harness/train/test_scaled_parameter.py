@@ -9,8 +9,8 @@ from folklore.harness.declare import Training, Workload
 from folklore.harness.declare.configuration import OPTIMIZERS
 from folklore.harness.plan import cost
 from folklore.harness.plan.recipe import trial_recipe
+from folklore.harness.train.learner import lr_multipliers
 from folklore.harness.train.pack import Pack
-from folklore.harness.train.suitability import lr_multipliers
 from folklore.harness.train.workloads import data, workload_of
 from tests.harness.train import contract
 

@@ -52,7 +52,7 @@ def by_another(
 
 
 def test_follows_another() -> None:
-    trainings = [Training(optimizer="sophia", hessian_every=EVERY, **lane) for lane in LANES]
+    trainings = [Training(optimizer="sophia", **lane) for lane in LANES]
     generator = torch.Generator().manual_seed(0)
     sizes = 10 ** torch.randn(SIZE, generator=generator)
     start = 0.3 * torch.randn(len(LANES), SIZE, generator=generator)
@@ -87,7 +87,7 @@ def test_an_estimate_that_is_not_finite_is_left_out_of_its_lane() -> None:
 
 
 def lanes(*seeds: int, workload: Workload = GPT, **fields: object) -> list[Lane]:
-    training = {"steps": 24, "batch_size": 4, "hessian_every": 5, **PAPER, **fields}
+    training = {"steps": 24, "batch_size": 4, **PAPER, **fields}
     return [contract.lane(workload, seed, **training) for seed in seeds]
 
 

@@ -54,10 +54,7 @@ TRAINING: dict[str, Change] = {
     "sgd_from": ({}, 0.5),
     "sgd_lr": ({"sgd_from": 0.5}, 0.5),
     "loss_scale": ({"precision": "fp16", "loss_scaling": "static"}, 2.0),
-    "scale_growth_interval": ({"precision": "fp16", "loss_scaling": "dynamic"}, 3),
     "outlier": ({}, "whole"),
-    "outlier_fraction": ({"outlier": "whole"}, 0.3),
-    "outlier_size": ({"outlier": "whole"}, 10.0),
     "fault": ({}, "gradient"),
     "fault_fraction": ({"fault": "labels"}, 0.3),
     "fault_steps": ({"fault": "labels"}, 2),
@@ -86,7 +83,7 @@ WORKLOAD: dict[str, Change] = {
 CHANGING = {
     "ramp", "warmup_fraction", "second_moment_start", "bias_correction", "nesterov", "weight_decay", "clip_norm", "dropout",
     "augmentation", "shift_pixels", "sgd_from", "scaled_lr", "fault",
-    "consolidation", "later_lr", "layer_lr_decay", "feature_scale", "scale_growth_interval", "start_state",
+    "consolidation", "later_lr", "layer_lr_decay", "feature_scale", "start_state",
 }  # fmt: skip
 
 
@@ -159,7 +156,7 @@ def test_steps_of_other_operations_have_other_keys(text: Text) -> None:
     assert found >= CHANGING, CHANGING - found
 
 
-@pytest.mark.parametrize("field", ["peak_lr", "beta1", "beta2", "final_fraction", "steps", "sgd_lr", "outlier_size"])
+@pytest.mark.parametrize("field", ["peak_lr", "beta1", "beta2", "final_fraction", "steps", "sgd_lr", "fault_size"])
 def test_values_of_tensors_share_a_key(field: str, text: Text) -> None:
     before, after = changed(text, field)
     assert key(before) == key(after)

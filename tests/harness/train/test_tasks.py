@@ -151,26 +151,26 @@ def test_a_share_that_is_no_whole_number_of_examples_is_replayed_on_average() ->
 
 def test_the_fisher_information_is_that_of_its_definition() -> None:
     """Over all classes, weighted by the model's own probabilities."""
-    made = contract.pack(lane(BY_CLASS, consolidation=1.0, fisher_examples=5))
+    made = contract.pack(lane(BY_CLASS, consolidation=1.0))
     made.advance(0.0)
     procedure = made.procedure
     assert isinstance(procedure, Consolidation)
     weights = weights_of(made, 0)
     chosen = tasks_of(made).examples[1]
-    index = chosen[np.linspace(0, len(chosen) - 1, 5).round().astype(int)]
+    index = chosen[np.linspace(0, len(chosen) - 1, 4).round().astype(int)]
     expected = torch.zeros(made.network.flat_KP.shape[1])
     for features in load("digits").arrays("train")[0][index]:
         log_chances = F.log_softmax(relu_mlp(weights, features[None])[0], dim=0)
         for label in range(10):
             gradients = torch.autograd.grad(log_chances[label], list(weights.values()), retain_graph=True)
             joined = torch.cat([each.flatten() for each in gradients])
-            expected += log_chances[label].exp().detach() * joined.square() / 5
+            expected += log_chances[label].exp().detach() * joined.square() / 4
     assert torch.allclose(procedure.fisher_of(1)[0], expected, rtol=1e-3, atol=1e-7)
 
 
 def test_consolidation_adds_the_gradient_of_its_penalty() -> None:
     """Of all earlier tasks together, and scaled by lambda; without one a lane is as it is alone."""
-    strong, none = lane(BY_CLASS, consolidation=3.0, fisher_examples=4), lane(BY_CLASS, fisher_examples=4)
+    strong, none = lane(BY_CLASS, consolidation=3.0), lane(BY_CLASS)
     made = contract.pack(strong, none)
     penalty, ends = torch.zeros_like(made.network.flat_KP[0]), []
     while made.step < 9:

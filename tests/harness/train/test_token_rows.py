@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from folklore.harness.declare.curves.token_groups import GROUPS
 from folklore.harness.train.pack import Pack
 from folklore.harness.train.probes import token_rows
-from folklore.harness.train.procedures.plain import Plain
 from folklore.harness.train.procedures.token_rows import TokenRows, quarters
 from folklore.harness.train.workloads.data.text import Text
 from folklore.harness.train.workloads.network import NOT_COUNTED
@@ -114,11 +113,3 @@ def test_a_sample_without_such_tokens_has_no_loss(text: Text) -> None:
     pack = contract.pack(lane())
     inputs, targets = pack.procedure.sample("test", 4)
     assert pack.network.evaluate(inputs, torch.full_like(targets, NOT_COUNTED)).isnan().all()
-
-
-def test_looking_costs_nothing_unasked(text: Text) -> None:
-    seen, unseen = trained(lane()), trained(lane(measurement=LOOKS | {"token_rows": False}))
-    assert type(unseen.procedure) is Plain
-    curves = unseen.results()[0].curves
-    assert not [name for name in curves if "token" in name]
-    assert curves["evaluation_step"] == seen.results()[0].curves["evaluation_step"]

@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 class Architecture(ABC):
     """reads_text: it takes sequences of tokens, and else examples with features. takes_numbers: its targets may be numbers.
-    drops: it has places for dropout."""
+    drops: it has places for dropout. settings: fields of a workload that not every model has."""
 
     reads_text = False
     takes_numbers = False
     drops = False
+    settings: tuple[str, ...] = ()
     # The table one of whose rows each input chooses; '' where there is none.
     embedding = ""
+
+    def check(self, workload: Workload) -> None:  # noqa: B027
+        """Raises ValueError for settings that do not go together."""
 
     @abstractmethod
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 class Convolutional(Architecture):
     drops = True
+    settings = ("loss", "tasks")
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from .....models import CNN

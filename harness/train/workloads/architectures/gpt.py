@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 class Decoder(Architecture):
     reads_text = True
     drops = True
+    settings = ("norm_placement", "tasks", "adapter_rank")
     embedding = "embedding.token.weight"
+
+    def check(self, workload: Workload) -> None:
+        if workload.width % workload.heads:
+            raise ValueError(f"heads = {workload.heads}: must divide width = {workload.width}")
+        if workload.base_heads is not None and workload.base_width % workload.base_heads:
+            raise ValueError(f"base_heads = {workload.base_heads}: must divide base_width = {workload.base_width}")
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from .....models import GPT

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 class Perceptron(Architecture):
     drops = True
+    settings = ("activation", "norm", "residual", "init_gain", "loss", "tasks", "adapter_rank")
 
     def build(self, workload: Workload, facts: DataFacts, scheme: Parametrization) -> Model:
         from .....models import MLP

@@ -97,10 +97,6 @@ class UserWorkload(BaseWorkload):
 
     def require_trainable(self, configuration: Configuration) -> None:
         training = configuration.training
-        if configuration.measurement.underflow:
-            raise UserError(
-                "measurement underflow: needs activations, which an own workload does not show; choose another study"
-            )
         if not precision_named(training.precision).of_any_module:
             suited = [name for name in PRECISIONS if precision_named(name).of_any_module]
             raise UserError(

@@ -274,7 +274,7 @@ class ByItself(OwnNetwork):
         return super().joined([each.unsqueeze(0) for each in leaves], out)
 
     def optimizer(self) -> Optimizer:
-        """The workload's own; require_suited has seen that there is one. Raises UserCodeError for anything else."""
+        """The workload's own; require_model has seen that there is one. Raises UserCodeError for anything else."""
         make = self.found.workload.optimizer
         made = make(self.module.trained) if make is not None else None
         if not isinstance(made, Optimizer):

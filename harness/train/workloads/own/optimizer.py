@@ -12,6 +12,7 @@ from ..base import BaseWorkload
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from .....models import Model
     from ..network import PackedNetwork
 
 
@@ -20,22 +21,18 @@ class OwnOptimizer(PackedOptimizer):
     keeps is its own: a pack that is interrupted starts again."""
 
     moments = ()
-    mup_rule = None
     keeps_apart = True
 
-    @staticmethod
-    def words(training: Training) -> str:
-        return "the workload's own, with its own weight decay"
+    said = "the workload's own, with its own weight decay"
 
     @classmethod
-    def require(cls, training: Training, workload: BaseWorkload) -> None:
+    def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
         """There must be one, and a training must ask nothing of it beside the LR of a step."""
         if not workload.has_optimizer:
             raise UserError(
                 "optimizer 'own': is that of an own workload; give it one by OwnWorkload(optimizer=...), or name another"
             )
-        asked = {"scaled_parameter": training.scaled_parameter is not None, "sgd_from": training.sgd_from < 1}
-        asked |= {"outlier": training.outlier != "none", "loss_scaling": training.loss_scaling == "dynamic"}
+        asked = {"scaled_parameter": training.scaled_parameter is not None, "loss_scaling": training.loss_scaling == "dynamic"}
         asked["remedy"] = training.remedy in ("skip", "roll_back")  # which go back to an earlier state
         for field in (name for name, is_asked in asked.items() if is_asked):
             raise UserError(f"{field} = {getattr(training, field)}: an own optimizer does not follow it; leave it out")

@@ -49,7 +49,7 @@ def outcome(trial: Trial) -> LaneResult:
 @pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
     made = with_arms(study, {"fast": DIGITS, "slow": {**DIGITS, "beta1": 0.5}}, 0.01)
-    held = with_arms(study, {"held": {**DIGITS, "fisher_examples": 1}}).arms["held"]
+    held = with_arms(study, {"held": {**DIGITS, "beta2": 0.9}}).arms["held"]
     held = held.model_copy(update={"factors": {"consolidation": STRENGTHS, "peak_lr": (0.01,)}})
     return table_of(made.model_copy(update={"arms": {**made.arms, "held": held}}), outcome)
 

@@ -6,9 +6,10 @@ import cloudpickle
 import pytest
 import torch
 
-from folklore.harness.declare import Workload
+from folklore.harness.declare import Configuration, Measurement, Training, Workload
 from folklore.harness.declare.configuration import MODELS
-from folklore.harness.errors import UserCodeError
+from folklore.harness.errors import UserCodeError, UserError
+from folklore.harness.train.parts import require_model
 from folklore.harness.train.workloads import BaseWorkload, workload_of
 from folklore.harness.train.workloads.own.finding import find, hand_over
 
@@ -64,6 +65,9 @@ def test_a_probe_finds_what_it_looks_at_or_the_workload_says_so() -> None:
     assert [kind for kind in KINDS if workload(kind).can_show("dead_units")] == ["mlp"]
     normed = Workload(model="mlp", dataset="digits", norm="layer")
     assert not workload_of(normed).can_show("dead_units")
+    asked = Configuration(workload=find(OWN).declared, training=Training(), measurement=Measurement(underflow=True))
+    with pytest.raises(UserError, match="underflow: needs activations, which an own workload does not show"):
+        require_model(asked, workload("own").model(workload("own").data().facts))
 
 
 def test_what_a_users_code_raises_is_told_from_all_else() -> None:

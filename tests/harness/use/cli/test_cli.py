@@ -169,8 +169,14 @@ def test_too_little_memory(study_file: Path, tmp_path: Path, monkeypatch: pytest
         ({"factors": {"peak_lr": []}}, "needs at least 3 values"),
         ({"factors": {"peak_lr": [0.1, 0.2, 0.4], "beta1": [0.8, 0.9]}}, "make an arm of each beta1"),
         ({"judgements": [], "factors": {"peak_lr": []}}, "the grid is empty"),
-        ({"training": {"schedule": "warmup_stable_decay", "warmup_fraction": 0.95, "steps": 4}}, "decay_fraction"),
-        ({"training": {"warmup_fraction": 0.99, "steps": 4}}, "leaves no step of 4"),
+        ({"training": {"schedule": "warmup_stable_decay", "decay_fraction": 0.75, "steps": 4}}, "decay_fraction = 0.75: with"),
+        (
+            {
+                "training": {"steps": 4},
+                "arms": {"half": {"label": "h", "settings": {"warmup_fraction": 0.9}}, "none": {"label": "n"}},
+            },
+            "warmup_fraction = 0.9: leaves no step of 4 after warmup",
+        ),
         ({"workload": {"dataset": "digits"}}, "gpt takes text, the others examples"),
         ({"factors": {"peak_lr": [0.1]}}, "widen the grid"),
     ],
