@@ -27,7 +27,7 @@ def test_of_a_study_whose_arms_differ() -> None:
     found = study_recipe(study, "laptop")
     assert found["model"] == "gpt, width 16, depth 1, 2 heads, context 16 tokens"
     assert found["data"] == "python-docs"
-    assert "in held: 420 steps x 8 sequences of 16 tokens = 3,360 sequences, 53,760 tokens" in found["training"]
+    assert "in held: 420 steps of 8 × 16 tokens: 53,760 tokens, 16 a parameter" in found["training"]
     assert found["schedule"] == "cosine decay to 10% of the peak"
     assert "in long_5%: over the first 5% of the steps" in found["linear warmup"]
     assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
@@ -67,8 +67,8 @@ def test_trials_that_train_differently_have_different_recipes(name: str) -> None
 def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
     both = changed(study, factors={**study.factors, "batch_size": (4, 8)}, judgements=())
     assert study_recipe(both, "laptop")["training"] == (
-        "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens / 10 steps x 8 sequences of 8 tokens = 80 sequences, 640"
-        " tokens"
+        "10 steps of 4 × 8 tokens: 320 tokens, 0.36 a parameter without embeddings"
+        " / 10 steps of 8 × 8 tokens: 640 tokens, 0.72 a parameter without embeddings"
     )
 
 
@@ -78,7 +78,7 @@ def test_every_sampling_has_words() -> None:
 
 
 def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) -> None:
-    usual = "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens"
+    usual = "10 steps of 4 × 8 tokens: 320 tokens, 0.36 a parameter without embeddings"
     for settings, words in (
         ({}, ""),
         ({"sampling": "epochs"}, ", every example once an epoch in a random order"),
@@ -94,7 +94,7 @@ def test_it_stands_in_plan_show_and_on_the_page(study: Study, tmp_path: Path) ->
     file.write_text(study.canonical_json())
     trials = planned(study).trials
     Ledger(store, "toy").write("x", rows(study, trials, lambda _: result(2.0), "x"))
-    line = "10 steps x 4 sequences of 8 tokens = 40 sequences, 320 tokens"
+    line = "10 steps of 4 × 8 tokens: 320 tokens, 0.36 a parameter without embeddings"
     plan = ["plan", str(file), "--scale", "laptop", "--store", store.uri]
     assert line in CLI.invoke(app, plan).stdout
     assert json.loads(CLI.invoke(app, [*plan, "--json"]).stdout)["recipe"]["training"] == line
