@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
-from ..harness.declare.metrics import FormGap, LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
+from ..harness.declare.metrics import LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
 from . import scales
 from .shorthand import above, inside, judgement, lr_grid, predicted
 
@@ -327,9 +327,6 @@ SGD_LINEAR = judgement(
     reported={
         "exponent of MLP and SGD from B = 2 to 8 only": Slope(points=optima(MLP_SGD)[:3]),
         "exponent of MLP and SGD from B = 16 to 64 only": Slope(points=optima(MLP_SGD)[3:]),
-        "AICc of the saturating form minus that of the power law, MLP and SGD, B = 2 to 64": FormGap(
-            points=optima(MLP_SGD), left="saturating", right="power", exponent=1.0
-        ),
         "noise scale in examples, MLP and SGD at B = 64": noise_scale("mlp_sgd_64"),
         "exponent of GPT and SGD from B = 2 to 8, too short a range": Slope(points=optima(GPT_SGD)),
         "noise scale in sequences, GPT and SGD at B = 8": noise_scale("gpt_sgd_8"),
@@ -369,9 +366,6 @@ ADAM_SQRT = judgement(
                 (size, Optimum(arm=name, window_octaves=1.0))
                 for size, name in ((4, "half_life_4"), (16, "mlp_adam_16"), (64, "half_life_64"))
             )
-        ),
-        "AICc of the saturating form minus that of the power law, MLP and AdamW, B = 4 to 64": FormGap(
-            points=optima(MLP_ADAM), left="saturating", right="power", exponent=0.5
         ),
         "exponent of GPT and AdamW from B = 4 to 16": Slope(points=optima(GPT_ADAM)[1:]),
         "noise scale in examples, MLP and AdamW at B = 64": noise_scale("mlp_adam_64"),

@@ -17,7 +17,7 @@ from ..harness.declare import (
     Training,
     Workload,
 )
-from ..harness.declare.metrics import CriticalBatch, DoublingGain, HyperbolaError, NoiseScale, StepsToTarget
+from ..harness.declare.metrics import CriticalBatch, HyperbolaError, NoiseScale, StepsToTarget
 from . import scales
 from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted
 
@@ -103,10 +103,6 @@ class Sweep:
     @property
     def critical_batch(self) -> CriticalBatch:
         return CriticalBatch(**self.curve)
-
-    def doubling_gain(self, **where: float) -> DoublingGain:
-        """Steps at B over steps at 2B, for B `above` and `below` these multiples of the critical batch size."""
-        return DoublingGain(**self.curve, **where)
 
     def steps_to_target(self, batch_size: int) -> StepsToTarget:
         return StepsToTarget(arm=self.arm(batch_size), anchor=self.arm(self.anchor), share=self.share)
@@ -345,11 +341,6 @@ def far_below_critical(sweep: Sweep, batch_size: int, at_scales: tuple[str, ...]
     return quarter, gain
 
 
-def consequences(sweeps: tuple[Sweep, ...], name: str, **where: float) -> dict[str, Any]:
-    """What follows from the fitted curve, reported beside what is measured without it."""
-    return {f"steps at B over steps at 2B, {name}, {sweep.panel}": (sweep.doubling_gain(**where), "x") for sweep in sweeps}
-
-
 def critical_tokens(scale: str, context: int, workload: str, model: str = "the GPT") -> Criterion:
     """Whether a GPT's critical batch size lies in the documents' range."""
     return Criterion(
@@ -384,13 +375,9 @@ HYPERBOLA = judgement(
     *(gain_past_critical(sweep, LESS_THAN_HALF, clause="b") for sweep in SWEEPS),
     note=(
         "The curve is judged on its own, with the noise of the seeds. What a doubled batch saves is measured at one batch"
-        " size fixed beforehand, without the curve, which is used only to show that this size lies past the critical one. What"
-        " follows from the curve for other sizes is reported."
+        " size fixed beforehand, without the curve, which is used only to show that this size lies past the critical one."
     ),
-    reported={
-        **consequences(SWEEPS, "B from 1 to 6 times critical", above=1.0, below=6.0),
-        **{f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
-    },
+    reported={f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
     if_supported=(
         "Past the critical size, a doubled batch saves well under half of the steps, so that a run takes more examples: decide"
         " whether its time is worth them."
@@ -409,7 +396,6 @@ CEILING = judgement(
         " would show as 1.0x. If critical is defined as the size beyond which nothing is gained, the claim holds by definition:"
         " in version 9 that size is about 256 on the MLP with SGD."
     ),
-    reported=consequences((MLP, NOISY), "B from 3 to 12 times critical", above=3.0, below=12.0),
     if_supported="Do not go past the critical batch size: nothing is gained.",
     if_partly=(
         "Measure the steps at two batch sizes: whether a larger batch helps past the critical size depends on the workload."
@@ -520,7 +506,6 @@ SMALL_BATCH_SLOW = judgement(
         " The smallest batch is doubled, which has to lie at a quarter of the critical size or below; theory predicts 1.67x to"
         " 2x there."
     ),
-    reported=consequences(SWEEPS, "B up to a quarter of critical", below=0.25),
     if_supported=(
         "Below a quarter of the critical size, double the batch and tune the LR again: that saves at least a third of the"
         " steps."

@@ -14,6 +14,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ..declare import Claim, Document, Erratum, Judgement, Study
+from ..declare.metrics import Left
+from ..declare.parts import all_parts
 from ..declare.study_file import read_study_file
 from ..errors import UserError, invalid, unknown
 from .variation import is_variation
@@ -79,6 +81,7 @@ def load_study(name: str) -> Study:
         study = _study_of_module(path) if path.suffix == ".py" else _study_of_data(path)
         if study.name in study_names() or is_variation(study.name):
             raise _taken(f"study file {path}", study.name)
+        _require_metrics(f"study file {path}", study)
         return study
     wanted = name.replace("-", "_")
     for known, module in _modules():
@@ -90,6 +93,13 @@ def load_study(name: str) -> Study:
             assert isinstance(found, Study), f"{module}.STUDY is not a Study"
             return found
     raise unknown("study", name, study_names())
+
+
+def _require_metrics(subject: str, study: Study) -> None:
+    observing = (each for judgement in study.judgements for each in (*judgement.criteria, *judgement.reported))
+    for metric in (part for each in observing for part in all_parts(each.observe)):
+        if isinstance(metric, Left):
+            raise UserError(f"{subject}: {metric.why}")
 
 
 def judgeable(study: Study) -> Study:

@@ -6,7 +6,7 @@ from multiprocessing import get_context
 import pytest
 from scipy import stats
 
-from folklore.harness.declare.metrics import Computed, Unmeasured
+from folklore.harness.declare.metrics import Computed, Left, Unmeasured
 from folklore.harness.declare.observed import KINDS
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.statistics.intervals import bootstrap_error
@@ -30,9 +30,9 @@ def test_one_kind_is_counted_again_among_the_others() -> None:
 
 
 def test_every_kind_of_observation_is_calibrated() -> None:
-    """But for what is computed, which reads no trials, and what is not measured."""
+    """But for what is computed, which reads no trials, and what has no number."""
     calibrated = {type(observable) for case in CASES for observable in case.observables}
-    assert {*KINDS.values()} - calibrated == {Computed, Unmeasured}
+    assert {*KINDS.values()} - calibrated == {Computed, Left, Unmeasured}
 
 
 @pytest.mark.parametrize("name", ["relative_gap", "mean_gap_absolute", "finder_pick_delagged"])

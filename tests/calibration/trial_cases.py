@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from folklore.harness.declare import AtLeast, AtMost, Observed, Outside, Rule, Study, Within
+from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
 
@@ -118,21 +118,6 @@ def _widths(effect: float) -> dict[str, Bowl]:
     return {f"w{2**index}": Bowl(optimum=-6.3 - effect * index / 4) for index in range(5)}
 
 
-# Orders of five floors whose rank correlation with the width is 0, 0.8 and 1.
-ORDERS = {0.0: (3, 0, 2, 4, 1), 1.0: (1, 0, 2, 4, 3), 2.0: (0, 1, 2, 3, 4)}
-
-
-def _ordered(effect: float) -> dict[str, Bowl]:
-    return {f"w{2**index}": Bowl(floor=2.0 + 0.03 * rank) for index, rank in enumerate(ORDERS[effect])}
-
-
-def _curved(effect: float) -> dict[str, Bowl]:
-    """Optima against the batch size: a surge with its crest in the middle, or (2) a power law."""
-    halves = [(index - 2.5) / 2 for index in range(6)]
-    surge = [-math.log2((2.0**half + 2.0**-half) / 2) for half in halves]
-    return {f"w{2**i}": Bowl(optimum=-6.3 + (halves[i] if effect == 2.0 else surge[i])) for i in range(6)}
-
-
 def _edges(effect: float) -> dict[str, Bowl]:
     """Where half of the runs of arm a diverge at its best LR when the effect is large; b has the same optimum."""
     return {"a": Bowl(cliff=-5.0 - 0.5 * effect), "b": Bowl(optimum=-6.3)}
@@ -142,9 +127,6 @@ PAIR: dict[str, dict[str, Value]] = {"a": {}, "b": {}}
 WIDTHS = {f"w{2**index}": 2**index for index in range(6)}
 BATCHES = {f"b{2**index}": 2**index for index in range(2, 10)}
 _OPTIMA = tuple((float(2**index), m.Optimum(arm=f"w{2**index}")) for index in range(5))
-_FLOORS = tuple((float(2**index), m.TunedLoss(arm=f"w{2**index}")) for index in range(5))
-_SIZES = tuple((2**index, m.Optimum(arm=f"w{2**index}")) for index in range(6))
-_FORMS = m.FormGap(points=_SIZES, left="power", right="surge")
 _SWEEP = tuple((batch, arm) for arm, batch in BATCHES.items())
 # How far inside a margin a region ends: what lies on the margin is not in it.
 _JUST = 1e-6
@@ -227,12 +209,6 @@ CASES: tuple[Case, ...] = (
         INSIDE,
         effects=(0.0, 1.0, 2.0),
     ),
-    _of_bowls("rank_correlation", m.RankCorrelation(points=_FLOORS), _ordered, NUMBERS, effects=(0.0, 1.0, 2.0)),
-    replace(
-        _of_bowls("form_gap", _FORMS, _curved, NUMBERS, effects=(0.0, 0.0, 2.0), share=0.1),
-        regions=lambda *values: (AtMost(value=-2.0), AtLeast(value=2.0)),
-        has_truth=False,
-    ),
     # Two one-sided tests: gaps of 2%, just short of equivalence within it; of 6%, just short of a difference; and of none.
     replace(
         _of_bowls("equivalence", m.RelativeGap(left=_A, right=_B), _floor, NUMBERS, effects=(2.0, 6.0, 0.0)),
@@ -309,13 +285,6 @@ CASES: tuple[Case, ...] = (
         w.batch_sweep(lambda e: 32.0, BATCHES, bend=0.03),
         0.05,
         effects=(1.0, 2.0, 3.0),
-    ),
-    _sweep(
-        "doubling_gain",
-        m.DoublingGain(points=_SWEEP, anchor="b64", share=0.5, below=0.5),
-        w.batch_sweep(lambda e: 90.0, BATCHES, tilt=0.05),
-        0.5,
-        conditions=BOUNDED,
     ),
     _finder_regret("finder_regret"),
     _finder_regret("finder_regret_of_fall", "fall"),

@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from folklore.harness.declare import Study, Training, Workload
 from folklore.harness.declare.computed import Function, registry
 from folklore.harness.declare.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
-from folklore.harness.declare.metrics import FormGap
-from folklore.harness.declare.metrics.estimating import fits, range_test_rules
+from folklore.harness.declare.metrics.estimating import range_test_rules
 from folklore.harness.declare.metrics.range_tests import FinderRule
 from folklore.harness.errors import UserError
 from folklore.harness.plan.store import trial_rows, trial_schema
@@ -30,10 +29,6 @@ from tests.harness.helpers import planned, result, rows
 ERROR = registry().named("operations.error")
 
 
-def names(spec: type[Any], field: str) -> tuple[str, ...]:
-    return get_args(spec.model_fields[field].annotation)
-
-
 @pytest.mark.parametrize(
     ("known", "registered"),
     [
@@ -41,8 +36,6 @@ def names(spec: type[Any], field: str) -> tuple[str, ...]:
         (ERROR.parameters["operation"], operations.OPERATIONS),
         (ERROR.parameters["format"], operations.FORMATS),
         (ERROR.parameters["sums"], get_args(operations.Sums)),
-        (names(FormGap, "left"), get_args(fits.Form)),
-        (names(FormGap, "right"), get_args(fits.Form)),
     ],
 )
 def test_the_spec_names_what_is_registered(known: Iterable[Any], registered: Iterable[Any]) -> None:

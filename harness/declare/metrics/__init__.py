@@ -13,6 +13,7 @@ A study cannot be read before its criteria can: declare.Study is whole once this
 
 import importlib
 import pkgutil
+from typing import NoReturn
 
 from ..criterion import Alternative, Criterion, Judgement, Reported
 from ..observed import make_known
@@ -25,13 +26,12 @@ from .arithmetic import (
     Mean,
     MeanDistance,
     Quotient,
-    RankCorrelation,
     RelativeGap,
     Scaled,
     Share,
     Slope,
 )
-from .batch_sizes import CriticalBatch, DoublingGain, FormGap, HyperbolaError, StepsToTarget
+from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
 from .computed import Computed
 from .curve import Curve
 from .curves import CurveDistance, CurveRatio, MeanActivationSlope, NoiseScale, UnderflowShare
@@ -50,7 +50,7 @@ from .range_tests import FinderPick, FinderRegret, SuggestionRate
 from .recurrence import SpikeRecurrence
 from .spikes import AlarmRate
 from .stopped import SharpnessAtLoss, SharpnessCorrelation
-from .unmeasured import Unmeasured
+from .unmeasured import LEFT, Left, Unmeasured
 
 __all__ = [
     "AlarmLead",
@@ -67,18 +67,17 @@ __all__ = [
     "CurveRatio",
     "DetectedShare",
     "DivergenceTime",
-    "DoublingGain",
     "EdgeLoss",
     "EdgeSharpness",
     "FailureRate",
     "FinalLoss",
     "FinderPick",
     "FinderRegret",
-    "FormGap",
     "Gap",
     "GrowthFactor",
     "HyperbolaError",
     "LRSensitivity",
+    "Left",
     "LengthRatio",
     "Log2",
     "LossAfter",
@@ -95,7 +94,6 @@ __all__ = [
     "Optimum",
     "OverheadBatch",
     "Quotient",
-    "RankCorrelation",
     "RelativeGap",
     "Scaled",
     "Share",
@@ -116,6 +114,13 @@ __all__ = [
     "UnderflowShare",
     "Unmeasured",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    for metric, instead in LEFT.items():
+        if name == metric.title().replace("_", ""):
+            raise ImportError(f"Folklore no longer has the metric {name}: {instead}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def complete() -> None:

@@ -216,33 +216,6 @@ class GrowthFactor(Observed):
         return np.asarray(np.exp(centred @ y / (centred**2).sum()))
 
 
-class RankCorrelation(Observed):
-    """Spearman's rank correlation of observables with x. `points` are pairs of x and an observable."""
-
-    kind: Literal["rank_correlation"] = "rank_correlation"
-    points: tuple[tuple[float, Observable], ...] = Field(min_length=3, description="pairs of x and an observable there")
-
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    BOUNDS: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    UNIT: ClassVar[str] = "none (-1 to 1)"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [
-            [8, {"kind": "optimum", "arm": "batch_8"}],
-            [16, {"kind": "optimum", "arm": "batch_16"}],
-            [32, {"kind": "optimum", "arm": "batch_32"}],
-        ]
-    }
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Ties share their mean rank; where all observations are equal there is no correlation (nan)."""
-        points = present(self.points, trials)
-        x = scipy.stats.rankdata([value for value, _ in points])
-        y = scipy.stats.rankdata([evaluate(part, trials, weights) for _, part in points], axis=0)
-        x, y = x - x.mean(), y - y.mean(axis=0)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(x @ y / np.sqrt((x**2).sum() * (y**2).sum(axis=0)))
-
-
 class Mean(Observed):
     """The mean of some observables; of losses it is a loss."""
 

@@ -1,4 +1,4 @@
-"""How many steps a loss costs at a batch size, and how the best learning rate depends on it."""
+"""How many steps a loss costs at a batch size."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -6,10 +6,9 @@ import numpy as np
 from pydantic import Field
 
 from ..design import in_words
-from ..observed import ARM, ArmName, Example, FactorName, Observable, Observed, ObservedArm, OfLosses
+from ..observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
 from ..trials import NotEstimableError, Numbers, Trials
 from .estimating import fits
-from .estimating.evaluation import evaluate
 from .estimating.fits import Flags
 from .estimating.weighted import at_the_edge, evaluation_curves, mean, present, seed_mean, tuned_index
 
@@ -160,83 +159,6 @@ class HyperbolaError(BatchSweep):
         return np.asarray(np.sqrt(np.maximum(0.0, square - variance_of_mean.mean(axis=1) * sizes / (sizes - 2))))
 
 
-class DoublingGain(BatchSweep):
-    """S(B) / S(2B), geometric mean over the doublings with B from `above` to `below` times the fitted critical batch size.
-
-    With b = B / B_crit the hyperbola predicts (1 + b) / (1/2 + b): 2 far below the critical size, 4/3 at it, 1 far beyond it.
-    """
-
-    kind: Literal["doubling_gain"] = "doubling_gain"
-    below: float = Field(default=0.125, gt=0, description="doublings up to this share of the critical batch size count")
-    above: float | None = Field(default=None, gt=0, description="and from this share of it on; none: from the smallest on")
-
-    LOG_AXIS: ClassVar[bool] = True
-    NO_EFFECT: ClassVar[float] = 1.0
-    UNIT: ClassVar[str] = "none (a ratio of steps)"
-    EXAMPLE: ClassVar[Example] = {**BatchSweep.EXAMPLE, "below": 0.25}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """exp of the mean over doublings of ln S(B) - ln S(2B), [R], without unit: 2 is perfect. Which batch sizes count is
-        decided once, by the knee of all seeds. Out of regime where none lies far enough below it."""
-        knee = float(fits.fit_hyperbola(*self.runs(trials, weights[:1])).critical_batch[0])
-        arms = dict(present(self.points, trials))
-        least = 0.0 if self.above is None else self.above * knee
-        pairs = [(size, 2 * size) for size in arms if 2 * size in arms and least <= size <= self.below * knee]
-        if not pairs:
-            place = f"at most {self.below:g}" if self.above is None else f"{self.above:g} to {self.below:g}"
-            raise NotEstimableError(
-                "out of regime",
-                f"the critical batch size is {knee:.3g}, and no batch size of {place} times that was trained and doubled",
-            )
-        logs = {}
-        for size in {size for pair in pairs for size in pair}:
-            steps, censored = self._tuned_log_steps(arms[int(size)], trials, weights)
-            if censored[0].any():
-                raise _out_of_reach(arms[int(size)], trials, int(censored[0].sum()))
-            logs[size] = seed_mean(steps, weights)
-        return np.asarray(np.exp(np.mean([logs[small] - logs[large] for small, large in pairs], axis=0)))
-
-
 def _out_of_reach(arm: str, trials: Trials, count: int) -> NotEstimableError:
     subject = f"{count} runs of {trials.arm_name(arm)} do" if count > 1 else f"a run of {trials.arm_name(arm)} does"
     return NotEstimableError("open", f"{subject} not reach the target loss", "longer training would settle it")
-
-
-class FormGap(Observed):
-    """AICc of one form of the best LR against the batch size minus that of another; below 0 speaks for `left`.
-
-    power: a B^p. surge: a / ((sqrt(b/B) + sqrt(B/b)) / 2) (Li et al. 2024). saturating: a / (1 + b/B)^exponent.
-    """
-
-    kind: Literal["form_gap"] = "form_gap"
-    points: tuple[tuple[int, Observable], ...] = Field(
-        min_length=5, description="pairs of a batch size and an observable of the best LR there"
-    )
-    left: Literal["power", "surge", "saturating"] = Field(description="the form that numbers below 0 speak for")
-    right: Literal["power", "surge", "saturating"] = Field(description="the form it is compared with")
-    exponent: float = Field(default=1.0, gt=0, description="of the saturating form: 1 for SGD, 1/2 for Adam")
-
-    OF_LOSSES: ClassVar[OfLosses] = "divides"
-    UNIT: ClassVar[str] = "AICc"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [
-            [8, {"kind": "optimum", "arm": "batch_8"}],
-            [16, {"kind": "optimum", "arm": "batch_16"}],
-            [32, {"kind": "optimum", "arm": "batch_32"}],
-            [64, {"kind": "optimum", "arm": "batch_64"}],
-            [128, {"kind": "optimum", "arm": "batch_128"}],
-        ],
-        "left": "power",
-        "right": "saturating",
-    }
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """AICc of the left form minus that of the right one, [R] (Hurvich and Tsai 1989), of fits to ln y by least squares."""
-        points = present(self.points, trials)
-        logs = np.log(np.stack([evaluate(part, trials, weights) for _, part in points], axis=1))
-        defined = np.isfinite(logs).all(axis=1)
-        batch = np.array([float(size) for size, _ in points])
-        gap = fits.aicc_difference(batch, logs[defined], self.left, self.right, self.exponent)
-        found = np.full(len(weights), np.nan)
-        found[defined] = gap
-        return found

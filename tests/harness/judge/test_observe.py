@@ -18,9 +18,9 @@ from folklore.harness.declare.metrics import (
     LRSensitivity,
     MaxTrainable,
     MeanActivationSlope,
+    MeanDistance,
     Optimum,
     Quotient,
-    RankCorrelation,
     RelativeGap,
     Share,
     Slope,
@@ -231,7 +231,7 @@ def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study, of_bowls
     widening = Log2(of=Quotient(top=MaxTrainable(arm="half"), bottom=MaxTrainable(arm="none")))
     share = Share(part=widening, whole=widening, whole_at_least=0.25)
     same = table_of(wide, lambda trial: result(bowl(trial, -6, 2.0)))
-    for whole in (share, Gap(left=share, right=share), RankCorrelation(points=((1, share), (2, share), (3, share)))):
+    for whole in (share, Gap(left=share, right=share)):
         with pytest.raises(NotEstimableError, match="nothing to take a share of") as caught:
             observe(whole, same)
         assert caught.value.verdict == "out of regime"
@@ -378,26 +378,8 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
         observe(MeanActivationSlope(points=points, at=0.2, steps=1), table)
 
 
-@pytest.mark.parametrize(("shift", "expected"), [(1.0, 1.0), (-1.0, -1.0)])
-def test_rank_correlation(study: Study, shift: float, expected: float) -> None:
-    scaled = widths(study, shift)
-    table = table_of(scaled, lambda t: result(bowl(t, -7 + shift * math.log2(t.configuration.workload.width / 8), 2.0)))
-    assert observe(RankCorrelation(points=OPTIMA), table).estimate == pytest.approx(expected)
-
-
-def test_no_rank_where_all_is_equal(study: Study) -> None:
-    table = table_of(widths(study, 0.0), lambda trial: result(bowl(trial, -7, 2.0)))
-    with pytest.raises(NotEstimableError, match="does not exist"):
-        observe(RankCorrelation(points=OPTIMA), table)
-
-
-def test_an_interval_ends_where_an_observation_must(study: Study) -> None:
-    """Ranks that mostly agree: the interval does not pass 1."""
-
-    def outcome(trial: Trial) -> LaneResult:
-        width = trial.configuration.workload.width
-        shift = math.log2(width / 8) + (1.5 if trial.seed == 0 and width == 8 else 0.0)
-        return result(bowl(trial, -7 + shift, 2.0))
-
-    seen = observe(RankCorrelation(points=OPTIMA), table_of(widths(study, 0.0), outcome))
-    assert seen.high <= 1.0
+def test_an_interval_ends_where_an_observation_must(wide: Study) -> None:
+    """A distance of losses that differ by chance: the interval ends at 0."""
+    table = table_of(wide, lambda trial: result(bowl(trial, -7, 2.0 + (trial.arm == "half") * 0.1 * (trial.seed - 1.9))))
+    seen = observe(MeanDistance(parts=(TunedLoss(arm="half"),), origin=TunedLoss(arm="none")), table)
+    assert (seen.low, seen.estimate > 0) == (0.0, True)

@@ -1,9 +1,8 @@
-"""Curves over the batch size, fitted by least squares in logs under every weighting of the runs.
+"""How many steps S a loss costs at batch size B, fitted by least squares in logs under every weighting of the runs.
 
-Two questions: how many steps S a loss costs at batch size B (the critical batch size), and how the best LR depends on B.
-Every curve here but the power law has one level and one batch size at which it bends,
+The curve has one level and one batch size at which it bends, the critical one,
 
-    y = level + shape(ln(bend / B)),
+    ln S = level + ln(1 + bend / B),
 
 so that for a given bend the best level is a weighted mean: what remains is a search in one dimension, over ln bend. It
 scans FAR on either side of the batch sizes at hand and then steps to the vertex of ever narrower parabolas, to 1e-6 in
@@ -14,9 +13,8 @@ Axes: R weightings (bootstrap rows), M runs, D distinct batch sizes. Weights are
 nan marks rows in which there is no fit.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
@@ -32,8 +30,6 @@ EM_TOLERANCE, EM_CYCLES = 1e-6, 200
 SMALLEST_DEVIATION = 1e-6
 
 Flags = NDArray[np.bool_]
-Shape = Callable[[Numbers], Numbers]
-Form = Literal["power", "surge", "saturating"]
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ def _maximise(batch: Numbers, log_steps: Numbers, weights: Numbers, censored: Fl
 
 
 def _least_squares(batch: Numbers, log_steps: Numbers, weights: Numbers) -> _Normal:
-    level, bend = _search(_softplus, _collapse(batch, log_steps, weights))
+    level, bend = _search(_collapse(batch, log_steps, weights))
     residuals = log_steps - _predicted(level, bend, batch)
     return _Normal(level, bend, _log_deviation((weights * residuals**2).sum(axis=1), weights))
 
@@ -170,7 +166,7 @@ class _Tobit:
         level, bend, log_deviation = now
         expected, variance = _beyond_cap(self.log_steps, _predicted(level, bend, self.batch), log_deviation, self.censored)
         means = _collapse(self.batch, expected, self.weights)
-        level, bend = _search(_softplus, means)
+        level, bend = _search(means)
         residuals = expected - _predicted(level, bend, self.batch)
         squares = (self.weights * (residuals**2 + variance)).sum(axis=1)
         return np.stack([level, bend, _log_deviation(squares, self.weights)])
@@ -227,15 +223,15 @@ def _one_hot(batch: Numbers) -> Numbers:
     return np.asarray((batch[:, None] == np.unique(batch)).astype(np.float64))
 
 
-def _search(shape: Shape, means: _Means) -> tuple[Numbers, Numbers]:
+def _search(means: _Means) -> tuple[Numbers, Numbers]:
     """Level and ln bend of the lowest weighted squares, each [R]; nan where a value is."""
     low, high = _range(means.log_batch)
     grid = np.linspace(low, high, 1 + round((high - low) / GRID_STEP))
-    squares = np.stack([_profile(shape, means, np.array([bend]))[1] for bend in grid])
+    squares = np.stack([_profile(means, np.array([bend]))[1] for bend in grid])
     bend = grid[squares.argmin(axis=0)]
     for refinement in range(REFINEMENTS):
-        bend = _descend(shape, means, bend, GRID_STEP / 3**refinement)
-    level, _ = _profile(shape, means, bend)
+        bend = _descend(means, bend, GRID_STEP / 3**refinement)
+    level, _ = _profile(means, bend)
     return level, np.where(np.isfinite(level), bend, np.nan)
 
 
@@ -243,23 +239,23 @@ def _range(log_batch: Numbers) -> tuple[float, float]:
     return float(log_batch.min() - np.log(FAR)), float(log_batch.max() + np.log(FAR))
 
 
-def _profile(shape: Shape, means: _Means, bend: Numbers) -> tuple[Numbers, Numbers]:
+def _profile(means: _Means, bend: Numbers) -> tuple[Numbers, Numbers]:
     """Best level and weighted mean square about the curve, each [R], for ln bend [R] or [1]."""
-    rest = means.mean - shape(bend[:, None] - means.log_batch)
+    rest = means.mean - _softplus(bend[:, None] - means.log_batch)
     level = np.einsum("rd,rd->r", means.share, rest)
     rest = rest - level[:, None]
     return np.asarray(level), np.asarray(np.einsum("rd,rd,rd->r", means.share, rest, rest))
 
 
-def _descend(shape: Shape, means: _Means, bend: Numbers, span: float) -> Numbers:
+def _descend(means: _Means, bend: Numbers, span: float) -> Numbers:
     """The best of ln bend, its neighbours a span away, and the vertex of the parabola through the three, [R]. The vertex is off
     by the order of span^2."""
-    middle, left, right = (_profile(shape, means, bend + offset)[1] for offset in (0.0, -span, span))
+    middle, left, right = (_profile(means, bend + offset)[1] for offset in (0.0, -span, span))
     curvature = left - 2 * middle + right
     shift = np.divide(span * (left - right), 2 * curvature, out=np.zeros_like(bend), where=curvature > 0)
     vertex = bend + np.clip(shift, -1.0, 1.0)
     tried = np.stack([bend, bend - span, bend + span, vertex])
-    squares = np.stack([middle, left, right, _profile(shape, means, vertex)[1]])
+    squares = np.stack([middle, left, right, _profile(means, vertex)[1]])
     chosen = np.take_along_axis(tried, squares.argmin(axis=0)[None], axis=0)[0]
     return np.asarray(np.clip(chosen, *_range(means.log_batch)))
 
@@ -267,69 +263,3 @@ def _descend(shape: Shape, means: _Means, bend: Numbers, span: float) -> Numbers
 def _softplus(x: Numbers) -> Numbers:
     """ln(1 + e^x)"""
     return np.asarray(np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))))
-
-
-def _log_cosh(x: Numbers) -> Numbers:
-    return np.asarray(np.abs(x) + np.log1p(np.exp(-2 * np.abs(x))) - np.log(2))
-
-
-@dataclass(frozen=True)
-class FormFit:
-    """A form fitted to ln LR. parameters: name to values [R]; rss [R]: residual sum of squares in ln LR.
-
-    power: coefficient, exponent. surge, saturating: peak_lr (LRmax), noise_batch (Bn, in the unit of the batch sizes).
-    """
-
-    parameters: dict[str, Numbers]
-    rss: Numbers
-
-
-def fit_form(form: Form, batch: Numbers, log_lr: Numbers, exponent: float | None = None) -> FormFit:
-    """How the best LR depends on the batch size: least squares of ln LR; batch [M], log_lr [R, M]. A row with nan is nan.
-
-    power: LR = a B^p, the rules of thumb (p = 1 linear, p = 1/2 square root).
-    surge: LR = LRmax / (1/2 (sqrt(Bn / B) + sqrt(B / Bn))), Adam's as a sign method, with a maximum at Bn (Li et al. 2024,
-        Surge Phenomenon in Optimal Learning Rate and Batch Size Scaling).
-    saturating: LR = LRmax / (1 + Bn / B)^alpha; SGD's alpha is 1 (McCandlish et al. 2018, eq. 2.6), Adam's 1/2.
-        `exponent` is alpha and must be given for this form; the others ignore it.
-    """
-    if form == "power":
-        return _fit_power(batch, log_lr)
-    shape = _lr_shape(form, exponent)
-    level, bend = _search(shape, _collapse(batch, log_lr, np.ones_like(log_lr)))
-    residuals = log_lr - level[:, None] - shape(bend[:, None] - np.log(batch))
-    return FormFit({"peak_lr": np.exp(level), "noise_batch": np.exp(bend)}, np.asarray((residuals**2).sum(axis=1)))
-
-
-def _lr_shape(form: Form, exponent: float | None) -> Shape:
-    """ln(LR / LRmax) as a function of ln(Bn / B)."""
-    if form == "surge":
-        return lambda x: -_log_cosh(x / 2)
-    assert form == "saturating", f"no form '{form}'"
-    assert exponent is not None, "the saturating form needs its exponent: 1 for SGD, 1/2 for Adam"
-    return lambda x: -exponent * _softplus(x)
-
-
-def _fit_power(batch: Numbers, log_lr: Numbers) -> FormFit:
-    x = np.log(batch) - np.log(batch).mean()
-    level = log_lr.mean(axis=1)
-    exponent = log_lr @ x / (x @ x)
-    residuals = log_lr - level[:, None] - exponent[:, None] * x
-    coefficient = np.exp(level - exponent * np.log(batch).mean())
-    return FormFit({"coefficient": coefficient, "exponent": exponent}, np.asarray((residuals**2).sum(axis=1)))
-
-
-def aicc(rss: Numbers, points: int, parameters: int) -> Numbers:
-    """Akaike's criterion for small samples, [R]: n ln(rss / n) + 2 k + 2 k (k + 1) / (n - k - 1) (Hurvich and Tsai 1989,
-    Biometrika 76), without the terms that depend on n alone. Lower is better. n: points; k: parameters, and the variance of
-    the errors is one of them: 3 for each form here, which hence needs five points."""
-    spare = points - parameters - 1
-    assert spare > 0, f"AICc of {parameters} parameters (the variance is one) needs at least {parameters + 2} points"
-    with np.errstate(divide="ignore"):
-        return np.asarray(points * np.log(rss / points) + 2 * parameters + 2 * parameters * (parameters + 1) / spare)
-
-
-def aicc_difference(batch: Numbers, log_lr: Numbers, left: Form, right: Form, exponent: float | None = None) -> Numbers:
-    """AICc of `left` less that of `right`, [R]: negative where left describes the best LRs better. Arguments as in fit_form."""
-    one, other = (aicc(fit_form(form, batch, log_lr, exponent).rss, len(batch), 3) for form in (left, right))
-    return one - other

@@ -6,11 +6,8 @@ import pytest
 from folklore.harness.declare import Study
 from folklore.harness.declare.metrics import (
     CriticalBatch,
-    DoublingGain,
-    FormGap,
     HyperbolaError,
     NoiseScale,
-    Optimum,
     Scaled,
     StepsToTarget,
 )
@@ -79,26 +76,6 @@ def test_the_planted_hyperbola_comes_back(table: TrialArrays) -> None:
     assert steps.estimate == pytest.approx(SMALLEST_STEPS * (1 + KNEE / 16), rel=0.02)
     assert observe(HyperbolaError(**SWEEP), table).estimate < 0.02
     assert observe(Scaled(of=CriticalBatch(**SWEEP), by=16.0), table).estimate == pytest.approx(16 * KNEE, rel=0.02)
-
-
-def test_doubling_a_small_batch(table: TrialArrays) -> None:
-    """B of 2, 4 and 8 are at most an eighth of 64: the mean of ln S(B)/S(2B) over the three."""
-    seen = observe(DoublingGain(**SWEEP), table)
-    expected = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4)]))
-    with_eight = np.exp(np.mean([np.log((1 + KNEE / b) / (1 + KNEE / (2 * b))) for b in (2, 4, 8)]))
-    assert min(expected, with_eight) * 0.99 < seen.estimate < max(expected, with_eight) * 1.01
-    with pytest.raises(NotEstimableError, match="no batch size of at most") as error:
-        observe(DoublingGain(**SWEEP, below=0.01), table)
-    assert error.value.verdict == "out of regime"
-
-
-def test_doubling_a_batch_past_the_critical_size(table: TrialArrays) -> None:
-    """B of 128 alone lies from 1.5 to 3 times 64 and is doubled: b = 2 gains (1 + 2) / (1/2 + 2)."""
-    seen = observe(DoublingGain(**SWEEP, above=1.5, below=3.0), table)
-    assert seen.estimate == pytest.approx(1.2, rel=0.01)
-    with pytest.raises(NotEstimableError, match="no batch size of 5 to 9 times") as error:
-        observe(DoublingGain(**SWEEP, above=5.0, below=9.0), table)
-    assert error.value.verdict == "out of regime"
 
 
 def test_the_raw_error_is_what_the_planted_bend_leaves(sweep: Study) -> None:
@@ -193,25 +170,6 @@ def test_a_mean_gradient_lost_in_noise(sweep: Study) -> None:
     study = with_arms(sweep, {}, factors={"peak_lr": (2.0**-8, 2.0**-7, 2.0**-6)})
     with pytest.raises(NotEstimableError, match="lost in its noise"):
         observe(NoiseScale(arm="b_8"), table_of(study, noisy))
-
-
-@pytest.mark.parametrize(("planted", "sign"), [("surge", -1), ("saturating", 1)])
-def test_the_planted_form_is_preferred(study: Study, planted: str, sign: int) -> None:
-    sizes = np.array([4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0])
-    best = {
-        "surge": 2.0**-4 / ((np.sqrt(64 / sizes) + np.sqrt(sizes / 64)) / 2),
-        "saturating": 2.0**-4 / (1 + 64 / sizes),
-    }[planted]
-    grid = {"peak_lr": tuple(2.0 ** (e / 2) for e in range(-26, 0))}
-    wide = with_arms(study, {f"b_{int(size)}": {"batch_size": int(size)} for size in sizes}, factors=grid)
-
-    def bowl(trial: Trial) -> LaneResult:
-        optimum = np.log2(best[list(sizes).index(trial.configuration.training.batch_size)]) + 0.05 * (trial.seed - 2)
-        return result(min(2.0 + 0.01 * (np.log2(trial.configuration.training.peak_lr) - optimum) ** 2, 4.9))
-
-    points = tuple((int(size), Optimum(arm=f"b_{int(size)}")) for size in sizes)
-    gap = observe(FormGap(points=points, left="surge", right="saturating"), table_of(wide, bowl))
-    assert gap.estimate * sign > 5
 
 
 def test_the_error_of_a_true_hyperbola_is_not_the_seeds_noise(sweep: Study) -> None:

@@ -13,12 +13,14 @@ import pytest
 from pydantic import Field
 
 from folklore.harness.declare import AtLeast, AtMost, Criterion, Judgement, Study, arms_of, metrics
+from folklore.harness.declare.base import declared
 from folklore.harness.declare.metrics import (
     Computed,
     CriticalBatch,
     Curve,
     FinderRegret,
     Gap,
+    Left,
     MaxTrainable,
     Mean,
     Slope,
@@ -247,7 +249,7 @@ def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
     marked = marks(kind, ArmRole).keys() | marks(kind, FactorRole).keys()
     free = {name for name, field in kind.model_fields.items() if texts(field.annotation)} - marked
     # What is computed names a function and its arguments, which the study's registry checks; names of curves are checked, too.
-    known = {Unmeasured: {"reason"}, Computed: {"function", "arguments", "number"}, Curve: {"of", "divided_by"}}
+    known = {Unmeasured: {"reason"}, Left: {"was"}, Computed: {"function", "arguments", "number"}, Curve: {"of", "divided_by"}}
     assert free == known.get(kind, set())
 
 
@@ -261,3 +263,31 @@ def test_a_new_name_of_an_arm_is_taken_wherever_it_stands() -> None:
         assert renamed == type(whole).model_validate_json(whole.model_dump_json().replace("none", "one").replace("half", "two"))
         assert arms_of(renamed) == {"one", "two", "a", "b"}
         assert arms_of(renamed, RANGE_TEST) == {"two"}
+
+
+DOUBLING = {"kind": "doubling_gain", "points": [[8, "none"], [16, "half"]], "anchor": "none", "share": 0.8, "above": None}
+RANKS = {"kind": "rank_correlation", "points": [[1, {"kind": "curve", "arm": "none", "of": "train_loss"}]]}
+
+
+@pytest.mark.parametrize("observe", [DOUBLING, RANKS], ids=lambda observe: observe["kind"])
+def test_a_metric_that_left_is_read_where_it_was_declared(study: Study, observe: dict[str, Any], tmp_path: Path) -> None:
+    """With the hash that it had, and no number; a new study hears what to use in its place."""
+    file = written(study, observe, tmp_path)
+    stored = Study.model_validate_json(file.read_text())
+    metric = stored.judgements[0].criteria[0].observe
+    as_declared = json.loads(json.dumps(observe).replace(', "above": null', ""))
+    if "curve" in str(observe):
+        as_declared["points"][0][1] = Curve(arm="none", of="train_loss").first_declared()
+    assert declared(metric) == as_declared
+    assert Study.model_validate_json(stored.canonical_json()) == stored
+    (verdict,) = judge(stored, "laptop", "cpu", frame(stored, lambda trial: result(bowl(trial, -7, 2.0))))
+    words = f"Folklore no longer has the metric {observe['kind']}: a "
+    assert verdict.verdict == "invalid"
+    assert words in verdict.reason
+    with pytest.raises(UserError, match=words):
+        catalog.load_study(str(file))
+
+
+def test_a_class_that_left_is_answered() -> None:
+    with pytest.raises(ImportError, match="no longer has the metric FormGap: slopes over parts"):
+        metrics.FormGap  # noqa: B018

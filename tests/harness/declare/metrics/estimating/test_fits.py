@@ -8,11 +8,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from folklore.harness.declare.metrics.estimating.fits import (
-    Form,
     Hyperbola,
-    aicc,
-    aicc_difference,
-    fit_form,
     fit_hyperbola,
     leave_one_batch_out_rms,
 )
@@ -240,79 +236,3 @@ def test_two_thousand_rows_are_quick() -> None:
     began = time.process_time()
     fit_hyperbola(batch, log_steps, np.ones_like(log_steps))
     assert time.process_time() - began < 2.0
-
-
-def log_lr(form: Form, batch: Numbers, peak: float, noise: float, alpha: float = 0.5) -> Numbers:
-    ratio = noise / batch
-    shapes = {"surge": 2 / (np.sqrt(ratio) + np.sqrt(1 / ratio)), "saturating": (1 + ratio) ** -alpha, "power": ratio**-alpha}
-    return np.asarray(np.log(peak * shapes[form]))
-
-
-@pytest.mark.parametrize(("form", "alpha"), [("power", 0.5), ("surge", 0.5), ("saturating", 0.5), ("saturating", 1.0)])
-def test_forms_equal_curve_fit(form: Form, alpha: float) -> None:
-    generator = np.random.default_rng(8)
-    values = log_lr(form, BATCH, 3e-3, 900, alpha) + generator.normal(0, 0.1, (10, len(BATCH)))
-    fit = fit_form(form, BATCH, values, alpha)
-
-    def curve(batch: Numbers, level: float, bend: float) -> Numbers:
-        if form == "power":
-            return np.asarray(level + bend * np.log(batch))
-        return log_lr(form, batch, np.exp(level), np.exp(bend), alpha)
-
-    for row, each in enumerate(values):
-        start = (0.0, 0.0) if form == "power" else (-6.0, 7.0)
-        point, _ = optimize.curve_fit(curve, BATCH, each, start, xtol=1e-12, ftol=1e-12)
-        level, bend = (parameter[row] for parameter in fit.parameters.values())
-        assert np.log(level) == pytest.approx(point[0], abs=1e-4)
-        assert (bend if form == "power" else np.log(bend)) == pytest.approx(point[1], abs=1e-4)
-        assert fit.rss[row] == pytest.approx(((each - curve(BATCH, *point)) ** 2).sum(), rel=1e-5)
-
-
-def test_forms_name_what_was_planted() -> None:
-    power = fit_form("power", BATCH, log_lr("power", BATCH, 1.0, 4.0)[None])
-    assert power.parameters["coefficient"] == pytest.approx([0.5])
-    assert power.parameters["exponent"] == pytest.approx([0.5])
-    for form in ("surge", "saturating"):
-        fit = fit_form(form, BATCH, log_lr(form, BATCH, 3e-3, 900)[None], 0.5)
-        assert fit.parameters["peak_lr"] == pytest.approx([3e-3], rel=1e-4)
-        assert fit.parameters["noise_batch"] == pytest.approx([900], rel=1e-4)
-        assert fit.rss == pytest.approx([0], abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "alpha"),
-    [("surge", "saturating", 0.5), ("saturating", "surge", 0.5), ("saturating", "surge", 1.0), ("power", "surge", 1.0)],
-)
-def test_aicc_prefers_the_form_that_was_planted(left: Form, right: Form, alpha: float) -> None:
-    values = log_lr(left, BATCH, 3e-3, 900, alpha) + np.random.default_rng(9).normal(0, 0.05, (200, len(BATCH)))
-    difference = aicc_difference(BATCH, values, left, right, alpha)
-    assert (difference < 0).mean() > 0.99
-    assert difference == pytest.approx(-aicc_difference(BATCH, values, right, left, alpha))
-
-
-def test_a_square_root_law_is_a_limit_of_the_bent_forms() -> None:
-    """Surge and saturating with alpha 1/2 reach B^(1/2) at Bn -> infinity, so AICc cannot reject them for it."""
-    values = log_lr("power", BATCH, 3e-3, 900, 0.5)[None] + np.random.default_rng(10).normal(0, 0.1, (200, len(BATCH)))
-    for form in ("surge", "saturating"):
-        assert abs(np.median(aicc_difference(BATCH, values, "power", form, 0.5))) < 2
-
-
-def test_aicc_by_hand() -> None:
-    """8 ln(2 / 8) + 2 * 3 + 2 * 3 * 4 / (8 - 3 - 1) = -11.0904 + 6 + 6"""
-    assert aicc(np.array([2.0]), 8, 3) == pytest.approx([0.909645], abs=1e-6)
-    with pytest.raises(AssertionError, match="at least 5 points"):
-        aicc(np.array([2.0]), 4, 3)
-
-
-def test_the_saturating_form_needs_its_exponent() -> None:
-    with pytest.raises(AssertionError, match="1 for SGD"):
-        fit_form("saturating", BATCH, np.zeros((1, 9)))
-
-
-def test_a_missing_lr_is_a_missing_fit() -> None:
-    values = np.stack([log_lr("surge", BATCH, 3e-3, 900)] * 2)
-    values[1, 0] = np.nan
-    for form in ("power", "surge", "saturating"):
-        fit = fit_form(form, BATCH, values, 0.5)
-        assert np.isfinite(fit.rss[0])
-        assert np.isnan([fit.rss[1], *(each[1] for each in fit.parameters.values())]).all()
