@@ -3,8 +3,9 @@
 from typing import Any
 
 from ..harness.declare import Arm, Criterion, Measurement, Published, Range, Search, Study, Training, Workload
-from ..harness.declare.metrics import Curve, FinalLoss, Gap, LossGap, Slope, StoppedLoss, TurningStep, TurnRate
+from ..harness.declare.metrics import Curve, FinalLoss, Gap, LossGap, Slope
 from . import scales
+from .metrics.overfitting import stopped_loss, turn_rate, turning_step
 from .shorthand import above, below, exceeds, judgement
 
 SIZES = (67, 270, 1079)
@@ -115,7 +116,7 @@ def fast(panel: str) -> Criterion:
         name=f"exponent of the step of the lowest validation loss on the amount of data, {panel}",
         clause="a",
         panel=panel,
-        observe=Slope(points=tuple((float(size), TurningStep(arm=arm)) for size, arm in GROWING[panel].items())),
+        observe=Slope(points=tuple((float(size), turning_step(arm=arm)) for size, arm in GROWING[panel].items())),
         **above(0.25, refuted=0.0, null=0.0, margin=0.1),
         says=f"{panel}: the step of the lowest validation loss grows as (number of examples)^{{estimate}}",
     )
@@ -126,10 +127,10 @@ def whole_text_turns(clause: str) -> Criterion:
         name="share of seeds whose validation loss turns up, GPT, the whole text",
         clause=clause,
         panel=GPT,
-        observe=TurnRate(arm="text_all"),
+        observe=turn_rate(arm="text_all"),
         **below(0.5, unit="share"),
         says="GPT on a text of which it sees a part once: the validation loss turns up in {estimate} of the seeds",
-        alternatives={"if it ends 1% of its fall above its lowest": TurnRate(arm="text_all", by=0.01)},
+        alternatives={"if it ends 1% of its fall above its lowest": turn_rate(arm="text_all", by=0.01)},
     )
 
 
@@ -138,7 +139,7 @@ SMALL_DATA = judgement(
     *(fast(panel) for panel in GROWING),
     whole_text_turns("b"),
     reported={
-        f"step of the lowest validation loss, {panel}, {size:,}": (TurningStep(arm=arm), "steps")
+        f"step of the lowest validation loss, {panel}, {size:,}": (turning_step(arm=arm), "steps")
         for panel, arms in GROWING.items()
         for size, arm in list(arms.items())[:: len(arms) - 1]
     },
@@ -158,7 +159,7 @@ VAL_TURNS = judgement(
             name=f"share of seeds whose validation loss turns up, {panel}, the least data",
             clause="a",
             panel=panel,
-            observe=TurnRate(arm=next(iter(arms.values()))),
+            observe=turn_rate(arm=next(iter(arms.values()))),
             **above(0.5, unit="share"),
             says=f"{panel}, the least data: the validation loss turns up in {{estimate}} of the seeds",
         )
@@ -167,12 +168,12 @@ VAL_TURNS = judgement(
     whole_text_turns("b"),
     reported={
         **{
-            f"the same with all 1,079 examples, {panel}": (TurnRate(arm=f"{labels}_{SIZES[-1]}"), "share")
+            f"the same with all 1,079 examples, {panel}": (turn_rate(arm=f"{labels}_{SIZES[-1]}"), "share")
             for labels, panel in LABELS.items()
         },
         **{
             f"test error at the end minus that where the validation loss is lowest, {panel}": (
-                Gap(left=StoppedLoss(arm=arm, at="end", of="test_error"), right=StoppedLoss(arm=arm, of="test_error")),
+                Gap(left=stopped_loss(arm=arm, at="end", of="test_error"), right=stopped_loss(arm=arm, of="test_error")),
                 "share",
             )
             for panel, (arm, _) in STOPPED.items()
@@ -234,18 +235,18 @@ TRAIN_ABOVE_VAL = judgement(
 
 def keeps_the_best(panel: str) -> tuple[Criterion, Criterion]:
     arm, few = STOPPED[panel]
-    stopped = StoppedLoss(arm=arm)
+    stopped = stopped_loss(arm=arm)
     return (
         exceeds(
             f"test loss at the end minus that at the lowest validation loss, {panel}",
-            LossGap(left=StoppedLoss(arm=arm, at="end"), right=stopped),
+            LossGap(left=stopped_loss(arm=arm, at="end"), right=stopped),
             f"{panel}: the last model {{costs}} of the loss reduction compared with the one of the lowest validation loss",
             clause="a",
             panel=panel,
         ),
         exceeds(
             f"test loss at the lowest validation loss of few examples minus that of many, {panel}",
-            LossGap(left=StoppedLoss(arm=few), right=stopped),
+            LossGap(left=stopped_loss(arm=few), right=stopped),
             f"{panel}: chosen by few validation examples, the best model {{costs}} of the loss reduction,"
             " compared with choosing by all of them",
             clause="b",
@@ -259,7 +260,7 @@ EARLY_STOPPING = judgement(
     *(criterion for panel in STOPPED for criterion in keeps_the_best(panel)),
     reported={
         f"test loss at the lowest validation loss minus the lowest of the run, {panel}": (
-            LossGap(left=StoppedLoss(arm=arm), right=StoppedLoss(arm=arm, at="lowest_test")),
+            LossGap(left=stopped_loss(arm=arm), right=stopped_loss(arm=arm, at="lowest_test")),
             "relative",
         )
         for panel, (arm, _) in STOPPED.items()
@@ -278,7 +279,7 @@ EARLY_STOPPING = judgement(
 def better_than_lower_lr(run: str) -> tuple[Criterion, ...]:
     """That the run overfits, and then each lever against a lower LR."""
     plain, panel = OVERFIT[run]
-    stopped = StoppedLoss(arm=plain)
+    stopped = stopped_loss(arm=plain)
     levers = {
         "dropout": ("a", FinalLoss(arm=f"{run}_dropout")),
         "weight decay": ("b", FinalLoss(arm=f"{run}_decay")),
@@ -287,7 +288,7 @@ def better_than_lower_lr(run: str) -> tuple[Criterion, ...]:
     }
     overfits = exceeds(
         f"test loss at the end minus that at the lowest validation loss, {panel}",
-        LossGap(left=StoppedLoss(arm=plain, at="end"), right=stopped),
+        LossGap(left=stopped_loss(arm=plain, at="end"), right=stopped),
         f"{panel}: without any lever, overfitting {{costs}} of the loss reduction",
         by=0.02,
         panel=panel,
@@ -320,7 +321,7 @@ NOT_THE_LEVER = judgement(
     reported={
         **{
             f"test loss at the end minus that of a lower LR, {panel}": (
-                LossGap(left=StoppedLoss(arm=plain, at="end"), right=FinalLoss(arm=f"{run}_lower_lr")),
+                LossGap(left=stopped_loss(arm=plain, at="end"), right=FinalLoss(arm=f"{run}_lower_lr")),
                 "relative",
             )
             for run, (plain, panel) in OVERFIT.items()

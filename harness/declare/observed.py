@@ -21,6 +21,8 @@ from .trials import NotEstimableError, Numbers, Trials
 
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
 Example = dict[str, Any]
+# Arm -> column -> what each seed has there, of arms that are trained at one value of the factor; and a metric's example there.
+PlantedTruth = tuple[Mapping[str, Mapping[str, Any]], float]
 # How a number depends on losses, which may have no zero that they could be relative to (a log density has none):
 # "is one"; "shares": measured by shares of a loss; "shares of ramps": by shares of the training losses of range tests alone;
 # "divides": divides its parts or takes their logarithm; "no zero": means the same whatever constant is added to every loss, or
@@ -109,6 +111,8 @@ class Observed(Spec):
     # The unit of its numbers, for `schema --explain`. (A criterion's unit only says how they are spelled.)
     UNIT: ClassVar[str]
     EXAMPLE: ClassVar[Example]
+    # What tests hold it to.
+    PLANTED: ClassVar[PlantedTruth | None] = None
     # Kinds of earlier declarations that are this one now, each with how its JSON is read.
     FORMER: ClassVar[Mapping[str, FormerKind]] = {}
 

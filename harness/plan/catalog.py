@@ -96,9 +96,9 @@ def load_study(name: str) -> Study:
 
 
 def _require_metrics(subject: str, study: Study) -> None:
-    observing = (each for judgement in study.judgements for each in (*judgement.criteria, *judgement.reported))
-    for metric in (part for each in observing for part in all_parts(each.observe)):
-        if isinstance(metric, Left):
+    for judgement in study.judgements:
+        observed = [each.observe for each in judgement.criteria] + [each.observe for each in judgement.reported]
+        for metric in (part for each in observed for part in all_parts(each) if isinstance(part, Left)):
             raise UserError(f"{subject}: {metric.why}")
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +19,16 @@ from ...harness.declare.metrics import (
     EdgeSharpness,
     MeanGap,
     NoiseScale,
-    StoppedLoss,
-    TurningStep,
-    TurnRate,
 )
 from ...harness.declare.metrics.curves import noise_curve
 from ...harness.declare.metrics.estimating.weighted import evaluation_curves, initial_loss, position, tuned_index, tuned_loss
-from ...harness.declare.metrics.overfitting import TRAINING, VALIDATION, curves_of
-from ...harness.declare.observed import Observed
+from ...harness.declare.observed import KINDS, Observed
 from ...harness.declare.parts import all_parts
 from ...harness.declare.trials import NotEstimableError
 from ...harness.judge.spelling import in_prose
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.overfitting import TRAINING, VALIDATION, curves_of, turning_step
 from .drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
 from .frames import band, configuration_of, example_unit, number, run_curve, seed_band
 from .palette import CRITICAL, INK, SOFT, Look, looks
@@ -191,13 +189,13 @@ def _gap(metric: MeanGap, criterion: Criterion, table: TrialArrays, stacks: Stac
     stacks[criterion] = top, under
 
 
-@show.register(StoppedLoss)
-@show.register(TurningStep)
-@show.register(TurnRate)
-def _turn(metric: StoppedLoss | TurningStep | TurnRate, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
+@show.register(KINDS["stopped_loss"])
+@show.register(KINDS["turning_step"])
+@show.register(KINDS["turn_rate"])
+def _turn(metric: Any, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
     """Of each arm its validation loss, the loss of fixed training examples pale, and a dot where the former is lowest."""
     study, arm, over = table.study, metric.arm, metric.over
-    turn = number(TurningStep(arm=arm, over=over), table)
+    turn = number(turning_step(arm=arm, over=over), table)
     if turn is None:
         return
     y = Scale(study.loss_label("validation", table.scale, [arm]), least=0.0)

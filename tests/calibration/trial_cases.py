@@ -8,6 +8,7 @@ from typing import Any, Literal
 from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
+from folklore.studies.metrics.overfitting import stopped_loss, turn_rate, turning_step
 
 from . import conditions as c
 from . import trial_worlds as w
@@ -381,7 +382,7 @@ CASES: tuple[Case, ...] = (
         {"a": {}},
         share=0.3,
     ),
-    _of_points("stopped_loss", m.StoppedLoss(arm="a", at="end"), w.turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
+    _of_points("stopped_loss", stopped_loss(arm="a", at="end"), w.turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
     _of_points("task_accuracy", m.TaskAccuracy(arm="a"), w.forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
     _of_points("task_loss", m.TaskLoss(arm="a"), w.forgetting_runs(lambda e: 0.4 - 0.05 * e), {"a": TWO_TASKS}),
     _of_points(
@@ -412,10 +413,10 @@ CASES: tuple[Case, ...] = (
         {"b": LONG},
         share=0.3,
     ),
-    _of_points("turning_step", m.TurningStep(arm="a"), w.turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
+    _of_points("turning_step", turning_step(arm="a"), w.turning_runs(lambda e: 0.2 * 2.0 ** (e / 2)), {"a": {}}),
     _of_points(
         "turn_rate",
-        m.TurnRate(arm="a"),
+        turn_rate(arm="a"),
         w.turning_runs(lambda e: 0.3, lambda e: 0.2 + 0.2 * e),
         {"a": {}},
     ),

@@ -100,12 +100,13 @@ def test_models_import_nothing_of_ours() -> None:
 
 
 def test_studies_import_what_they_are_made_of() -> None:
-    """But for the functions that compute: with the engine and its data, and each other's parts."""
+    """But for the functions that compute: with the engine and its data, and each other's parts. Metrics know no study."""
     for path in sources("studies"):
-        computes = path.parent.name == "computed"
+        computes, measures = path.parent.name == "computed", path.parent.name == "metrics"
         allowed = ("declare", *(("train", "randomness") if computes else ()))
         # What is withdrawn belongs to the register, and stands in a file of its own.
-        beside = ("errata",) if path.stem == "register" else ("computed",) if computes else ("scales", "shorthand")
+        beside = ("computed",) if computes else ("metrics",) if measures else ("scales", "shorthand", "metrics")
+        beside = ("errata",) if path.stem == "register" else beside
         names = [name for name in ours(path) if not (name[0] == "studies" and name[1] in beside)]
         assert all(name[0] == "harness" and name[1] in allowed for name in names), path
 

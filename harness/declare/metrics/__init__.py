@@ -3,9 +3,10 @@
 Losses are test losses in nats, or half a squared error; a diverged run counts with the loss at initialization (it is never
 dropped). The LR is tuned on validation loss and judged on test loss. `arm` names an arm of the study.
 
-A new kind is a class in a module of this package, its own or one of a family: importing the package finds it, and from then on
-studies can name it, `folklore schema` and `schema --explain` say it, and the judge judges it. harness/declare/observed.py says
-what such a class declares. The names below are imported for studies and type checkers; nothing reads them as a list.
+A metric that several studies use is a class in a module of this package; one that a single study uses is a function in
+studies/metrics (functions.py makes a kind of it). Importing this package finds both, and then studies can name the kind,
+`folklore schema` and `schema --explain` say it, and the judge judges it. harness/declare/observed.py says what a kind declares.
+The names below are imported for studies and type checkers; nothing reads them as a list.
 
 A study cannot be read before its criteria can: declare.Study is whole once this package has been imported, which importing
 `declare` does.
@@ -13,10 +14,12 @@ A study cannot be read before its criteria can: declare.Study is whole once this
 
 import importlib
 import pkgutil
-from typing import NoReturn
+import warnings
+from typing import Any
 
+from ...folders import PROJECT
 from ..criterion import Alternative, Criterion, Judgement, Reported
-from ..observed import make_known
+from ..observed import KINDS, make_known
 from ..study import Study
 from .arithmetic import (
     Gap,
@@ -45,7 +48,6 @@ from .learning_rates import BasinWidth, MaxTrainable, Optimum
 from .lengths import LengthRatio
 from .lines import BetweenLines
 from .losses import FinalLoss, LossAfter, LossAt, LRSensitivity, MeanGap, TransferRegret, TunedLoss
-from .overfitting import StoppedLoss, TurningStep, TurnRate
 from .range_tests import FinderPick, FinderRegret, SuggestionRate
 from .recurrence import SpikeRecurrence
 from .spikes import AlarmRate
@@ -103,24 +105,31 @@ __all__ = [
     "SpeedUp",
     "SpikeRecurrence",
     "StepsToTarget",
-    "StoppedLoss",
     "SuggestionRate",
     "TaskAccuracy",
     "TaskLoss",
     "TransferRegret",
     "TunedLoss",
-    "TurnRate",
-    "TurningStep",
     "UnderflowShare",
     "Unmeasured",
 ]
 
 
-def __getattr__(name: str) -> NoReturn:
+def __getattr__(name: str) -> Any:
+    """Answers for one version names that left, and those of metrics that are functions beside their study now."""
     for metric, instead in LEFT.items():
-        if name == metric.title().replace("_", ""):
+        if name == _class_name(metric):
             raise ImportError(f"Folklore no longer has the metric {name}: {instead}")
+    for kind, moved in KINDS.items():
+        if name == _class_name(kind):
+            now = f"{moved.__module__}.{moved.__name__}"
+            warnings.warn(f"{__name__}.{name} is called {now} now", FutureWarning, stacklevel=2)
+            return moved
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _class_name(kind: str) -> str:
+    return kind.title().replace("_", "")
 
 
 def complete() -> None:
@@ -128,7 +137,10 @@ def complete() -> None:
     make_known([Alternative, Criterion, Reported, Judgement, Study])
 
 
-for _module in pkgutil.iter_modules(__path__):
-    if not _module.ispkg:
-        importlib.import_module(f"{__name__}.{_module.name}")
+# Ray's nodes have of studies this folder alone.
+BESIDE_STUDIES = PROJECT / "studies" / "metrics"
+for _package, _path in ((__name__, __path__), ("folklore.studies.metrics", [str(BESIDE_STUDIES)])):
+    for _module in pkgutil.iter_modules(_path):
+        if not _module.ispkg:
+            importlib.import_module(f"{_package}.{_module.name}")
 complete()

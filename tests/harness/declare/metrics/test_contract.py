@@ -1,5 +1,7 @@
-"""What every observable is held to, in the worlds that calibration plants effects in."""
+"""What every observable is held to, in the worlds that calibration plants effects in, and functions in a table of their own."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -14,9 +16,10 @@ from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from tests.calibration import trial_rates as measure
 from tests.calibration.conditions import PLAIN
-from tests.calibration.planted_table import SCALE, PlantedTable
+from tests.calibration.planted_table import INITIAL_LOSS, SCALE, Column, PlantedTable
 from tests.calibration.trial_cases import CASES, Case
 from tests.calibration.trial_rates import truths
+from tests.calibration.trial_worlds import study
 from tests.harness.declare.metrics.planted import on_losses, stored, world
 
 SEEDS = 8
@@ -126,3 +129,55 @@ def test_it_is_written_and_read(case: Case) -> None:
 def test_the_example_of_every_kind_is_one(kind: str) -> None:
     example = {"kind": kind, **KINDS[kind].EXAMPLE}
     assert isinstance(TypeAdapter(Observable).validate_python(example), KINDS[kind])
+
+
+@EVERY
+def test_without_trials_it_is_invalid(case: Case) -> None:
+    planted = plain(case)
+    table = TrialArrays(planted.study, SCALE, stored(planted).iloc[:0])
+    for observable in case.observables:
+        with pytest.raises(NotEstimableError, match="missing or crashed") as caught:
+            observe(observable, table)
+        assert caught.value.verdict == "invalid"
+
+
+@EVERY
+@pytest.mark.filterwarnings("error")
+def test_a_seed_that_diverges_leaves_a_number_or_a_reason(case: Case) -> None:
+    """From its first step on, in all arms."""
+
+    def first_lost(name: str, column: Column) -> Column:
+        changed = column.copy()
+        if name.endswith("_loss") and name != "initial_loss":
+            changed[:, 0] = [np.full_like(curve, np.nan) for curve in column[:, 0]] if column.dtype == object else np.nan
+        return changed
+
+    table = world(case, SEEDS, first_lost)
+    for observable in case.observables:
+        with suppress(NotEstimableError):
+            assert not np.isnan(value(observable, table)[0])
+
+
+FUNCTIONS = {name: kind for name, kind in KINDS.items() if kind.PLANTED}
+
+
+def planted_beside(kind: type[Observed], places: Sequence[int]) -> PlantedTable:
+    """What a function says is planted, of these of its seeds; everything else is as calibration has it."""
+    arms, _ = kind.PLANTED
+    columns: dict[str, dict[str, Column]] = {"initial_loss": {arm: np.full((1, len(places)), INITIAL_LOSS) for arm in arms}}
+    for arm, by_name in arms.items():
+        for name, values in by_name.items():
+            column = np.empty((1, len(places)), dtype=object if np.ndim(values) > 1 else float)
+            column[0] = [np.asarray(values[place]) if np.ndim(values) > 1 else values[place] for place in places]
+            columns.setdefault(name, {})[arm] = column
+    return PlantedTable(study({arm: {} for arm in arms}, dict.fromkeys(arms, (0.01,)), len(places)), columns)
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_a_function_comes_to_its_planted_truth(kind: type[Observed]) -> None:
+    """In any order of the seeds."""
+    arms, truth = kind.PLANTED
+    seeds = range(len(next(iter(next(iter(arms.values())).values()))))
+    for places in (seeds, seeds[::-1]):
+        table = planted_beside(kind, places)
+        assert value(kind(**kind.EXAMPLE), table, np.ones((1, len(seeds)))) == pytest.approx([truth])

@@ -1,27 +1,26 @@
 """Where runs turn, what their test loss is there and how many turn: curves that are known beforehand."""
 
-import math
-
 import numpy as np
 import pytest
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import Gap, LossGap, StoppedLoss, TurningStep, TurnRate
+from folklore.harness.declare.metrics import LossGap
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.overfitting import stopped_loss, turn_rate
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import INITIAL_LOSS, result
 
 STEPS = np.arange(10.0, 210.0, 10.0)
-ARMS = ("turns", "later", "falls", "unlearning")
+ARMS = ("turns", "falls", "unlearning")
 
 
 def turn(arm: str, seed: int) -> float:
     """Step of the lowest validation loss, one of STEPS."""
-    return {"turns": 50.0, "later": 100.0, "falls": 200.0}[arm] - 10.0 * (seed % 2)
+    return {"turns": 50.0, "falls": 200.0}[arm] - 10.0 * (seed % 2)
 
 
 def validation(arm: str, seed: int) -> np.ndarray:
@@ -59,26 +58,19 @@ def seen(metric: object, table: TrialArrays) -> float:
 
 def test_a_run_is_stopped_where_its_own_validation_loss_is_lowest(table: TrialArrays) -> None:
     seeds = table.seed_numbers
-    found = {at: seen(StoppedLoss(arm="turns", at=at), table) for at in ("lowest_validation", "lowest_test", "end")}
+    found = {at: seen(stopped_loss(arm="turns", at=at), table) for at in ("lowest_validation", "lowest_test", "end")}
     at_turn = [float(held_out("turns", seed)[int(turn("turns", seed) / 10) - 1]) for seed in seeds]
     assert found["lowest_validation"] == pytest.approx(np.mean(at_turn))
     assert found["lowest_test"] == pytest.approx(np.mean([held_out("turns", seed).min() for seed in seeds]))
     assert found["end"] == pytest.approx(np.mean([held_out("turns", seed)[-1] for seed in seeds]))
     assert found["end"] > INITIAL_LOSS  # an overfitted run counts as it is
-    assert seen(StoppedLoss(arm="turns", of="test_error"), table) == pytest.approx(found["lowest_validation"] / 10)
+    assert seen(stopped_loss(arm="turns", of="test_error"), table) == pytest.approx(found["lowest_validation"] / 10)
 
 
 def test_a_loss_reduction_ends_where_a_run_is_stopped(table: TrialArrays) -> None:
-    stop, end = StoppedLoss(arm="turns"), StoppedLoss(arm="turns", at="end")
+    stop, end = stopped_loss(arm="turns"), stopped_loss(arm="turns", at="end")
     expected = (seen(end, table) - seen(stop, table)) / (INITIAL_LOSS - seen(stop, table))
     assert seen(LossGap(left=end, right=stop), table) == pytest.approx(expected)
-
-
-def test_the_turning_step_is_a_geometric_mean(table: TrialArrays) -> None:
-    turns = [turn("later", seed) for seed in table.seed_numbers]
-    assert seen(TurningStep(arm="later"), table) == pytest.approx(math.exp(np.mean(np.log(turns))))
-    gap = Gap(left=TurningStep(arm="later"), right=TurningStep(arm="turns"))
-    assert gap.estimate(table, np.eye(table.seeds)) == pytest.approx(np.full(table.seeds, 50.0))
 
 
 @pytest.mark.parametrize(("arm", "by", "share"), [
@@ -90,10 +82,10 @@ def test_the_turning_step_is_a_geometric_mean(table: TrialArrays) -> None:
 def test_a_run_turns_whose_validation_loss_rises_while_training_falls(
     arm: str, by: float, share: float, table: TrialArrays
 ) -> None:
-    assert seen(TurnRate(arm=arm, by=by), table) == share
+    assert seen(turn_rate(arm=arm, by=by), table) == share
 
 
 def test_what_was_not_evaluated_is_said(study: Study, table: TrialArrays) -> None:
     without = table_of(table.study, lambda trial: result(1.0, evaluation_loss=[1.0, 0.5], evaluation_test_loss=[]))
     with pytest.raises(NotEstimableError, match=r"set measurement\.test_examples"):
-        observe(StoppedLoss(arm="turns"), without)
+        observe(stopped_loss(arm="turns"), without)
