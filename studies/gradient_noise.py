@@ -3,8 +3,9 @@
 from typing import Any
 
 from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from ..harness.declare.metrics import BetweenLines, OverheadBatch, Slope, SpeedUp
+from ..harness.declare.metrics import Slope, SpeedUp
 from . import scales
+from .metrics.gradient_noise import between_lines, overhead_batch
 from .shorthand import above, below, computed, inside, judgement, peak_lrs
 
 # Batch size -> log2 of the LRs. All runs have LR x steps = 2^8, so that without noise they would end at the same weights. At
@@ -59,9 +60,9 @@ SPREADS = {"sharpness": 0.05, "test_loss": 0.01}
 WORDS: dict[Any, str] = {"sharpness": "log of the largest eigenvalue of the Hessian", "test_loss": "test loss"}
 
 
-def explained(lines: str, of: Any) -> BetweenLines:
+def explained(lines: str, of: Any) -> Any:
     """The share of the variance that lies between lines."""
-    return BetweenLines(lines=LINE_ARMS[lines], of=of, spread_at_least=SPREADS[of])
+    return between_lines(lines=LINE_ARMS[lines], of=of, spread_at_least=SPREADS[of])
 
 
 # All digits that are not trained on.
@@ -156,7 +157,7 @@ STEP_COST = judgement(
         },
         **{
             f"batch size at which half of a step's time is overhead, {words}": (
-                OverheadBatch(points=tuple((batch, f"{model}_{batch}") for batch in TIMED[model])),
+                overhead_batch(points=tuple((batch, f"{model}_{batch}") for batch in TIMED[model])),
                 "examples",
             )
             for model, words in MODELS.items()

@@ -19,19 +19,17 @@ from ..harness.declare import (
 from ..harness.declare.metrics import (
     Computed,
     Curve,
-    CurveDistance,
     FailureRate,
     FinalLoss,
     LossAt,
     LossGap,
     MaxTrainable,
-    MemoryRatio,
     SpeedUp,
     TunedLoss,
-    UnderflowShare,
     Unmeasured,
 )
 from . import scales
+from .metrics.precision import curve_distance, memory_ratio, underflow_share
 from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, outside, predicted
 
 ON_GPU = ("gpu", "cluster")
@@ -229,17 +227,17 @@ def final_losses_as_good(precision: str, **spreads: float) -> tuple[Criterion, .
     )
 
 
-def flushed(arm: str, of: str, scale_exponent: int = 0) -> UnderflowShare:
+def flushed(arm: str, of: Any, scale_exponent: int = 0) -> Any:
     """Gradients that become zero in FP16, with the loss scaled by a power of 2."""
-    return UnderflowShare(arm=arm, of=of, scale_exponent=scale_exponent)
+    return underflow_share(arm=arm, of=of, scale_exponent=scale_exponent)
 
 
 # 17M tokens a step and a loss scale of 2^3 flush what 2M tokens do.
 IN_2M = 3
 
 
-def norm_distance(network: str, precision: str) -> CurveDistance:
-    return CurveDistance(arm=f"{network}_{precision}", reference=f"{network}_fp32")
+def norm_distance(network: str, precision: str) -> Any:
+    return curve_distance(arm=f"{network}_{precision}", reference=f"{network}_fp32")
 
 
 def median_norm(arm: str) -> Curve:
@@ -526,7 +524,7 @@ GRAD_NORMS = judgement(
         "median distance on the CNN of FP32 from FP32 rounded differently": (FROM_ITSELF, "share"),
         "median distance on the CNN near its best LR, BF16 from FP32": (norm_distance("chaotic", "bf16"), "share"),
         "median distance on the CNN near its best LR, FP32 from itself": (norm_distance("chaotic", "again"), "share"),
-        "median distance in BF16 of the GPT of 400 steps": (CurveDistance(arm="bf16", reference="fp32"), "share"),
+        "median distance in BF16 of the GPT of 400 steps": (curve_distance(arm="bf16", reference="fp32"), "share"),
         **{
             f"median norm on the CNN in {precision.upper()} over that in FP32": (
                 median_norm(f"cnn_{precision}") / median_norm("cnn_fp32"),
@@ -627,14 +625,14 @@ MEMORY = judgement(
     "prec.memory",
     at_most(
         "peak memory, BF16 over FP32, width 2048",
-        MemoryRatio(**over("bf16", "fp32", 2048)),
+        memory_ratio(**over("bf16", "fp32", 2048)),
         "At width 2048, BF16 takes {estimate} the peak memory of FP32",
         0.6,
         refuted=AtLeast(value=0.75),
         unit="x",
         null=1.0,
     ),
-    reported={f"width {width}": (MemoryRatio(**over("bf16", "fp32", width)), "x") for width in (256, 1024)},
+    reported={f"width {width}": (memory_ratio(**over("bf16", "fp32", width)), "x") for width in (256, 1024)},
     if_supported="Count on 60% of FP32's memory or less if you train in BF16.",
     if_partly="Measure the peak before you count on half the memory: FP32 weights and optimizer states stay.",
     if_refuted="Do not count on half the memory: FP32 weights and optimizer states stay.",

@@ -13,7 +13,6 @@ from ...harness.declare.design import in_words
 from ...harness.declare.metrics import (
     CriticalBatch,
     Curve,
-    CurveDistance,
     CurveRatio,
     EdgeLoss,
     EdgeSharpness,
@@ -70,7 +69,7 @@ def show(metric: Observed, criterion: Criterion, table: TrialArrays, stacks: Sta
     """Adds what a metric reads, by its kind; a kind without an entry adds nothing."""
 
 
-def _arm(metric: CurveRatio | Curve | CurveDistance | NoiseScale, table: TrialArrays) -> str:
+def _arm(metric: Any, table: TrialArrays) -> str:
     return table.study.arms[metric.arm].label
 
 
@@ -117,8 +116,8 @@ def _median(metric: Curve, criterion: Criterion, table: TrialArrays, stacks: Sta
         stacks[criterion] = (panel,)
 
 
-@show.register
-def _distance(metric: CurveDistance, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
+@show.register(KINDS["curve_distance"])
+def _distance(metric: Any, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
     best = tuned_index(metric.reference, metric.over, table)
     (steps, own), (_, reference) = (
         run_curve(arm, f"probe_{metric.curve}", metric.over, best, table) for arm in (metric.arm, metric.reference)

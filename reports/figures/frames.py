@@ -1,8 +1,8 @@
 """What figures read off trials: estimates with 95% intervals, as columns of a frame, of the resamples that the judge uses."""
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -60,17 +60,18 @@ def number(metric: Observed, table: TrialArrays, criterion: Criterion | None = N
         return None
 
 
-def metrics(judgement: Judgement, scale: str, kind: type[Metric]) -> Iterator[tuple[Criterion, Metric]]:
+def metrics(judgement: Judgement, scale: str, kind: Callable[..., Metric]) -> Iterator[tuple[Criterion, Metric]]:
     """A claim's criteria with every metric of a kind in them, however deep it lies."""
     for criterion in judgement.criteria_at(scale):
         yield from ((criterion, part) for part in of_kind(all_parts(criterion.observe), kind))
 
 
-def of_kind(metrics: Iterable[Observed], kind: type[Metric]) -> list[Metric]:
-    return [each for each in metrics if isinstance(each, kind)]
+def of_kind(metrics: Iterable[Observed], kind: Callable[..., Metric]) -> list[Metric]:
+    """kind: a class, or what functions became (harness/declare/metrics/functions.py)."""
+    return [each for each in metrics if isinstance(each, cast(type[Metric], kind))]
 
 
-def known(records: TrialSet, judgement: Judgement, kind: type[Metric]) -> list[tuple[Criterion, Metric, Observation]]:
+def known(records: TrialSet, judgement: Judgement, kind: Callable[..., Metric]) -> list[tuple[Criterion, Metric, Observation]]:
     """Those that have a number, with it."""
     parts = metrics(judgement, records.scale, kind)
     found = ((c, each, number(each, records.table, c if each == c.observe else None)) for c, each in parts)

@@ -1,13 +1,15 @@
 """Groups of arms that should be alike."""
 
+from typing import Any
+
 import numpy as np
 
 from ...harness.declare import Judgement
-from ...harness.declare.metrics import BetweenLines
 from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.gradient_noise import between_lines, of_arm
 from .drawing import ClaimFigure, Drawing, Panel, across, grid
 from .frames import band, known
 from .palette import looks
@@ -20,10 +22,12 @@ SHARPNESS = "sharpness (natural logarithm)"
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """What is shared out between lines, arm by arm, a panel a criterion. None where no criterion has a number."""
-    return grid([_panel(metric, seen, records.table) for _, metric, seen in known(records, judgement, BetweenLines)], columns=1)
+    return grid(
+        [_panel(metric, seen, records.table) for _, metric, seen in known(records, judgement, between_lines)], columns=1
+    )
 
 
-def _panel(metric: BetweenLines, seen: Observation, table: TrialArrays) -> Panel:
+def _panel(metric: Any, seen: Observation, table: TrialArrays) -> Panel:
     study, arms = table.study, [arm for line in metric.lines for arm in line]
     # Between two lines a row is free.
     spread = [arm for line in metric.lines for arm in (*line, "")][:-1]
@@ -31,7 +35,7 @@ def _panel(metric: BetweenLines, seen: Observation, table: TrialArrays) -> Panel
     title = in_prose(seen.estimate, seen.low, seen.high, "share") + " between lines"
     y = rows([study.arms[arm].label if arm else "" for arm in spread])
     panel = Panel(Scale(label), y, title, height=ROW * (1 + len(spread)), names=NAMES, caption=CAPTION)
-    ends = band(np.stack([metric.of_arm(arm, table, table.resamples) for arm in arms], axis=1), table.seeds)
+    ends = band(np.stack([of_arm(arm, metric.of, table, table.resamples) for arm in arms], axis=1), table.seeds)
     for place, arm in enumerate(arms):
         estimate = across(*(ends[name][place] for name in ("y", "low", "high")))
         panel.add("estimate", f"_{arm}", looks(study)[arm], **estimate, y=-spread.index(arm))

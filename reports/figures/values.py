@@ -16,7 +16,6 @@ from ...harness.declare.metrics import (
     SharpnessCorrelation,
     TaskAccuracy,
     TaskLoss,
-    UnderflowShare,
 )
 from ...harness.declare.metrics.divergence import divergence_edge
 from ...harness.declare.metrics.estimating.weighted import present, tuned_index
@@ -28,6 +27,7 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation, binomial
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.precision import underflow_share
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import known, metrics, number, seed_band
 from .palette import INK, LINES, MARKERS, Look, looks, shades
@@ -170,7 +170,7 @@ def _tap_names(arm: str, count: int, table: TrialArrays) -> list[str]:
 
 def _flushed(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """The share at every loss scale, with the one that a claim reads."""
-    table, found = records.table, known(records, judgement, UnderflowShare)
+    table, found = records.table, known(records, judgement, underflow_share)
     panel = Panel(Scale("loss scale", 2), Scale("flushed to zero in FP16", least=0.0, percent=True), caption=FLUSHED)
     for criterion, metric, seen in found:
         if criterion.observe is metric and not panel.marks:

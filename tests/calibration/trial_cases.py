@@ -8,7 +8,9 @@ from typing import Any, Literal
 from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
+from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
 from folklore.studies.metrics.overfitting import stopped_loss, turn_rate, turning_step
+from folklore.studies.metrics.precision import curve_distance, memory_ratio, underflow_share
 
 from . import conditions as c
 from . import trial_worlds as w
@@ -228,16 +230,16 @@ CASES: tuple[Case, ...] = (
     _of_bowls("divergence_time", m.DivergenceTime(arm="a"), lambda e: {"a": Bowl(cliff=-5.0 + e / 2)}, NUMBERS),
     _of_points("final_loss", m.FinalLoss(arm="a"), w.single_points(_ratio), PAIR, conditions=ENDINGS),
     _of_points("speed_up", m.SpeedUp(arm="a", reference="b"), w.single_points(lambda e: _ratio(-e)), PAIR),
-    _of_points("memory_ratio", m.MemoryRatio(arm="a", reference="b"), w.single_points(_ratio), PAIR),
+    _of_points("memory_ratio", memory_ratio(arm="a", reference="b"), w.single_points(_ratio), PAIR),
     _of_points(
         "between_lines",
-        m.BetweenLines(lines=LINES, of="test_loss", spread_at_least=0.01),
+        between_lines(lines=LINES, of="test_loss", spread_at_least=0.01),
         w.single_points(_lines),
         {arm: {} for line in LINES for arm in line},
     ),
     _of_points(
         "overhead_batch",
-        m.OverheadBatch(points=tuple((batch, arm) for arm, batch in TIMED.items())),
+        overhead_batch(points=tuple((batch, arm) for arm, batch in TIMED.items())),
         w.single_points(_times),
         {arm: {} for arm in TIMED},
     ),
@@ -254,8 +256,8 @@ CASES: tuple[Case, ...] = (
         3,
     ),
     _of_points("curve_slope", m.Curve(arm="a", of="probe_gradient_norm", statistic="slope"), w.probe_curves(_ratio), PAIR, 3),
-    _of_points("curve_distance", m.CurveDistance(arm="b", reference="a"), w.distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
-    _of_points("underflow_share", m.UnderflowShare(arm="a", of="activation"), w.probe_curves(_ratio), PAIR, 3),
+    _of_points("curve_distance", curve_distance(arm="b", reference="a"), w.distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
+    _of_points("underflow_share", underflow_share(arm="a", of="activation"), w.probe_curves(_ratio), PAIR, 3),
     _of_points("noise_scale", m.NoiseScale(arm="a"), w.noisy_gradients(lambda e: 20.0 * 1.2**e), {"a": {}}, 3),
     _of_points(
         "mean_activation_slope",

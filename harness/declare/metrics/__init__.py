@@ -37,16 +37,15 @@ from .arithmetic import (
 from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
 from .computed import Computed
 from .curve import Curve
-from .curves import CurveDistance, CurveRatio, MeanActivationSlope, NoiseScale, UnderflowShare
+from .curves import CurveRatio, MeanActivationSlope, NoiseScale
 from .detection import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
 from .diagnosis import NormDiagnosis
 from .divergence import CureRate, DivergenceTime, FailureRate
 from .edge import EdgeLoss, EdgeSharpness
 from .forgetting import TaskAccuracy, TaskLoss
-from .hardware import MemoryRatio, OverheadBatch, SpeedUp
+from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
 from .lengths import LengthRatio
-from .lines import BetweenLines
 from .losses import FinalLoss, LossAfter, LossAt, LRSensitivity, MeanGap, TransferRegret, TunedLoss
 from .range_tests import FinderPick, FinderRegret, SuggestionRate
 from .recurrence import SpikeRecurrence
@@ -60,12 +59,10 @@ __all__ = [
     "AlarmPrecision",
     "AlarmRate",
     "BasinWidth",
-    "BetweenLines",
     "Computed",
     "CriticalBatch",
     "CureRate",
     "Curve",
-    "CurveDistance",
     "CurveRatio",
     "DetectedShare",
     "DivergenceTime",
@@ -90,11 +87,9 @@ __all__ = [
     "MeanActivationSlope",
     "MeanDistance",
     "MeanGap",
-    "MemoryRatio",
     "NoiseScale",
     "NormDiagnosis",
     "Optimum",
-    "OverheadBatch",
     "Quotient",
     "RelativeGap",
     "Scaled",
@@ -110,7 +105,6 @@ __all__ = [
     "TaskLoss",
     "TransferRegret",
     "TunedLoss",
-    "UnderflowShare",
     "Unmeasured",
 ]
 

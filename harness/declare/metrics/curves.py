@@ -7,11 +7,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..design import in_words
-from ..observed import ARM, END, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from ..observed import ARM, END, Example, FactorName, Observed, ObservedArm, OfLosses
 from ..trials import NotEstimableError, Numbers, Trials
 from .estimating.gradient_noise import noise_parts
-from .estimating.weighted import kept, position, present, seed_mean, settings_of, stacked, training_of, tuned
+from .estimating.weighted import position, present, seed_mean, stacked, training_of, tuned
 
 # Neighbouring probes that a noise curve averages, each part on its own.
 SMOOTHED_PROBES = 5
@@ -55,40 +54,6 @@ class CurveRatio(Observed):
             ]
         )
         return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
-
-
-class CurveDistance(Observed):
-    """Median over probes of |curve / curve of `reference` - 1|, both at the LR tuned for `reference`, seeds paired."""
-
-    kind: Literal["curve_distance"] = "curve_distance"
-    arm: ObservedArm
-    reference: ArmName = Field(description="the arm whose curve it is compared with")
-    curve: Literal["gradient_norm"] = Field(default="gradient_norm", description="the curve that is compared")
-    over: FactorName = "peak_lr"
-
-    AT_ONE_POINT: ClassVar[bool] = True
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "curves"
-    BOUNDS: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    UNIT: ClassVar[str] = "relative"
-    EXAMPLE: ClassVar[Example] = {"arm": "bf16", "reference": "fp32"}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of median_t |A_t / B_t - 1|, [R], without unit. Not estimable if runs diverge or grids
-        differ."""
-        over, column = self.over, f"curve_probe_{self.curve}"
-        best = tuned(self.reference, over, trials, weights)
-        grid, reference_grid = trials.grid(self.arm, over), trials.grid(self.reference, over)
-        if not np.allclose(grid, reference_grid):
-            names = " and ".join(map(trials.arm_name, (self.arm, self.reference)))
-            raise NotEstimableError("open", f"{names} have different grids of the {in_words(over)}, and no pairs of curves")
-        curves, reference = (stacked(trials.values(arm, over, column)) for arm in (self.arm, self.reference))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            distance = np.median(np.abs(curves / reference - 1), axis=2)
-        if not np.isfinite(distance[best[0]]).all():
-            name = trials.arm_name(self.arm)
-            raise NotEstimableError("open", f"runs of {name} diverge there, and their curves have no distance")
-        return seed_mean(distance[best], weights)
 
 
 class MeanActivationSlope(Observed):
@@ -138,39 +103,6 @@ class MeanActivationSlope(Observed):
             sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
         with np.errstate(divide="ignore"):
             return np.log([width for width, _ in points]), np.log(np.array(sizes))
-
-
-class UnderflowShare(Observed):
-    """Share of non-zero gradient entries that FP16 would flush to zero at a loss scale, mean over an arm's probes.
-
-    At the tuned LR. The arm measures underflow.
-    """
-
-    kind: Literal["underflow_share"] = "underflow_share"
-    arm: ObservedArm
-    of: Literal["activation", "logits", "weight"] = Field(description="activation: before the logits, all together")
-    scale_exponent: int = Field(default=0, ge=0, le=16, description="the loss scale is 2 to this")
-    over: FactorName = "peak_lr"
-
-    AT_ONE_POINT: ClassVar[bool] = True
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "values"
-    BOUNDS: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    UNIT: ClassVar[str] = "share of the entries, 0 to 1"
-    EXAMPLE: ClassVar[Example] = {"arm": "fp16", "of": "activation", "scale_exponent": 8}
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        return settings_of(f"probe_layer_underflow_{self.of}")
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Weighted mean over seeds of the mean over probes of the share flushed to zero, in [0, 1], [R]. Invalid where
-        unmeasured."""
-        arm, over = self.arm, self.over
-        best = tuned(arm, over, trials, weights)
-        column = kept(arm, over, f"probe_layer_underflow_{self.of}", trials)
-        shares = np.array([[np.mean([step[self.scale_exponent] for step in curve]) for curve in row] for row in column])
-        return seed_mean(shares[best], weights)
 
 
 class NoiseScale(Observed):

@@ -21,7 +21,6 @@ from folklore.harness.declare.metrics import (
     Optimum,
     Quotient,
     Slope,
-    UnderflowShare,
 )
 from folklore.harness.declare.metrics.detectors import RULES as RULES_OF_SPIKES
 from folklore.harness.declare.metrics.estimating.range_test_rules import RULES, Suggestion, divergence, suggest
@@ -37,6 +36,7 @@ from folklore.reports.figures.drawing import Drawing, Panel
 from folklore.reports.figures.lr_range import draw_range_test
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.render import as_figure
+from folklore.studies.metrics.precision import underflow_share
 from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded, seen_in
 
 
@@ -226,7 +226,7 @@ def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
     "observable",
     [
         NoiseScale(arm="none"),
-        UnderflowShare(arm="none", of="weight"),
+        underflow_share(arm="none", of="weight"),
         CurveRatio(arm="none", curve="gradient_norm"),
         MeanGap(arm="half", tuned_for="none"),
         Slope(points=((1.0, Optimum(arm="none")), (2.0, Optimum(arm="half")), (3.0, Optimum(arm="none")))),

@@ -20,12 +20,13 @@ from folklore.harness.declare import (
     Study,
     Within,
 )
-from folklore.harness.declare.metrics import BetweenLines, EdgeSharpness, FinalLoss, GrowthFactor, SharpnessCorrelation
+from folklore.harness.declare.metrics import EdgeSharpness, FinalLoss, GrowthFactor, SharpnessCorrelation
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import TrialSet
 from folklore.harness.judge.verdict_memory import published_verdicts
 from folklore.harness.train.result import LaneResult
 from folklore.reports.figures import curves, fits, forest, lines, values
+from folklore.studies.metrics.gradient_noise import between_lines
 from tests.harness.helpers import result
 from tests.reports.figures.helpers import drawn, judgement_of, planted, published, seen_in
 
@@ -153,7 +154,7 @@ def test_arms_and_lines_stand_where_their_means_are(study: Study) -> None:
         for place, arm in enumerate(itertools.chain(*LINES))
     }
     records = planted(study, arms, lambda trial: result(LOSSES.get(trial.arm, 2.0) + 0.01 * trial.seed))
-    near, far = (judging(BetweenLines(lines=LINES, of="test_loss", spread_at_least=spread)) for spread in (0.01, 50.0))
+    near, far = (judging(between_lines(lines=LINES, of="test_loss", spread_at_least=spread)) for spread in (0.01, 50.0))
     (panel,) = drawn(lines.draw(records, near)).panels
     assert panel.y.names is not None
     assert list(panel.y.names.values()) == ["arm a0", "arm a1", "", "arm b0", "arm b1"]

@@ -16,7 +16,7 @@ from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from tests.calibration import trial_rates as measure
 from tests.calibration.conditions import PLAIN
-from tests.calibration.planted_table import INITIAL_LOSS, SCALE, Column, PlantedTable
+from tests.calibration.planted_table import SCALE, Column, PlantedTable
 from tests.calibration.trial_cases import CASES, Case
 from tests.calibration.trial_rates import truths
 from tests.calibration.trial_worlds import study
@@ -159,15 +159,17 @@ def test_a_seed_that_diverges_leaves_a_number_or_a_reason(case: Case) -> None:
 
 
 FUNCTIONS = {name: kind for name, kind in KINDS.items() if kind.PLANTED}
+# Of every run, where nothing else is planted.
+USUAL = {"outcome": "finished", "initial_loss": 5.0, "validation_loss": 1.0, "test_loss": 1.0, "environment": '{"device": ""}'}
 
 
 def planted_beside(kind: type[Observed], places: Sequence[int]) -> PlantedTable:
-    """What a function says is planted, of these of its seeds; everything else is as calibration has it."""
+    """What a function says is planted, of these of its seeds."""
     arms, _ = kind.PLANTED
-    columns: dict[str, dict[str, Column]] = {"initial_loss": {arm: np.full((1, len(places)), INITIAL_LOSS) for arm in arms}}
-    for arm, by_name in arms.items():
-        for name, values in by_name.items():
-            column = np.empty((1, len(places)), dtype=object if np.ndim(values) > 1 else float)
+    columns: dict[str, dict[str, Column]] = {}
+    for arm, own in arms.items():
+        for name, values in ({name: [usual] * len(places) for name, usual in USUAL.items()} | own).items():
+            column = np.empty((1, len(places)), dtype=object if np.ndim(values) > 1 else np.asarray(values).dtype)
             column[0] = [np.asarray(values[place]) if np.ndim(values) > 1 else values[place] for place in places]
             columns.setdefault(name, {})[arm] = column
     return PlantedTable(study({arm: {} for arm in arms}, dict.fromkeys(arms, (0.01,)), len(places)), columns)

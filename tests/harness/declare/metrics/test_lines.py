@@ -10,12 +10,12 @@ import scipy.stats
 from pydantic import ValidationError
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import BetweenLines, OverheadBatch
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import frame, result
 
@@ -64,7 +64,7 @@ def test_the_share_between_lines_is_that_of_a_one_way_layout(table: TrialArrays)
     seeds = table.seed_numbers
     logs = {arm: float(np.mean([math.log(sharpness(arm, seed)) for seed in seeds])) for arm in ARMS}
     for of, scale in (("sharpness", 1.0), ("test_loss", 3.0)):
-        seen = observe(BetweenLines(lines=LINES, of=of, spread_at_least=0.01), table)
+        seen = observe(between_lines(lines=LINES, of=of, spread_at_least=0.01), table)
         assert seen.estimate == pytest.approx(share({arm: value / scale for arm, value in logs.items()}), rel=1e-6)
         assert seen.low is not None
         assert 0 <= seen.low < seen.estimate < seen.high <= 1  # type: ignore[operator]
@@ -83,7 +83,7 @@ def test_a_seed_without_an_eigenvalue_counts_nowhere_and_an_arm_without_any_has_
 
         return table_of(lined, found)
 
-    observable = BetweenLines(lines=LINES, of="sharpness", spread_at_least=0.01)
+    observable = between_lines(lines=LINES, of="sharpness", spread_at_least=0.01)
     numbers = lined.seed_numbers_at("laptop")
     logs = {arm: float(np.mean([math.log(sharpness(arm, seed)) for seed in numbers])) for arm in ARMS}
     logs["b1"] = float(np.mean([math.log(sharpness("b1", seed)) for seed in numbers[1:]]))
@@ -94,24 +94,18 @@ def test_a_seed_without_an_eigenvalue_counts_nowhere_and_an_arm_without_any_has_
 
 def test_what_was_not_measured_or_hardly_differs_has_no_number(lined: Study, table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match=r"the arms differ by .*, less than 100: there is nothing to share out"):
-        observe(BetweenLines(lines=LINES, of="sharpness", spread_at_least=100.0), table)
+        observe(between_lines(lines=LINES, of="sharpness", spread_at_least=100.0), table)
     old = frame(lined, outcome)
     old["curve_probe_sharpness"] = None
     with pytest.raises(NotEstimableError, match="sharpness was not measured in 'a0'; the study has to set"):
-        observe(BetweenLines(lines=LINES, of="sharpness", spread_at_least=0.01), TrialArrays(lined, "laptop", old))
+        observe(between_lines(lines=LINES, of="sharpness", spread_at_least=0.01), TrialArrays(lined, "laptop", old))
 
 
 def test_lines_are_groups() -> None:
     with pytest.raises(ValidationError, match="lines hold a twice; an arm is on one line"):
-        BetweenLines(lines=(("a", "b"), ("a", "c")), of="test_loss", spread_at_least=0.1)
+        between_lines(lines=(("a", "b"), ("a", "c")), of="test_loss", spread_at_least=0.1)
     with pytest.raises(ValidationError, match="nothing can differ within them"):
-        BetweenLines(lines=(("a",), ("b",)), of="test_loss", spread_at_least=0.1)
-
-
-def test_the_batch_of_which_half_is_overhead(table: TrialArrays) -> None:
-    points = tuple((BATCHES[arm], arm) for arm in LINES[0])
-    seen = observe(OverheadBatch(points=points), table)
-    assert seen.estimate == pytest.approx(20.0)  # 20 ms + 1 ms an example
+        between_lines(lines=(("a",), ("b",)), of="test_loss", spread_at_least=0.1)
 
 
 def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
@@ -121,7 +115,7 @@ def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
         return replace(outcome(trial), step_seconds=times.get(trial.arm, 1.0))
 
     points = tuple((BATCHES[arm], arm) for arm in times)
-    seen = observe(OverheadBatch(points=points), table_of(lined, found))
+    seen = observe(overhead_batch(points=points), table_of(lined, found))
     t, batch = np.array(list(times.values())), np.array([BATCHES[arm] for arm in times], dtype=float)
     slope, constant = np.polyfit(batch, t, 1, w=1 / t)
     assert seen.estimate == pytest.approx(constant / slope)
@@ -130,4 +124,4 @@ def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
 def test_times_that_were_not_measured_have_no_overhead(lined: Study) -> None:
     none = frame(lined, lambda trial: replace(outcome(trial), step_seconds=None))
     with pytest.raises(NotEstimableError, match="step seconds of 'a0' and 'a1' and 'a2' were not measured"):
-        observe(OverheadBatch(points=tuple((BATCHES[arm], arm) for arm in LINES[0])), TrialArrays(lined, "laptop", none))
+        observe(overhead_batch(points=tuple((BATCHES[arm], arm) for arm in LINES[0])), TrialArrays(lined, "laptop", none))
