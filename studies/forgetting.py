@@ -3,8 +3,9 @@
 from typing import Any
 
 from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from ..harness.declare.metrics import LossGap, Share, TaskAccuracy, TaskLoss
+from ..harness.declare.metrics import LossGap, Share
 from . import scales
+from .metrics.forgetting import task_accuracy, task_loss
 from .shorthand import above, judgement, predicted
 
 # How the classes of tasks compete -> its words (van de Ven & Tolias 2019).
@@ -81,10 +82,10 @@ ARMS = {name: arm for panel in PANELS for name, arm in arms_of(panel).items()}
 def score(panel: str, remedy: str, tasks: str = "old", level: float | None = None, at: float | None = None) -> Any:
     """Accuracy, or loss on text: at the end, or where the new task is learnt to a level. at: the remedy's strength."""
     over = REMEDIES[remedy][1] if remedy in REMEDIES else "peak_lr"
-    fields = {"arm": f"{panel}_{remedy}", "tasks": tasks, "over": over, "at": at}
+    fields: Any = {"arm": f"{panel}_{remedy}", "tasks": tasks, "over": over, "at": at}
     if panel == "text":
-        return TaskLoss.model_validate({**fields, "new_loss": level})
-    return TaskAccuracy.model_validate({**fields, "new_accuracy": level})
+        return task_loss(**fields, new_loss=level)
+    return task_accuracy(**fields, new_accuracy=level)
 
 
 def better(panel: str, score: Any, other: Any) -> Any:

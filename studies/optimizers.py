@@ -3,8 +3,9 @@
 from typing import Any
 
 from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from ..harness.declare.metrics import BasinWidth, LengthRatio, LossAt, LossGap, Optimum, TunedLoss
+from ..harness.declare.metrics import BasinWidth, LossAt, LossGap, Optimum, TunedLoss
 from . import scales
+from .metrics.optimizers import length_ratio
 from .shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs, reported_gap
 
 BATCHES = (8, 64)
@@ -157,7 +158,7 @@ def below_one(clause: str, batch: int, name: str, observe: Any, says: str, at_mo
 def sophia_saves() -> tuple[Criterion, Criterion]:
     """Sophia reaches AdamW's loss with fewer steps and gradients."""
     points = tuple((length, sophia(length)) for length in LENGTHS)
-    steps = LengthRatio(anchor=f"adamw_{SOPHIA_BATCH}", points=points)
+    steps = length_ratio(anchor=f"adamw_{SOPHIA_BATCH}", points=points)
 
     def saves(clause: str, what: str, observe: Any, at_most: float) -> Criterion:
         says, name = f"Sophia needs {{estimate}} AdamW's {what} for the same loss", f"{what} of Sophia over AdamW's"

@@ -4,19 +4,15 @@ from typing import Any
 
 from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
 from ..harness.declare.metrics import (
-    AlarmLead,
-    AlarmLimit,
-    AlarmPrecision,
-    AlarmRate,
-    DetectedShare,
     FinalLoss,
     Gap,
     LossGap,
     Share,
-    SpikeRecurrence,
     StepsToTarget,
 )
+from ..harness.declare.metrics.detectors import Detector
 from . import scales
+from .metrics.spikes import alarm_lead, alarm_limit, alarm_precision, alarm_rate, detected_share, spike_recurrence
 from .shorthand import above, below, judgement, loss_gap, no_worse
 
 STEPS = 300
@@ -150,8 +146,8 @@ def undone(panel: str, fault: str, remedy: str) -> Share:
     return Share(part=Gap(left=whole, right=damage(panel, fault, remedy)), whole=whole, whole_at_least=0.002)
 
 
-def alarms(panel: str, arm: str, rule: str, where: str) -> AlarmRate:
-    return AlarmRate.model_validate({"arm": arm_of(panel, arm), "rule": rule, "where": where})
+def alarms(panel: str, arm: str, rule: Any, where: Any) -> Any:
+    return alarm_rate(arm=arm_of(panel, arm), rule=rule, where=where)
 
 
 CLIP = judgement(
@@ -279,7 +275,7 @@ DETECTOR = judgement(
     if_refuted="Do not take 2x over: set the limit of a detector by sound runs of your own.",
 )
 
-DETECTORS = {
+DETECTORS: dict[Detector, str] = {
     "loss_ratio": "a loss over the mean of nine",
     "spike": "robust deviations of the loss",
     "robust_norm": "robust deviations of the gradient norm",
@@ -306,7 +302,7 @@ DEVIATIONS = judgement(
             name=f"{words}: share found by {DETECTORS[rule]}, of the runs that only it or the loss ratio finds, {panel}",
             clause=clause,
             panel=panel,
-            observe=DetectedShare(**sought(panel, arm, rule, but_not="loss_ratio")),
+            observe=detected_share(**sought(panel, arm, rule, but_not="loss_ratio")),
             **above(0.5, unit="share"),
             says=f"{panel}, {words}: of the runs that only a loss ratio or only {DETECTORS[rule]} find, the latter find"
             " {estimate}",
@@ -318,7 +314,7 @@ DEVIATIONS = judgement(
     reported={
         **{
             f"share of runs in which {words} find {SOUGHT[arm][0]}, {panel}": (
-                DetectedShare(**sought(panel, arm, rule)),
+                detected_share(**sought(panel, arm, rule)),
                 "share",
             )
             for panel in WORKLOADS
@@ -327,20 +323,20 @@ DEVIATIONS = judgement(
         },
         **{
             f"share of the alarms that are right, {words}, noise on the weights, {panel}": (
-                AlarmPrecision(**sought(panel, "weights", rule)),
+                alarm_precision(**sought(panel, "weights", rule)),
                 "share",
             )
             for panel in WORKLOADS
             for rule, words in DETECTORS.items()
         },
         **{
-            f"steps from the first alarm to an explosion, {words}, {panel}": (AlarmLead(**sought(panel, "ramp", rule)), "")
+            f"steps from the first alarm to an explosion, {words}, {panel}": (alarm_lead(**sought(panel, "ramp", rule)), "")
             for panel in WORKLOADS
             for rule, words in DETECTORS.items()
         },
         **{
             f"limit that gives one alarm in 1,000 sound steps, {words}, {panel}": (
-                AlarmLimit(sound=arm_of(panel, "clean"), rule=rule),
+                alarm_limit(sound=arm_of(panel, "clean"), rule=rule),
                 "",
             )
             for panel in WORKLOADS
@@ -407,17 +403,17 @@ CUT_WASTES = judgement(
 def comes_again(panel: str, clause: str, arm: str, words: str) -> Criterion:
     """By more than chance: at these steps runs of other seeds spike, too."""
     name = NATURAL[panel][0]
-    beside = {"arm": f"{name}_{arm}", "of": f"{name}_run"}
+    beside: dict[str, Any] = {"arm": f"{name}_{arm}", "of": f"{name}_run"}
     return Criterion(
         name=f"share of spikes that come again {words}, less what chance gives, {panel}",
         clause=clause,
         panel=panel,
-        observe=SpikeRecurrence(**beside) - SpikeRecurrence(**beside, other_seeds=True),
+        observe=spike_recurrence(**beside) - spike_recurrence(**beside, other_seeds=True),
         **above(0.1, unit="share"),
         says=f"{panel}: of the spikes that come by themselves, {{more}} than by chance come again {words}",
         alternatives={
-            f"within {steps} steps": SpikeRecurrence(**beside, within_steps=steps)
-            - SpikeRecurrence(**beside, within_steps=steps, other_seeds=True)
+            f"within {steps} steps": spike_recurrence(**beside, within_steps=steps)
+            - spike_recurrence(**beside, within_steps=steps, other_seeds=True)
             for steps in (2, 10)
         },
         scales=("laptop",),
@@ -438,7 +434,7 @@ BATCH_OR_STATE = judgement(
         name="share of runs with a spike without any bad batch, full batches, rising LR",
         clause="b",
         panel=SGD,
-        observe=AlarmRate(arm="full_ramp", rule="spike", where="elsewhere"),
+        observe=alarm_rate(arm="full_ramp", rule="spike", where="elsewhere"),
         **above(0.5, unit="share"),
         says="With full batches and a rising LR, the loss spikes in {estimate} of the runs",
     ),

@@ -1,15 +1,15 @@
 """What detectors of loss spikes find against how often they are wrong, whatever their limit."""
 
+from typing import Any
+
 import numpy as np
 
 from ...harness.declare import Judgement
-from ...harness.declare.metrics import DetectedShare
-from ...harness.declare.metrics.detection import sound_scores
 from ...harness.declare.metrics.detectors import RULES, Detector
-from ...harness.declare.metrics.spikes import every_step, within
 from ...harness.declare.trials import NotEstimableError, Numbers
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.spikes import detected_share, every_step, sound_scores, within
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import metrics, of_kind
 from .palette import INK, Look, numbered
@@ -21,14 +21,14 @@ LEAST, MOST, POINTS = 0.3, 300.0, 60
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A panel for each arm in which something is looked for, with all detectors that the claim names."""
-    criteria = [each for _, each in metrics(judgement, records.scale, DetectedShare)]
-    reported = of_kind((each.observe for each in judgement.reported), DetectedShare)
+    criteria = [each for _, each in metrics(judgement, records.scale, detected_share)]
+    reported = of_kind((each.observe for each in judgement.reported), detected_share)
     rules = list(dict.fromkeys(rule for each in (*reported, *criteria) for rule in (each.rule, each.but_not) if rule))
     looked_in = {each.arm: each for each in criteria}
     return grid([found for each in looked_in.values() if (found := _panel(each, rules, records.table)) is not None])
 
 
-def _panel(metric: DetectedShare, rules: list[Detector], table: TrialArrays) -> Panel | None:
+def _panel(metric: Any, rules: list[Detector], table: TrialArrays) -> Panel | None:
     arm = table.study.arms[metric.arm]
     x = Scale("alarms in 1,000 sound steps", 10, LEAST / 1.2, MOST * 1.2)
     panel = Panel(x, Scale("share of runs found", low=-0.04, high=1.04), f"{arm.panel}: {arm.label}", caption=CAPTION)
@@ -46,7 +46,7 @@ def _panel(metric: DetectedShare, rules: list[Detector], table: TrialArrays) -> 
     return panel
 
 
-def _scores(metric: DetectedShare, rule: Detector, table: TrialArrays) -> tuple[Numbers, Numbers]:
+def _scores(metric: Any, rule: Detector, table: TrialArrays) -> tuple[Numbers, Numbers]:
     """Of every sound step, and the highest of each run where an alarm is right; of all seeds that both arms have."""
     table = table.of_arms((metric.arm, metric.sound))
     losses, norms, training = every_step(metric.arm, metric.over, table)

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from contextlib import suppress
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +15,9 @@ from ...harness.declare.metrics import (
     FailureRate,
     MeanActivationSlope,
     SharpnessCorrelation,
-    TaskAccuracy,
-    TaskLoss,
 )
 from ...harness.declare.metrics.divergence import divergence_edge
 from ...harness.declare.metrics.estimating.weighted import present, tuned_index
-from ...harness.declare.metrics.forgetting import last_task
 from ...harness.declare.observed import Observed
 from ...harness.declare.parts import all_parts
 from ...harness.declare.trials import NotEstimableError
@@ -27,6 +25,7 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation, binomial
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.forgetting import Measure, last_task, task_accuracy, task_loss
 from ...studies.metrics.precision import underflow_share
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import known, metrics, number, seed_band
@@ -228,25 +227,24 @@ def _flatness(metric: SharpnessCorrelation, title: str, table: TrialArrays) -> P
 # ---- what remedies against forgetting cost
 
 
-Kind = type[TaskAccuracy] | type[TaskLoss]
+BY_MEASURE: dict[Measure, Any] = {"accuracy": task_accuracy, "loss": task_loss}
 
 
 def _tasks(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """A panel for each panel of the study of which a claim reads an arm."""
     arms, panels = records.study.arms, []
-    kinds: tuple[Kind, ...] = (TaskAccuracy, TaskLoss)
-    for kind in kinds:
+    for measure, kind in BY_MEASURE.items():
         read = {each.arm for _, each in metrics(judgement, records.scale, kind)}
         titles = dict.fromkeys(arms[arm].panel for arm in records.study.arms_at(records.scale) if arm in read)
-        panels += [_remedies(title, records.table, kind, read) for title in titles]
+        panels += [_remedies(title, records.table, measure, read) for title in titles]
     return [panel for panel in panels if panel.marks]
 
 
-def _remedies(title: str, table: TrialArrays, kind: Kind, read: Collection[str]) -> Panel:
+def _remedies(title: str, table: TrialArrays, measure: Measure, read: Collection[str]) -> Panel:
     """All arms of a panel, so that remedies can be compared, and small those that a claim does not read: through the strengths
     of each a line, which begins at the first arm, where there is none; pale, that arm's way while the last task was trained."""
     study = table.study
-    x, y = Scale(f"{kind.MEASURE} on the new task", ticks=5), Scale(f"{kind.MEASURE} on old tasks", ticks=5)
+    x, y = Scale(f"{measure} on the new task", ticks=5), Scale(f"{measure} on old tasks", ticks=5)
     panel, start = Panel(x, y, title, caption=TASKS), (np.empty(0), np.empty(0))
     for arm in study.arms_at(table.scale):
         if study.arms[arm].panel != title:
@@ -255,7 +253,7 @@ def _remedies(title: str, table: TrialArrays, kind: Kind, read: Collection[str])
         over = next((name for name, values in factors.items() if len(values) > 1), LR)
         ends: list[tuple[float, Observation, Observation]] = []
         for at in map(float, table.grid(arm, over)):
-            new, old = (number(kind(arm=arm, over=over, at=at, tasks=tasks), table) for tasks in ("new", "old"))
+            new, old = (number(BY_MEASURE[measure](arm=arm, over=over, at=at, tasks=tasks), table) for tasks in ("new", "old"))
             ends += [(at, new, old)] if new is not None and old is not None else []
         if not ends:
             continue
@@ -263,7 +261,7 @@ def _remedies(title: str, table: TrialArrays, kind: Kind, read: Collection[str])
         news, olds = np.array([(new.estimate, old.estimate) for _, new, old in ends]).T
         if not panel.marks:
             start = news, olds
-            on_old, on_new = (curves.mean(axis=0) for curves in last_task(arm, over, 0, table, kind.MEASURE))
+            on_old, on_new = (curves.mean(axis=0) for curves in last_task(arm, over, 0, table, measure))
             panel.add("faint", "_soft", x=on_new, y=on_old)
         if len(ends) > 1:
             label += f" {', '.join(spelled(at) for at, _, _ in ends)}"

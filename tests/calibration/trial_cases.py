@@ -8,9 +8,19 @@ from typing import Any, Literal
 from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
+from folklore.studies.metrics.forgetting import task_accuracy, task_loss
 from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
+from folklore.studies.metrics.optimizers import length_ratio
 from folklore.studies.metrics.overfitting import stopped_loss, turn_rate, turning_step
 from folklore.studies.metrics.precision import curve_distance, memory_ratio, underflow_share
+from folklore.studies.metrics.spikes import (
+    alarm_lead,
+    alarm_limit,
+    alarm_precision,
+    alarm_rate,
+    detected_share,
+    spike_recurrence,
+)
 
 from . import conditions as c
 from . import trial_worlds as w
@@ -312,7 +322,7 @@ CASES: tuple[Case, ...] = (
     ),
     _of_bowls(
         "length_ratio",
-        m.LengthRatio(anchor="a", points=tuple((length, arm) for arm, length in LENGTHS.items())),
+        length_ratio(anchor="a", points=tuple((length, arm) for arm, length in LENGTHS.items())),
         _lengths,
         NUMBERS,
     ),
@@ -385,32 +395,32 @@ CASES: tuple[Case, ...] = (
         share=0.3,
     ),
     _of_points("stopped_loss", stopped_loss(arm="a", at="end"), w.turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),
-    _of_points("task_accuracy", m.TaskAccuracy(arm="a"), w.forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
-    _of_points("task_loss", m.TaskLoss(arm="a"), w.forgetting_runs(lambda e: 0.4 - 0.05 * e), {"a": TWO_TASKS}),
+    _of_points("task_accuracy", task_accuracy(arm="a"), w.forgetting_runs(lambda e: 0.4 + 0.05 * e), {"a": TWO_TASKS}),
+    _of_points("task_loss", task_loss(arm="a"), w.forgetting_runs(lambda e: 0.4 - 0.05 * e), {"a": TWO_TASKS}),
     _of_points(
         "alarm_rate",
-        m.AlarmRate(arm="a", rule="loss_ratio", where="at_fault"),
+        alarm_rate(arm="a", rule="loss_ratio", where="at_fault"),
         w.alarming_runs(lambda e: 0.2 + 0.2 * e),
         {"a": {"fault": "labels"}},
     ),
     *(
         _of_points(name, metric, draw, {"a": {**LONG, "fault": "labels"}, "b": LONG}, share=0.3)
         for name, metric, draw in (
-            ("detected_share", m.DetectedShare(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
-            ("alarm_precision", m.AlarmPrecision(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
-            ("alarm_lead", m.AlarmLead(arm="a", sound="b", rule="robust_norm"), w.exploding_runs(lambda e: 10.0 + 4.0 * e)),
+            ("detected_share", detected_share(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
+            ("alarm_precision", alarm_precision(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
+            ("alarm_lead", alarm_lead(arm="a", sound="b", rule="robust_norm"), w.exploding_runs(lambda e: 10.0 + 4.0 * e)),
         )
     ),
     _of_points(
         "spike_recurrence",
-        m.SpikeRecurrence(arm="b", of="a"),
+        spike_recurrence(arm="b", of="a"),
         w.recurring_runs(lambda e: 0.2 + 0.2 * e),
         {"a": LONG, "b": {"steps": 150, "warmup_fraction": 0.0, "starts_from": "a", "start_fraction": 0.5}},
         share=0.3,
     ),
     _of_points(
         "alarm_limit",
-        m.AlarmLimit(sound="b", rule="loss_ratio"),
+        alarm_limit(sound="b", rule="loss_ratio"),
         w.noisy_runs(lambda e: 0.02 + 0.005 * e),
         {"b": LONG},
         share=0.3,

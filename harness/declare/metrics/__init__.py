@@ -38,33 +38,23 @@ from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
 from .computed import Computed
 from .curve import Curve
 from .curves import CurveRatio, MeanActivationSlope, NoiseScale
-from .detection import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
 from .diagnosis import NormDiagnosis
 from .divergence import CureRate, DivergenceTime, FailureRate
 from .edge import EdgeLoss, EdgeSharpness
-from .forgetting import TaskAccuracy, TaskLoss
 from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
-from .lengths import LengthRatio
 from .losses import FinalLoss, LossAfter, LossAt, LRSensitivity, MeanGap, TransferRegret, TunedLoss
 from .range_tests import FinderPick, FinderRegret, SuggestionRate
-from .recurrence import SpikeRecurrence
-from .spikes import AlarmRate
 from .stopped import SharpnessAtLoss, SharpnessCorrelation
 from .unmeasured import LEFT, Left, Unmeasured
 
 __all__ = [
-    "AlarmLead",
-    "AlarmLimit",
-    "AlarmPrecision",
-    "AlarmRate",
     "BasinWidth",
     "Computed",
     "CriticalBatch",
     "CureRate",
     "Curve",
     "CurveRatio",
-    "DetectedShare",
     "DivergenceTime",
     "EdgeLoss",
     "EdgeSharpness",
@@ -77,7 +67,6 @@ __all__ = [
     "HyperbolaError",
     "LRSensitivity",
     "Left",
-    "LengthRatio",
     "Log2",
     "LossAfter",
     "LossAt",
@@ -98,11 +87,8 @@ __all__ = [
     "SharpnessCorrelation",
     "Slope",
     "SpeedUp",
-    "SpikeRecurrence",
     "StepsToTarget",
     "SuggestionRate",
-    "TaskAccuracy",
-    "TaskLoss",
     "TransferRegret",
     "TunedLoss",
     "Unmeasured",

@@ -42,6 +42,7 @@ class Facts(TypedDict, total=False):
     ends_reduction: bool
     counts_every_seed: bool
     figure: str
+    searches: Callable[[Any], bool]
     settings: Callable[[Any], tuple[str, ...]]
     seeds_behind: Callable[[Any, Trials], int]
     check: Callable[[Any], Any]

@@ -10,7 +10,6 @@ from folklore.harness.declare.metrics import (
     BasinWidth,
     Computed,
     Curve,
-    LengthRatio,
     LossAt,
     LossGap,
     Mean,
@@ -22,6 +21,7 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.optimizers import length_ratio
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, result
 
@@ -102,7 +102,7 @@ def test_a_common_bar_is_that_of_the_lowest_arm(study: Study) -> None:
 
 
 LENGTHS = {0.7: "short", 1.0: "same", 1.4: "long"}
-RATIO = LengthRatio(anchor="anchor", points=tuple(LENGTHS.items()))
+RATIO = length_ratio(anchor="anchor", points=tuple(LENGTHS.items()))
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import AlarmLead, AlarmLimit, AlarmPrecision, DetectedShare
-from folklore.harness.declare.metrics.detection import FIRST, limits
+from folklore.harness.declare import Observed, Study
 from folklore.harness.declare.metrics.detectors import RULES, Detector
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
+from folklore.studies.metrics.spikes import FIRST, Detection, alarm_lead, alarm_limit, alarm_precision, detected_share, limits
 from tests.harness.declare.metrics.planted import table_of_steps
 
 STEPS, FAULTY, EXPLODES = 300, 150, 260
@@ -57,10 +56,10 @@ def table(study: Study) -> TrialArrays:
     return table_of_steps(study, ARMS, lambda trial: (losses(trial.arm, trial.seed), norms(trial.arm, trial.seed)))
 
 
-def detected(rule: str, where: str = "at_fault", **fields: object) -> DetectedShare:
+def detected(rule: str, where: str = "at_fault", **fields: object) -> Observed:
     arm = "hit" if where == "at_fault" else "explodes"
     given = {"arm": arm, "sound": "sound", "rule": rule, "where": where, "per_thousand": RATE, **fields}
-    return DetectedShare.model_validate(given)
+    return detected_share(**given)
 
 
 def slowly(rule: Detector, loss: list[float], norm: list[float], step: int) -> float:
@@ -143,13 +142,13 @@ def test_of_two_detectors_only_runs_that_one_of_them_finds_count(table: TrialArr
 
 
 def test_precision_counts_alarms_elsewhere(table: TrialArrays) -> None:
-    metric = AlarmPrecision(arm="hit", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
+    metric = alarm_precision(arm="hit", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
     right = sum(seed % 2 for seed in table.seed_numbers)
     assert metric.counts(table) == (right, right + (1 in table.seed_numbers))
 
 
 def test_lead_is_from_the_first_alarm_to_the_explosion(table: TrialArrays) -> None:
-    metric = AlarmLead(arm="explodes", sound="sound", rule="robust_norm", per_thousand=0.01)
+    metric = alarm_lead(arm="explodes", sound="sound", rule="robust_norm", per_thousand=0.01)
     expected = np.mean([10 if seed % 2 else 20 for seed in table.seed_numbers])
     assert observe(metric, table).estimate == pytest.approx(expected)
     with pytest.raises(NotEstimableError, match="no alarm before"):
@@ -166,11 +165,10 @@ def test_limits_are_set_by_other_seeds(study: Study, table: TrialArrays) -> None
         return loss, norms(trial.arm, trial.seed)
 
     planted = table_of_steps(study, ARMS, with_one_jump)
-    metric = AlarmPrecision(arm="sound", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
-    assert metric.alarms("loss_ratio", planted)[0, 290]
-    assert observe(AlarmLimit(sound="sound", rule="loss_ratio", per_thousand=0.01), planted).estimate > 4
+    assert Detection("sound", "sound", "at_fault", 0.01, "peak_lr").alarms("loss_ratio", planted)[0, 290]
+    assert observe(alarm_limit(sound="sound", rule="loss_ratio", per_thousand=0.01), planted).estimate > 4
 
 
 def test_runs_have_to_be_longer_than_the_longest_window(table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match="compared from step 128"):
-        observe(AlarmLimit(sound="short", rule="loss_ratio"), table)
+        observe(alarm_limit(sound="short", rule="loss_ratio"), table)

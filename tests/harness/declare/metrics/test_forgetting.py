@@ -5,12 +5,12 @@ import pytest
 from pydantic import ValidationError
 
 from folklore.harness.declare import AtLeast, AtMost, Criterion, Judgement, Study
-from folklore.harness.declare.metrics import TaskAccuracy, TaskLoss
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.forgetting import task_accuracy, task_loss
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import result
 
@@ -56,34 +56,34 @@ def table(study: Study) -> TrialArrays:
 
 def test_it_is_read_at_the_end_and_where_the_new_task_comes_to_a_level(table: TrialArrays) -> None:
     seeds = table.seed_numbers
-    at_end = observe(TaskAccuracy(arm="fast"), table).estimate
+    at_end = observe(task_accuracy(arm="fast"), table).estimate
     assert at_end == pytest.approx(np.mean([remembered(seed, 0.0)[-1] for seed in seeds]))
     # Between the evaluations of 0.4 and 0.6, in the middle.
-    half_way = observe(TaskAccuracy(arm="fast", new_accuracy=0.5), table).estimate
+    half_way = observe(task_accuracy(arm="fast", new_accuracy=0.5), table).estimate
     assert half_way == pytest.approx(np.mean([(remembered(seed, 0.0)[6] + remembered(seed, 0.0)[7]) / 2 for seed in seeds]))
-    assert observe(TaskAccuracy(arm="fast", tasks="new", new_accuracy=0.5), table).estimate == pytest.approx(0.5)
+    assert observe(task_accuracy(arm="fast", tasks="new", new_accuracy=0.5), table).estimate == pytest.approx(0.5)
     # Half as fast, it comes to that at the end.
-    assert observe(TaskAccuracy(arm="slow", new_accuracy=0.5), table).estimate == pytest.approx(at_end)
+    assert observe(task_accuracy(arm="slow", new_accuracy=0.5), table).estimate == pytest.approx(at_end)
 
 
 def test_a_loss_is_read_where_that_on_the_new_task_falls_to_a_level(table: TrialArrays) -> None:
     for level, of_loss in ((None, None), (0.5, 1.5)):
         for tasks in ("old", "new"):
-            accuracy = observe(TaskAccuracy(arm="fast", tasks=tasks, new_accuracy=level), table).estimate
+            accuracy = observe(task_accuracy(arm="fast", tasks=tasks, new_accuracy=level), table).estimate
             assert accuracy is not None
-            assert observe(TaskLoss(arm="fast", tasks=tasks, new_loss=of_loss), table).estimate == pytest.approx(2 - accuracy)
+            assert observe(task_loss(arm="fast", tasks=tasks, new_loss=of_loss), table).estimate == pytest.approx(2 - accuracy)
     with pytest.raises(NotEstimableError, match=r"0% of the runs of 'slow' come to a loss of 1\.3 on the last task"):
-        observe(TaskLoss(arm="slow", new_loss=1.3), table)
+        observe(task_loss(arm="slow", new_loss=1.3), table)
 
 
 def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays) -> None:
-    found = observe(TaskAccuracy(arm="held", over="consolidation"), table).estimate
+    found = observe(task_accuracy(arm="held", over="consolidation"), table).estimate
     assert found == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)
 def test_a_value_that_is_named_is_read(table: TrialArrays, strength: float) -> None:
-    for metric, offset, sign in ((TaskAccuracy, 0.0, 1.0), (TaskLoss, 2.0, -1.0)):
+    for metric, offset, sign in ((task_accuracy, 0.0, 1.0), (task_loss, 2.0, -1.0)):
         found = observe(metric(arm="held", over="consolidation", at=strength), table).estimate
         assert found == pytest.approx(offset + sign * np.mean([remembered(seed, strength)[-1] for seed in table.seed_numbers]))
 
@@ -92,7 +92,7 @@ def test_ranks_are_whole_numbers_all_the_same(study: Study) -> None:
     ranked = with_arms(study, {"held": DIGITS}).arms["held"]
     ranked = ranked.model_copy(update={"factors": {"adapter_rank": (1, 2, 4), "peak_lr": (0.01,)}})
     table = table_of(study.model_copy(update={"arms": {**study.arms, "held": ranked}}), outcome)
-    found = observe(TaskAccuracy(arm="held", over="adapter_rank", at=2), table).estimate
+    found = observe(task_accuracy(arm="held", over="adapter_rank", at=2), table).estimate
     assert found == pytest.approx(np.mean([remembered(seed, 0.0)[-1] for seed in table.seed_numbers]))
 
 
@@ -101,7 +101,7 @@ def test_two_values_will_do_where_one_is_named(table: TrialArrays) -> None:
     few = table.study.model_copy(update={"arms": {**table.study.arms, "held": held}})
 
     def judged(at: float | None) -> Study:
-        observed = TaskAccuracy(arm="held", over="consolidation", at=at)
+        observed = task_accuracy(arm="held", over="consolidation", at=at)
         criterion = Criterion(name="it", observe=observed, claimed=AtLeast(value=0.5), refuted=AtMost(value=0.1))
         judgement = Judgement(claim="forget.happens", criteria=(criterion,))
         return Study.model_validate({**few.model_dump(), "judgements": [judgement.model_dump()]})
@@ -113,7 +113,7 @@ def test_two_values_will_do_where_one_is_named(table: TrialArrays) -> None:
 
 def test_what_does_not_come_to_the_level_has_no_number(table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match=r"0% of the runs of 'slow' come to an accuracy of 0\.7 on the last task"):
-        observe(TaskAccuracy(arm="slow", new_accuracy=0.7), table)
+        observe(task_accuracy(arm="slow", new_accuracy=0.7), table)
 
 
 def test_without_tasks_it_says_so(study: Study) -> None:
@@ -121,4 +121,4 @@ def test_without_tasks_it_says_so(study: Study) -> None:
         1.0, evaluation_old_accuracy=[], evaluation_new_accuracy=[]
     ))  # fmt: skip
     with pytest.raises(NotEstimableError, match=r"the study has to set workload\.tasks"):
-        observe(TaskAccuracy(arm="one"), one)
+        observe(task_accuracy(arm="one"), one)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import SpikeRecurrence
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
+from folklore.studies.metrics.spikes import spike_recurrence
 from tests.harness.declare.metrics.planted import table_of_steps
 
 STEPS, HALF = 300, 150
@@ -47,7 +47,7 @@ def table(study: Study) -> TrialArrays:
 def test_spikes_that_come_again(within_steps: int, met: tuple[int, int], table: TrialArrays) -> None:
     """Of three in each run, with odd and with even seeds."""
     shares = [met[0] if seed % 2 else met[1] for seed in table.seed_numbers]
-    found = observe(SpikeRecurrence(arm="goes_on", of="before", within_steps=within_steps), table)
+    found = observe(spike_recurrence(arm="goes_on", of="before", within_steps=within_steps), table)
     assert found.estimate == pytest.approx(np.mean(shares) / 3)
 
 
@@ -62,7 +62,7 @@ def test_what_chance_comes_to(table: TrialArrays) -> None:
 
     pairs = [(one, other) for one in table.seed_numbers for other in table.seed_numbers if one != other]
     met = [sum(any(abs(a - b) <= 5 for b in again(other)) for a in starts(one)) for one, other in pairs]
-    found = observe(SpikeRecurrence(arm="goes_on", of="before", other_seeds=True), table)
+    found = observe(spike_recurrence(arm="goes_on", of="before", other_seeds=True), table)
     assert found.estimate == pytest.approx(np.mean(met) / 3)
     assert 0 < found.estimate < 1
 
@@ -74,5 +74,5 @@ def test_what_chance_comes_to(table: TrialArrays) -> None:
 ])  # fmt: skip
 def test_why_there_is_no_number(arm: str, of: str, why: str, table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError) as caught:
-        observe(SpikeRecurrence(arm=arm, of=of), table)
+        observe(spike_recurrence(arm=arm, of=of), table)
     assert str(caught.value).startswith(why)

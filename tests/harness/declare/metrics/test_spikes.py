@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import AlarmRate
 from folklore.harness.declare.metrics.detectors import RULES, Detector
-from folklore.harness.declare.metrics.spikes import explosion
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
+from folklore.studies.metrics.spikes import alarm_rate, explosion
 from tests.harness.declare.metrics.planted import table_of_steps
 
 STEPS, FAULTY = 300, 150
@@ -56,7 +55,7 @@ def table(study: Study) -> TrialArrays:
 ])  # fmt: skip
 def test_alarms_are_where_they_are(arm: str, rule: str, where: str, share: float | str, table: TrialArrays) -> None:
     expected = np.mean([seed % 2 for seed in table.seed_numbers]) if share == "odd" else share
-    metric = AlarmRate.model_validate({"arm": arm, "rule": rule, "where": where})
+    metric = alarm_rate(arm=arm, rule=rule, where=where)
     assert observe(metric, table).estimate == pytest.approx(expected)
 
 
@@ -96,4 +95,4 @@ def test_an_explosion_is_where_a_loss_that_had_learnt_comes_back() -> None:
 def test_it_needs_every_step(study: Study) -> None:
     few = table_of_steps(study, ARMS, lambda trial: ([1.0], [1.0]))
     with pytest.raises(NotEstimableError, match=r"set measurement\.curve_points to its steps"):
-        observe(AlarmRate(arm="sound", rule="spike", where="elsewhere"), few)
+        observe(alarm_rate(arm="sound", rule="spike", where="elsewhere"), few)

@@ -1,0 +1,345 @@
+"""Detectors of loss spikes: where they give alarms, at equal false alarms too, and whether spikes come again where another run
+goes on beside."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from ...harness.declare.configuration import Training
+from ...harness.declare.curves.roughness import SPIKE_WINDOW
+from ...harness.declare.metrics.detectors import RULES, WORDS, Detector
+from ...harness.declare.metrics.estimating.weighted import seed_mean, settings_of, stacked, training_of
+from ...harness.declare.metrics.functions import metric, share_of_runs
+from ...harness.declare.observed import FactorName, ObservedArm, OfLosses
+from ...harness.declare.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
+
+Flags = NDArray[np.bool_]
+Where = Literal["at_fault", "after_fault", "elsewhere", "before_explosion", "earlier"]
+LOSSES, NORMS = "curve_train_loss", "curve_train_gradient_norm"
+# Steps after a fault that an alarm may come late by, and steps before an explosion that a warning may come early by.
+LATE, EARLY = 10, 50
+# Steps that what happens elsewhere is away from a fault.
+AWAY = 50
+# A run has learnt something below this share of its first loss, and explodes where it comes back above that loss.
+LEARNT = 0.8
+# From this step on every detector has the steps before that it needs, and alarms count.
+FIRST = 128
+# Where alarms are false, by where they are right.
+FALSE: dict[str, Where] = {"at_fault": "elsewhere", "before_explosion": "earlier"}
+# Steps without an alarm before one that begins a spike.
+QUIET = 10
+EXAMPLE = {"arm": "hit", "sound": "trained_once", "rule": "zclip", "where": "at_fault"}
+
+SoundArm = Annotated[ObservedArm, Field(description="the arm without a fault that limits are set by")]
+Scored = Annotated[Detector, Field(description=f"what is scored; {WORDS}")]
+WhereRight = Annotated[
+    Literal["at_fault", "before_explosion"],
+    Field(
+        description="where an alarm is right; at_fault: from the first faulty step to the tenth after the last one;"
+        " before_explosion: in the 50 steps before the loss comes back above the one it began with, or is not finite"
+    ),
+]
+PerThousand = Annotated[float, Field(gt=0, lt=1000, description="false alarms in a thousand steps of sound runs")]
+
+
+def by_rule(metric: Any) -> OfLosses:
+    return "divides" if metric.rule == "loss_ratio" else "no zero"
+
+
+@share_of_runs(
+    unit="share of the seeds, 0 to 1",
+    of_losses="no zero",
+    at_one_point=True,
+    counts_every_seed=True,
+    figure="forest",
+    settings=lambda metric: settings_of(NORMS.removeprefix("curve_")),
+    example={"arm": "trained_once", "rule": "loss_ratio", "where": "elsewhere"},
+)
+def alarm_rate(
+    trials: Trials,
+    arm: ObservedArm,
+    rule: Annotated[Detector, Field(description=f"what gives an alarm above its published limit; {WORDS}")],
+    where: Annotated[
+        Where,
+        Field(
+            description="at_fault: from the first faulty step to the tenth after the last one; after_fault: these ten;"
+            " elsewhere: 50 steps and more away from the fault; before_explosion: in the 50 steps before the loss comes back"
+            " above the one it began with, or is not finite; earlier: before those"
+        ),
+    ],
+    over: FactorName = "peak_lr",
+) -> tuple[int, int]:
+    """Share of the seeds in which a rule gives an alarm in a part of the run. Of an arm that is trained at one point. A run
+    that does not explode has no step before that, and counts as one without an alarm there."""
+    losses, norms, training = every_step(arm, over, trials)
+    detector = RULES[rule]
+    alarmed = (detector.score(losses, norms) > detector.limit) & within(where, losses, training)
+    return int(alarmed.any(axis=1).sum()), len(alarmed)
+
+
+def every_step(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, Training]:
+    """Losses and gradient norms [S, steps], and what is trained. Raises NotEstimableError where a curve lacks a step."""
+    if len(grid := trials.grid(arm, over)) > 1:
+        raise NotEstimableError("open", f"{trials.arm_name(arm)} is trained at {len(grid)} values, and one is read")
+    training = training_of(arm, over, trials)
+    losses, norms = (trials.values(arm, over, column) for column in (LOSSES, NORMS))
+    if any(each is None or len(each) != training.steps for each in (*losses[0], *norms[0])):
+        raise NotEstimableError(
+            "invalid",
+            f"not every step of {trials.arm_name(arm)} was kept",
+            "the study has to set measurement.curve_points to its steps, and measurement.gradient_norms",
+        )
+    return stacked(losses)[0], stacked(norms)[0], training
+
+
+def within(where: Where, losses: Numbers, training: Training) -> Flags:
+    """Which steps are of that part of a run, [S, steps]."""
+    if where in ("before_explosion", "earlier"):
+        return np.array([_about_explosion(where, each) for each in losses])
+    steps, faulty = np.arange(losses.shape[1]), training.faulty_steps
+    if where == "at_fault":
+        found = (steps >= faulty.start) & (steps < faulty.stop + LATE)
+    elif where == "after_fault":
+        found = (steps >= faulty.stop) & (steps < faulty.stop + LATE)
+    else:
+        found = (steps < faulty.start - AWAY) | (steps >= faulty.stop + AWAY)
+    return np.broadcast_to(found, losses.shape)
+
+
+def _about_explosion(where: Where, losses: Numbers) -> Flags:
+    """Of a run that never explodes all steps are earlier ones."""
+    steps, explodes = np.arange(len(losses)), explosion(losses)
+    if explodes is None:
+        return np.full(len(steps), where == "earlier")
+    first = explodes - EARLY
+    return np.asarray(steps < first) if where == "earlier" else np.asarray((steps >= first) & (steps < explodes))
+
+
+def explosion(losses: Numbers) -> int | None:
+    """The first step at which a loss that had learnt something is back above its first one, or not finite; None: never."""
+    learnt = np.flatnonzero(losses < LEARNT * losses[0])
+    if not len(learnt):
+        return None
+    back = np.flatnonzero(~(losses[learnt[0] :] <= losses[0]))
+    return int(learnt[0] + back[0]) if len(back) else None
+
+
+def limits(scores_ST: Numbers, weights_RS: Numbers, per_thousand: float) -> Numbers:
+    """[R]: what no more than this many in a thousand steps score above, each run's counted as often as its weight says."""
+    steps = scores_ST.shape[1]
+    order = np.argsort(-scores_ST, axis=None)
+    allowed_R1 = per_thousand / 1000 * steps * weights_RS.sum(axis=1, keepdims=True)
+    count = 2 * int(allowed_R1.max()) + steps
+    # Only the highest scores are ranked; more of them where a resample has few of their runs.
+    while True:
+        counted_RC = np.cumsum(weights_RS[:, order[:count] // steps], axis=1)
+        if count >= len(order) or (counted_RC[:, -1:] > allowed_R1).all():
+            return np.asarray(scores_ST.ravel()[order[(counted_RC <= allowed_R1).sum(axis=1)]])
+        count *= 2
+
+
+def sound_scores(sound: str, over: str, rule: Detector, trials: Trials) -> Numbers:
+    """Of runs without a fault, [S, steps from FIRST on]."""
+    losses, norms, training = every_step(sound, over, trials)
+    if training.steps <= FIRST:
+        raise NotEstimableError("out of regime", f"detectors are compared from step {FIRST} on, and no run is as long")
+    return RULES[rule].score(losses, norms)[:, FIRST:]
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Alarms in runs with a fault, or that explode. A run's limit is that of the sound runs of the other seeds."""
+
+    arm: str
+    sound: str
+    where: Where
+    per_thousand: float
+    over: str
+
+    def alarms(self, rule: Detector, trials: Trials) -> Flags:
+        """[S, steps]"""
+        sound = sound_scores(self.sound, self.over, rule, trials)
+        limits_S = limits(sound, 1.0 - np.eye(trials.seeds), self.per_thousand)
+        losses, norms, _ = every_step(self.arm, self.over, trials)
+        return np.asarray(RULES[rule].score(losses, norms) > limits_S[:, None])
+
+    def right(self, rule: Detector, trials: Trials) -> Flags:
+        """Alarms where they are right, [S, steps]."""
+        losses, _, training = every_step(self.arm, self.over, trials)
+        return self.alarms(rule, trials) & within(self.where, losses, training)
+
+
+@share_of_runs(unit="share of the seeds, 0 to 1", of_losses=by_rule, at_one_point=True, figure="detectors", example=EXAMPLE)
+def detected_share(
+    trials: Trials,
+    arm: ObservedArm,
+    sound: SoundArm,
+    rule: Scored,
+    where: WhereRight,
+    per_thousand: PerThousand = 1.0,
+    over: FactorName = "peak_lr",
+    but_not: Annotated[
+        Detector | None, Field(description="a second detector, and only runs that one of the two finds count")
+    ] = None,
+) -> tuple[int, int]:
+    """Share of the runs that a detector gives a right alarm in: its recall. but_not: of the runs in which only one of two
+    detectors does, the share in which it is this one (as McNemar 1947 tests)."""
+    detection = Detection(arm, sound, where, per_thousand, over)
+    detected = detection.right(rule, trials).any(axis=1)
+    if but_not is None:
+        return int(detected.sum()), trials.seeds
+    other = detection.right(but_not, trials).any(axis=1)
+    if not (detected ^ other).any():
+        raise NotEstimableError("open", "both detectors find the same runs", ADD_SEEDS)
+    return int((detected & ~other).sum()), int((detected ^ other).sum())
+
+
+@share_of_runs(unit="share of the alarms, 0 to 1", of_losses=by_rule, at_one_point=True, figure="forest", example=EXAMPLE)
+def alarm_precision(
+    trials: Trials,
+    arm: ObservedArm,
+    sound: SoundArm,
+    rule: Scored,
+    where: WhereRight,
+    per_thousand: PerThousand = 1.0,
+    over: FactorName = "peak_lr",
+) -> tuple[int, int]:
+    """Share of the alarms that are right, where a run's right ones count as one."""
+    losses, _, training = every_step(arm, over, trials)
+    detection = Detection(arm, sound, where, per_thousand, over)
+    right = int(detection.right(rule, trials).any(axis=1).sum())
+    false = detection.alarms(rule, trials) & within(FALSE[where], losses, training)
+    if not (count := right + int(false[:, FIRST:].sum())):
+        raise NotEstimableError("open", "there is no alarm", ADD_SEEDS)
+    return right, count
+
+
+def leads(arm: str, sound: str, rule: Detector, per_thousand: float, over: str, trials: Trials) -> Numbers:
+    """Steps from each run's first right alarm to its explosion, [S]; nan where there is none."""
+    losses, _, _ = every_step(arm, over, trials)
+    right = Detection(arm, sound, "before_explosion", per_thousand, over).right(rule, trials)
+    ends = [explosion(each) for each in losses]
+    return np.array([end - row.argmax() if end and row.any() else np.nan for end, row in zip(ends, right, strict=True)])
+
+
+def runs_with_lead(metric: Any, trials: Trials) -> int:
+    return int(np.isfinite(leads(metric.arm, metric.sound, metric.rule, metric.per_thousand, metric.over, trials)).sum())
+
+
+@metric(
+    unit="steps",
+    of_losses=by_rule,
+    at_one_point=True,
+    figure="forest",
+    seeds_behind=runs_with_lead,
+    example={**EXAMPLE, "where": "before_explosion"},
+)
+def alarm_lead(
+    trials: Trials,
+    weights: Numbers,
+    arm: ObservedArm,
+    sound: SoundArm,
+    rule: Scored,
+    where: Annotated[Literal["before_explosion"], Field(description="where an alarm has a lead")] = "before_explosion",
+    per_thousand: PerThousand = 1.0,
+    over: FactorName = "peak_lr",
+) -> Numbers:
+    """Steps from the first alarm of the last 50 steps before an explosion to the explosion; mean of the runs with one. Limits
+    stay those of all seeds."""
+    lead = leads(arm, sound, rule, per_thousand, over, trials)
+    if not np.isfinite(lead).any():
+        raise NotEstimableError("open", "there is no alarm before an explosion", ADD_SEEDS)
+    return seed_mean(lead, weights)
+
+
+@metric(
+    unit="what the detector scores: a ratio, or deviations",
+    of_losses=by_rule,
+    at_one_point=True,
+    log_axis=True,
+    no_effect=1.0,
+    figure="forest",
+    example={"sound": "trained_once", "rule": "loss_ratio"},
+)
+def alarm_limit(
+    trials: Trials,
+    weights: Numbers,
+    sound: ObservedArm,
+    rule: Scored,
+    per_thousand: PerThousand = 1.0,
+    over: FactorName = "peak_lr",
+) -> Numbers:
+    """The limit at which a detector gives this many alarms in a thousand steps of sound runs: what it has to be set to."""
+    return limits(sound_scores(sound, over, rule, trials), weights, per_thousand)
+
+
+@metric(
+    unit="share of the spikes, 0 to 1",
+    of_losses="no zero",
+    at_one_point=True,
+    bounds=(0.0, 1.0),
+    figure="forest",
+    example={"arm": "goes_on", "of": "trained_once"},
+)
+def spike_recurrence(
+    trials: Trials,
+    weights: Numbers,
+    arm: Annotated[ObservedArm, Field(description="the arm that starts from a checkpoint")],
+    of: Annotated[
+        ObservedArm,
+        Field(description="the arm whose spikes are looked for, after as many steps as that checkpoint has"),
+    ],
+    within_steps: Annotated[int, Field(ge=0, description="by how many steps both may differ")] = 5,
+    other_seeds: Annotated[bool, Field(description="look at the runs of all other seeds: what chance comes to")] = False,
+    over: FactorName = "peak_lr",
+) -> Numbers:
+    """Share of the spikes of one arm's runs at which runs that started from a checkpoint, and go on beside them, spike too: the
+    experiment of Chowdhery et al. 2022 (PaLM, section 5.1). A spike is a loss six robust deviations above the median of the 50
+    steps before it."""
+    spikes_ST, again_ST = both(arm, of, over, trials)
+    if not spikes_ST.any():
+        raise NotEstimableError("open", f"{trials.arm_name(of)} has no spike to look for", ADD_SEEDS)
+    # How many spikes of each run another one meets.
+    met_SS = spikes_ST.astype(float) @ _spread(again_ST, within_steps).astype(float).T
+    with np.errstate(invalid="ignore"):
+        if other_seeds:
+            others_RS = weights.sum(axis=1, keepdims=True) - weights
+            met_RS = (weights @ (met_SS - np.diag(met_SS.diagonal())).T) / others_RS
+        else:
+            met_RS = np.broadcast_to(met_SS.diagonal(), weights.shape)
+        return np.asarray((weights * met_RS).sum(axis=1) / (weights @ spikes_ST.sum(axis=1)))
+
+
+def both(arm: str, of: str, over: str, trials: Trials) -> tuple[Flags, Flags]:
+    """First steps of spikes, [S, steps], of the steps that both arms have and that have a window before them."""
+    followed, _, whole = every_step(of, over, trials)
+    losses, _, training = every_step(arm, over, trials)
+    if training.starts_from is None:
+        raise NotEstimableError("open", f"{trials.arm_name(arm)} starts from no checkpoint", "name one by starts_from")
+    first = training.start_step(training_of(training.starts_from, over, trials).steps)
+    if first + training.steps > whole.steps:
+        ends_before = f"{trials.arm_name(of)} ends before {trials.arm_name(arm)}"
+        raise NotEstimableError("open", ends_before, "give this one fewer steps")
+    beside = slice(first + SPIKE_WINDOW, first + training.steps)
+    return _spikes(followed)[:, beside], _spikes(losses)[:, SPIKE_WINDOW:]
+
+
+def _spikes(losses_ST: Numbers) -> Flags:
+    """The first step of every spike."""
+    alarm_ST = RULES["spike"].score(losses_ST, losses_ST) > RULES["spike"].limit
+    before = np.zeros_like(alarm_ST)
+    for steps in range(1, QUIET + 1):
+        before[:, steps:] |= alarm_ST[:, :-steps]
+    return np.asarray(alarm_ST & ~before)
+
+
+def _spread(flags_ST: Flags, steps: int) -> Flags:
+    """Also as many steps before and after."""
+    found = flags_ST.copy()
+    for shift in range(1, steps + 1):
+        found[:, shift:] |= flags_ST[:, :-shift]
+        found[:, :-shift] |= flags_ST[:, shift:]
+    return found
