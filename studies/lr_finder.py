@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload, log2_grid
-from ..harness.declare.metrics import Curve, FinderPick, FinderRegret, Optimum, SuggestionRate
+from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload, log2_grid
+from ..harness.declare.metrics import Curve, Optimum
 from . import scales
+from .metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
 from .shorthand import above, below, inside, judgement, lr_grid, predicted
 
 Settings = dict[str, Any]
@@ -67,13 +68,13 @@ class Setup:
         """The arm of longer runs."""
         return f"{self.name}_long"
 
-    def pick(self, reading: Settings, ramp: int = 300, **changes: Any) -> FinderPick:
+    def pick(self, reading: Settings, ramp: int = 300, **changes: Any) -> Any:
         """changes: of the reading."""
-        return FinderPick(arm=self.ramp(ramp), **(reading | changes))
+        return finder_pick(arm=self.ramp(ramp), **(reading | changes))
 
-    def regret(self, reading: Settings, ramp: int = 300, **changes: Any) -> FinderRegret:
+    def regret(self, reading: Settings, ramp: int = 300, **changes: Any) -> Any:
         """The share of the loss reduction that a whole run loses at the LR read off a range test."""
-        return FinderRegret(arm=self.name, range_test=self.ramp(ramp), of="fall", **(reading | changes))
+        return finder_regret(arm=self.name, range_test=self.ramp(ramp), of="fall", **(reading | changes))
 
     @property
     def best_lr(self) -> Optimum:
@@ -215,7 +216,7 @@ def good_at_the_steepest(setup: Setup) -> Criterion:
 
 
 def tenth_beats_steepest(setup: Setup) -> Criterion:
-    def lost(steepest: Settings = STEEPEST, ramp: int = 300, **changes: Any) -> Observed:
+    def lost(steepest: Settings = STEEPEST, ramp: int = 300, **changes: Any) -> Any:
         """changes: of the reading of divergence."""
         return setup.regret(steepest, ramp) - setup.regret(TENTH, ramp, **changes)
 
@@ -237,7 +238,7 @@ def stable(clause: str, setup: Setup, name: str, what: str, reading: Settings) -
     """name, what: the pick's name in the criterion and in its sentence."""
     short, other = setup.short_ramps
 
-    def moved(ramp: int = short, **changes: Any) -> Observed:
+    def moved(ramp: int = short, **changes: Any) -> Any:
         return setup.pick(reading, 1000, **changes) / setup.pick(reading, ramp, **changes)
 
     smoothings = {"no smoothing": 0.0, "smoothed by 0.98": 0.98} if "smoothing" in reading else {}
@@ -324,7 +325,7 @@ def on_all(setups: Iterable[Setup], numbers: Callable[[Setup], dict[str, Any]], 
 
 def readable(pick: str, reading: Settings, ramp: int = 300) -> dict[str, Any]:
     """The share of the CNNs' range tests from which a pick can be read."""
-    return {f"{pick} can be read, {setup}": (SuggestionRate(arm=setup.ramp(ramp), **reading), "share") for setup in CNNS}
+    return {f"{pick} can be read, {setup}": (suggestion_rate(arm=setup.ramp(ramp), **reading), "share") for setup in CNNS}
 
 
 MARGIN = judgement(

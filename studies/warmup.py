@@ -4,20 +4,17 @@ from typing import Any, Literal
 
 from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
 from ..harness.declare.metrics import (
-    CureRate,
-    CurveRatio,
-    DivergenceTime,
     FailureRate,
     Log2,
     LossAt,
     LossGap,
-    LRSensitivity,
     MaxTrainable,
     NoiseScale,
     Share,
     TunedLoss,
 )
 from . import scales
+from .metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
 from .shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted
 
 # One bar for all short AdamW runs: above the best of them by a share of the loss reduction.
@@ -99,10 +96,10 @@ def early_over_late(clause: str, curve: Literal["gradient_norm", "gradient_varia
     return Criterion(
         name=f"{name}, first 1% of the steps over last 10%",
         clause=clause,
-        observe=CurveRatio(arm="long_none", curve=curve),
+        observe=curve_ratio(arm="long_none", curve=curve),
         says=f"In the first 1% of the steps, the {spoken} is {{larger}} than in the last 10%",
         **above(1.0, null=1.0, unit="x"),
-        alternatives={"the first 10% of the steps": CurveRatio(arm="long_none", curve=curve, first=0.1)},
+        alternatives={"the first 10% of the steps": curve_ratio(arm="long_none", curve=curve, first=0.1)},
     )
 
 
@@ -183,7 +180,7 @@ WIDENS = judgement(
     Criterion(
         name="share of diverged SGD runs cured by 20% warmup",
         clause="b",
-        observe=CureRate(arm="sgd", by_arm=SGD_20),
+        observe=cure_rate(arm="sgd", by_arm=SGD_20),
         says="20% warmup saves {estimate} of the SGD runs that just diverge without it, at the same LR",
         **above(0.5, unit="share"),
     ),
@@ -191,7 +188,7 @@ WIDENS = judgement(
         "No document gives a size; 1.5x is ours, about half an octave, a step of a common grid. The second part takes the"
         " lowest peak LR, on a grid of quarter octaves, at which SGD without warmup mostly diverges."
     ),
-    reported={"LR sensitivity, none minus 20% warmup": (LRSensitivity(arm="none") - LRSensitivity(arm="warmup_20%"), "nats")},
+    reported={"LR sensitivity, none minus 20% warmup": (lr_sensitivity(arm="none") - lr_sensitivity(arm="warmup_20%"), "nats")},
     if_supported="Use warmup if the LR cannot be tuned finely: it tolerates an LR that is too high.",
     if_partly="Use warmup if the LR cannot be tuned finely, but expect less than an octave.",
     if_refuted="Do not expect warmup to make a larger LR trainable.",
@@ -290,7 +287,7 @@ LATE_NAN = judgement(
         Criterion(
             name=f"step of divergence over end of warmup, {length} warmup",
             clause="a",
-            observe=DivergenceTime(arm=arm),
+            observe=divergence_time(arm=arm),
             says=f"With {length} warmup, SGD runs that diverge do so at {{estimate}} the last step of warmup",
             **AT_THE_END,
         )
@@ -299,7 +296,7 @@ LATE_NAN = judgement(
     Criterion(
         name="share of diverged runs cured by a warmup three times as long",
         clause="b",
-        observe=CureRate(arm=SGD_EDGE, by_arm=SGD_60),
+        observe=cure_rate(arm=SGD_EDGE, by_arm=SGD_60),
         says="Just past the edge, a warmup three times as long saves {estimate} of the SGD runs that diverge with 20%",
         **above(0.5, unit="share"),
     ),
@@ -314,7 +311,7 @@ LATE_NAN = judgement(
     reported={
         # A diverged run counts with its initial loss: where the mean loses half of the loss reduction, about half diverge.
         "largest peak LR at which half of the runs survive, 60% over 20% warmup": (lr_ratio(SGD_60, SGD_20, 0.5, SGD_BAR), "x"),
-        "share of diverged runs cured by half of the peak": (CureRate(arm=SGD_20, octaves_down=1.0), "share"),
+        "share of diverged runs cured by half of the peak": (cure_rate(arm=SGD_20, octaves_down=1.0), "share"),
     },
     if_supported="If a run diverges as warmup ends, lower the peak: a longer warmup helps just past the edge alone.",
     if_partly="If a run diverges around the end of warmup, warm up longer or lower the peak: its step is no proof.",
@@ -326,21 +323,21 @@ CLIP_FIRST = judgement(
     Criterion(
         name="share of diverged runs cured by clipping at 1.0",
         clause="a",
-        observe=CureRate(arm=SGD_20, by_arm="sgd_clipped"),
+        observe=cure_rate(arm=SGD_20, by_arm="sgd_clipped"),
         says="Clipping at 1.0 saves {estimate} of the SGD runs that diverge",
         **above(0.5, unit="share"),
     ),
     Criterion(
         name="share of diverged runs in which clipping does no worse than 60% warmup",
         clause="b",
-        observe=CureRate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
+        observe=cure_rate(arm=SGD_20, by_arm="sgd_clipped", no_worse_than=SGD_60),
         says="In {estimate} of the diverged runs, clipping does no worse than a warmup three times as long",
         **above(0.7, refuted=0.5, unit="share"),
     ),
     Criterion(
         name="share of diverged runs cured by 60% warmup alone",
         clause="c",
-        observe=CureRate(arm=SGD_EDGE, by_arm=SGD_60),
+        observe=cure_rate(arm=SGD_EDGE, by_arm=SGD_60),
         says="A warmup three times as long saves {estimate} of them without clipping",
         **below(0.3, refuted=0.5, unit="share"),
     ),

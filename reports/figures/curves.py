@@ -13,7 +13,6 @@ from ...harness.declare.design import in_words
 from ...harness.declare.metrics import (
     CriticalBatch,
     Curve,
-    CurveRatio,
     EdgeLoss,
     EdgeSharpness,
     MeanGap,
@@ -73,7 +72,7 @@ def _arm(metric: Any, table: TrialArrays) -> str:
     return table.study.arms[metric.arm].label
 
 
-def _best(metric: CurveRatio | Curve, curve: str, table: TrialArrays) -> tuple[np.ndarray, np.ndarray]:
+def _best(metric: Any, curve: str, table: TrialArrays) -> tuple[np.ndarray, np.ndarray]:
     return run_curve(metric.arm, curve, metric.over, tuned_index(metric.arm, metric.over, table), table)
 
 
@@ -91,8 +90,8 @@ def _titled(title: str, criterion: Criterion, table: TrialArrays) -> str:
     return title if seen is None else f"{title}\n{in_prose(seen.estimate, seen.low, seen.high, criterion.written_in)}"
 
 
-@show.register
-def _ratio(metric: CurveRatio, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
+@show.register(KINDS["curve_ratio"])
+def _ratio(metric: Any, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
     """Gray: the beginning and the end, whose means are compared."""
     steps, values = _best(metric, f"probe_{metric.curve}", table)
     total, axis = configuration_of(metric.arm, metric.over, table).training.steps, AXES[f"probe_{metric.curve}"]

@@ -8,17 +8,17 @@ import numpy as np
 
 from ...harness.declare import Criterion, Judgement
 from ...harness.declare.design import in_words
-from ...harness.declare.metrics import FinderPick, FinderRegret, Log2, Optimum, Quotient
+from ...harness.declare.metrics import Log2, Optimum, Quotient
 from ...harness.declare.metrics.estimating.range_test_rules import Suggestion
 from ...harness.declare.metrics.estimating.weighted import initial_loss, mean
-from ...harness.declare.metrics.range_tests import picks
 from ...harness.declare.observed import Observed
 from ...harness.declare.parts import all_parts
 from ...harness.declare.trials import NotEstimableError
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.lr_finder import Reading, finder_pick, finder_regret, picks, reading_of
 from .drawing import ClaimFigure, Drawing, Panel, Stack, across, grid
-from .frames import band, number
+from .frames import band, number, of_kind
 from .palette import INK, SOFT, Look, looks
 from .scales import Scale, rows
 
@@ -50,12 +50,12 @@ class Comparison:
     criteria: dict[str, Criterion] = field(default_factory=dict)
     smoothed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def pick(self, rule: str) -> FinderPick:
+    def pick(self, rule: Any) -> Any:
         """As the criterion reads it off; a rule that decides nothing, as tools do."""
-        return FinderPick.model_validate({"arm": self.range_test, "rule": rule, **self.smoothed.get(rule, {})})
+        return finder_pick(arm=self.range_test, rule=rule, **self.smoothed.get(rule, {}))
 
     def picked(self, rule: str, table: TrialArrays) -> list[float]:
-        return [each.lr for each in picks(self.pick(rule).reading, table) if isinstance(each, Suggestion)]
+        return [each.lr for each in picks(reading_of(self.pick(rule)), table) if isinstance(each, Suggestion)]
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
@@ -77,20 +77,21 @@ def _comparisons(judgement: Judgement, scale: str, table: TrialArrays) -> list[C
         for part in all_parts(criterion.observe):
             for metric, optimum in compared(part):
                 name = criterion.panel or table.study.arms[optimum.arm].panel
-                reading = metric.reading
+                reading, smoothed = reading_of(metric), {"smoothing": metric.smoothing, "delag": metric.delag}
                 comparison = found.setdefault(reading.arm, Comparison(reading.arm, optimum, name))
-                if part is not metric or metric.rule not in comparison.criteria:
-                    comparison.criteria[metric.rule] = criterion
-                    comparison.smoothed[metric.rule] = {"smoothing": metric.smoothing, "delag": metric.delag}
+                if part is not metric or reading.rule not in comparison.criteria:
+                    comparison.criteria[reading.rule] = criterion
+                    comparison.smoothed[reading.rule] = smoothed
     return list(found.values())
 
 
-def compared(metric: Observed) -> list[tuple[FinderPick | FinderRegret, Optimum]]:
+def compared(metric: Observed) -> list[tuple[Any, Optimum]]:
     """What a metric reads off a range test, and the best LR of the whole runs that it compares it with."""
-    if isinstance(metric, FinderRegret):
-        return [(metric, Optimum(arm=metric.arm, over=metric.over))]
-    pair = metric if isinstance(metric, Quotient) else None
-    return [(pair.top, pair.bottom)] if pair and isinstance(pair.top, FinderPick) and isinstance(pair.bottom, Optimum) else []
+    for regret in of_kind([metric], finder_regret):
+        return [(regret, Optimum(arm=regret.arm, over=regret.over))]
+    if not isinstance(metric, Quotient) or not isinstance(optimum := metric.bottom, Optimum):
+        return []
+    return [(pick, optimum) for pick in of_kind([metric.top], finder_pick)]
 
 
 def on_axis(metric: Observed) -> Any:
@@ -100,7 +101,7 @@ def on_axis(metric: Observed) -> Any:
 
 def _is_known(each: Comparison, table: TrialArrays) -> bool:
     try:
-        picks(FinderPick(arm=each.range_test, rule="divergence").reading, table)
+        picks(Reading(each.range_test, "divergence"), table)
     except NotEstimableError:
         return False
     return number(each.optimum, table) is not None

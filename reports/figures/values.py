@@ -10,15 +10,12 @@ import numpy as np
 from ...harness.declare import Judgement, arms_of
 from ...harness.declare.configuration import LOSS_SCALES
 from ...harness.declare.metrics import (
-    CureRate,
-    DivergenceTime,
     FailureRate,
     MeanActivationSlope,
     SharpnessCorrelation,
 )
-from ...harness.declare.metrics.divergence import divergence_edge
 from ...harness.declare.metrics.estimating.weighted import present, tuned_index
-from ...harness.declare.observed import Observed
+from ...harness.declare.observed import KINDS, Observed
 from ...harness.declare.parts import all_parts
 from ...harness.declare.trials import NotEstimableError
 from ...harness.judge.spelling import in_prose
@@ -27,6 +24,7 @@ from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from ...studies.metrics.forgetting import Measure, last_task, task_accuracy, task_loss
 from ...studies.metrics.precision import underflow_share
+from ...studies.metrics.warmup import divergence_edge
 from .drawing import ClaimFigure, Drawing, Panel, grid
 from .frames import known, metrics, number, seed_band
 from .palette import INK, LINES, MARKERS, Look, looks, shades
@@ -119,9 +117,9 @@ def _at_tuned(metric: FailureRate, table: TrialArrays) -> dict[str, float]:
     return {f"LR tuned for {table.study.arms[metric.tuned_for].label}": at}
 
 
-@read_at.register(DivergenceTime)
-@read_at.register(CureRate)
-def _at_edge(metric: DivergenceTime | CureRate, table: TrialArrays) -> dict[str, float]:
+@read_at.register(KINDS["divergence_time"])
+@read_at.register(KINDS["cure_rate"])
+def _at_edge(metric: Any, table: TrialArrays) -> dict[str, float]:
     edge = float(table.grid(metric.arm, metric.over)[divergence_edge(metric.arm, metric.over, table)])
     down = getattr(metric, "octaves_down", 0)
     lower = {f"the same, {2**down:g}x lower": edge * 2.0**-down} if down else {}

@@ -10,6 +10,7 @@ from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
 from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
+from folklore.studies.metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
 from folklore.studies.metrics.optimizers import length_ratio
 from folklore.studies.metrics.overfitting import stopped_loss, turn_rate, turning_step
 from folklore.studies.metrics.precision import curve_distance, memory_ratio, underflow_share
@@ -21,6 +22,7 @@ from folklore.studies.metrics.spikes import (
     detected_share,
     spike_recurrence,
 )
+from folklore.studies.metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
 
 from . import conditions as c
 from . import trial_worlds as w
@@ -187,7 +189,7 @@ def _finder_regret(name: str, of: Literal["fall"] | None = None) -> Case:
         return study({"a": {}, "ramp": {}}, {"a": octave_grid(Bowl(), condition), "ramp": (0.1,)}, seeds)
 
     draw = w.both(w.bowls(lambda e: {"a": Bowl()}), w.range_test(lambda e: -7.0 - e / 2))
-    return Case(name, (m.FinderRegret(arm="a", range_test="ramp", rule="divergence", of=of),), draw, declared, BOUNDED)
+    return Case(name, (finder_regret(arm="a", range_test="ramp", rule="divergence", of=of),), draw, declared, BOUNDED)
 
 
 # The LR of arms that are trained at one point.
@@ -204,7 +206,7 @@ CASES: tuple[Case, ...] = (
     _of_bowls("transfer_regret", m.TransferRegret(arm="a", tuned_for="b"), _shift, effects=(0.0, 3.0, 4.0)),
     _of_bowls("max_trainable", m.MaxTrainable(arm="a"), _shift, INSIDE),
     _of_bowls(
-        "lr_sensitivity", m.LRSensitivity(arm="a"), lambda e: {"a": Bowl(curvature=0.05 * 1.1**e)}, effects=(0.0, 1.0, 4.0)
+        "lr_sensitivity", lr_sensitivity(arm="a"), lambda e: {"a": Bowl(curvature=0.05 * 1.1**e)}, effects=(0.0, 1.0, 4.0)
     ),
     _of_bowls("quotient", m.Quotient(top=m.MaxTrainable(arm="a"), bottom=m.MaxTrainable(arm="b")), _shift, INSIDE),
     _of_bowls("log2", m.Log2(of=m.Quotient(top=m.Optimum(arm="a"), bottom=m.Optimum(arm="b"))), _shift),
@@ -233,11 +235,11 @@ CASES: tuple[Case, ...] = (
     _of_bowls("failure_rate", m.FailureRate(arm="a", tuned_for="b"), _edges, NUMBERS, effects=(0.0, 1.0, 4.0)),
     _of_bowls(
         "cure_rate",
-        m.CureRate(arm="a", by_arm="b"),
+        cure_rate(arm="a", by_arm="b"),
         lambda e: {"a": Bowl(cliff=-3.5), "b": Bowl(cliff=-3.5 + e / 4)},
         NUMBERS,
     ),
-    _of_bowls("divergence_time", m.DivergenceTime(arm="a"), lambda e: {"a": Bowl(cliff=-5.0 + e / 2)}, NUMBERS),
+    _of_bowls("divergence_time", divergence_time(arm="a"), lambda e: {"a": Bowl(cliff=-5.0 + e / 2)}, NUMBERS),
     _of_points("final_loss", m.FinalLoss(arm="a"), w.single_points(_ratio), PAIR, conditions=ENDINGS),
     _of_points("speed_up", m.SpeedUp(arm="a", reference="b"), w.single_points(lambda e: _ratio(-e)), PAIR),
     _of_points("memory_ratio", memory_ratio(arm="a", reference="b"), w.single_points(_ratio), PAIR),
@@ -254,7 +256,7 @@ CASES: tuple[Case, ...] = (
         {arm: {} for arm in TIMED},
     ),
     _of_points(
-        "curve_ratio", m.CurveRatio(arm="a", curve="gradient_norm", first=0.1, last=0.1), w.probe_curves(_ratio), PAIR, 3
+        "curve_ratio", curve_ratio(arm="a", curve="gradient_norm", first=0.1, last=0.1), w.probe_curves(_ratio), PAIR, 3
     ),
     _of_points("curve_median", m.Curve(arm="a", of="probe_update_ratio", statistic="median"), w.probe_curves(_ratio), PAIR, 3),
     _of_points("curve_mean", m.Curve(arm="a", of="probe_update_ratio"), w.probe_curves(_ratio), PAIR, 3),
@@ -275,10 +277,10 @@ CASES: tuple[Case, ...] = (
         w.activations(lambda e: 0.1 + 0.05 * e, WIDTHS),
         {arm: {} for arm in WIDTHS},
     ),
-    _of_points("finder_pick", m.FinderPick(arm="ramp", rule="divergence"), w.range_test(lambda e: -5.0 + e / 4), {"ramp": {}}),
+    _of_points("finder_pick", finder_pick(arm="ramp", rule="divergence"), w.range_test(lambda e: -5.0 + e / 4), {"ramp": {}}),
     _of_points(
         "suggestion_rate",
-        m.SuggestionRate(arm="ramp", rule="divergence"),
+        suggestion_rate(arm="ramp", rule="divergence"),
         w.range_test(lambda e: -5.0, lambda e: 0.9 - 0.25 * e),
         {"ramp": {}},
     ),
@@ -441,7 +443,7 @@ CASES: tuple[Case, ...] = (
     ),
     _of_points(
         "finder_pick_delagged",
-        m.FinderPick(arm="ramp", rule="passes_initial", smoothing=0.9, delag=True),
+        finder_pick(arm="ramp", rule="passes_initial", smoothing=0.9, delag=True),
         w.rising_range_test(lambda e: -5.0 + e / 4),
         {"ramp": {}},
     ),

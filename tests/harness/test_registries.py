@@ -15,7 +15,6 @@ from folklore.harness.declare import Study, Training, Workload
 from folklore.harness.declare.computed import Function, registry
 from folklore.harness.declare.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES
 from folklore.harness.declare.metrics.estimating import range_test_rules
-from folklore.harness.declare.metrics.range_tests import FinderRule
 from folklore.harness.errors import UserError
 from folklore.harness.plan.store import trial_rows, trial_schema
 from folklore.harness.train.optimizers import base, optimizer_kind
@@ -24,6 +23,7 @@ from folklore.harness.train.schedules import schedule_named
 from folklore.harness.train.workloads import workload_of
 from folklore.models.parametrization import LR_RULES
 from folklore.studies.computed import operations
+from folklore.studies.metrics.lr_finder import FinderRule
 from tests.harness.helpers import planned, result, rows
 
 ERROR = registry().named("operations.error")

@@ -37,14 +37,13 @@ from .arithmetic import (
 from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
 from .computed import Computed
 from .curve import Curve
-from .curves import CurveRatio, MeanActivationSlope, NoiseScale
+from .curves import MeanActivationSlope, NoiseScale
 from .diagnosis import NormDiagnosis
-from .divergence import CureRate, DivergenceTime, FailureRate
+from .divergence import FailureRate
 from .edge import EdgeLoss, EdgeSharpness
 from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
-from .losses import FinalLoss, LossAfter, LossAt, LRSensitivity, MeanGap, TransferRegret, TunedLoss
-from .range_tests import FinderPick, FinderRegret, SuggestionRate
+from .losses import FinalLoss, LossAfter, LossAt, MeanGap, TransferRegret, TunedLoss
 from .stopped import SharpnessAtLoss, SharpnessCorrelation
 from .unmeasured import LEFT, Left, Unmeasured
 
@@ -52,20 +51,14 @@ __all__ = [
     "BasinWidth",
     "Computed",
     "CriticalBatch",
-    "CureRate",
     "Curve",
-    "CurveRatio",
-    "DivergenceTime",
     "EdgeLoss",
     "EdgeSharpness",
     "FailureRate",
     "FinalLoss",
-    "FinderPick",
-    "FinderRegret",
     "Gap",
     "GrowthFactor",
     "HyperbolaError",
-    "LRSensitivity",
     "Left",
     "Log2",
     "LossAfter",
@@ -88,7 +81,6 @@ __all__ = [
     "Slope",
     "SpeedUp",
     "StepsToTarget",
-    "SuggestionRate",
     "TransferRegret",
     "TunedLoss",
     "Unmeasured",

@@ -1,7 +1,6 @@
 """What probes saw while runs were trained."""
 
 import itertools
-import math
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -14,46 +13,6 @@ from .estimating.weighted import position, present, seed_mean, stacked, training
 
 # Neighbouring probes that a noise curve averages, each part on its own.
 SMOOTHED_PROBES = 5
-
-
-class CurveRatio(Observed):
-    """A curve's mean over the first share of the steps divided by its mean over the last share, at the tuned LR."""
-
-    kind: Literal["curve_ratio"] = "curve_ratio"
-    arm: ObservedArm
-    curve: Literal["gradient_norm", "gradient_variance"] = Field(description="the curve whose means are taken")
-    first: Annotated[float, END] = Field(default=0.01, gt=0, le=0.5, description="share of the steps at the beginning")
-    last: Annotated[float, END] = Field(default=0.10, gt=0, le=0.5, description="share of the steps at the end")
-    over: FactorName = "peak_lr"
-
-    LOG_AXIS: ClassVar[bool] = True
-    NO_EFFECT: ClassVar[float] = 1.0
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "curves"
-    UNIT: ClassVar[str] = "none (a ratio)"
-    EXAMPLE: ClassVar[Example] = {"arm": "none", "curve": "gradient_norm", "first": 0.01, "last": 0.1}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """exp of the weighted mean over seeds of ln(mean over the first share of steps / mean over the last), at the tuned LR,
-        [R]."""
-        arm, over = self.arm, self.over
-        best = tuned(arm, over, trials, weights)
-        curves = trials.values(arm, over, f"curve_probe_{self.curve}")
-        steps = trials.values(arm, over, "curve_probe_step")
-        total = training_of(arm, over, trials).steps
-
-        def log_ratio(curve: Numbers, step: Numbers) -> float:
-            early, late = step <= math.ceil(self.first * total), step > (1 - self.last) * total
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return float(np.log(curve[early].mean() / curve[late].mean()))
-
-        ratios = np.array(
-            [
-                [log_ratio(np.asarray(curve, dtype=np.float64), np.asarray(step)) for curve, step in zip(*pair, strict=True)]
-                for pair in zip(curves, steps, strict=True)
-            ]
-        )
-        return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
 
 
 class MeanActivationSlope(Observed):

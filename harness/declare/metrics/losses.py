@@ -185,25 +185,6 @@ class LossAfter(Observed):
         return mean(losses, weights)[np.arange(len(weights)), chosen]
 
 
-class LRSensitivity(Observed):
-    """Mean over the log grid of min(loss, loss at initialization) minus the best loss, nats (Wortsman et al. 2023)."""
-
-    kind: Literal["lr_sensitivity"] = "lr_sensitivity"
-    arm: ObservedArm
-    over: FactorName = "peak_lr"
-
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "nats, of a squared error none"
-    EXAMPLE: ClassVar[Example] = {"arm": "warmup_20%"}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """mean_g min(L_g, L_0) - min_g L_g of mean test losses over the log grid, nats [R] (Wortsman et al. 2023, section
-        2.3)."""
-        loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
-        return np.asarray(loss.mean(axis=1) - loss.min(axis=1))
-
-
 class TransferRegret(Observed):
     """Test loss of `arm` at `times` the LR tuned for `tuned_for`, less that at its own tuned LR: as a share of the latter, or
     of the loss reduction to it."""

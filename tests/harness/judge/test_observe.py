@@ -9,13 +9,9 @@ from scipy import stats
 
 from folklore.harness.declare import AtLeast, Observed, Outside, Study, Within
 from folklore.harness.declare.metrics import (
-    CureRate,
-    CurveRatio,
-    DivergenceTime,
     FailureRate,
     Gap,
     Log2,
-    LRSensitivity,
     MaxTrainable,
     MeanActivationSlope,
     MeanDistance,
@@ -34,6 +30,7 @@ from folklore.harness.judge.observe import observe
 from folklore.harness.judge.statistics.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
@@ -141,7 +138,7 @@ def test_a_diverged_run_counts_with_its_loss_at_initialization(wide: Study) -> N
 
 
 def test_lr_sensitivity_by_hand(wide: Study) -> None:
-    seen = observe(LRSensitivity(arm="none"), table_of(wide, diverging))
+    seen = observe(lr_sensitivity(arm="none"), table_of(wide, diverging))
     per_lr = [min(4.9 + 0, 2.0 + 0.05 * x**2) for x in range(-5, 3)] + [INITIAL_LOSS] * 5
     assert seen.estimate == pytest.approx(np.mean(per_lr) - 2.0)
 
@@ -186,28 +183,28 @@ def test_failures_that_are_not_finite(wide: Study) -> None:
 
 def test_cure_rates(wide: Study, of_bowls: TrialArrays) -> None:
     table = table_of(wide, diverging)
-    assert observe(CureRate(arm="none", by_arm="half"), table).estimate == 1.0
-    assert observe(CureRate(arm="none", octaves_down=1.0), table).estimate == 1.0
-    assert observe(CureRate(arm="half", by_arm="none"), table).estimate == 0.0
+    assert observe(cure_rate(arm="none", by_arm="half"), table).estimate == 1.0
+    assert observe(cure_rate(arm="none", octaves_down=1.0), table).estimate == 1.0
+    assert observe(cure_rate(arm="half", by_arm="none"), table).estimate == 0.0
     # A remedy that saves nothing does no worse than another that saves nothing, and worse than one that saves all.
-    assert observe(CureRate(arm="none", by_arm="none", no_worse_than="none"), table).estimate == 1.0
-    assert observe(CureRate(arm="none", by_arm="none", no_worse_than="half"), table).estimate == 0.0
-    assert observe(CureRate(arm="none", by_arm="half", no_worse_than="half"), table).estimate == 1.0
+    assert observe(cure_rate(arm="none", by_arm="none", no_worse_than="none"), table).estimate == 1.0
+    assert observe(cure_rate(arm="none", by_arm="none", no_worse_than="half"), table).estimate == 0.0
+    assert observe(cure_rate(arm="none", by_arm="half", no_worse_than="half"), table).estimate == 1.0
     # A run that did not diverge has nothing to be cured of.
     four = table_of(wide, lambda trial: bowls(trial) if trial.seed == 4 else diverging(trial))
-    cured = observe(CureRate(arm="none", by_arm="half"), four)
+    cured = observe(cure_rate(arm="none", by_arm="half"), four)
     assert (cured.estimate, cured.seeds) == (1.0, 4)
     with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of"):
-        observe(CureRate(arm="none", octaves_down=0.3), table)
+        observe(cure_rate(arm="none", octaves_down=0.3), table)
     with pytest.raises(NotEstimableError, match=r"diverges in most seeds at no peak LR") as caught:
-        observe(CureRate(arm="none", octaves_down=1.0), of_bowls)
+        observe(cure_rate(arm="none", octaves_down=1.0), of_bowls)
     assert caught.value.verdict == "out of regime"
 
 
 def test_divergence_time_is_a_geometric_mean_over_the_end_of_warmup(wide: Study) -> None:
     table = table_of(wide, diverging)
-    assert observe(DivergenceTime(arm="half"), table).estimate == pytest.approx(1.0)
-    none = observe(DivergenceTime(arm="none"), table)
+    assert observe(divergence_time(arm="half"), table).estimate == pytest.approx(1.0)
+    none = observe(divergence_time(arm="none"), table)
     assert none.estimate == pytest.approx(math.exp(np.mean(np.log([2, 3, 4, 5, 6]))))
 
 
@@ -223,7 +220,7 @@ def test_curve_ratio_reads_the_windows(wide: Study) -> None:
             probe_gradient_norm=[1000.0] * 6 if off else curve,
         )
 
-    seen = observe(CurveRatio(arm="none", curve="gradient_norm", first=0.2, last=0.2), table_of(wide, outcome))
+    seen = observe(curve_ratio(arm="none", curve="gradient_norm", first=0.2, last=0.2), table_of(wide, outcome))
     assert seen.estimate == pytest.approx(6.0 / 2.0)
 
 

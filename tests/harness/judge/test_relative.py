@@ -12,14 +12,11 @@ import pytest
 from folklore.harness.declare import Arm, AtLeast, AtMost, Criterion, Judgement, Observable, Study
 from folklore.harness.declare.metrics import (
     FinalLoss,
-    FinderPick,
-    FinderRegret,
     Gap,
     Log2,
     LossAfter,
     LossAt,
     LossGap,
-    LRSensitivity,
     MaxTrainable,
     MeanGap,
     Optimum,
@@ -28,12 +25,10 @@ from folklore.harness.declare.metrics import (
     Scaled,
     Share,
     Slope,
-    SuggestionRate,
     TransferRegret,
     TunedLoss,
 )
 from folklore.harness.declare.metrics.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
-from folklore.harness.declare.metrics.range_tests import WITHOUT_ZERO
 from folklore.harness.declare.parts import relative_to_losses
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
@@ -43,6 +38,8 @@ from folklore.harness.judge.outcomes import OUT_OF_REGIME, SUPPORTED
 from folklore.harness.judge.robustness import robustness
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.lr_finder import WITHOUT_ZERO, finder_pick, finder_regret, suggestion_rate
+from folklore.studies.metrics.warmup import lr_sensitivity
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
@@ -63,10 +60,10 @@ RELATIVE: tuple[Observable, ...] = (
 DIFFERENT: tuple[Observable, ...] = (
     NONE,
     Gap(left=NONE, right=HALF),
-    LRSensitivity(arm="none"),
+    lr_sensitivity(arm="none"),
     Optimum(arm="none"),
     Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")),
-    Quotient(top=LRSensitivity(arm="none"), bottom=LRSensitivity(arm="half")),
+    Quotient(top=lr_sensitivity(arm="none"), bottom=lr_sensitivity(arm="half")),
     LossGap(left=NONE, right=HALF),
     Quotient(top=LossGap(left=NONE, right=HALF), bottom=LossGap(left=NONE, right=LossAt(arm="half", value=2.0**-5))),
     MeanGap(arm="half", tuned_for="none"),
@@ -186,10 +183,10 @@ def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
 @pytest.mark.parametrize(
     "observable",
     [
-        FinderPick(arm="ramp", rule="divergence"),
-        SuggestionRate(arm="ramp", rule="divergence"),
-        FinderRegret(arm="none", range_test="ramp", rule="steepest_log"),
-        FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall"),
+        finder_pick(arm="ramp", rule="divergence"),
+        suggestion_rate(arm="ramp", rule="divergence"),
+        finder_regret(arm="none", range_test="ramp", rule="steepest_log"),
+        finder_regret(arm="none", range_test="ramp", rule="steepest_log", of="fall"),
     ],
     ids=lambda each: each.kind,
 )
@@ -205,9 +202,9 @@ RISING = np.where(RAMP < 0.5, FALLING, 3.0)
 @pytest.mark.parametrize(
     "observable",
     [
-        FinderPick(arm="ramp", rule="passes_initial"),
-        SuggestionRate(arm="ramp", rule="passes_initial"),
-        FinderRegret(arm="none", range_test="ramp", rule="passes_initial", of="fall"),
+        finder_pick(arm="ramp", rule="passes_initial"),
+        suggestion_rate(arm="ramp", rule="passes_initial"),
+        finder_regret(arm="none", range_test="ramp", rule="passes_initial", of="fall"),
     ],
     ids=lambda each: each.kind,
 )
@@ -223,7 +220,7 @@ def test_passing_the_first_value_is_read_off_negative_losses(
 def test_a_regret_of_the_fall_needs_a_zero_of_the_ramp_alone(ramped: Callable[..., TrialArrays]) -> None:
     """Whole runs end below zero, range tests do not."""
     table = ramped(FALLING + 3, 4.2)
-    regret = FinderRegret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
+    regret = finder_regret(arm="none", range_test="ramp", rule="steepest_log", of="fall")
     assert observe(regret, table).estimate > 0
     with pytest.raises(NotEstimableError, match="relative losses are undefined here"):
         observe(regret.model_copy(update={"of": None}), table)

@@ -14,7 +14,6 @@ import pytest
 
 from folklore.harness.declare import Arm, Study
 from folklore.harness.declare.metrics import (
-    CurveRatio,
     MaxTrainable,
     MeanGap,
     NoiseScale,
@@ -37,6 +36,7 @@ from folklore.reports.figures.lr_range import draw_range_test
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.render import as_figure
 from folklore.studies.metrics.precision import underflow_share
+from folklore.studies.metrics.warmup import curve_ratio
 from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded, seen_in
 
 
@@ -227,7 +227,7 @@ def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
     [
         NoiseScale(arm="none"),
         underflow_share(arm="none", of="weight"),
-        CurveRatio(arm="none", curve="gradient_norm"),
+        curve_ratio(arm="none", curve="gradient_norm"),
         MeanGap(arm="half", tuned_for="none"),
         Slope(points=((1.0, Optimum(arm="none")), (2.0, Optimum(arm="half")), (3.0, Optimum(arm="none")))),
     ],

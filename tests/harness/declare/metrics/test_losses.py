@@ -7,7 +7,6 @@ from pydantic import ValidationError
 from folklore.harness.declare.metrics import (
     BasinWidth,
     FinalLoss,
-    FinderRegret,
     Gap,
     LossAfter,
     LossAt,
@@ -25,6 +24,7 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.statistics.intervals import Sampled, bootstrap_error, student
 from folklore.harness.judge.trial_arrays import resamples
+from folklore.studies.metrics.lr_finder import finder_regret
 from tests.calibration.conditions import PLAIN
 from tests.calibration.planted_table import PlantedTable
 from tests.calibration.trial_worlds import Bowl, bowls, study
@@ -146,7 +146,7 @@ def test_shares_of_a_loss_are_what_is_left_out() -> None:
         plain, said = kind(arm="none", **fields), kind(arm="none", of="loss", **fields)
         assert observe(plain, table).estimate == observe(said, table).estimate
         assert [list(relative_to_losses(each)) for each in (plain, said)] == [[plain], [said]]
-    regret = FinderRegret(arm="none", range_test="ramp", rule="divergence", of="fall")
+    regret = finder_regret(arm="none", range_test="ramp", rule="divergence", of="fall")
     assert list(relative_to_losses(regret)) == [regret]
 
 

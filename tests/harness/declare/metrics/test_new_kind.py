@@ -18,7 +18,6 @@ from folklore.harness.declare.metrics import (
     Computed,
     CriticalBatch,
     Curve,
-    FinderRegret,
     Gap,
     Left,
     MaxTrainable,
@@ -47,6 +46,7 @@ from folklore.harness.judge.judge import judge
 from folklore.harness.judge.outcomes import SUPPORTED
 from folklore.harness.judge.robustness import robustness
 from folklore.harness.plan import catalog
+from folklore.studies.metrics.lr_finder import finder_regret
 from tests.command_line import folklore_here
 from tests.harness.helpers import bowl, changed, frame, planned, result
 from tests.places import ROOT
@@ -256,7 +256,7 @@ def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
 def test_a_new_name_of_an_arm_is_taken_wherever_it_stands() -> None:
     bar = MaxTrainable(arm="none", best_of=("none", "half"))
     sweep = CriticalBatch(points=((8, "none"), (16, "half"), (32, "a"), (64, "b")), anchor="none", share=0.5)
-    cured = FinderRegret(arm="none", range_test="half", rule="valley")
+    cured = finder_regret(arm="none", range_test="half", rule="valley")
     names = {"none": "one", "half": "two"}
     for whole in (Slope(points=((1, bar), (2, sweep), (4, cured))), Mean(parts=(bar, sweep, cured))):
         renamed = with_other_arms(whole, names)

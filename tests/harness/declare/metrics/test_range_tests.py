@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from folklore.harness.declare import Arm, Study
-from folklore.harness.declare.metrics import FinderPick, FinderRegret, Gap, SuggestionRate
+from folklore.harness.declare.metrics import Gap
 from folklore.harness.declare.metrics.estimating.range_test_rules import RULES
-from folklore.harness.declare.metrics.range_tests import FinderRule
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.lr_finder import FinderRule, finder_pick, finder_regret, suggestion_rate
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import changed, frame, result
 
@@ -56,41 +56,41 @@ def table(finder: Study) -> TrialArrays:
 
 
 def test_the_divergence_lr_is_the_planted_one(table: TrialArrays) -> None:
-    seen = observe(FinderPick(arm="ramp", rule="divergence"), table)
+    seen = observe(finder_pick(arm="ramp", rule="divergence"), table)
     assert seen.estimate == pytest.approx(RAMP[150], rel=0.01)
     assert seen.low < RAMP[150] < seen.high
-    tenth = observe(FinderPick(arm="ramp", rule="tenth_of_divergence"), table)
+    tenth = observe(finder_pick(arm="ramp", rule="tenth_of_divergence"), table)
     assert tenth.estimate == pytest.approx(seen.estimate / 10)
 
 
 def test_regret_is_the_bowls(table: TrialArrays) -> None:
     """The mean over seeds of the bowl at each seed's own pick, interpolated between octaves, over the floor."""
-    seen = observe(FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"), table)
+    seen = observe(finder_regret(arm="full", range_test="ramp", rule="tenth_of_divergence"), table)
     grid = np.arange(-12, 1.0)
     bowl = 2.0 + 0.05 * (grid - OPTIMUM) ** 2
     picks = np.log2(RAMP[148:153] / 10)
     expected = np.interp(picks, grid, bowl).mean() / 2.0 - 1
     assert seen.estimate == pytest.approx(expected, rel=1e-5)
     same = Gap(
-        left=FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
-        right=FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
+        left=finder_regret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
+        right=finder_regret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
     )
     assert observe(same, table).estimate == 0.0
 
 
 def test_no_suggestion_is_no_number(table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match=r"makes no suggestion in 5 of 5 range tests") as error:
-        observe(FinderPick(arm="flat", rule="steepest_log"), table)
+        observe(finder_pick(arm="flat", rule="steepest_log"), table)
     assert error.value.verdict == "open"
-    assert observe(SuggestionRate(arm="flat", rule="divergence"), table).estimate == 0.0
-    assert observe(SuggestionRate(arm="ramp", rule="divergence"), table).estimate == 1.0
+    assert observe(suggestion_rate(arm="flat", rule="divergence"), table).estimate == 0.0
+    assert observe(suggestion_rate(arm="ramp", rule="divergence"), table).estimate == 1.0
 
 
 def test_a_pick_outside_the_grid_has_no_regret(finder: Study) -> None:
     narrow = changed(finder, factors={"peak_lr": (2.0**-7, 2.0**-6, 2.0**-5)})
     with pytest.raises(NotEstimableError, match=r"above the highest that .full. was trained at"):
         observe(
-            FinderRegret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
+            finder_regret(arm="full", range_test="ramp", rule="tenth_of_divergence"),
             table_of(narrow, outcome),
         )
 
@@ -111,9 +111,9 @@ def test_a_pick_without_the_lag_knows_neither_ramp_nor_smoothing(finder: Study, 
     lr, loss = slow_rise(steps)
     table = table_of(finder, lambda trial: result(2.0, lr=lr, train_loss=loss))
     for smoothing in (0.0, 0.9, 0.98):
-        pick = FinderPick(arm="ramp", rule="passes_initial", smoothing=smoothing, delag=True)
+        pick = finder_pick(arm="ramp", rule="passes_initial", smoothing=smoothing, delag=True)
         assert observe(pick, table).estimate == pytest.approx(0.1, rel=1.05 * (lr[1] / lr[0] - 1))
-    late = observe(FinderPick(arm="ramp", rule="passes_initial"), table).estimate
+    late = observe(finder_pick(arm="ramp", rule="passes_initial"), table).estimate
     assert late > {100: 3, 300: 2, 1000: 1.4}[steps] * 0.1
 
 
@@ -124,7 +124,7 @@ def test_declared_smoothing_goes_before_the_tables(finder: Study) -> None:
     for smoothing in (0.95, 0.99):
         table = TrialArrays(finder, "laptop", trials)
         table.smoothing = smoothing
-        picks = (FinderPick(arm="ramp", rule="passes_initial", smoothing=said) for said in (None, 0.98))
+        picks = (finder_pick(arm="ramp", rule="passes_initial", smoothing=said) for said in (None, 0.98))
         found.append([observe(pick, table).estimate for pick in picks])
     (less, own), (more, same) = found
     assert less < own == same < more
@@ -135,9 +135,9 @@ def test_the_regret_of_a_pick_without_the_lag(finder: Study) -> None:
     lr, loss = slow_rise(1000)
     ramp = result(2.0, lr=lr, train_loss=loss)
     table = table_of(finder, lambda trial: ramp if trial.arm == "ramp" else outcome(trial))
-    regret = FinderRegret(arm="full", range_test="ramp", rule="passes_initial", delag=True, of="fall")
+    regret = finder_regret(arm="full", range_test="ramp", rule="passes_initial", delag=True, of="fall")
     expected = np.interp(np.log2(0.1), np.arange(-12, 1.0), 0.05 * (np.arange(-12, 1.0) - OPTIMUM) ** 2) / 3.0
     assert observe(regret, table).estimate == pytest.approx(expected, rel=0.03)
     with_lag = regret.model_copy(update={"delag": None})
     assert observe(with_lag, table).estimate > 1.2 * expected
-    assert observe(SuggestionRate(arm="ramp", rule="passes_initial", delag=True), table).estimate == 1.0
+    assert observe(suggestion_rate(arm="ramp", rule="passes_initial", delag=True), table).estimate == 1.0

@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from folklore.harness import OwnWorkload, columns
 from folklore.harness.declare import Study, Workload, arms_of
-from folklore.harness.declare.metrics import CureRate, RelativeGap, TunedLoss, Unmeasured
+from folklore.harness.declare.metrics import RelativeGap, TunedLoss, Unmeasured
+from folklore.harness.declare.observed import KINDS
 from folklore.harness.declare.own_address import OwnAddress
 from folklore.harness.declare.parts import relative_to_losses
 from folklore.harness.errors import TooLargeError, UserCodeError, UserError
@@ -241,7 +242,7 @@ def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..
             else:
                 assert criterion.observe == was.observe
     kinds = {type(each.observe) for judgement in other.judgements for each in judgement.criteria}
-    assert {Unmeasured, CureRate} <= kinds
+    assert {Unmeasured, KINDS["cure_rate"]} <= kinds
 
 
 # Arms of decay that are about the size of a model here.
