@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
-from ..harness.declare.metrics import Curve, FinalLoss, GrowthFactor, LossGap
+from ..harness.declare.metrics import Curve, FinalLoss, LossGap
 from . import scales
+from .metrics.gradient_flow import growth_factor
 from .shorthand import below, judgement, loss_gap, predicted
 
 Settings = dict[str, Any]
@@ -209,10 +210,10 @@ SIMILAR = judgement(
 )
 
 
-def growth(kind: str) -> GrowthFactor:
+def growth(kind: str) -> Any:
     """Of the first layer's gradient over the last one's, by layer."""
     at_start = {depth: first_over_last(f"{kind}_start_{depth}", last=0.5) for depth in DEPTHS}
-    return GrowthFactor(points=tuple(at_start.items()))
+    return growth_factor(points=tuple(at_start.items()))
 
 
 def vanishes(deep: Deep) -> tuple[Criterion, ...]:

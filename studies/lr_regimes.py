@@ -15,12 +15,12 @@ from ..harness.declare.metrics import (
     LossGap,
     MaxTrainable,
     Mean,
-    MeanDistance,
     NormDiagnosis,
     StepsToTarget,
     TunedLoss,
 )
 from . import scales
+from .metrics.lr_regimes import mean_distance
 from .shorthand import above, below, exceeds, judgement, no_worse
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
@@ -604,9 +604,9 @@ SMOOTH = judgement(
 )
 
 
-def moved(setup: Setup, losses: Iterable[Any]) -> MeanDistance:
+def moved(setup: Setup, losses: Iterable[Any]) -> Any:
     """The mean distance, up or down, of losses from that without a change."""
-    return MeanDistance(parts=tuple(losses), origin=setup.loss_at(setup.best, "lr"))
+    return mean_distance(parts=tuple(losses), origin=setup.loss_at(setup.best, "lr"))
 
 
 def lr_moves_more(setup: Setup, other: str, losses: Iterable[Any]) -> Criterion:
@@ -624,7 +624,7 @@ def of_batches(setup: Setup, along: bool = False) -> tuple[FinalLoss, ...]:
     return tuple(FinalLoss(arm=arm) for arm in batches(setup, along))
 
 
-def lr_over_batch_along(setup: Setup) -> Observed:
+def lr_over_batch_along(setup: Setup) -> Any:
     return moved(setup, (setup.loss_at(lr, "lr") for lr in changed(setup.best))) / moved(setup, of_batches(setup, along=True))
 
 

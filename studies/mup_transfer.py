@@ -3,8 +3,9 @@
 from typing import Any
 
 from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from ..harness.declare.metrics import MeanActivationSlope, Optimum, Slope, TransferRegret, TunedLoss
+from ..harness.declare.metrics import Optimum, Slope, TunedLoss
 from . import scales
+from .metrics.mup_transfer import mean_activation_slope, transfer_regret
 from .shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted
 
 Scales = tuple[str, ...] | None
@@ -206,8 +207,8 @@ INVARIANT = judgement(
 )
 
 
-def regret(kind: str, width: int, base_width: int) -> TransferRegret:
-    return TransferRegret(arm=f"{kind}_{width}", tuned_for=f"base_{base_width}", of="fall")
+def regret(kind: str, width: int, base_width: int) -> Any:
+    return transfer_regret(arm=f"{kind}_{width}", tuned_for=f"base_{base_width}", of="fall")
 
 
 def keeps_lr(width: int, base_width: int, **options: Any) -> Criterion:
@@ -258,13 +259,13 @@ REGRET = judgement(
 LOGITS, LAST_BLOCK = -1, -2
 
 
-def over_five_steps(arms: Arms, tap: int = LOGITS) -> MeanActivationSlope:
-    return MeanActivationSlope(points=arms, tap=tap)
+def over_five_steps(arms: Arms, tap: int = LOGITS) -> Any:
+    return mean_activation_slope(points=arms, tap=tap)
 
 
-def trained(arms: Arms, tap: int = LOGITS) -> MeanActivationSlope:
+def trained(arms: Arms, tap: int = LOGITS) -> Any:
     """At the end of training."""
-    return MeanActivationSlope(points=arms, tap=tap, steps=2, end=True, at=2.0**-8)
+    return mean_activation_slope(points=arms, tap=tap, steps=2, end=True, at=2.0**-8)
 
 
 def flat(clause: str, name: str, tap: int, spread: float, says: str) -> Criterion:

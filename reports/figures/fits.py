@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...harness.declare import Judgement, arms_of
 from ...harness.declare.design import in_words
-from ...harness.declare.metrics import CriticalBatch, Curve, GrowthFactor, Optimum, Slope
+from ...harness.declare.metrics import CriticalBatch, Curve, Optimum, Slope
 from ...harness.declare.metrics.batch_sizes import BatchSweep
 from ...harness.declare.metrics.estimating.evaluation import evaluate
 from ...harness.declare.metrics.estimating.fits import fit_hyperbola
@@ -18,12 +19,13 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.gradient_flow import growth_factor
 from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from .frames import band, example_unit, metrics, number, of_kind
 from .palette import CRITICAL, HUES, INK, SOFT, Look, numbered
 from .scales import Scale
 
-Fit = Slope | GrowthFactor
+Fit = Any  # a slope or a factor of growth
 POWERS = (
     "Best values with 95% intervals, and the fitted powers with 95% bands. Gray: the slopes of common rules."
     " Thin and small: other fits of this study."
@@ -98,7 +100,7 @@ def _growth(records: TrialSet, judgement: Judgement) -> Panel | None:
     """Also what is reported; dotted, what was expected."""
     table = records.table
     expected = {each.observe: each.expected for each in judgement.criteria_at(records.scale)}
-    every = of_kind((*expected, *(each.observe for each in judgement.reported)), GrowthFactor)
+    every = of_kind((*expected, *(each.observe for each in judgement.reported)), growth_factor)
     found = {metric: fitted for metric in every if (fitted := points(metric, table)) is not None}
     panel = None
     for index, (metric, (x, seen)) in enumerate(found.items()):

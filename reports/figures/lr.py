@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from ...harness.declare import Judgement, arms_of
 from ...harness.declare.design import in_words
-from ...harness.declare.metrics import LossAt, MaxTrainable, Optimum, TransferRegret
+from ...harness.declare.metrics import LossAt, MaxTrainable, Optimum
 from ...harness.declare.metrics.estimating.weighted import initial_loss, mean, tuned_index
-from ...harness.declare.observed import Observed
+from ...harness.declare.observed import KINDS, Observed
 from ...harness.declare.parts import all_parts, searched_factor
 from ...harness.declare.trials import NotEstimableError, Numbers
 from ...harness.judge.observe import observe
@@ -209,8 +210,8 @@ def _bar(metric: MaxTrainable, table: TrialArrays) -> float | None:
         return None
 
 
-@overlay.register
-def _transfer_regret(metric: TransferRegret, group: Group) -> None:
+@overlay.register(KINDS["transfer_regret"])
+def _transfer_regret(metric: Any, group: Group) -> None:
     if metric.arm in group.curves:
         at, loss = _taken_over(metric, group)
         regret = observe(metric, group.table)
@@ -228,7 +229,7 @@ def _loss_at(metric: LossAt, group: Group) -> None:
         _taken_over(metric, group)
 
 
-def _taken_over(metric: TransferRegret | LossAt, group: Group) -> tuple[float, float]:
+def _taken_over(metric: Any, group: Group) -> tuple[float, float]:
     """Draws a ring around the loss at a value that was taken over from another arm, or declared; returns where."""
     at = getattr(metric, "value", None)
     if at is None:

@@ -11,7 +11,6 @@ from ...harness.declare import Judgement, arms_of
 from ...harness.declare.configuration import LOSS_SCALES
 from ...harness.declare.metrics import (
     FailureRate,
-    MeanActivationSlope,
     SharpnessCorrelation,
 )
 from ...harness.declare.metrics.estimating.weighted import present, tuned_index
@@ -23,6 +22,7 @@ from ...harness.judge.statistics.intervals import Observation, binomial
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from ...studies.metrics.forgetting import Measure, last_task, task_accuracy, task_loss
+from ...studies.metrics.mup_transfer import log_sizes, mean_activation_slope
 from ...studies.metrics.precision import underflow_share
 from ...studies.metrics.warmup import divergence_edge
 from .drawing import ClaimFigure, Drawing, Panel, grid
@@ -131,12 +131,12 @@ def _at_edge(metric: Any, table: TrialArrays) -> dict[str, float]:
 
 def _activations(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """Each layer group's at the first and the last step that count."""
-    found = known(records, judgement, MeanActivationSlope)[:1]
+    found = known(records, judgement, mean_activation_slope)[:1]
     return [_activation(metric, step, records.table) for _, metric, _ in found for step in (0, metric.steps - 1)]
 
 
-def _activation(metric: MeanActivationSlope, step: int, table: TrialArrays) -> Panel:
-    log_widths, sizes_WSTA = metric.log_sizes(table)
+def _activation(metric: Any, step: int, table: TrialArrays) -> Panel:
+    log_widths, sizes_WSTA = log_sizes(metric.points, metric.steps, metric.end, metric.at, table)
     step = min(step, sizes_WSTA.shape[2] - 1)
     usable_A = np.asarray(np.isfinite(sizes_WSTA[:, :, step]).all(axis=(0, 1)))
     names = _tap_names(present(metric.points, table)[0][1], len(usable_A), table)

@@ -9,8 +9,11 @@ from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
+from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
 from folklore.studies.metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
+from folklore.studies.metrics.lr_regimes import mean_distance
+from folklore.studies.metrics.mup_transfer import mean_activation_slope, transfer_regret
 from folklore.studies.metrics.optimizers import length_ratio
 from folklore.studies.metrics.overfitting import stopped_loss, turn_rate, turning_step
 from folklore.studies.metrics.precision import curve_distance, memory_ratio, underflow_share
@@ -203,7 +206,7 @@ CASES: tuple[Case, ...] = (
     _of_bowls("optimum", m.Optimum(arm="a"), _shift),
     _of_bowls("gap", m.Gap(left=_A, right=_B), _floor),
     _of_bowls("relative_gap", m.RelativeGap(left=_A, right=_B), _floor),
-    _of_bowls("transfer_regret", m.TransferRegret(arm="a", tuned_for="b"), _shift, effects=(0.0, 3.0, 4.0)),
+    _of_bowls("transfer_regret", transfer_regret(arm="a", tuned_for="b"), _shift, effects=(0.0, 3.0, 4.0)),
     _of_bowls("max_trainable", m.MaxTrainable(arm="a"), _shift, INSIDE),
     _of_bowls(
         "lr_sensitivity", lr_sensitivity(arm="a"), lambda e: {"a": Bowl(curvature=0.05 * 1.1**e)}, effects=(0.0, 1.0, 4.0)
@@ -219,7 +222,7 @@ CASES: tuple[Case, ...] = (
     _of_bowls("slope", m.Slope(points=_OPTIMA), _widths, INSIDE, effects=(0.0, 1.0, 2.0)),
     _of_bowls(
         "growth_factor",
-        m.GrowthFactor(points=tuple((float(index), part) for index, (_, part) in enumerate(_OPTIMA))),
+        growth_factor(points=tuple((float(index), part) for index, (_, part) in enumerate(_OPTIMA))),
         _widths,
         INSIDE,
         effects=(0.0, 1.0, 2.0),
@@ -273,7 +276,7 @@ CASES: tuple[Case, ...] = (
     _of_points("noise_scale", m.NoiseScale(arm="a"), w.noisy_gradients(lambda e: 20.0 * 1.2**e), {"a": {}}, 3),
     _of_points(
         "mean_activation_slope",
-        m.MeanActivationSlope(points=tuple((float(width), arm) for arm, width in WIDTHS.items())),
+        mean_activation_slope(points=tuple((float(width), arm) for arm, width in WIDTHS.items())),
         w.activations(lambda e: 0.1 + 0.05 * e, WIDTHS),
         {arm: {} for arm in WIDTHS},
     ),
@@ -338,7 +341,7 @@ CASES: tuple[Case, ...] = (
     _of_bowls(
         "mean_distance",
         # Two octaves beside the optimum, where what is measured is no noise.
-        m.MeanDistance(
+        mean_distance(
             parts=(m.LossAt(arm="a", tuned_for="b", times=0.25), m.LossAt(arm="a", tuned_for="b", times=4.0)),
             origin=m.LossAt(arm="b", tuned_for="b"),
         ),
@@ -387,7 +390,7 @@ CASES: tuple[Case, ...] = (
     _of_bowls("loss_after", m.LossAfter(arm="a", share=0.5), _floor, effects=(0.0, 5.0, 10.0)),
     _of_bowls("mean_gap", m.MeanGap(arm="a", tuned_for="b"), _floor),
     _of_bowls("mean_gap_absolute", m.MeanGap(arm="a", tuned_for="b", absolute=True), _floor),
-    _of_bowls("transfer_regret_of_fall", m.TransferRegret(arm="a", tuned_for="b", of="fall"), _shift, effects=(0.0, 3.0, 4.0)),
+    _of_bowls("transfer_regret_of_fall", transfer_regret(arm="a", tuned_for="b", of="fall"), _shift, effects=(0.0, 3.0, 4.0)),
     _of_bowls("max_trainable_of_fall", m.MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
     _of_points(
         "sharpness_at_loss",

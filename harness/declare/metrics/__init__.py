@@ -23,11 +23,9 @@ from ..observed import KINDS, make_known
 from ..study import Study
 from .arithmetic import (
     Gap,
-    GrowthFactor,
     Log2,
     LossGap,
     Mean,
-    MeanDistance,
     Quotient,
     RelativeGap,
     Scaled,
@@ -37,13 +35,13 @@ from .arithmetic import (
 from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
 from .computed import Computed
 from .curve import Curve
-from .curves import MeanActivationSlope, NoiseScale
+from .curves import NoiseScale
 from .diagnosis import NormDiagnosis
 from .divergence import FailureRate
 from .edge import EdgeLoss, EdgeSharpness
 from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
-from .losses import FinalLoss, LossAfter, LossAt, MeanGap, TransferRegret, TunedLoss
+from .losses import FinalLoss, LossAfter, LossAt, MeanGap, TunedLoss
 from .stopped import SharpnessAtLoss, SharpnessCorrelation
 from .unmeasured import LEFT, Left, Unmeasured
 
@@ -57,7 +55,6 @@ __all__ = [
     "FailureRate",
     "FinalLoss",
     "Gap",
-    "GrowthFactor",
     "HyperbolaError",
     "Left",
     "Log2",
@@ -66,8 +63,6 @@ __all__ = [
     "LossGap",
     "MaxTrainable",
     "Mean",
-    "MeanActivationSlope",
-    "MeanDistance",
     "MeanGap",
     "NoiseScale",
     "NormDiagnosis",
@@ -81,7 +76,6 @@ __all__ = [
     "Slope",
     "SpeedUp",
     "StepsToTarget",
-    "TransferRegret",
     "TunedLoss",
     "Unmeasured",
 ]

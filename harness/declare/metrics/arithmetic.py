@@ -185,37 +185,6 @@ class Slope(Observed):
         return float(scipy.stats.linregress(x, y).stderr)
 
 
-class GrowthFactor(Observed):
-    """The factor by which something changes with each further unit of x: of an exponential, fitted by least squares to the
-    logarithms of observables at `points`, pairs of x and an observable."""
-
-    kind: Literal["growth_factor"] = "growth_factor"
-    points: tuple[tuple[float, Observable], ...] = Field(min_length=3, description="pairs of x and an observable there")
-
-    LOG_AXIS: ClassVar[bool] = True
-    NO_EFFECT: ClassVar[float] = 1.0
-    OF_LOSSES: ClassVar[OfLosses] = "divides"
-    FIGURE: ClassVar[str] = "fit"
-    UNIT: ClassVar[str] = "none (a factor for each unit of x)"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [
-            [2, {"kind": "final_loss", "arm": "depth_2"}],
-            [4, {"kind": "final_loss", "arm": "depth_4"}],
-            [8, {"kind": "final_loss", "arm": "depth_8"}],
-        ]
-    }
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """exp of the least-squares slope of ln y on x, [R]: sum (x - mean x) ln y / sum (x - mean x)^2. All points count
-        alike."""
-        points = present(self.points, trials)
-        x = np.array([value for value, _ in points])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.log([evaluate(part, trials, weights) for _, part in points])
-        centred = x - x.mean()
-        return np.asarray(np.exp(centred @ y / (centred**2).sum()))
-
-
 class Mean(Observed):
     """The mean of some observables; of losses it is a loss."""
 
@@ -236,24 +205,6 @@ class Mean(Observed):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         return np.asarray(np.mean([evaluate(part, trials, weights) for part in self.parts], axis=0))
-
-
-class MeanDistance(Observed):
-    """The mean distance of some observables from another: how much changes change it, for better or worse."""
-
-    kind: Literal["mean_distance"] = "mean_distance"
-    parts: tuple[Observable, ...] = Field(min_length=1, description="the observables whose distances are averaged")
-    origin: Observable = Field(description="the observable that they are distances from")
-
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    UNIT: ClassVar[str] = "of its parts"
-    EXAMPLE: ClassVar[Example] = {"parts": LOSSES_BESIDE, "origin": {"kind": "tuned_loss", "arm": "none"}}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """mean_i |part_i - origin|, [R], seeds paired. Of parts that lie at the origin noise makes it larger than zero."""
-        origin = evaluate(self.origin, trials, weights)
-        return np.asarray(np.mean([np.abs(evaluate(part, trials, weights) - origin) for part in self.parts], axis=0))
 
 
 class Scaled(Observed):

@@ -6,62 +6,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..observed import ARM, END, Example, FactorName, Observed, ObservedArm, OfLosses
+from ..observed import END, Example, FactorName, Observed, ObservedArm, OfLosses
 from ..trials import NotEstimableError, Numbers, Trials
 from .estimating.gradient_noise import noise_parts
-from .estimating.weighted import position, present, seed_mean, stacked, training_of, tuned
+from .estimating.weighted import seed_mean, stacked, training_of, tuned
 
 # Neighbouring probes that a noise curve averages, each part on its own.
 SMOOTHED_PROBES = 5
-
-
-class MeanActivationSlope(Observed):
-    """How one tap's activations depend on width, over several steps: the mean slope of log size on log x, with its sign.
-
-    `points` are pairs of x (the width) and an arm. Sizes are mean absolute values, averaged geometrically over seeds. It is
-    no maximum over steps or taps: noise widens its interval and does not move it.
-    """
-
-    kind: Literal["mean_activation_slope"] = "mean_activation_slope"
-    points: Annotated[tuple[tuple[float, str], ...], ARM] = Field(
-        min_length=3, description="pairs of the width and an arm of that width"
-    )
-    tap: int = Field(default=-1, description="which activations, in the order of the model: 0 the first, -1 the logits")
-    steps: int = Field(default=5, ge=1, description="how many probed steps to use")
-    end: bool = Field(default=False, description="the last of the probed steps rather than the first")
-    at: float | None = Field(default=None, gt=0, description="the LR at which arms are read; none: the only one they have")
-
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "values"
-    UNIT: ClassVar[str] = "none (an exponent)"
-    EXAMPLE: ClassVar[Example] = {"points": [[16, "width_16"], [32, "width_32"], [64, "width_64"]], "tap": -1, "steps": 5}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Mean over steps t of d ln size / d ln width by least squares, [R], without unit: sizes are logs [W, S, T, A] (widths,
-        seeds, steps, taps), of which one tap is used, averaged over seeds. Steps at which a size is zero are left out."""
-        x, logs = self.log_sizes(trials)
-        logs_WST = logs[..., self.tap]
-        usable = np.isfinite(logs_WST).all(axis=(0, 1))
-        if not usable.any():
-            raise NotEstimableError("out of regime", "the activations that this compares are zero at every step used")
-        slope = (x - x.mean()) / ((x - x.mean()) ** 2).sum()  # what sizes are weighted by in the slope of their line
-        return seed_mean(np.einsum("w,wst->st", slope, logs_WST[..., usable]).mean(axis=1), weights)
-
-    def log_sizes(self, trials: Trials) -> tuple[Numbers, Numbers]:
-        """The logs of the widths whose arms are trained at this scale, [W], and of the sizes of their activations at the steps
-        that count, [W, S, T, A]; minus infinity for a size of zero."""
-        points, at, sizes = present(self.points, trials), self.at, []
-        for _, arm in points:
-            over = "peak_lr" if at is not None else trials.only_factor(arm)
-            curves = trials.values(arm, over, "curve_probe_layer_activation")[
-                0 if at is None else position(trials, arm, over, at)
-            ]
-            if not len(curves[0][0]):
-                raise NotEstimableError("out of regime", f"{trials.arm_name(arm)} trains a module that shows no activations")
-            part = slice(-self.steps, None) if self.end else slice(self.steps)
-            sizes.append([np.stack([np.asarray(step, dtype=np.float64) for step in curve[part]]) for curve in curves])
-        with np.errstate(divide="ignore"):
-            return np.log([width for width, _ in points]), np.log(np.array(sizes))
 
 
 class NoiseScale(Observed):

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ...randomness import numpy_generator
 from ..design import in_words
-from ..observed import ARM, WINDOW, ArmName, Example, FactorName, JudgedOf, Observed, ObservedArm, OfLosses, ShareOf
+from ..observed import ARM, WINDOW, ArmName, Example, FactorName, JudgedOf, Observed, ObservedArm, OfLosses
 from ..trials import NotEstimableError, Numbers, Trials
 from .estimating.weighted import (
     SAME_VALUE,
@@ -183,40 +183,6 @@ class LossAfter(Observed):
         losses = (1 - part) * curves[..., before] + part * curves[..., min(before + 1, count - 1)]
         chosen = tuned(self.arm, self.over, trials, weights)
         return mean(losses, weights)[np.arange(len(weights)), chosen]
-
-
-class TransferRegret(Observed):
-    """Test loss of `arm` at `times` the LR tuned for `tuned_for`, less that at its own tuned LR: as a share of the latter, or
-    of the loss reduction to it."""
-
-    kind: Literal["transfer_regret"] = "transfer_regret"
-    arm: ObservedArm
-    tuned_for: ArmName = Field(description="the arm whose tuned LR is taken over")
-    times: float = Field(default=1.0, gt=0, description="the LR is this many times the one tuned for the other arm")
-    over: FactorName = "peak_lr"
-    of: ShareOf = None
-
-    OF_LOSSES: ClassVar[OfLosses] = "shares"
-    FIGURE: ClassVar[str] = "lr"
-    UNIT: ClassVar[str] = "relative (0.05 is a loss 5% above its own tuned one)"
-    EXAMPLE: ClassVar[Example] = {"arm": "width_64", "tuned_for": "width_16"}
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """L(transferred value) / L(own tuned value) - 1 of mean test losses, [R], without unit; of the loss reduction,
-        (L(transferred value) - L(own tuned value)) / (L0 - L(own tuned value)). Not estimable if the
-        arm's grid has no such value, or either optimum lies at an edge."""
-        own = tuned(self.arm, self.over, trials, weights)
-        _, target, there = transferred(self.arm, self.tuned_for, self.times, self.over, trials, weights)
-        loss = mean(trials.losses(self.arm, self.over, "test_loss"), weights)
-        row = np.arange(len(weights))
-        if self.of == "fall":
-            start = initial_loss({self.arm: self.over}, trials, weights)
-            return np.where(there, share_of_fall(loss[row, target] - loss[row, own], start, loss[row, own]), np.nan)
-        return np.where(there, loss[row, target] / loss[row, own] - 1, np.nan)
-
-    @property
-    def of_losses(self) -> OfLosses:
-        return "no zero" if self.of == "fall" else self.OF_LOSSES
 
 
 class MeanGap(Observed):

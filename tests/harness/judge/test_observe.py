@@ -13,14 +13,11 @@ from folklore.harness.declare.metrics import (
     Gap,
     Log2,
     MaxTrainable,
-    MeanActivationSlope,
-    MeanDistance,
     Optimum,
     Quotient,
     RelativeGap,
     Share,
     Slope,
-    TransferRegret,
     TunedLoss,
     Unmeasured,
 )
@@ -30,6 +27,8 @@ from folklore.harness.judge.observe import observe
 from folklore.harness.judge.statistics.intervals import Observation, Sampled, bootstrap_error, student
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.lr_regimes import mean_distance
+from folklore.studies.metrics.mup_transfer import mean_activation_slope, transfer_regret
 from folklore.studies.metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
@@ -333,11 +332,11 @@ def test_a_parabola_through_an_uneven_grid(study: Study) -> None:
 
 def test_transfer_regret_by_hand(of_bowls: TrialArrays) -> None:
     """none is tuned at 2^-7, half at 2^-5: two octaves off cost half 0.05 * 4; at four times none's LR nothing."""
-    seen = observe(TransferRegret(arm="half", tuned_for="none"), of_bowls)
+    seen = observe(transfer_regret(arm="half", tuned_for="none"), of_bowls)
     assert seen.estimate == pytest.approx(0.2 / 1.95)
-    assert observe(TransferRegret(arm="half", tuned_for="none", times=4.0), of_bowls).estimate == pytest.approx(0.0)
+    assert observe(transfer_regret(arm="half", tuned_for="none", times=4.0), of_bowls).estimate == pytest.approx(0.0)
     with pytest.raises(NotEstimableError, match="was not trained at the peak LR of"):
-        observe(TransferRegret(arm="half", tuned_for="none", times=3.0), of_bowls)
+        observe(transfer_regret(arm="half", tuned_for="none", times=3.0), of_bowls)
 
 
 def activations_of(trial: Trial) -> LaneResult:
@@ -366,17 +365,17 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
     for grid, at in (([0.1], None), ([0.1, 0.2, 0.4], 0.1)):
         arms = {name: {**arm.model_dump(), "factors": {"peak_lr": grid}} for name, arm in scaled.arms.items()}
         table = table_of(changed(scaled, arms=arms), activations_of)
-        seen = observe(MeanActivationSlope(points=points, at=at, **settings), table)
+        seen = observe(mean_activation_slope(points=points, at=at, **settings), table)
         assert seen.estimate == pytest.approx(expected, abs=1e-6)
-    assert observe(MeanActivationSlope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)
+    assert observe(mean_activation_slope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)
     with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of 0\.3"):
-        observe(MeanActivationSlope(points=points, at=0.3), table)
+        observe(mean_activation_slope(points=points, at=0.3), table)
     with pytest.raises(NotEstimableError, match="are zero at every step used"):
-        observe(MeanActivationSlope(points=points, at=0.2, steps=1), table)
+        observe(mean_activation_slope(points=points, at=0.2, steps=1), table)
 
 
 def test_an_interval_ends_where_an_observation_must(wide: Study) -> None:
     """A distance of losses that differ by chance: the interval ends at 0."""
     table = table_of(wide, lambda trial: result(bowl(trial, -7, 2.0 + (trial.arm == "half") * 0.1 * (trial.seed - 1.9))))
-    seen = observe(MeanDistance(parts=(TunedLoss(arm="half"),), origin=TunedLoss(arm="none")), table)
+    seen = observe(mean_distance(parts=(TunedLoss(arm="half"),), origin=TunedLoss(arm="none")), table)
     assert (seen.low, seen.estimate > 0) == (0.0, True)

@@ -25,7 +25,6 @@ from folklore.harness.declare.metrics import (
     Scaled,
     Share,
     Slope,
-    TransferRegret,
     TunedLoss,
 )
 from folklore.harness.declare.metrics.estimating.range_test_rules import RULES, NoSuggestion, divergence, suggest
@@ -39,13 +38,14 @@ from folklore.harness.judge.robustness import robustness
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
 from folklore.studies.metrics.lr_finder import WITHOUT_ZERO, finder_pick, finder_regret, suggestion_rate
+from folklore.studies.metrics.mup_transfer import transfer_regret
 from folklore.studies.metrics.warmup import lr_sensitivity
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
 NONE, HALF = TunedLoss(arm="none"), TunedLoss(arm="half")
-REGRET = TransferRegret(arm="half", tuned_for="none")
-OF_FALL = TransferRegret(arm="half", tuned_for="none", of="fall")
+REGRET = transfer_regret(arm="half", tuned_for="none")
+OF_FALL = transfer_regret(arm="half", tuned_for="none", of="fall")
 RELATIVE: tuple[Observable, ...] = (
     RelativeGap(left=NONE, right=HALF),
     Quotient(top=NONE, bottom=HALF),

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from folklore.harness.declare import Workload
-from folklore.harness.declare.metrics import MeanActivationSlope
 from folklore.harness.errors import UserError
 from folklore.harness.plan.lanes import Choice, Packing, Shape
 from folklore.harness.plan.store.store import Store
@@ -18,6 +17,7 @@ from folklore.harness.train.parts import require_model
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import load
 from folklore.models import Model
+from folklore.studies.metrics.mup_transfer import mean_activation_slope
 from tests.harness.train import contract, own_workloads
 from tests.harness.train.contract import own
 
@@ -57,7 +57,7 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
         study=SimpleNamespace(arms={}),
         scale="laptop",
     )
-    observable = MeanActivationSlope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
+    observable = mean_activation_slope(points=((8.0, "a"), (16.0, "b"), (32.0, "c")))
     table.study.arms_at = lambda scale: ["a", "b", "c"]
     with pytest.raises(NotEstimableError, match="shows no activations"):
         observable.estimate(table, np.ones((1, 1)))  # type: ignore[arg-type]

@@ -20,12 +20,13 @@ from folklore.harness.declare import (
     Study,
     Within,
 )
-from folklore.harness.declare.metrics import EdgeSharpness, FinalLoss, GrowthFactor, SharpnessCorrelation
+from folklore.harness.declare.metrics import EdgeSharpness, FinalLoss, SharpnessCorrelation
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import TrialSet
 from folklore.harness.judge.verdict_memory import published_verdicts
 from folklore.harness.train.result import LaneResult
 from folklore.reports.figures import curves, fits, forest, lines, values
+from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines
 from tests.harness.helpers import result
 from tests.reports.figures.helpers import drawn, judgement_of, planted, published, seen_in
@@ -121,7 +122,7 @@ def deep(study: Study) -> TrialSet:
 
 def test_points_of_a_growth_and_what_was_expected_stand_where_they_are(deep: TrialSet) -> None:
     steep, flat = (
-        GrowthFactor(points=tuple((depth, FinalLoss(arm=f"{kind}_{depth}")) for depth in DEPTHS)) for kind in FACTORS
+        growth_factor(points=tuple((depth, FinalLoss(arm=f"{kind}_{depth}")) for depth in DEPTHS)) for kind in FACTORS
     )
     judgement = judging(
         steep, claimed=AtMost(value=0.6), refuted=AtLeast(value=0.9), expected=Expected(value=0.25, source="planted")

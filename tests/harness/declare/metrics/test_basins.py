@@ -13,7 +13,6 @@ from folklore.harness.declare.metrics import (
     LossAt,
     LossGap,
     Mean,
-    MeanDistance,
     TunedLoss,
 )
 from folklore.harness.declare.trial import Trial
@@ -21,6 +20,7 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.lr_regimes import mean_distance
 from folklore.studies.metrics.optimizers import length_ratio
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, result
@@ -80,7 +80,7 @@ def test_the_mean_of_other_things_is_none() -> None:
 
 def test_distances_count_on_both_sides(table: TrialArrays) -> None:
     parts = (TunedLoss(arm="none"), LossAt(arm="none", tuned_for="none", times=4.0))
-    from_middle = MeanDistance(parts=parts, origin=LossAt(arm="none", tuned_for="none", times=2.0))
+    from_middle = mean_distance(parts=parts, origin=LossAt(arm="none", tuned_for="none", times=2.0))
     assert observe(from_middle, table).estimate == pytest.approx((CURVATURE + 3 * CURVATURE) / 2)
     assert from_middle.of_losses == "no zero"
 

@@ -15,7 +15,6 @@ from folklore.harness.declare.metrics import (
     MeanGap,
     Optimum,
     Share,
-    TransferRegret,
     TunedLoss,
 )
 from folklore.harness.declare.metrics.losses import SPLITS, _absolute_mean, _halves
@@ -25,6 +24,7 @@ from folklore.harness.judge.observe import observe
 from folklore.harness.judge.statistics.intervals import Sampled, bootstrap_error, student
 from folklore.harness.judge.trial_arrays import resamples
 from folklore.studies.metrics.lr_finder import finder_regret
+from folklore.studies.metrics.mup_transfer import transfer_regret
 from tests.calibration.conditions import PLAIN
 from tests.calibration.planted_table import PlantedTable
 from tests.calibration.trial_worlds import Bowl, bowls, study
@@ -129,7 +129,7 @@ def test_regrets_and_bars_of_the_fall() -> None:
     weight = np.ones(SEEDS)
     none, warm = (means(table, arm, weight) for arm in ("none", "warm"))
     start = means(table, "none", weight, "initial_loss").mean()
-    regret = observe(TransferRegret(arm="none", tuned_for="warm", of="fall"), table)
+    regret = observe(transfer_regret(arm="none", tuned_for="warm", of="fall"), table)
     assert regret.estimate == pytest.approx((none[warm.argmin()] - none.min()) / (start - none.min()))
     bar = none.min() + 0.05 * (start - none.min())
     last = np.flatnonzero(none <= bar)[-1]
@@ -142,7 +142,7 @@ def test_regrets_and_bars_of_the_fall() -> None:
 
 def test_shares_of_a_loss_are_what_is_left_out() -> None:
     table = noisy_bowls()
-    for kind, fields in ((TransferRegret, {"tuned_for": "warm"}), (BasinWidth, {}), (MaxTrainable, {})):
+    for kind, fields in ((transfer_regret, {"tuned_for": "warm"}), (BasinWidth, {}), (MaxTrainable, {})):
         plain, said = kind(arm="none", **fields), kind(arm="none", of="loss", **fields)
         assert observe(plain, table).estimate == observe(said, table).estimate
         assert [list(relative_to_losses(each)) for each in (plain, said)] == [[plain], [said]]
