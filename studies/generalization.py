@@ -3,8 +3,9 @@
 from typing import Any
 
 from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
-from ..harness.declare.metrics import Gap, LossAt, LossGap, SharpnessAtLoss, SharpnessCorrelation, TunedLoss
+from ..harness.declare.metrics import Gap, LossAt, LossGap, TunedLoss
 from . import scales
+from .metrics.generalization import sharpness_at_loss, sharpness_correlation
 from .shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted
 
 SMALL, LARGE = 16, 256
@@ -124,7 +125,7 @@ def generalizes_worse(panel: str) -> tuple[Criterion, Criterion]:
 
 def sharper(large: str, lr: float | None, small_lr: float | None = ONE_LR, level: float | None = None) -> Any:
     """Sharpness over that of the small batch, each at an LR or tuned; without a level, at the end of training."""
-    return SharpnessAtLoss(arm=large, level=level, value=lr) / SharpnessAtLoss(arm="small", level=level, value=small_lr)
+    return sharpness_at_loss(arm=large, level=level, value=lr) / sharpness_at_loss(arm="small", level=level, value=small_lr)
 
 
 def much_sharper(
@@ -145,8 +146,8 @@ def much_sharper(
     )
 
 
-def correlation(level: float | None = None, ends: tuple[float, float] | None = FIT, **options: Any) -> SharpnessCorrelation:
-    return SharpnessCorrelation(**{"arms": MLP_ARMS, "level": level, "ends": ends, "least_share": 0.2, **options})
+def correlation(level: float | None = None, ends: tuple[float, float] | None = FIT, **options: Any) -> Any:
+    return sharpness_correlation(**{"arms": MLP_ARMS, "level": level, "ends": ends, "least_share": 0.2, **options})
 
 
 def flatter_is_better(clause: str, ends: tuple[float, float], which: str, **alternatives: Any) -> Criterion:

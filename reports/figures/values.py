@@ -11,7 +11,6 @@ from ...harness.declare import Judgement, arms_of
 from ...harness.declare.configuration import LOSS_SCALES
 from ...harness.declare.metrics import (
     FailureRate,
-    SharpnessCorrelation,
 )
 from ...harness.declare.metrics.estimating.weighted import present, tuned_index
 from ...harness.declare.observed import KINDS, Observed
@@ -22,6 +21,7 @@ from ...harness.judge.statistics.intervals import Observation, binomial
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
 from ...studies.metrics.forgetting import Measure, last_task, task_accuracy, task_loss
+from ...studies.metrics.generalization import settings_at, sharpness_correlation
 from ...studies.metrics.mup_transfer import log_sizes, mean_activation_slope
 from ...studies.metrics.precision import underflow_share
 from ...studies.metrics.warmup import divergence_edge
@@ -195,11 +195,11 @@ def _sharpness(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """A panel a criterion: every setting's mean over seeds, its runs pale behind it."""
     return [
         _flatness(metric, "rank correlation " + in_prose(seen.estimate, seen.low, seen.high, ""), records.table)
-        for _, metric, seen in known(records, judgement, SharpnessCorrelation)
+        for _, metric, seen in known(records, judgement, sharpness_correlation)
     ]
 
 
-def _flatness(metric: SharpnessCorrelation, title: str, table: TrialArrays) -> Panel:
+def _flatness(metric: Any, title: str, table: TrialArrays) -> Panel:
     study = table.study
     unit = study.loss_unit_of(table.scale, metric.arms)
     where = "at the end of training" if metric.level is None else f"at a training loss of {metric.level:g} {unit}".rstrip()
@@ -209,7 +209,7 @@ def _flatness(metric: SharpnessCorrelation, title: str, table: TrialArrays) -> P
     )
     x = Scale(f"largest eigenvalue of the Hessian {where}", 10)
     panel = Panel(x, Scale(held_out, least=0.0), title, caption=SHARPNESS)
-    log_sharpness, losses = metric.points(table)
+    log_sharpness, losses = settings_at(metric.arms, metric.over, metric.level, metric.ends, metric.of, table)
     usable, start = np.isfinite(log_sharpness) & np.isfinite(losses), 0
     for arm in metric.arms:
         rows = slice(start, start + len(table.grid(arm, metric.over)))

@@ -9,6 +9,7 @@ from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
+from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness_correlation
 from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
 from folklore.studies.metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
@@ -394,7 +395,7 @@ CASES: tuple[Case, ...] = (
     _of_bowls("max_trainable_of_fall", m.MaxTrainable(arm="a", within=0.03, of="fall"), _shift, INSIDE),
     _of_points(
         "sharpness_at_loss",
-        m.SharpnessAtLoss(arm="a", level=1.0),
+        sharpness_at_loss(arm="a", level=1.0),
         w.stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
         {"a": {}},
         share=0.3,
@@ -439,7 +440,7 @@ CASES: tuple[Case, ...] = (
     ),
     _of_points(
         "sharpness_correlation",
-        m.SharpnessCorrelation(arms=SETTINGS, level=1.0),
+        sharpness_correlation(arms=SETTINGS, level=1.0),
         w.stopped_runs(lambda e: {arm: 2.0**index for index, arm in enumerate(SETTINGS)}, lambda e: 0.05 * e),
         {arm: {} for arm in SETTINGS},
         share=0.3,

@@ -42,7 +42,6 @@ from .edge import EdgeLoss, EdgeSharpness
 from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
 from .losses import FinalLoss, LossAfter, LossAt, MeanGap, TunedLoss
-from .stopped import SharpnessAtLoss, SharpnessCorrelation
 from .unmeasured import LEFT, Left, Unmeasured
 
 __all__ = [
@@ -71,8 +70,6 @@ __all__ = [
     "RelativeGap",
     "Scaled",
     "Share",
-    "SharpnessAtLoss",
-    "SharpnessCorrelation",
     "Slope",
     "SpeedUp",
     "StepsToTarget",

@@ -20,12 +20,13 @@ from folklore.harness.declare import (
     Study,
     Within,
 )
-from folklore.harness.declare.metrics import EdgeSharpness, FinalLoss, SharpnessCorrelation
+from folklore.harness.declare.metrics import EdgeSharpness, FinalLoss
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import TrialSet
 from folklore.harness.judge.verdict_memory import published_verdicts
 from folklore.harness.train.result import LaneResult
 from folklore.reports.figures import curves, fits, forest, lines, values
+from folklore.studies.metrics.generalization import sharpness_correlation
 from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines
 from tests.harness.helpers import result
@@ -198,7 +199,7 @@ def test_settings_stand_where_their_mean_sharpness_is(study: Study) -> None:
     }
     records = planted(study, arms, outcome)
     half, nearly_all = (
-        judging(SharpnessCorrelation(arms=tuple(BATCHES), level=1.0, least_share=share)) for share in (0.5, 0.95)
+        judging(sharpness_correlation(arms=tuple(BATCHES), level=1.0, least_share=share)) for share in (0.5, 0.95)
     )
     (panel,) = drawn(values.draw(records, half)).panels
     seeds = records.table.seed_numbers

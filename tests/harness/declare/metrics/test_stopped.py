@@ -10,12 +10,13 @@ import scipy.stats
 from pydantic import ValidationError
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import Quotient, SharpnessAtLoss, SharpnessCorrelation
+from folklore.harness.declare.metrics import Quotient
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness_correlation
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import frame, result
 
@@ -80,9 +81,9 @@ def table(stopping: Study) -> TrialArrays:
 def test_sharpness_is_read_where_the_training_loss_comes_to_the_level(table: TrialArrays) -> None:
     for arm in ARMS:
         expected = np.mean([log_sharpness(arm, seed, stop(arm, seed)) for seed in table.seed_numbers])
-        for observable in (SharpnessAtLoss(arm=arm, level=LEVEL), SharpnessAtLoss(arm=arm, level=LEVEL, value=0.01)):
+        for observable in (sharpness_at_loss(arm=arm, level=LEVEL), sharpness_at_loss(arm=arm, level=LEVEL, value=0.01)):
             assert math.log(observe(observable, table).estimate) == pytest.approx(expected, rel=1e-5)
-    both = Quotient(top=SharpnessAtLoss(arm=ARMS[3], level=LEVEL), bottom=SharpnessAtLoss(arm=ARMS[0], level=LEVEL))
+    both = Quotient(top=sharpness_at_loss(arm=ARMS[3], level=LEVEL), bottom=sharpness_at_loss(arm=ARMS[0], level=LEVEL))
     apart = [
         log_sharpness(ARMS[3], seed, stop(ARMS[3], seed)) - log_sharpness(ARMS[0], seed, stop(ARMS[0], seed))
         for seed in table.seed_numbers
@@ -96,7 +97,7 @@ def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays)
     for seed in table.seed_numbers:
         sharp = [log_sharpness(arm, seed, stop(arm, seed)) for arm in ARMS]
         found.append(scipy.stats.spearmanr(sharp, [held_out(arm, seed, stop(arm, seed)) for arm in ARMS]).statistic)
-    observable = SharpnessCorrelation(arms=ARMS, level=LEVEL, of=of)
+    observable = sharpness_correlation(arms=ARMS, level=LEVEL, of=of)
     assert observe(observable, table).estimate == pytest.approx(np.mean(found))
     assert observable.estimate(table, np.eye(table.seeds)) == pytest.approx(found)
 
@@ -112,10 +113,10 @@ def test_at_their_end_runs_are_compared_whose_loss_ends_in_the_range(
         assert (ends is None) == (len(kept) == len(ARMS))
         sharp, losses = ([of(arm, seed, 20.0) for arm in kept] for of in (log_sharpness, held_out))
         found.append(scipy.stats.spearmanr(sharp, losses).statistic)
-    observable = SharpnessCorrelation(arms=ARMS, ends=ends, least_share=0.4)
+    observable = sharpness_correlation(arms=ARMS, ends=ends, least_share=0.4)
     assert observe(observable, table).estimate == pytest.approx(np.mean(found))
     sharpness = np.mean([log_sharpness(ARMS[0], seed, 20.0) for seed in table.seed_numbers])
-    assert math.log(observe(SharpnessAtLoss(arm=ARMS[0]), table).estimate) == pytest.approx(sharpness, rel=1e-5)
+    assert math.log(observe(sharpness_at_loss(arm=ARMS[0]), table).estimate) == pytest.approx(sharpness, rel=1e-5)
 
 
 def test_the_first_crossing_counts(stopping: Study) -> None:
@@ -124,7 +125,7 @@ def test_the_first_crossing_counts(stopping: Study) -> None:
     table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=losses))
     # Three quarters of the way from step 4 to step 6.
     expected = np.mean([log_sharpness(ARMS[0], seed, 5.5) for seed in table.seed_numbers])
-    assert math.log(observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table).estimate) == pytest.approx(expected, rel=1e-5)
+    assert math.log(observe(sharpness_at_loss(arm=ARMS[0], level=LEVEL), table).estimate) == pytest.approx(expected, rel=1e-5)
 
 
 def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: Study) -> None:
@@ -136,21 +137,21 @@ def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: 
         ).statistic
         for seed in never.seed_numbers
     ]
-    assert observe(SharpnessCorrelation(arms=ARMS, level=LEVEL), never).estimate == pytest.approx(np.mean(found))
+    assert observe(sharpness_correlation(arms=ARMS, level=LEVEL), never).estimate == pytest.approx(np.mean(found))
     with pytest.raises(
         NotEstimableError, match=r"0% of the runs of 'batch_0' come to a training loss of 0.9 .*, fewer than 75%"
     ):
-        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), never)
+        observe(sharpness_at_loss(arm=ARMS[0], level=LEVEL), never)
     with pytest.raises(NotEstimableError, match=r"86% of the runs of these arms come .*, fewer than 90%; longer runs"):
-        observe(SharpnessCorrelation(arms=ARMS, level=LEVEL, least_share=0.9), never)
+        observe(sharpness_correlation(arms=ARMS, level=LEVEL, least_share=0.9), never)
     with pytest.raises(NotEstimableError, match="no seed has 5 settings that differ"):
-        observe(SharpnessCorrelation(arms=ARMS[:4], level=LEVEL), table_of(stopping, outcome))
+        observe(sharpness_correlation(arms=ARMS[:4], level=LEVEL), table_of(stopping, outcome))
 
 
 def test_what_is_below_the_level_at_its_first_evaluation_does_not_say_when_it_came(stopping: Study) -> None:
     table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[0.5] * 10))
     with pytest.raises(NotEstimableError, match="0% of the runs"):
-        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), table)
+        observe(sharpness_at_loss(arm=ARMS[0], level=LEVEL), table)
 
 
 def test_sharpness_that_did_not_converge_is_passed_over_and_nothing_is_extrapolated(stopping: Study) -> None:
@@ -162,7 +163,7 @@ def test_sharpness_that_did_not_converge_is_passed_over_and_nothing_is_extrapola
 
     one = frame(stopping, lambda trial: lost(trial) if trial.arm == ARMS[0] else outcome(trial))
     with pytest.raises(NotEstimableError, match="0% of the runs"):
-        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", one))
+        observe(sharpness_at_loss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", one))
 
 
 @pytest.mark.parametrize(
@@ -173,9 +174,9 @@ def test_what_was_not_measured_has_no_number(column: str, words: str, stopping: 
     old = frame(stopping, outcome)
     old[f"curve_{column}"] = None
     with pytest.raises(NotEstimableError, match=rf"was not measured in 'batch_0'; the study has to set measurement.{words}"):
-        observe(SharpnessAtLoss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", old))
+        observe(sharpness_at_loss(arm=ARMS[0], level=LEVEL), TrialArrays(stopping, "laptop", old))
 
 
 def test_an_arm_counts_once() -> None:
     with pytest.raises(ValidationError, match="one stands there twice; name each once"):
-        SharpnessCorrelation(arms=("a", "a"), level=1.0)
+        sharpness_correlation(arms=("a", "a"), level=1.0)
