@@ -20,7 +20,6 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
-from folklore.studies.metrics.lr_regimes import mean_distance
 from folklore.studies.metrics.optimizers import length_ratio
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, result
@@ -76,13 +75,6 @@ def test_the_mean_of_other_things_is_none() -> None:
         Mean(parts=(Computed(function="memory.adam_state", number="over_fp32_weights"), BasinWidth(arm="none"))).of_losses
         == "shares"
     )
-
-
-def test_distances_count_on_both_sides(table: TrialArrays) -> None:
-    parts = (TunedLoss(arm="none"), LossAt(arm="none", tuned_for="none", times=4.0))
-    from_middle = mean_distance(parts=parts, origin=LossAt(arm="none", tuned_for="none", times=2.0))
-    assert observe(from_middle, table).estimate == pytest.approx((CURVATURE + 3 * CURVATURE) / 2)
-    assert from_middle.of_losses == "no zero"
 
 
 def test_a_common_bar_is_that_of_the_lowest_arm(study: Study) -> None:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from folklore.harness.declare import Study
 from folklore.harness.declare.base import declared
-from folklore.harness.declare.metrics import Curve, FinalLoss
+from folklore.harness.declare.metrics import Curve
 from folklore.harness.declare.metrics.curve import STEPS_OF, Statistic
 from folklore.harness.declare.observed import Observable
 from folklore.harness.declare.trial import Trial
@@ -19,7 +19,6 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
-from folklore.studies.metrics.gradient_flow import growth_factor
 from tests.calibration.trial_cases import CASES
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import INITIAL_LOSS, bowl, frame, result
@@ -241,14 +240,6 @@ def test_a_gradient_of_zero_has_no_quotient(deep_table: TrialArrays) -> None:
 def test_a_window_without_a_probe_is_open(deep_table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match="has no point of its"):
         observe(quotient(2, last=0.05), deep_table)
-
-
-def test_a_growth_factor_is_that_of_an_exponential(deep_table: TrialArrays) -> None:
-    losses = growth_factor(points=tuple((depth, FinalLoss(arm=f"d{depth}")) for depth in DEPTHS))
-    assert observe(losses, deep_table).estimate == pytest.approx(0.9)
-    gradients = growth_factor(points=tuple((depth, quotient(depth)) for depth in DEPTHS))
-    estimates = [observe(part, deep_table).estimate for _, part in gradients.points]
-    assert observe(gradients, deep_table).estimate == pytest.approx(math.exp(np.polyfit(DEPTHS, np.log(estimates), 1)[0]))
 
 
 def test_it_reads_no_losses_but_those_of_curves_that_are() -> None:
