@@ -15,12 +15,11 @@ from ..harness.declare.metrics import (
     LossGap,
     MaxTrainable,
     Mean,
-    NormDiagnosis,
     StepsToTarget,
     TunedLoss,
 )
 from . import scales
-from .metrics.lr_regimes import mean_distance
+from .metrics.lr_regimes import mean_distance, norm_diagnosis
 from .shorthand import above, below, exceeds, judgement, no_worse
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
@@ -510,13 +509,13 @@ CAUSES = {
     "too_large": "that swing at too large an LR",
 }
 # The two cuts that told the causes best in a pilot on seeds 992,200 to 992,239, both MLPs together.
-CUTS = {"vanishing_below": 0.3, "large_above": 0.96}
+CUTS: Any = {"vanishing_below": 0.3, "large_above": 0.96}
 EXPLODED = "of tanh runs whose loss has exploded"
 
 
-def diagnosis(setup: Setup, **options: Any) -> NormDiagnosis:
+def diagnosis(setup: Setup, **options: Any) -> Any:
     """Against a healthy run that is trained on as many seeds as the flat ones."""
-    return NormDiagnosis(healthy=setup.arm("lr"), healthy_value=setup.best, **CUTS, **options)
+    return norm_diagnosis(healthy=setup.arm("lr"), healthy_value=setup.best, **CUTS, **options)
 
 
 def flat_runs(setup: Setup) -> dict[str, tuple[tuple[str, float], ...]]:

@@ -13,7 +13,7 @@ from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness
 from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
 from folklore.studies.metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
-from folklore.studies.metrics.lr_regimes import mean_distance
+from folklore.studies.metrics.lr_regimes import mean_distance, norm_diagnosis
 from folklore.studies.metrics.mup_transfer import mean_activation_slope, transfer_regret
 from folklore.studies.metrics.optimizers import length_ratio
 from folklore.studies.metrics.overfitting import stopped_loss, turn_rate, turning_step
@@ -377,7 +377,7 @@ CASES: tuple[Case, ...] = (
     ),
     _of_points(
         "norm_diagnosis",
-        m.NormDiagnosis(
+        norm_diagnosis(
             healthy="healthy",
             healthy_value=_ONE_LR,
             vanishing=(("vanishing", _ONE_LR),),

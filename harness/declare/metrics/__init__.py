@@ -36,7 +36,6 @@ from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
 from .computed import Computed
 from .curve import Curve
 from .curves import NoiseScale
-from .diagnosis import NormDiagnosis
 from .divergence import FailureRate
 from .edge import EdgeLoss, EdgeSharpness
 from .hardware import SpeedUp
@@ -64,7 +63,6 @@ __all__ = [
     "Mean",
     "MeanGap",
     "NoiseScale",
-    "NormDiagnosis",
     "Optimum",
     "Quotient",
     "RelativeGap",

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import NormDiagnosis
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.lr_regimes import norm_diagnosis
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, result
 
@@ -46,7 +46,7 @@ def table(study: Study, changed: Any = None) -> TrialArrays:
 
 
 def accuracy(study: Study, changed: Any = None, rule: Any = None) -> float:
-    return observe(NormDiagnosis(**(rule or RULE)), table(study, changed)).estimate
+    return observe(norm_diagnosis(**(rule or RULE)), table(study, changed)).estimate
 
 
 def test_norms_that_follow_the_rule_are_told_all(study: Study) -> None:
@@ -98,7 +98,7 @@ def test_a_cause_without_flat_runs_leaves_nothing_to_tell(study: Study) -> None:
         return replace(found, test_loss=2.0) if trial.configuration.training.peak_lr == LARGE else found
 
     with pytest.raises(NotEstimableError, match="no run of 'no <warmup>' has a loss that is flat and finite"):
-        observe(NormDiagnosis(**RULE), table(study, changed))
+        observe(norm_diagnosis(**RULE), table(study, changed))
 
 
 def test_the_noise_of_batches_is_taken_off(study: Study) -> None:
@@ -117,9 +117,9 @@ def test_causes_can_be_told_apart(study: Study) -> None:
     one = {"healthy": "none", "healthy_value": HEALTHY}
     assert accuracy(study, rule=one | {"too_large": (("none", LARGE), ("none", SMALL))}) == 0.5
     with pytest.raises(ValueError, match="no run to tell the cause of: give one of vanishing, dead, too_small, too_large"):
-        NormDiagnosis(**one)
+        norm_diagnosis(**one)
     with pytest.raises(ValueError, match="dead: give swing"):
-        NormDiagnosis(**one, dead=(("none", LARGE),))
+        norm_diagnosis(**one, dead=(("none", LARGE),))
 
 
 def test_flat_runs_at_too_large_an_lr_swing_or_are_dead(study: Study) -> None:
