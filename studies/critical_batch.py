@@ -17,8 +17,9 @@ from ..harness.declare import (
     Training,
     Workload,
 )
-from ..harness.declare.metrics import CriticalBatch, HyperbolaError, NoiseScale, StepsToTarget
+from ..harness.declare.metrics import NoiseScale, StepsToTarget
 from . import scales
+from .metrics.critical_batch import critical_batch_size, hyperbola_error
 from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted
 
 SMALL_SCALES = ("smoke", "laptop")
@@ -101,8 +102,8 @@ class Sweep:
         return {"points": points, "anchor": self.arm(self.anchor), "share": self.share}
 
     @property
-    def critical_batch(self) -> CriticalBatch:
-        return CriticalBatch(**self.curve)
+    def critical_batch(self) -> Any:
+        return critical_batch_size(**self.curve)
 
     def steps_to_target(self, batch_size: int) -> StepsToTarget:
         return StepsToTarget(arm=self.arm(batch_size), anchor=self.arm(self.anchor), share=self.share)
@@ -360,7 +361,7 @@ HYPERBOLA = judgement(
     *(
         sweep.criterion(
             "error of ln S of the fitted curve",
-            HyperbolaError(**sweep.curve, raw=True),
+            hyperbola_error(**sweep.curve, raw=True),
             "steps to a loss follow 1 + B_crit/B, which flattens past B_crit, to an error of {estimate} in their logarithm",
             FITS,
             unit="",
@@ -377,7 +378,7 @@ HYPERBOLA = judgement(
         "The curve is judged on its own, with the noise of the seeds. What a doubled batch saves is measured at one batch"
         " size fixed beforehand, without the curve, which is used only to show that this size lies past the critical one."
     ),
-    reported={f"error of ln S at left-out batch sizes, {sweep.panel}": HyperbolaError(**sweep.curve) for sweep in SWEEPS},
+    reported={f"error of ln S at left-out batch sizes, {sweep.panel}": hyperbola_error(**sweep.curve) for sweep in SWEEPS},
     if_supported=(
         "Past the critical size, a doubled batch saves well under half of the steps, so that a run takes more examples: decide"
         " whether its time is worth them."

@@ -11,7 +11,6 @@ import numpy as np
 from ...harness.declare import Criterion, Judgement
 from ...harness.declare.design import in_words
 from ...harness.declare.metrics import (
-    CriticalBatch,
     Curve,
     EdgeLoss,
     EdgeSharpness,
@@ -145,7 +144,7 @@ def _noise(metric: NoiseScale, criterion: Criterion, table: TrialArrays, stacks:
     panel.looks |= {"_mean": Look(INK, "", "-"), "_critical": Look(CRITICAL, "", "--")}
     for part in all_parts(criterion.observe):
         own = isinstance(part, NoiseScale) and part.arm == metric.arm
-        if (own or isinstance(part, CriticalBatch)) and (seen := number(part, table)) is not None:
+        if (own or isinstance(part, KINDS["critical_batch_size"])) and (seen := number(part, table)) is not None:
             series = "_mean" if isinstance(part, NoiseScale) else "_critical"
             span: Columns = {"left": part.first * total, "right": part.last * total} if isinstance(part, NoiseScale) else {}
             panel.add("region", series, low=seen.low, high=seen.high, **span)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...harness.declare import Judgement, arms_of
+from ...harness.declare import Judgement, Observed, arms_of
 from ...harness.declare.design import in_words
-from ...harness.declare.metrics import CriticalBatch, Curve, Optimum, Slope
-from ...harness.declare.metrics.batch_sizes import BatchSweep
+from ...harness.declare.metrics import Curve, Optimum, Slope
+from ...harness.declare.metrics.batch_sizes import Target
 from ...harness.declare.metrics.estimating.evaluation import evaluate
 from ...harness.declare.metrics.estimating.fits import fit_hyperbola
 from ...harness.declare.metrics.estimating.weighted import present
@@ -19,6 +19,7 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.critical_batch import critical_batch_size, hyperbola_error, runs
 from ...studies.metrics.gradient_flow import growth_factor
 from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from .frames import band, example_unit, metrics, number, of_kind
@@ -164,9 +165,10 @@ def varied(fit: Fit, table: TrialArrays) -> str:
 
 def _sweeps(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """Every sweep that a claim reads, once."""
-    found: dict[CriticalBatch, Panel] = {}
-    for criterion, part in metrics(judgement, records.scale, BatchSweep):
-        sweep = CriticalBatch(anchor=part.anchor, share=part.share, over=part.over, points=part.points)
+    found: dict[Observed, Panel] = {}
+    kinds: tuple[Any, ...] = (critical_batch_size, hyperbola_error)
+    for criterion, part in (each for kind in kinds for each in metrics(judgement, records.scale, kind)):
+        sweep = critical_batch_size(anchor=part.anchor, share=part.share, over=part.over, points=part.points)
         title = criterion.panel or records.study.arms[part.anchor].panel
         if sweep not in found:
             try:
@@ -176,8 +178,10 @@ def _sweeps(records: TrialSet, judgement: Judgement) -> list[Panel]:
     return list(found.values())
 
 
-def _sweep(sweep: CriticalBatch, name: str, table: TrialArrays) -> Panel:
-    batch, log_steps, copies, censored = sweep.runs(table, table.resamples[: 1 + FITS])
+def _sweep(sweep: Any, name: str, table: TrialArrays) -> Panel:
+    batch, log_steps, copies, censored = runs(
+        sweep.points, Target(sweep.anchor, sweep.share, sweep.over), table, table.resamples[: 1 + FITS]
+    )
     hyperbola = fit_hyperbola(batch, log_steps, copies, censored)
     steps, reached = np.exp(log_steps[0]), ~censored[0]
     floor, knee = float(hyperbola.smallest_steps[0]), float(hyperbola.critical_batch[0])

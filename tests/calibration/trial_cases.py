@@ -8,6 +8,7 @@ from typing import Any, Literal
 from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
+from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
 from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness_correlation
 from folklore.studies.metrics.gradient_flow import growth_factor
@@ -296,11 +297,14 @@ CASES: tuple[Case, ...] = (
         conditions=BOUNDED,
     ),
     _sweep(
-        "critical_batch_size", m.CriticalBatch(points=_SWEEP, anchor="b64", share=0.5), w.batch_sweep(_critical, BATCHES), 0.1
+        "critical_batch_size",
+        critical_batch_size(points=_SWEEP, anchor="b64", share=0.5),
+        w.batch_sweep(_critical, BATCHES),
+        0.1,
     ),
     _sweep(
         "hyperbola_error",
-        m.HyperbolaError(points=_SWEEP, anchor="b64", share=0.5),
+        hyperbola_error(points=_SWEEP, anchor="b64", share=0.5),
         w.batch_sweep(lambda e: 32.0, BATCHES, bend=0.03),
         0.05,
         effects=(1.0, 2.0, 3.0),

@@ -29,7 +29,6 @@ from folklore.harness.declare import (
 )
 from folklore.harness.declare.claims import Quantifier
 from folklore.harness.declare.metrics import (
-    CriticalBatch,
     FinalLoss,
     MaxTrainable,
     NoiseScale,
@@ -40,6 +39,7 @@ from folklore.harness.declare.metrics import (
     Slope,
     TunedLoss,
 )
+from folklore.studies.metrics.critical_batch import critical_batch_size
 from tests.planted import truths
 
 SCALE = "laptop"
@@ -110,7 +110,7 @@ def _bowl_study() -> Study:
 
     by_momentum, by_warmup = (Quotient(top=edge(arm), bottom=edge("plain")) for arm in ("momentum", "warmup"))
     noise = NoiseScale(arm="noisy", last=NOISE_WINDOW)
-    sweep = CriticalBatch(points=tuple((batch, f"b{batch}") for batch in SWEEP), anchor="b8", share=SWEEP_SHARE)
+    sweep = critical_batch_size(points=tuple((batch, f"b{batch}") for batch in SWEEP), anchor="b8", share=SWEEP_SHARE)
     one_more = RelativeGap(left=TunedLoss(arm="longer"), right=TunedLoss(arm="noisy"))
     raised, not_raised = AtLeast(value=1.5), AtMost(value=1.2)
     unchanged, changed = Within(low=0.8, high=1.25), Outside(low=0.66, high=1.5)

@@ -32,7 +32,7 @@ from .arithmetic import (
     Share,
     Slope,
 )
-from .batch_sizes import CriticalBatch, HyperbolaError, StepsToTarget
+from .batch_sizes import StepsToTarget
 from .computed import Computed
 from .curve import Curve
 from .curves import NoiseScale
@@ -46,14 +46,12 @@ from .unmeasured import LEFT, Left, Unmeasured
 __all__ = [
     "BasinWidth",
     "Computed",
-    "CriticalBatch",
     "Curve",
     "EdgeLoss",
     "EdgeSharpness",
     "FailureRate",
     "FinalLoss",
     "Gap",
-    "HyperbolaError",
     "Left",
     "Log2",
     "LossAfter",
@@ -79,18 +77,18 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Answers for one version names that left, and those of metrics that are functions beside their study now."""
     for metric, instead in LEFT.items():
-        if name == _class_name(metric):
+        if _was_called(name, metric):
             raise ImportError(f"Folklore no longer has the metric {name}: {instead}")
     for kind, moved in KINDS.items():
-        if name == _class_name(kind):
+        if _was_called(name, kind):
             now = f"{moved.__module__}.{moved.__name__}"
             warnings.warn(f"{__name__}.{name} is called {now} now", FutureWarning, stacklevel=2)
             return moved
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _class_name(kind: str) -> str:
-    return kind.title().replace("_", "")
+def _was_called(name: str, kind: str) -> bool:
+    return kind.replace("_", "") in (name.lower(), f"{name.lower()}size")  # the class of critical_batch_size: CriticalBatch
 
 
 def complete() -> None:

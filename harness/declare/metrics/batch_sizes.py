@@ -1,28 +1,28 @@
 """How many steps a loss costs at a batch size."""
 
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from ..design import in_words
-from ..observed import ARM, ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
+from ..observed import ArmName, Example, FactorName, Observed, ObservedArm, OfLosses
 from ..trials import NotEstimableError, Numbers, Trials
-from .estimating import fits
 from .estimating.fits import Flags
-from .estimating.weighted import at_the_edge, evaluation_curves, mean, present, seed_mean, tuned_index
+from .estimating.weighted import at_the_edge, evaluation_curves, mean, seed_mean, tuned_index
+
+Anchor = Annotated[ArmName, Field(description="the arm that sets the target")]
+ShareOfFall = Annotated[float, Field(gt=0, lt=1, description="share of the anchor's fall in loss that the target lies at")]
 
 
-class _ToTarget(Observed):
-    """The target is the validation loss at which `anchor` at its tuned LR has made `share` of its mean fall over the run.
+@dataclass(frozen=True)
+class Target:
+    """A validation loss that runs are trained to: that at which `anchor` has made `share` of its fall (StepsToTarget)."""
 
-    Steps are read off each run's validation curve, interpolated; a run that does not get there is censored at its last
-    step. Each seed runs at the LR that needs fewest steps on the other seeds.
-    """
-
-    anchor: ArmName = Field(description="the arm that sets the target")
-    share: float = Field(gt=0, lt=1, description="share of the anchor's fall in loss that the target lies at")
-    over: FactorName = "peak_lr"
+    anchor: str
+    share: float
+    over: str
 
     def _target(self, trials: Trials) -> float:
         """The validation loss in nats at which the anchor has made its share of the loss reduction. Fixed over resamples."""
@@ -49,7 +49,7 @@ class _ToTarget(Observed):
         censored = np.logical_not(reached.any(axis=2))
         return np.log(np.where(censored, steps[-1], np.maximum(passed, 1.0))), censored
 
-    def _tuned_log_steps(self, arm: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Flags]:
+    def tuned_log_steps(self, arm: str, trials: Trials, weights: Numbers) -> tuple[Numbers, Flags]:
         """ln of each seed's steps at the LR that needs fewest on the other seeds, [R, S]: choosing and judging stay apart. A
         seed that has all of the weight has no others, and chooses by itself."""
         steps_GS, censored_GS = self._log_steps(arm, trials)
@@ -70,11 +70,19 @@ class _ToTarget(Observed):
         return steps_GS[choice_RS, seed], censored_GS[choice_RS, seed]
 
 
-class StepsToTarget(_ToTarget):
-    """Geometric mean over seeds of the steps to the target loss. Not estimable if runs are censored."""
+class StepsToTarget(Observed):
+    """Geometric mean over seeds of the steps to the target loss. Not estimable if runs are censored.
+
+    The target is the validation loss at which `anchor` at its tuned LR has made `share` of its mean fall over the run.
+
+    Steps are read off each run's validation curve, interpolated; a run that does not get there is censored at its last
+    step. Each seed runs at the LR that needs fewest steps on the other seeds."""
 
     kind: Literal["steps_to_target"] = "steps_to_target"
     arm: ObservedArm
+    anchor: Anchor
+    share: ShareOfFall
+    over: FactorName = "peak_lr"
 
     LOG_AXIS: ClassVar[bool] = True
     AT_ONE_POINT: ClassVar[bool] = True
@@ -85,78 +93,10 @@ class StepsToTarget(_ToTarget):
 
     def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
         """exp of the weighted mean of ln(steps), [R]. Not estimable if a run does not get there: nothing is made up for it."""
-        steps, censored = self._tuned_log_steps(self.arm, trials, weights)
+        steps, censored = Target(self.anchor, self.share, self.over).tuned_log_steps(self.arm, trials, weights)
         if censored[0].any():
             raise _out_of_reach(self.arm, trials, int(censored[0].sum()))
         return np.asarray(np.exp(seed_mean(np.where(censored, np.nan, steps), weights)))
-
-
-class BatchSweep(_ToTarget):
-    """`points` are pairs of a batch size and an arm."""
-
-    points: Annotated[tuple[tuple[int, str], ...], ARM] = Field(
-        min_length=4, description="pairs of a batch size and an arm that trains with it"
-    )
-
-    OF_LOSSES: ClassVar[OfLosses] = "no zero"
-    FIGURE: ClassVar[str] = "fit"
-    EXAMPLE: ClassVar[Example] = {
-        "points": [[8, "batch_8"], [16, "batch_16"], [32, "batch_32"], [64, "batch_64"], [128, "batch_128"]],
-        "anchor": "batch_8",
-        "share": 0.8,
-    }
-
-    def runs(self, trials: Trials, weights: Numbers) -> tuple[Numbers, Numbers, Numbers, Flags]:
-        """Batch sizes [M], ln S [R, M], weights [R, M] and what is censored [R, M], of all runs of the sweep."""
-        points = present(self.points, trials)
-        found = [self._tuned_log_steps(arm, trials, weights) for _, arm in points]
-        batch = np.repeat([float(size) for size, _ in points], weights.shape[1])
-        steps, censored = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
-        return batch, steps, np.tile(weights, len(points)), censored
-
-
-class CriticalBatch(BatchSweep):
-    """B_crit of S = S_min (1 + B_crit / B) fitted to ln S (McCandlish et al. 2018, section 2.3); censored runs as such."""
-
-    kind: Literal["critical_batch_size"] = "critical_batch_size"
-
-    LOG_AXIS: ClassVar[bool] = True
-    UNIT: ClassVar[str] = "examples"
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """B_crit in examples, [R], of S = S_min (1 + B_crit / B) (McCandlish et al. 2018, equation 2.11) fitted to ln S by
-        Tobit EM: a run that does not reach the target is censored at its last step (estimating/fits.py)."""
-        return fits.fit_hyperbola(*self.runs(trials, weights)).critical_batch
-
-
-class HyperbolaError(BatchSweep):
-    """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
-    the noise of the seeds contributes. With `raw` that of the one fit to all batch sizes, noise and all, as fits to published
-    tables have it."""
-
-    kind: Literal["hyperbola_error"] = "hyperbola_error"
-    raw: Literal[True] | None = Field(
-        default=None, description="the residuals of one fit to all batch sizes, the noise of the seeds with them"
-    )
-
-    BOUNDS: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    UNIT: ClassVar[str] = "none (an error of ln S, 0.1 is about 10%)"
-
-    def estimate(self, trials: Trials, weights: Numbers) -> Numbers:
-        """Root mean square of the left-out residuals in ln S, [R]. Without the share that the seeds' noise has in it: a left-
-        out residual of a true hyperbola has the variance of its mean over seeds, times n / (n - 2) for a fit of two parameters
-        to n batch sizes (the mean of 1 / (1 - leverage)). With `raw`: fits.residual_rms."""
-        batch, steps, weight, censored = self.runs(trials, weights)
-        if self.raw:
-            return fits.residual_rms(batch, steps, weight, censored)
-        square = fits.leave_one_batch_out_rms(batch, steps, weight, censored) ** 2
-        sizes = len(np.unique(batch))
-        split = (len(weights), sizes, weights.shape[1])
-        by_size, copies = steps.reshape(split), weight.reshape(split)
-        total = copies.sum(axis=2)
-        centre = (copies * by_size).sum(axis=2, keepdims=True) / total[..., None]
-        variance_of_mean = (copies * (by_size - centre) ** 2).sum(axis=2) / (total - 1) / total
-        return np.asarray(np.sqrt(np.maximum(0.0, square - variance_of_mean.mean(axis=1) * sizes / (sizes - 2))))
 
 
 def _out_of_reach(arm: str, trials: Trials, count: int) -> NotEstimableError:

@@ -5,8 +5,6 @@ import pytest
 
 from folklore.harness.declare import Study
 from folklore.harness.declare.metrics import (
-    CriticalBatch,
-    HyperbolaError,
     NoiseScale,
     Scaled,
     StepsToTarget,
@@ -17,6 +15,7 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import INITIAL_LOSS, result
 
@@ -68,14 +67,14 @@ def table(sweep: Study) -> TrialArrays:
 
 
 def test_the_planted_hyperbola_comes_back(table: TrialArrays) -> None:
-    seen = observe(CriticalBatch(**SWEEP), table)
+    seen = observe(critical_batch_size(**SWEEP), table)
     assert seen.estimate == pytest.approx(KNEE, rel=0.02)
     assert seen.low <= KNEE * 1.01
     assert seen.high >= KNEE * 0.99
     steps = observe(StepsToTarget(arm="b_16", anchor="b_8", share=0.5), table)
     assert steps.estimate == pytest.approx(SMALLEST_STEPS * (1 + KNEE / 16), rel=0.02)
-    assert observe(HyperbolaError(**SWEEP), table).estimate < 0.02
-    assert observe(Scaled(of=CriticalBatch(**SWEEP), by=16.0), table).estimate == pytest.approx(16 * KNEE, rel=0.02)
+    assert observe(hyperbola_error(**SWEEP), table).estimate < 0.02
+    assert observe(Scaled(of=critical_batch_size(**SWEEP), by=16.0), table).estimate == pytest.approx(16 * KNEE, rel=0.02)
 
 
 def test_the_raw_error_is_what_the_planted_bend_leaves(sweep: Study) -> None:
@@ -90,7 +89,7 @@ def test_the_raw_error_is_what_the_planted_bend_leaves(sweep: Study) -> None:
     knees = np.geomspace(10, 300, 20_001)
     left = np.log(steps) - np.log1p(knees[:, None] / b)
     expected = left.std(axis=1).min()  # the best level is the mean: what remains is the deviation
-    seen = observe(HyperbolaError(**(SWEEP | {"anchor": "b_16"}), raw=True), table)
+    seen = observe(hyperbola_error(**(SWEEP | {"anchor": "b_16"}), raw=True), table)
     assert expected > 0.04
     assert seen.estimate == pytest.approx(expected, rel=1e-3)
 
@@ -102,7 +101,7 @@ def test_runs_that_do_not_get_there_are_censored(sweep: Study) -> None:
         return outcome(trial, last=800.0 if trial.arm == "b_2" else EVALUATIONS[-1])
 
     table = table_of(sweep, stopped)
-    assert observe(CriticalBatch(**SWEEP), table).estimate == pytest.approx(KNEE, rel=0.05)
+    assert observe(critical_batch_size(**SWEEP), table).estimate == pytest.approx(KNEE, rel=0.05)
     with pytest.raises(NotEstimableError, match="do not reach the target"):
         observe(StepsToTarget(arm="b_2", anchor="b_8", share=0.5), table)
 
@@ -182,6 +181,6 @@ def test_the_error_of_a_true_hyperbola_is_not_the_seeds_noise(sweep: Study) -> N
             noise = np.random.default_rng([trial.seed, size]).standard_normal()
             return outcome(trial, factor=float(np.exp(0.2 * noise + bend * np.sin(size))))
 
-        errors[name] = observe(HyperbolaError(**SWEEP), table_of(sweep, noisy)).estimate
+        errors[name] = observe(hyperbola_error(**SWEEP), table_of(sweep, noisy)).estimate
     assert errors["true"] < 0.08
     assert errors["bent"] > 0.2

@@ -16,7 +16,6 @@ from folklore.harness.declare import AtLeast, AtMost, Criterion, Judgement, Stud
 from folklore.harness.declare.base import declared
 from folklore.harness.declare.metrics import (
     Computed,
-    CriticalBatch,
     Curve,
     Gap,
     Left,
@@ -46,6 +45,7 @@ from folklore.harness.judge.judge import judge
 from folklore.harness.judge.outcomes import SUPPORTED
 from folklore.harness.judge.robustness import robustness
 from folklore.harness.plan import catalog
+from folklore.studies.metrics.critical_batch import critical_batch_size
 from folklore.studies.metrics.lr_finder import finder_regret
 from tests.command_line import folklore_here
 from tests.harness.helpers import bowl, changed, frame, planned, result
@@ -255,7 +255,7 @@ def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
 
 def test_a_new_name_of_an_arm_is_taken_wherever_it_stands() -> None:
     bar = MaxTrainable(arm="none", best_of=("none", "half"))
-    sweep = CriticalBatch(points=((8, "none"), (16, "half"), (32, "a"), (64, "b")), anchor="none", share=0.5)
+    sweep = critical_batch_size(points=((8, "none"), (16, "half"), (32, "a"), (64, "b")), anchor="none", share=0.5)
     cured = finder_regret(arm="none", range_test="half", rule="valley")
     names = {"none": "one", "half": "two"}
     for whole in (Slope(points=((1, bar), (2, sweep), (4, cured))), Mean(parts=(bar, sweep, cured))):
@@ -291,3 +291,13 @@ def test_a_metric_that_left_is_read_where_it_was_declared(study: Study, observe:
 def test_a_class_that_left_is_answered() -> None:
     with pytest.raises(ImportError, match="no longer has the metric FormGap: slopes over parts"):
         metrics.FormGap  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("TurnRate", "turn_rate"), ("LRSensitivity", "lr_sensitivity"), ("CriticalBatch", "critical_batch_size")],
+)
+def test_a_class_that_became_a_function_is_answered_for_one_version(name: str, kind: str) -> None:
+    with pytest.warns(FutureWarning, match=rf"metrics\.{name} is called folklore\.studies\.metrics\.\w+\.{kind} now"):
+        assert getattr(metrics, name) is KINDS[kind]
+    assert not hasattr(metrics, "Rate")
