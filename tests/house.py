@@ -13,7 +13,11 @@ from tests.places import ROOT
 PAGE = ROOT / "CONTRIBUTING.md"
 WINGS = ("declare", "train", "plan", "judge", "launch", "elsewhere", "use")
 # Beside the harness, with what goes out of them.
-FOLDERS = {"studies": "studies, claims, metrics, computed numbers", "models": "networks with a lane axis", "reports": "pages, figures"}
+FOLDERS = {
+    "studies": "studies, claims, metrics, computed numbers",
+    "models": "networks with a lane axis",
+    "reports": "pages, figures",
+}
 # Entry points of pyproject.toml: what the harness takes without importing it.
 GROUPS = {"studies": "folklore.studies", "reports": "folklore.site"}
 BEGIN, END = "<!-- python -m tests.house -->\n", "<!-- end -->\n"
