@@ -152,7 +152,8 @@ class Workload(Spec):
 
     @model_validator(mode="after")
     def _model_has_what_is_set(self) -> Self:
-        registered("check of models", "train/workloads", "check", "architectures")(self)
+        if self.model_fields_set:  # the defaults are made while this package is imported, which the check imports
+            registered("check of models", "train/workloads", "check", "architectures")(self)
         return self
 
     @property

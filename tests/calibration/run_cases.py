@@ -26,7 +26,7 @@ def of_share(base: float = 100.0) -> Covered:
 
 
 def of_law(judged: RunVerdict, effects: Effects) -> bool | None:
-    effect = judged.parts[0].effect
+    effect = judged.findings[0].effect
     return None if effect is None else effect.low <= effects[0] <= effect.high
 
 

@@ -183,6 +183,26 @@ def test_every_package_is_installed() -> None:
     assert sorted(there) == listed
 
 
+def test_every_package_may_be_imported_first() -> None:
+    """A cycle that goes round from one package and not from another depends on what a user's script imports first."""
+    names = sorted(
+        f"folklore.{path.parent.relative_to(ROOT).as_posix().replace('/', '.')}"
+        for path in sources("harness")
+        if path.name == "__init__.py"
+    )
+    script = (
+        "import importlib, os, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    if not os.fork():\n"
+        "        importlib.import_module(name)\n"
+        "        os._exit(0)\n"
+        "    if os.wait()[1]:\n"
+        "        sys.exit(f'{name} cannot be imported first')\n"
+    )
+    tried = subprocess.run([sys.executable, "-c", script, *names], capture_output=True, text=True)
+    assert tried.returncode == 0, tried.stderr
+
+
 def test_every_import_is_declared() -> None:
     """What is imported and only comes along with something else would go away with it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
