@@ -95,6 +95,7 @@ class Card:
     note: str
     cite: str
     command: str
+    advice_before: str
 
 
 def card(
@@ -113,9 +114,10 @@ def card(
     rule_changes: Sequence[RuleChange] = (),
     cite: str = "",
     command: str = "",
+    advice_before: str = "",
 ) -> Card:
     """changes: of the claim's published verdict at this scale. rule_changes: of its rule in this study. cite, command: how to
-    name it, and what trains it again."""
+    name it, and what trains it again. advice_before: as it was declared, if it was changed after the verdict."""
     criteria = judgement.criteria_at(verdict.scale)
     stands = standing(verdict, robust, rates)
     own = tuple(each for each in published if each.claim == verdict.claim)
@@ -149,6 +151,7 @@ def card(
         note=judgement.note,
         cite=cite,
         command=command,
+        advice_before=advice_before,
     )
 
 

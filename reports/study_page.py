@@ -120,6 +120,7 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
             "versions": {key: value for key, value in environment.items() if key not in (*MACHINE, *OF_SOURCES, PROOF, READ)},
             "recipe": study_recipe(study, records.scale),
             "command": _command(study, records.scale, store_option),
+            "advice_before": {verdict.claim: _advice_before(records, verdict) for verdict in judged.verdicts},
             "packing": _packing(trials),
             "diverged": share(int((trials["outcome"] == "diverged").sum()), len(trials)),
             "minutes": minutes(records),
@@ -236,9 +237,18 @@ def _cards(
             f"Folklore, claim {verdict.claim}, study {study.name} version {study.version} (hash {study.hash}), {verdict.scale}"
             f" scale, {verdict.seeds} seeds.",
             section.details["command"],
+            section.details["advice_before"].get(verdict.claim, ""),
         )
         for verdict in section.judged.verdicts
     ]
+
+
+def _advice_before(records: TrialSet, verdict: Verdict) -> str:
+    """The advice that was declared before the trials, if it reads otherwise now."""
+    if not records.declarations:
+        return ""
+    before = records.declarations[0].advice_on(verdict.claim, verdict.verdict, verdict.reading)
+    return before if before != verdict.advice else ""
 
 
 def _tally(cards: Sequence[Card]) -> list[tuple[str, int]]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Training, Workload
 from ..harness.declare.metrics import Curve, LossGap
 from . import scales
-from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid
+from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid, study
 
 # A constant LR, so that recovery is not an effect of the schedule; no decay, which would move weights itself.
 CONSTANT = {"schedule": "constant", "warmup_fraction": 0.05, "steps": 800}
@@ -96,14 +96,6 @@ BIAS = judgement(
         ),
         "the same with 20% warmup": (loss_gap("uncorrected_warmup", "corrected_warmup"), "relative"),
     },
-    note=(
-        "A time constant is the number of steps until a moment reaches 1 - 1/e of a constant gradient. The first moment alone"
-        " would make steps too small; the second, by whose root Adam divides, makes them too large and dominates: by more than"
-        " 10% until step 1,750. So 1,000 and a few thousand steps are both right, and the sides differ in the sign."
-    ),
-    if_supported="Keep the bias correction; without it the first steps are several times too large.",
-    if_partly="Keep the bias correction.",
-    if_refuted="Compute the first steps for your betas before you drop the correction.",
 )
 
 EPSILON = judgement(
@@ -123,9 +115,6 @@ EPSILON = judgement(
         says="At constant gradients, the largest step is {estimate} LR x gradient / epsilon",
     ),
     reported={"step over LR at gradients of 1e-12": computed("adam.small_gradients", "tiny_step")},
-    note="The claim that weights with tiny gradients still get sensible updates is wrong: below epsilon steps vanish.",
-    if_supported="Compare epsilon with the root of the second moment: a weight whose root is far below it hardly moves.",
-    if_refuted="Measure the effective LR of weights with small gradients.",
 )
 
 HALF_LIFE = judgement(
@@ -142,9 +131,6 @@ HALF_LIFE = judgement(
             "steps",
         )
     },
-    note="Adam divides by the root, which forgets at half the speed. Smaller outliers are forgotten sooner.",
-    if_supported="After a gradient 100 times too large, expect thousands of small steps at a β2 of 0.999.",
-    if_refuted="Compute the half-life of your own β2.",
 )
 
 BETA2_SPIKES = judgement(
@@ -173,13 +159,6 @@ BETA2_SPIKES = judgement(
             for beta2 in ("0.95", "0.999")
         },
     },
-    note=(
-        "A pilot had almost no spikes at this size (a loss six robust deviations above the median of the 50 before), so the"
-        " late loss at a high LR is judged instead, by its direction. The second tenth of the run shows whether the harm comes"
-        " earlier."
-    ),
-    if_supported="If a run must use an LR well above its best, try a β2 of 0.95.",
-    if_refuted="If a run is unstable, look for causes other than β2.",
 )
 
 RMSPROP = judgement(
@@ -190,9 +169,6 @@ RMSPROP = judgement(
         **below(1e-6, refuted=1e-3),
         says="After 200 steps, Adam without momentum and correction matches RMSProp to a relative distance of {estimate}",
     ),
-    note="Both are the engine's, tested against torch.optim's; epsilon is outside the root in both.",
-    if_supported="Read results on RMSProp as results on Adam without momentum.",
-    if_refuted="Distinguish the two in what you read.",
 )
 
 OUTLIER = judgement(
@@ -222,20 +198,11 @@ OUTLIER = judgement(
         "distance an outlier moves its weight at β2 0.999, with v settled": (computed("adam.outlier", "kick"), "LRs"),
         "distance an outlier moves its weight at β2 0.95, with v settled": (computed("adam.outlier", "kick_095"), "LRs"),
     },
-    note=(
-        "The memory only makes later steps smaller. That is almost harmless by itself; after the outlier's own step, which"
-        " displaces the weights, it slows recovery. Diverged runs count with their initial loss."
-    ),
-    if_supported="After an outlier, restore Adam's second moment from before it; do not set it to zero.",
-    if_partly="Keep outliers out by clipping; if one got through, restore Adam's second moment from before it, not to zero.",
-    if_refuted="Keep outliers out by clipping: their own step does the harm.",
 )
 
-STUDY = Study(
-    name="adam_internals",
+STUDY = study(
+    __file__,
     version=2,
-    title="Inside Adam",
-    question="What do the parts of Adam do: bias correction, epsilon, the second moment and its memory?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(optimizer="adamw", batch_size=16, weight_decay=0.0, warmup_fraction=0.0, beta2=0.999),
     measurement=Measurement(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
@@ -249,8 +216,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about three minutes of training",
-            "About 7,000 parameters, at most 1,500 steps, 1.5 time constants of a β2 of 0.999.",
-            "The outlier is a whole batch's gradient, 1,000 times too large in every weight.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
@@ -271,12 +236,6 @@ STUDY = Study(
             seeds=6,
         ),
     },
-    departures=(
-        "The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
-        "The exact claims are computed with the engine's optimizers at given gradients.",
-        "The outlier enters Adam's moments before its step, bypassing clipping.",
-        "'Its own step alone': the second moment forgets the outlier 50 steps after it.",
-    ),
     answer=("adam.bias", "adam.outlier", "adam.half_life", "adam.beta2_spikes"),
     judgements=(BIAS, EPSILON, HALF_LIFE, BETA2_SPIKES, RMSPROP, OUTLIER),
     published=(

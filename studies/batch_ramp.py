@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
 from . import scales
-from .shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted
+from .shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted, study
 
 # When the LR is lowered or the batch size raised, as shares of the run's examples.
 CHANGES = (0.5, 0.75)
@@ -126,25 +126,11 @@ EQUIVALENT = judgement(
         ),
         "AdamW: neither, of the loss reduction": (over_lowered("adamw_constant", "adamw_decay"), "relative"),
     },
-    note=(
-        "All runs of a seed see the same examples in the same order and are identical for the first half. The bar is 1% of the"
-        " loss reduction for equal, 3% for different. If lowering the LR has no effect, the claim is out of regime. A batch"
-        " size raised by half as many octaves shows how sharp the test is: near the best LR hardly, at twice that LR well,"
-        " which a pilot showed and a criterion was added for. Better use of the hardware means less time for the same examples,"
-        " from the step times of the three batch sizes; if these were proportional to the batch size, the ratio would be 1."
-    ),
-    if_supported=(
-        "Below the noise scale, raise the batch size instead of lowering the LR, by the same factor, if larger batches run"
-        " faster on your hardware."
-    ),
-    if_refuted="Lower the LR: a larger batch does not have the same effect.",
 )
 
-STUDY = Study(
-    name="batch_ramp",
+STUDY = study(
+    __file__,
     version=1,
-    title="Raising the batch size instead of lowering the LR",
-    question="Does raising the batch size during training have the effect of lowering the LR, in fewer updates?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.6),
     training=Training(
         optimizer="sgd", momentum=0.9, weight_decay=0.0, warmup_fraction=0.0, batch_size=4, steps=STEPS, step_factor=0.25
@@ -207,7 +193,7 @@ STUDY = Study(
             },
         ),
         "laptop": scales.laptop(
-            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits, 60% of them with random labels."
+            "about five minutes of training",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: a CNN of 64 channels", workload={"model": "cnn", "width": 64}, seeds=15
@@ -217,11 +203,6 @@ STUDY = Study(
             workload={"model": "cnn", "width": 256, "depth": 4},
         ),
     },
-    departures=(
-        "Batches of 4, 16 and 64, far below the number of examples; the last is near the noise scale, which is reported.",
-        "Momentum stays at 0.9: its memory is constant in updates, not in examples.",
-        "The LR changes in two drops. With a smooth schedule the batch size would have to change at every step.",
-    ),
     answer=("ramp.equivalent",),
     judgements=(EQUIVALENT,),
     published=(

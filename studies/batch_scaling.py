@@ -3,10 +3,10 @@
 import math
 from typing import Any, NamedTuple
 
-from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Training, Workload
 from ..harness.declare.metrics import LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
 from . import scales
-from .shorthand import above, inside, judgement, lr_grid, predicted
+from .shorthand import above, inside, judgement, lr_grid, predicted, study
 
 Grids = dict[int, tuple[float, float]]
 
@@ -288,9 +288,6 @@ SCALES = {
     ),
     "gpu": scales.gpu(
         "one GPU, at most four minutes; a GPT of 0.56 million parameters on source text",
-        "40,960 sequences of 64 tokens are 2.6 million tokens, 4.7 per parameter: early training.",
-        "Batches are 5 times those of the labels (2.5 times where training is twice as long at laptop scale), of longer"
-        " sequences. Exponents do not depend on a common factor. The noise scale is reported.",
         workload={"dataset": "python-source", "width": 144, "depth": 2, "heads": 4, "context": 64},
         examples=40960,
         seeds=5,
@@ -298,8 +295,6 @@ SCALES = {
     ),
     "cluster": scales.gpu(
         "many GPUs, hours; a GPT of 25 million parameters on web text",
-        "1,048,576 sequences of 256 tokens are 268 million tokens, about 10 per parameter.",
-        "Batches are 5 times those of the labels (2.5 times where training is twice as long at laptop scale).",
         workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256},
         examples=1048576,
         seeds=5,
@@ -319,11 +314,6 @@ SGD_LINEAR = judgement(
     # At laptop scale a quarter of the noise scale leaves 4x in B, too little to resolve an exponent (five pilot seeds: 1.5 with
     # an error of 0.24). It is reported there.
     exponent(GPT_SGD, "With SGD, the best learning rate of a GPT", scales=LARGE, **LINEAR),
-    note=(
-        "Batch sizes double up to a quarter of the noise scale, which pilots put at 300 images and 40 sequences: 64 and 8. The"
-        " region, 0.75 to 1.25, is nearer to 1 than to the square root's 1/2: it decides between the documents, not whether the"
-        " rule is exact. Exponents of parts of the MLP's sweep are reported."
-    ),
     reported={
         "exponent of MLP and SGD from B = 2 to 8 only": Slope(points=optima(MLP_SGD)[:3]),
         "exponent of MLP and SGD from B = 16 to 64 only": Slope(points=optima(MLP_SGD)[3:]),
@@ -331,10 +321,6 @@ SGD_LINEAR = judgement(
         "exponent of GPT and SGD from B = 2 to 8, too short a range": Slope(points=optima(GPT_SGD)),
         "noise scale in sequences, GPT and SGD at B = 8": noise_scale("gpt_sgd_8"),
     },
-    if_supported="With SGD below the critical batch size, raise the learning rate in proportion to the batch size.",
-    if_partly="With SGD below the critical batch size, raise the learning rate and tune around the linear rule.",
-    if_refuted="With SGD, tune the learning rate again for a new batch size: the linear rule does not hold.",
-    if_opposite="With SGD, raise the learning rate by no more than the root of the batch, or tune it again.",
 )
 
 ADAM_SQRT = judgement(
@@ -353,13 +339,6 @@ ADAM_SQRT = judgement(
         **ROOT,
     ),
     right={"supported": "square root"},
-    note=(
-        "Betas are fixed, as in the documents; rescaled ones, as in theory, are reported. Batch sizes double up to a quarter"
-        " of the noise scale, which pilots put at 270 images and 90 sequences: 64 and 16. The region, 0.25 to 0.75, is nearer"
-        " to 1/2 than to 0 and to the linear rule's 1: it decides between the documents, not whether the rule is exact. In"
-        " versions 5 and 6 the MLP's exponent was 0.41, with intervals that ended at 0.496 and 0.499; in version 8 both"
-        " workloads' intervals hold 1/2."
-    ),
     reported={
         "exponent with betas of a fixed half-life in examples, MLP, B = 4 to 64": Slope(
             points=tuple(
@@ -371,13 +350,6 @@ ADAM_SQRT = judgement(
         "noise scale in examples, MLP and AdamW at B = 64": noise_scale("mlp_adam_64"),
         "noise scale in sequences, GPT and AdamW at B = 16": noise_scale("gpt_adam_16"),
     },
-    if_supported="With Adam below the critical batch size, raise the learning rate with the root of the batch.",
-    if_partly="With Adam below the critical batch size, raise the learning rate and tune around the square root.",
-    if_refuted="With Adam, tune the learning rate again for a new batch size: the square-root rule does not hold.",
-    advice={
-        "refuted: smaller": "With Adam, raise the learning rate by less than the root of the batch, or tune it again.",
-        "refuted: larger": "With Adam, raise the learning rate by more than the root of the batch, and tune it again.",
-    },
 )
 
 BREAKS = judgement(
@@ -386,14 +358,6 @@ BREAKS = judgement(
     regret_of_rule(GPT_SGD, 2, 8, SERVES),
     regret_of_rule(LONG_ADAM, 8, 256, FAILS, three_point_window=0.5),
     regret_of_rule(GPT_ADAM, 4, 16, SERVES),
-    note=(
-        "A rule fails if it costs 2% of the loss reduction, and works if it costs less; no document says how much. Past the"
-        " noise scale means the first doubling of at least twice the noise scale of runs of the same length, with 64 updates:"
-        " pilots put it at 40 sequences for SGD, so 128, and at 110 for AdamW in runs twice as long, so 256. Below it means the"
-        " largest doubling up to a quarter, from a fourth of that batch. With 64 updates 5% warmup is three of them, which can"
-        " itself make SGD diverge: SGD with 40% warmup is reported. The sides about further speed-up are judged in"
-        " critical_batch."
-    ),
     reported={
         "noise scale in sequences, GPT and AdamW, B = 8, 16384 sequences": noise_scale("long_adam_8"),
         "regret of no scaling, GPT and AdamW, B = 8 to 256, of the loss reduction": (
@@ -410,30 +374,17 @@ BREAKS = judgement(
         ),
         "noise scale in sequences, GPT and SGD at B = 2": noise_scale("gpt_sgd_2"),
     },
-    if_supported="Scale the learning rate by the rule below the critical batch size, and tune it again above.",
-    if_partly="Tune the learning rate again above the critical batch size; below it, check the rule once.",
-    if_refuted="The critical batch size does not show how far a rule holds: tune the learning rate.",
 )
 
 TRAJECTORY = judgement(
     "scaling.trajectory",
     *(curves_agree(*each) for each in QUADRUPLED),
     right={"supported": "per example"},
-    note=(
-        "The largest batch up to a quarter of the noise scale against a fourth of that batch. The bar is ours: 3% of the loss"
-        " reduction on average after the first tenth of the run, net of noise, so that a gap can be negative. Without scaling"
-        " the LR (reported) only the MLP with SGD is clearly above it: on the others the bar hardly tells the rule from none."
-        " The MLP with SGD and the GPT with AdamW have more seeds because earlier versions left them open."
-    ),
     reported={
         f"{words}, {panel.title}": (curve_gap(panel, small, large, **how), "relative")
         for words, how in (("the same without scaling the LR", {"times": 1.0}), ("signed gap", {"absolute": False}))
         for panel, small, large in QUADRUPLED
     },
-    if_supported="After scaling batch and LR, compare curves at equal examples, with one of an unscaled LR beside them: a small"
-    " gap alone does not show that the rule was needed.",
-    if_partly="Compare curves at equal examples after scaling, and expect them to agree for some models only.",
-    if_refuted="After scaling batch and learning rate, compare final losses: curves differ before.",
 )
 
 WARMUP_WITH_BATCH = judgement(
@@ -450,13 +401,6 @@ WARMUP_WITH_BATCH = judgement(
         scales=LARGE,
         **GAINS,
     ),
-    note=(
-        "The claim is tested by whether the gain from warmup grows with the batch, since the best warmup is a flat minimum."
-        " Each panel raises the batch eightfold, up to the noise scale with at least 100 updates, and the LR by the rule from"
-        " the LR tuned for the small batch with 5% warmup. The documents name no model, so the MLP is a panel although pilots"
-        " showed no effect there. Longer means a larger share: in updates, 40% warmup at the large batch equals 5% at the small"
-        " one. The bar of 1% is ours."
-    ),
     reported={
         **{
             f"gain from the long warmup at B = {large}, {panel.title}": (warmup_gain(panel, small, large), "relative")
@@ -464,21 +408,15 @@ WARMUP_WITH_BATCH = judgement(
         },
         "noise scale in images, MLP with 20% label noise, SGD, B = 8": noise_scale("calm_8"),
     },
-    if_supported="Warm up for a larger share of the run if you raise the LR with the batch.",
-    if_partly="If you raise the LR with the batch, try a larger share of warmup.",
-    if_refuted="Keep the warmup fraction if you raise the LR with the batch.",
-    if_opposite="Warm up for a smaller share of the run if you raise the LR with the batch.",
 )
 
 
-STUDY = Study(
-    name="batch_scaling",
+STUDY = study(
+    __file__,
     # Version 5 left scaling.trajectory open; version 6 has more seeds of the two arms that it was open on. Version 7 leaves out
     # LRs far from the best, and curves and probes that nothing reads; it left trajectory and warmup_with_batch open, for which
     # version 8 has more seeds.
     version=8,
-    title="Learning rate and batch size",
-    question="How does the best learning rate depend on the batch size, at equal examples?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(
         optimizer="adamw", schedule="cosine", final_fraction=0.1, warmup_fraction=0.05, weight_decay=0.0, batch_size=8
@@ -489,13 +427,6 @@ STUDY = Study(
     seeds=10,
     first_seed=132_000,
     scales=SCALES,
-    departures=(
-        "A GPT of one layer and width 16 on Python's documentation: 8,192 sequences of 16 tokens are 131 thousand tokens, about"
-        " 15 per parameter, less than one pass; twice as many where AdamW's rule is to break.",
-        "An MLP on scikit-learn's digits, 1,079 training images, with 60% random labels, so that the noise scale is about 300"
-        " images and a sweep fits below it: 8,192 examples are eight passes, before it overfits.",
-        "One schedule (5% warmup, cosine to 10%), no weight decay. Momentum and betas do not change with the batch size.",
-    ),
     answer=("scaling.sgd_linear", "scaling.adam_sqrt", "scaling.breaks", "scaling.trajectory"),
     judgements=(SGD_LINEAR, ADAM_SQRT, BREAKS, TRAJECTORY, WARMUP_WITH_BATCH),
     published=(

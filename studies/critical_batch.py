@@ -13,14 +13,13 @@ from ..harness.declare import (
     Observed,
     Published,
     Scale,
-    Study,
     Training,
     Workload,
 )
 from ..harness.declare.metrics import NoiseScale, StepsToTarget
 from . import scales
 from .metrics.critical_batch import critical_batch_size, hyperbola_error
-from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted
+from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted, study
 
 SMALL_SCALES = ("smoke", "laptop")
 LARGE_SCALES = ("gpu", "cluster")
@@ -254,7 +253,7 @@ def enlarged(sweep: Sweep, model: dict[str, Any], steps: dict[int, int], log2_lr
     )
 
 
-def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
+def large_scale(description: str, gpt: Overrides) -> Scale:
     """A scale of wider MLPs and CNNs, with its own GPT; LRs an octave apart."""
     mlps = {name: {"width": 256, "depth": 2} for name, arm in ARMS.items() if arm.settings["model"] == "mlp"}
     wide_grids = {
@@ -271,7 +270,6 @@ def large_scale(description: str, *departures: str, gpt: Overrides) -> Scale:
     )
     return scales.gpu(
         description,
-        *departures,
         arm_settings={**mlps, **cnn.settings, **gpt.settings},
         arm_factors={**wide_grids, **cnn.factors, **gpt.factors},
         seeds=5,
@@ -374,17 +372,7 @@ HYPERBOLA = judgement(
     ),
     *(past_critical(sweep) for sweep in SWEEPS),
     *(gain_past_critical(sweep, LESS_THAN_HALF, clause="b") for sweep in SWEEPS),
-    note=(
-        "The curve is judged on its own, with the noise of the seeds. What a doubled batch saves is measured at one batch"
-        " size fixed beforehand, without the curve, which is used only to show that this size lies past the critical one."
-    ),
     reported={f"error of ln S at left-out batch sizes, {sweep.panel}": hyperbola_error(**sweep.curve) for sweep in SWEEPS},
-    if_supported=(
-        "Past the critical size, a doubled batch saves well under half of the steps, so that a run takes more examples: decide"
-        " whether its time is worth them."
-    ),
-    if_partly="Measure the steps at two batch sizes before you double past the critical size.",
-    if_refuted="Measure what a doubled batch saves past the critical size: the documents' figure does not hold.",
 )
 
 CEILING = judgement(
@@ -392,18 +380,6 @@ CEILING = judgement(
     *(past_critical(sweep) for sweep in SWEEPS),
     *(gain_past_critical(sweep, NOTHING) for sweep in SWEEPS),
     right={"supported": "nothing", "refuted": "less"},
-    note=(
-        "The critical size is that of the fitted curve, at which a run takes twice the fewest steps. A gain that ends there"
-        " would show as 1.0x. If critical is defined as the size beyond which nothing is gained, the claim holds by definition:"
-        " in version 9 that size is about 256 on the MLP with SGD."
-    ),
-    if_supported="Do not go past the critical batch size: nothing is gained.",
-    if_partly=(
-        "Measure the steps at two batch sizes: whether a larger batch helps past the critical size depends on the workload."
-    ),
-    if_refuted=(
-        "Go past the critical batch size if steps matter more than examples: the next doubling saves some, later ones less."
-    ),
 )
 
 NOISE_SCALE = judgement(
@@ -422,11 +398,6 @@ NOISE_SCALE = judgement(
         )
         for sweep in LATE_SWEEPS
     ),
-    note=(
-        "Numerator and denominator of the noise scale are each averaged from the first step to the target, so that the large"
-        " early gradients weigh most: our choice, fixed before any pilot. The first alternative averages their ratio over steps"
-        " instead; where it disagrees, the agreement depends on the averaging."
-    ),
     reported={
         **{f"noise scale in {sweep.examples}, {sweep.panel}": sweep.noise_scale() for sweep in SWEEPS},
         **{
@@ -435,9 +406,6 @@ NOISE_SCALE = judgement(
         },
         **{f"critical batch size in {sweep.examples}, {sweep.panel}": sweep.critical_batch for sweep in LATE_SWEEPS},
     },
-    if_supported="Measure the noise scale to find the critical batch size within a factor of three.",
-    if_partly="Start at the noise scale, and measure the steps to a target loss at two batch sizes.",
-    if_refuted="Do not choose the batch size by the noise scale: measure the steps at two batch sizes.",
 )
 
 GROWS_CLAIM = judgement(
@@ -456,10 +424,6 @@ GROWS_CLAIM = judgement(
         )
         for sweep in SWEEPS
     ),
-    note=(
-        "The documents name no exception, so every workload counts. Three of the four see 1,079 images many times, and fitting"
-        " these can itself raise the noise scale. The GPT sees each window about once."
-    ),
     reported={
         f"plateau: last quarter over the quarter before, {sweep.panel}": (
             (sweep.noise_scale(0.75, 1.0) / sweep.noise_scale(0.5, 0.75)),
@@ -467,10 +431,6 @@ GROWS_CLAIM = judgement(
         )
         for sweep in SWEEPS
     },
-    if_supported="Measure the noise scale late in training, or raise the batch size during training.",
-    if_partly="Measure the noise scale more than once: its early value does not hold for the whole run.",
-    if_refuted="Do not count on a growing noise scale: measure it again before you raise the batch size.",
-    if_opposite="Do not raise the batch size during training because of the noise scale: it falls.",
 )
 
 RANGE = judgement(
@@ -485,15 +445,7 @@ RANGE = judgement(
     critical_tokens("laptop", 16, "GPT with AdamW, 16 tokens of context", model="a GPT of 7,000 parameters"),
     critical_tokens("gpu", 64, "GPT with AdamW"),
     critical_tokens("cluster", 256, "GPT with AdamW, web text"),
-    note=(
-        "The claim has two parts: the critical batch size depends on the task (same model and images, other labels), and it"
-        " lies between 1,000 and millions of tokens. A GPT of 7,000 parameters on 16 characters of context is no language model"
-        " whose batches are counted in tokens, so at this scale nothing is decided."
-    ),
     reported={f"critical batch size, {sweep.panel}, {sweep.examples}": sweep.critical_batch for sweep in LATE_SWEEPS},
-    if_supported="Do not carry a batch size over from another task: measure the critical one of yours.",
-    if_partly="Measure the critical batch size of your own task; neither another task's nor the documents' range applies.",
-    if_refuted="Start at the critical batch size of a similar task.",
 )
 
 SMALL_BATCH_SLOW = judgement(
@@ -502,18 +454,6 @@ SMALL_BATCH_SLOW = judgement(
     *far_below_critical(NOISY, 8, None),
     *(criterion for sweep in (CNN, GPT) for criterion in far_below_critical(sweep, 4, SMALL_SCALES)),
     *(criterion for sweep in (CNN, GPT) for criterion in far_below_critical(sweep, 8, LARGE_SCALES)),
-    note=(
-        "This judges the half of the claim about the batch, with the LR tuned at every size; lr.too_low judges the other half."
-        " The smallest batch is doubled, which has to lie at a quarter of the critical size or below; theory predicts 1.67x to"
-        " 2x there."
-    ),
-    if_supported=(
-        "Below a quarter of the critical size, double the batch and tune the LR again: that saves at least a third of the"
-        " steps."
-    ),
-    if_partly="Raise a small batch, but do not count on saving a third of the steps.",
-    if_refuted="Do not raise a small batch to save steps: check the LR first.",
-    if_opposite="Do not raise a small batch to save steps: it saves none.",
 )
 
 ADVICE = judgement(
@@ -539,17 +479,10 @@ ADVICE = judgement(
         for clean, noisy in CLEAN_AND_NOISY
     ),
     right={"supported": "small batch", "refuted": "large batch"},
-    note=(
-        "Model, images and both batch sizes stay the same; only the fraction of random labels changes. If the claim holds, a"
-        " larger batch helps more when the noise scale is small, and the ratio is below one."
-    ),
     reported={
         **{f"steps at B 16 over steps at B 128, {labels}, SGD": (sweep.speedup(16, 128), "x") for labels, sweep in LABELS},
         **{f"noise scale in images, {labels}, SGD": sweep.noise_scale() for labels, sweep in LABELS},
     },
-    if_supported="Keep a small batch if the noise scale is large.",
-    if_partly="Measure the steps at two batch sizes: the saving depends on more than the noise scale.",
-    if_refuted="Raise the batch if the noise scale is large: then it saves most.",
 )
 
 DEFINITION = judgement(
@@ -562,20 +495,16 @@ DEFINITION = judgement(
         says="Doubling the gradient noise makes the noise scale {larger}",
     ),
     right={"supported": "variance above", "refuted": "mean above"},
-    if_supported="Compute the noise scale as the gradient's variance over its squared mean.",
-    if_refuted="Look for an error in the computation of the noise scale.",
 )
 
-STUDY = Study(
-    name="critical_batch",
+STUDY = study(
+    __file__,
     # Version 4 asked whether each doubling gains exactly 2x, which theory puts on the edge of its region, and had no batch
     # beyond twice the critical size on two workloads. In version 5, which asks what is gained past it and varies the noise,
     # three runs ended short of their targets. Version 6 trains those four arms for longer. Version 7 judges the curve itself,
     # and gains at sizes fixed beforehand; its LRs, about the best of version 6, were too high for one anchor. Version 8 has
     # lower ones, and two of its runs with the smallest batch ended short of their targets. Version 9 trains those for longer.
     version=9,
-    title="Critical batch size and gradient noise",
-    question="How many steps does a larger batch save, and does the gradient noise scale predict it?",
     workload=Workload(heads=2),
     # A constant LR, so that steps to a target do not depend on a horizon.
     training=Training(optimizer="adamw", schedule="constant", warmup_fraction=0.0, weight_decay=0.0, beta2=0.95),
@@ -596,8 +525,6 @@ STUDY = Study(
         ),
         "gpu": large_scale(
             "one GPU, minutes: a GPT of 0.65 million parameters, wider MLPs and CNNs",
-            "The GPT has 0.65 million parameters on Python's standard library; its anchor trains on 4 million tokens, 6 per"
-            " parameter.",
             gpt=enlarged(
                 GPT,
                 model={"dataset": "python-source", "width": 128, "depth": 3, "heads": 4, "context": 64},
@@ -608,7 +535,6 @@ STUDY = Study(
         ),
         "cluster": large_scale(
             "many GPUs, hours: a GPT of 5 million parameters on web text",
-            "The GPT has 5 million parameters on web text; its anchor trains on 82 million tokens, 17 per parameter.",
             gpt=enlarged(
                 GPT,
                 model={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
@@ -618,18 +544,6 @@ STUDY = Study(
             ),
         ),
     },
-    departures=(
-        "Small workloads: an MLP of 2,400 parameters and a residual CNN on the 1,079 training images of scikit-learn's digits,"
-        " a GPT of 7,000 parameters on Python's documentation, which reaches its target at about 15 tokens per parameter.",
-        "Batches are drawn with replacement, so that 2,048 of 1,079 images have the noise that theory predicts. But the noise"
-        " scale of so few images grows without limit as they are fitted.",
-        "A constant LR without warmup. Each seed's LR is the one that needs the fewest steps on the other seeds, so that it is"
-        " not tuned on the runs it is judged on.",
-        "The target is 90% of the anchor's loss reduction, or 95% (MLP with clean labels, and noisy ones where both are"
-        " compared or probed): early training. Another target has another critical batch size, which is reported to grow as the"
-        " loss falls.",
-        "The noise scale is measured along one run with a large batch, at one LR that a pilot chose.",
-    ),
     answer=("crit.ceiling", "crit.noise_scale", "crit.advice", "crit.small_batch_slow"),
     judgements=(HYPERBOLA, CEILING, NOISE_SCALE, GROWS_CLAIM, RANGE, SMALL_BATCH_SLOW, ADVICE, DEFINITION),
     published=(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Training, Workload
 from ..harness.declare.metrics import FinalLoss, Gap, LossAfter, LossGap, Mean, Scaled, Share
 from . import scales
 from .shorthand import (
@@ -19,6 +19,7 @@ from .shorthand import (
     no_worse,
     predicted,
     relative_loss_gap,
+    study,
 )
 
 # Runs of 80 tokens per parameter take more than four minutes on a GPU; smoke trains every arm.
@@ -393,34 +394,17 @@ COSINE_VS_LINEAR = judgement(
     linear_no_worse(20, spread=0.005),
     linear_no_worse(80, spread=0.002),
     reported={"cosine, LR by search against LR by grid": (loss_gap("cosine_searched", "cosine"), "relative")},
-    note="Non-inferiority: a better linear decay is no evidence against it.",
-    if_supported="Use linear or cosine decay: linear has no measurable cost here.",
-    if_partly="Choose between linear and cosine decay by the length of your run.",
-    if_refuted="Prefer cosine decay to linear decay.",
 )
 
 COSINE_VS_STEP = judgement(
     "decay.cosine_vs_step",
     *(step_above_cosine(shape, large) for large in (False, True) for shape in ("step", "late_step")),
-    note="Two step schedules, each at its own best LR: one drops early and far, one keeps the peak until 80%.",
-    if_supported="Prefer cosine decay to a step schedule.",
-    if_partly="If you use steps, step late: at 80% and 90% of the run, not at half of it.",
-    if_refuted="Use step decay if convenient: cosine decay does not lower the loss.",
-    if_opposite="Prefer step decay to cosine decay.",
 )
 
 BEATS_CONSTANT = judgement(
     "decay.beats_constant",
     *(constant_above(shape, 20) for shape in ("cosine", "linear", "trapezoid", "late_step", "step")),
     *(constant_above(shape, 80) for shape in ("cosine", "linear", "trapezoid")),
-    note=(
-        "Both at their best LRs: the best constant LR is lower, which is part of the comparison. Each shape at each length"
-        " counts as a workload, and most of them must beat a constant LR, a step at half time among them."
-    ),
-    if_supported="Decay the LR even if its peak is tuned, but do not cut it tenfold as early as halfway.",
-    if_partly="Decay the LR late: keep the peak through most of the run.",
-    if_refuted="If the LR is tuned, do not expect decay to lower the loss.",
-    if_opposite="If the LR is tuned, keep it constant in runs as short as these.",
 )
 
 FINAL_POSITIVE = judgement(
@@ -436,15 +420,6 @@ FINAL_POSITIVE = judgement(
             for tokens in (2, 5, 20)
         },
     },
-    note=(
-        "Judged at 20 tokens per parameter and more, as models are trained; shorter runs are reported and show the trend. The"
-        " cost is that of cosine decay: linear decay to zero ends about as low as cosine decay to 10% (reported). Bergsma et"
-        " al. find it lower at 610M parameters. The reasons that the documents give are not tested."
-    ),
-    if_supported="End cosine decay at about 10% of the peak rather than at zero, and compare both in long runs.",
-    if_partly="Compare a floor of zero with one of 10% at the length of your runs.",
-    if_refuted="Decay to zero or to 10%: zero has no measurable cost here.",
-    if_opposite="Decay to zero rather than to 10% of the peak.",
 )
 
 
@@ -479,14 +454,6 @@ FLOOR_AND_LENGTH = judgement(
             "relative",
         ),
     },
-    note=(
-        "Our own question: the documents name a floor of 10% and no length. Version 2 had +0.70%, +0.48% and −0.08% at 20, 40"
-        " and 80 tokens per parameter."
-    ),
-    if_supported="The advantage of a floor of 10% shrinks with the length of the run: compare floors at yours.",
-    if_partly="Compare floors at the length of your runs.",
-    if_refuted="Choose the floor without regard to the length of the run.",
-    if_opposite="In longer runs, keep a higher floor.",
 )
 
 HALF_WAY = judgement(
@@ -497,9 +464,6 @@ HALF_WAY = judgement(
         **inside(0.4999, 0.5001, unit="share"),
         says="Halfway through a cosine decay to zero, the learning rate is {estimate} of its peak",
     ),
-    note="For decay to zero without warmup. A decay to 10% is at 55% halfway.",
-    if_supported="Expect half of the peak halfway through a decay to zero, and 55% with a floor of 10%.",
-    if_refuted="Check the schedule that your code computes before you compare runs halfway.",
 )
 
 TRAPEZOID = judgement(
@@ -513,10 +477,6 @@ TRAPEZOID = judgement(
         ),
     ),
     trapezoid_no_worse(80, spread=0.002),
-    note="Non-inferiority: a better trapezoid is no evidence against it. It decays over the last fifth.",
-    if_supported="If the length of the run is unknown, keep the peak and decay at the end: it has no measurable cost.",
-    if_partly="Compare warmup-stable-decay with cosine decay at the length of your run.",
-    if_refuted="If the length of the run is known, prefer cosine decay to warmup-stable-decay.",
 )
 
 PLATEAU_RULE = judgement(
@@ -527,18 +487,6 @@ PLATEAU_RULE = judgement(
         f"reduce on plateau against {rival}, {length(20)}": (loss_gap("on_plateau", arm), "relative")
         for rival, arm in {"constant": "constant", "cosine": "cosine", "warmup-stable-decay": "trapezoid"}.items()
     },
-    note=(
-        "Continuations of one run after two thirds of its steps, at a tenth and at ten times the LR. At the best LR of the GPT"
-        " and a 32nd of it the loss falls too fast for a plateau: raising too low an LR is not tested. With three hidden units"
-        " it still falls, slowly, and slower at a tenth. Reduce-on-plateau has no estimate where its best LR was the lowest"
-        " that was tried."
-    ),
-    if_supported="On a plateau, lower the LR, and do not raise it.",
-    if_partly=(
-        "On a plateau, try a tenth of the LR on a branch of the run: it helped at too high an LR and with small batches, and"
-        " did harm with too small a model."
-    ),
-    if_refuted="Do not lower the LR only because the loss is flat.",
 )
 
 RAISE_LR = judgement(
@@ -554,17 +502,6 @@ RAISE_LR = judgement(
         **raised(RIGHT, "ten_times"),
         **raised(HIGH, "ten_times"),
     },
-    note=(
-        "'Never' covers every plateau, and the documents disagree on one kind, which decides: a loss that hardly falls because"
-        " the LR is too low. No document says that raising helps at the best LR and above; those outcomes are reported. So is"
-        " the MLP, whose loss is flat near its start, where a higher LR can hardly fail."
-    ),
-    if_supported="Do not raise the LR on a plateau.",
-    if_partly="On a plateau, try ten times the LR on a branch of the run before you lower it: it may be too low.",
-    if_refuted=(
-        "On a plateau, first check whether the LR is too low: try ten times the LR on a branch of the run. At the best LR this"
-        " does harm."
-    ),
 )
 
 
@@ -602,15 +539,6 @@ FIRST_HALF = judgement(
         f"cosine minus constant, both from cosine's loss after warmup, {length(tokens)}": (from_one_loss(tokens), "relative")
         for tokens in (20, 80)
     },
-    note=(
-        "From the end of warmup, at 5% of the run, to its end. Any curve that flattens falls more in its first half, also at a"
-        " constant LR. The second clause asks whether cosine decay makes more of it there; version 2 had 80% with cosine decay"
-        " and 86% at a constant LR. Each has its own best LR. The constant one is lower and leaves warmup at a higher loss, and"
-        " part of what its first half makes is that easy fall: from one loss, most of the difference at 20 tokens is gone."
-    ),
-    if_supported="Expect most of the loss reduction in the first half, but judge a schedule by its end.",
-    if_partly="Do not judge a run with cosine decay at half time.",
-    if_refuted="Do not judge a run with cosine decay at half time: most of the loss reduction comes later.",
 )
 
 # Of arms that a close verdict or a declared power rests on; the others have six.
@@ -630,15 +558,13 @@ LAPTOP_SEEDS = {
     **dict.fromkeys(("tenth_40", "zero_40"), 16),
 }
 
-STUDY = Study(
-    name="decay",
+STUDY = study(
+    __file__,
     # Version 1 compared arms whose LRs a short search had missed by up to an octave; version 2 has one grid of LRs, lengths as
     # panels, and plateaus at three LRs; version 3 calls a plateau what falls by less than matters, and asks for the trend;
     # version 4 asks the same at half the cost, with too few seeds and LRs for two claims, which version 5 gives back; it left
     # final_positive and plateau_rule open, for which version 6 has more seeds, and plateaus that do not come from the LR.
     version=6,
-    title="Learning-rate decay",
-    question="Which shape of decay, and how far down?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(
         optimizer="adamw", schedule="cosine", final_fraction=0.1, warmup_fraction=0.05, batch_size=16, beta2=0.95
@@ -678,9 +604,6 @@ STUDY = Study(
         ),
         "gpu": scales.gpu(
             "one GPU, about four minutes: a 0.49M-parameter GPT on the source text of Python's standard library",
-            "0.49M parameters: 20 tokens per parameter are a little more than one pass over the text, 40 two and a half. LRs"
-            " are an octave apart. Runs of 80 tokens per parameter are left to the other scales.",
-            UNTRIED_LRS,
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 128},
             training={"batch_size": 64, "precision": "bf16"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -698,8 +621,6 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: a 25M-parameter GPT on web text at 2 to 80 tokens per parameter, step decay at 116M",
-            "25M parameters, and 116M for step decay, at five LRs an octave apart.",
-            UNTRIED_LRS,
             workload={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 512},
             training={"batch_size": 256, "precision": "bf16"},
             measurement={"evaluation_examples": 512, "final_examples": 4096},
@@ -714,21 +635,6 @@ STUDY = Study(
             seeds=5,
         ),
     },
-    departures=(
-        "At laptop scale a GPT of 6,992 parameters, embeddings included, on one text of 0.5 MB: 80 tokens per parameter are"
-        " about one pass.",
-        "The loss reduction is the loss at initialization minus the lowest tuned loss of the two arms. Differences below 0.5%"
-        " of it do not matter between shapes, and below 0.2% between floors: a floor costs nothing, and two runs of GPT-2"
-        " differ by about 0.2% of the loss between seeds (reported).",
-        "Every arm is trained on one half-octave grid of LRs and judged at its best, by validation loss. One arm's LR is"
-        " searched by Optuna's TPE instead, with twelve proposals on three seeds of its own.",
-        "On a plateau the loss falls by at most 0.5% of the loss reduction over the last tenth of the steps before the switch."
-        " Version 2 allowed 2%, with which a loss that still fell by 1.3% counted; at 0.5% the GPT has no plateau below its"
-        " best LR, so raising the LR there is not tested."
-        " With too low an LR the GPT's loss falls slowly, far above the best (the loss that hardly moves of GL Q37), but does"
-        " not stop, as in CP Q3; no LR below the best made it stop in pilots, neither AdamW's nor SGD's.",
-        "An MLP that fits its data has no plateau at its best LR; one of three hidden units cannot fit them, and slows.",
-    ),
     answer=("decay.floor_and_length", "decay.final_positive", "decay.beats_constant", "decay.trapezoid"),
     judgements=(
         COSINE_VS_LINEAR,

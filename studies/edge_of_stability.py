@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import EdgeLoss, EdgeSharpness, FailureRate, TunedLoss
 from . import scales
-from .shorthand import above, below, computed, inside, judgement, predicted
+from .shorthand import above, below, computed, inside, judgement, predicted, study
 
 # The largest curvature of the bowl is 1, so that these are LRs times it.
 BELOW, ABOVE = 1.99, 2.01
@@ -147,9 +147,6 @@ QUADRATIC = judgement(
     ),
     diverges("above", ABOVE, clause="d", **above(0.5, unit="share")),
     diverges("below", BELOW, clause="e", **below(0.5, unit="share")),
-    note="The engine's SGD on 16 curvatures from λmax/κ to λmax, at condition numbers κ of 2, 10 and 100.",
-    if_supported="If the curvature is known, set the learning rate below 2/λmax.",
-    if_refuted="Do not use quadratic theory as a bound on the learning rate.",
 )
 
 NEWTON = judgement(
@@ -159,9 +156,6 @@ NEWTON = judgement(
     reported={
         "error factor of descent per step, over (κ - 1) / (κ + 1)": (computed("descent.near_a_minimum", "descent_rate"), "x")
     },
-    note="Logistic regression on zeros and ones of the digits, FP64: Newton from zero weights, descent from nearby.",
-    if_supported="Expect Newton's method to double the correct digits per step, but only close to a minimum.",
-    if_refuted="Do not count on quadratic convergence.",
 )
 
 SHARPNESS = judgement(
@@ -209,19 +203,6 @@ SHARPNESS = judgement(
             "x",
         ),
     },
-    note=(
-        "Sharpness is the largest eigenvalue of the Hessian of the whole training loss; a limit is the LR x sharpness above"
-        " which an optimizer is unstable on a quadratic. Gradient descent is judged, whose limit is the documents' 2/LR; other"
-        " optimizers have other limits and are reported. The number is the median from the first step at 0.9 of the limit until"
-        " the loss is 1% of the initial one; a run that never gets there counts with its highest value. Adam also reaches its"
-        " limit at constant curvature, because its second moment falls."
-    ),
-    if_supported="In full-batch training the LR determines the sharpness: a sharpness of 2/LR is normal.",
-    advice={
-        "partly: some workloads": "Expect full-batch gradient descent to settle near a sharpness of 2/LR, and mini-batches"
-        " below it.",
-    },
-    if_refuted="Do not infer the sharpness of your network from its LR.",
 )
 
 EVERY_OTHER = "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up"
@@ -260,20 +241,11 @@ NONMONOTONE = judgement(
         **{f"share of runs that diverge, {run.name}": (FailureRate(arm=run.arm, tuned_for=run.arm), "share") for run in RUNS},
         "test loss at the end, high LR minus near gradient flow": TunedLoss(arm="gd_high") - TunedLoss(arm="flow"),
     },
-    note=(
-        "From the step at which sharpness first reaches its limit until the loss is 1% of the initial one, in full batches, so"
-        " that no rise is batch noise; windows whose loss is not finite do not fall. Whether a bouncing loss is a concern in"
-        " mini-batch training is not tested, so no document is graded on that."
-    ),
-    if_supported="In full batches, do not lower the LR because the loss bounces: judge it by means over many steps.",
-    if_refuted="Do not expect the loss to bounce and fall at the edge of stability.",
 )
 
-STUDY = Study(
-    name="edge_of_stability",
+STUDY = study(
+    __file__,
     version=3,
-    title="Curvature and the learning rate",
-    question="What does curvature say about the learning rate, and the learning rate about curvature?",
     # Batches, so that runs differ: their noise does not depend on the weights and moves no limit.
     workload=Workload(model="quadratic", dataset="quadratic:16"),
     training=Training(
@@ -298,11 +270,9 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "A network of 4,500 parameters on 250 digits, 20% of their labels random; its initial weights are small.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: Cohen et al.'s network on 5,000 images of CIFAR-10; 256 dimensions",
-            "JPEG copies of the images give other numbers than CIFAR-10 itself. Training is in TF32, sharpness in FP32.",
             workload={"dataset": "quadratic:256"},
             **IMAGES,
             seeds=5,
@@ -315,18 +285,6 @@ STUDY = Study(
             seeds=10,
         ),
     },
-    departures=(
-        "The exact claims are about quadratics and one convex loss: about the neighbourhood of a minimum.",
-        "One small tanh network without norms and half the squared error, a constant LR; mini-batches of one size.",
-        "The rising steps were expected at 0.4 because version 2 had 0.31 to 0.46; theory says every other step, 0.5 at most.",
-        "Version 2 had judged windows of 100 steps at every LR (open: 69% fell at the low one) and reported mini-batches (0.82"
-        " at their highest). Windows of equal LR x steps, the mini-batches as a workload and one region for both were declared"
-        " with these numbers known, before fresh seeds were trained. Windows half as long fall less often (reported).",
-        "The task was chosen by trials on one to five other seeds because sharpness keeps rising on it. Without random labels"
-        " heavy-ball momentum reached its limit and fell to 0.6 to 0.85 of it as the loss vanished.",
-        "That a ratio above 1.5 refutes, and that a run's first hundredth does not count, was added after trials of one seed."
-        " The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
-    ),
     answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
     judgements=(QUADRATIC, NEWTON, SHARPNESS, NONMONOTONE),
     published=(

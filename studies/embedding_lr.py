@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import Computed, Curve, RelativeGap
 from . import scales
-from .shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap
+from .shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap, study
 
 EMBEDDING = "embedding.token.weight"
 # What is said to help if rare rows move too far, one at a time.
@@ -133,25 +133,11 @@ RARE_TOKENS = judgement(
         "largest over smallest movement, gradients of 1e-4 to 1e4": lone_gradients("spread"),
         "movement per gradient with one at every step, LRs": lone_gradients("steady"),
     },
-    note=(
-        "Adam keeps moving a row after its token is gone. So movement is counted over all steps after the first fifth of the"
-        " run, per occurrence of the token in them. Rare tokens are the rarest that together make up at most a quarter of the"
-        " text, common ones the most common that make up at least a quarter. Each remedy has its own LR, tuned by the loss on"
-        " all tokens, so that a better global LR does not count as a remedy. One remedy that helps suffices."
-    ),
-    if_supported="Give embeddings their own LR, or use the remedy that lowered the loss on rare tokens here.",
-    if_partly=(
-        "Adam moves rare rows further per occurrence than SGD does; check the loss on rare tokens before you treat this: no"
-        " remedy tried here surely lowered it."
-    ),
-    if_refuted="Use one LR for embeddings and all other weights.",
 )
 
-STUDY = Study(
-    name="embedding_lr",
+STUDY = study(
+    __file__,
     version=2,
-    title="Embeddings of rare tokens",
-    question="Does Adam move the embedding rows of rare tokens too far, and those of common tokens not far enough?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     # No decay, so that only Adam moves a row. One time constant of its second moment long.
     training=Training(optimizer="adamw", weight_decay=0.0, schedule="cosine", batch_size=16, steps=1000),
@@ -173,7 +159,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "GPTs of 7,000 parameters, 1,000 steps of 256 tokens, which are 107 characters.",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
@@ -194,15 +179,6 @@ STUDY = Study(
             seeds=5,
         ),
     },
-    departures=(
-        "The region of the computed number was written when the number was known, from an earlier design.",
-        "Tokens are characters or bytes: the rarest come once in hundreds of steps, words of a vocabulary once in thousands.",
-        "No weight decay, which would move rows without their tokens.",
-        "Version 1 also judged the movement over the row's norm, in Adam alone. It falls as fast with SGD (frequency^-0.97):"
-        " it says nothing about Adam and is reported.",
-        "The most common quarter are a space and an e: the loss on them differs by 3% between runs, which hides 1%.",
-        "'Too much' means harm: a remedy with its own LR lowers the loss on rare tokens by 1% (our threshold).",
-    ),
     answer=("emb.rare_tokens",),
     judgements=(RARE_TOKENS,),
     published=(

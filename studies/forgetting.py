@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import LossGap, Share
 from . import scales
 from .metrics.forgetting import task_accuracy, task_loss
-from .shorthand import above, judgement, predicted
+from .shorthand import above, judgement, predicted, study
 
 # How the classes of tasks compete -> its words (van de Ven & Tolias 2019).
 SCENARIOS = {
@@ -137,14 +137,6 @@ HAPPENS = judgement(
         for panel in PANELS
         if panel != "text"
     },
-    note=(
-        "Which classes compete decides the outcome, so all three scenarios are shown (van de Ven & Tolias 2019). In Hsu et al."
-        " the accuracy over all of five tasks falls to 20%, 55% and 93%, of 98% to 100% in joint training. A point of accuracy"
-        " counts as 1% of the loss reduction on text."
-    ),
-    if_supported="Before you train on something new, keep some of the old data and a test of the old abilities.",
-    if_partly="Expect to lose old abilities, most where all classes compete, and test them.",
-    if_refuted="Train on new tasks without fear for old ones.",
 )
 
 REPLAY = judgement(
@@ -180,13 +172,6 @@ REPLAY = judgement(
             )
         },
     },
-    note=(
-        "Of a batch of 40, 2 or 6 examples are of the earlier task, drawn from all of its training examples; of 20 windows of"
-        " text, 1 or 3; with 1%, most batches would hold none. In Hsu et al. half of each batch recovers 92%, 92% and 98%."
-    ),
-    if_supported="Make 5% of every batch old data, and more if that costs little.",
-    if_partly="Replay old data, and measure which share your task needs.",
-    if_refuted="Do not rely on a few percent of old data.",
 )
 
 EWC = judgement(
@@ -204,14 +189,6 @@ EWC = judgement(
         for panel, (title, where) in PANELS.items()
         if panel != "text"
     ),
-    note=(
-        "Its strength is chosen of three by validation accuracy over all tasks, which a user who has no old data cannot do; in"
-        " version 6 it is the strongest on seven of nine scenarios, so that more might do more. The Fisher information is that"
-        " of 64 examples of each task, over all labels. Version 5, which asked for one scenario, held on five of nine."
-    ),
-    if_supported="EWC helps most where classes compete within their task; where all compete, replay.",
-    if_partly="EWC helps most where classes compete within their task; where all compete, replay.",
-    if_refuted="Do not expect EWC to keep old abilities.",
 )
 
 
@@ -226,7 +203,7 @@ def as_well(panel: str, remedy: str, than: str = "none") -> tuple[Any, str]:
     return kept_more(panel, remedy, level=NEW_LOSS if panel == "text" else NEW, than=than)
 
 
-def keeps_more(claim: str, remedy: str, panels: list[str], than: str = "", **options: Any) -> Any:
+def keeps_more(claim: str, remedy: str, panels: list[str], than: str = "") -> Judgement:
     """than: another remedy that it is set against, too."""
     label = SLOW[remedy][0]
     return judgement(
@@ -258,51 +235,12 @@ def keeps_more(claim: str, remedy: str, panels: list[str], than: str = "", **opt
                 if than
             },
         },
-        **options,
     )
 
 
-SMALL_LR = keeps_more(
-    "forget.small_lr",
-    "small",
-    TWO,
-    note=(
-        "Read where the new task first comes to 90% accuracy, or 2.4 nats: that a smaller LR forgets less because it learns"
-        " less is no merit. In version 6 it has learnt 0.4 to 3.8 points less at the end. Two points do not matter. Version 5,"
-        " which asked for one scenario, held on five of seven."
-    ),
-    if_supported="Fine-tune at a tenth of the LR: for the same new ability it costs less of the old ones, and more steps.",
-    if_partly="Try a tenth of the LR, and test the old abilities: what it spares depends on what the tasks share.",
-    if_refuted="Do not expect a smaller LR to spare old abilities, once the new one is learnt as well.",
-)
-
-LORA = keeps_more(
-    "forget.lora",
-    "adapters",
-    TWO,
-    than="small",
-    note=(
-        "With the adapters on, at 90% accuracy, or 2.4 nats, on the new task. With them off the base is there bit for bit, as a"
-        " test of the engine shows: what is asked is whether one network keeps both. Adapters stand beside all matrices of an"
-        " MLP, and beside those of a GPT's blocks. They learn more slowly, and so are also set against a tenth of the LR. In"
-        " version 6 plain fine-tuning is at 90% within 80 steps, and is read every 10. Version 5, which asked for one"
-        " scenario, held on one of seven."
-    ),
-    if_supported="Fine-tune by adapters or at a lower LR where old abilities have to stay, and compare the two.",
-    if_partly="Do not count on adapters to keep more of the old at the same new ability: compare them with a lower LR.",
-    if_refuted="Adapters keep the base only while they are switched off: for both abilities at once, replay.",
-)
-
-LAYERS = keeps_more(
-    "forget.layerwise_lr",
-    "layers",
-    [panel for panel in TWO if panel != "text"],
-    note="Three layers: the readout learns at the full LR, the second layer at 0.3 times it, the first at 0.09 times it."
-    " Version 5, which asked for one scenario, held on one of six.",
-    if_supported="Lower the LR towards the first layers when you fine-tune.",
-    if_partly="Compare it with a lower LR for all layers, and test the old abilities: it spares them on some tasks.",
-    if_refuted="Do not expect layer-wise LRs to spare old abilities.",
-)
+SMALL_LR = keeps_more("forget.small_lr", "small", TWO)
+LORA = keeps_more("forget.lora", "adapters", TWO, than="small")
+LAYERS = keeps_more("forget.layerwise_lr", "layers", [panel for panel in TWO if panel != "text"])
 
 # What is kept where the new task is learnt as well varies by 14 points between seeds.
 MORE_SEEDS = {
@@ -317,13 +255,11 @@ def larger_texts(**settings: Any) -> dict[str, dict[str, Any]]:
     return {arm: {"heads": 4, "depth": 4, "context": 64, **settings} for arm in arms_of("text")}
 
 
-STUDY = Study(
-    name="forgetting",
+STUDY = study(
+    __file__,
     # Version 5 asked of EWC, lower LRs and adapters whether they help anywhere: one panel of seven was enough. Version 6 asks
     # whether they help on most, as of replay.
     version=6,
-    title="Catastrophic forgetting",
-    question="Does a network forget old tasks when it is trained on new ones, and what keeps it from that?",
     workload=Workload(model="mlp", dataset="mnist-5k", width=64, depth=2, tasks=2),
     training=Training(
         optimizer="adam", peak_lr=LR, weight_decay=0.0, schedule="constant", warmup_fraction=0.0, batch_size=40, steps=600
@@ -337,7 +273,6 @@ STUDY = Study(
         "smoke": scales.smoke(arm_settings={arm: {"steps": 10, "evaluations": 10} for arm in ARMS}),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "MLPs of 9,000 and 55,000 parameters on 1,079 digits and 2,000 images of MNIST, GPTs of 10,000 on 750 kB of text.",
             arm_seeds=MORE_SEEDS,
         ),
         "gpu": scales.gpu(
@@ -351,12 +286,6 @@ STUDY = Study(
             arm_settings=larger_texts(width=256, steps=10_000),
         ),
     },
-    departures=(
-        "The documents speak of pretrained models that are fine-tuned: here networks of at most 55,000 parameters learn some"
-        " digits, and then others, or read a text, and then another.",
-        "Adam at one constant LR throughout; its moments go on from task to task.",
-        "Tasks are always the same digits and the same two texts, which have much in common; others may have less.",
-    ),
     answer=("forget.happens", "forget.replay", "forget.lora"),
     judgements=(HAPPENS, REPLAY, EWC, SMALL_LR, LORA, LAYERS),
     published=(

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import Gap, LossAt, LossGap, TunedLoss
 from . import scales
 from .metrics.generalization import sharpness_at_loss, sharpness_correlation
-from .shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted
+from .shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted, study
 
 SMALL, LARGE = 16, 256
 # The examples of 15 epochs; the large batch also with the steps of the small one.
@@ -189,16 +189,6 @@ SMALL_BATCH = judgement(
             for panel in (EPOCHS, UPDATES)
         },
     },
-    note=(
-        "'Some cases' means at least one of these comparisons, in loss and in error, on 1,024 images of MNIST. LRs are tuned"
-        " by validation loss; in version 4, tuned by validation error the test errors differ by −0.5 points at equal epochs"
-        " and +0.8 at equal updates. At equal updates batch 256 sees each example 240 times, and a fifth of the labels are"
-        " wrong: its cost may come from the epochs. 32 seeds show a difference of 0.7 points with a power of 80%; other test"
-        " images would move it by 0.13 points (a standard error). 359 digits cannot show half a point, and are reported."
-    ),
-    if_supported="Expect a generalization gap if you enlarge the batch: tune the LR again, and stop earlier.",
-    if_partly="Tune the LR for every batch size; then expect a small gap at most.",
-    if_refuted="Choose the batch size by time and memory, and tune the LR for it.",
 )
 
 SHARPER = judgement(
@@ -214,14 +204,6 @@ SHARPER = judgement(
     ),
     much_sharper("b", "best LR of each, 15 epochs of both", "large_epochs", BEST_LARGE, scales=("smoke", "laptop")),
     much_sharper("b", "LRs tuned at this scale, 15 epochs of both", "large_epochs", None, None, scales=LARGER),
-    note=(
-        "Sharpness is the largest eigenvalue of the Hessian of the training loss. 'Small ones with suitable noise' means a"
-        " small batch at its own best LR. Version 1 read runs where their training loss first reached 0.8 nats, which is an"
-        " alternative. Version 2 tuned LRs anew under each resample, and could not tell 0.8x from 1.6x."
-    ),
-    if_supported="Expect sharper minima from larger batches at any LR.",
-    if_partly="Raise the LR with the batch: large batches find sharp minima if their LR is too low.",
-    if_refuted="Do not attribute sharp minima to the batch size.",
 )
 
 FLAT_MINIMA = judgement(
@@ -237,22 +219,11 @@ FLAT_MINIMA = judgement(
         "the same among runs of batch 16": correlation(arms=("small",)),
         "the same among runs of batch 256, 15 epochs": correlation(arms=("large_epochs",)),
     },
-    note=(
-        "Over batch sizes and LRs, both read at the end of training, where the LR has decayed to zero. Runs that end above 0.8"
-        " nats have not learnt the true labels and are at no minimum. The second part compares runs that fit equally well. The"
-        " thresholds 0.3 and 0.1 are ours. One architecture only: between architectures sharpness depends on the scale of the"
-        " weights (Dinh et al. 2017)."
-    ),
-    if_supported="Of runs that fit equally well, prefer the flatter one.",
-    if_partly="Flatter runs tend to be better, but loosely so among runs that fit equally well: compare validation losses.",
-    if_refuted="Do not choose runs by their sharpness.",
 )
 
-STUDY = Study(
-    name="generalization",
+STUDY = study(
+    __file__,
     version=4,
-    title="Batch size and generalization",
-    question="Do small batches generalize better, do large ones find sharper minima, and do flat minima generalize better?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
     training=Training(
         optimizer="sgd",
@@ -300,7 +271,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "MLPs of 9,000 parameters on 1,079 digits, and of 27,000 on 1,024 images of MNIST.",
             arm_seeds=dict.fromkeys(MNIST_ARMS, 32),
         ),
         "gpu": scales.gpu(
@@ -314,13 +284,6 @@ STUDY = Study(
             seeds=12,
         ),
     },
-    departures=(
-        "A fifth of the training labels are random: on clean digits all these settings generalize equally well.",
-        "Test errors are those of 2,000 images of MNIST; sharpness is that of networks on scikit-learn's digits.",
-        "SGD with momentum 0.9 and cosine decay to zero, no weight decay; batches are drawn without replacement.",
-        "LRs are tuned by validation loss on a grid of half octaves around the best, and judged by test loss.",
-        "Sharpness is measured on the same 540 training examples for all runs, at up to 16 steps of each.",
-    ),
     answer=("gen.small_batch", "gen.sharper", "gen.flat_minima"),
     judgements=(SMALL_BATCH, SHARPER, FLAT_MINIMA),
     published=(

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Training, Workload
 from ..harness.declare.metrics import Curve, FinalLoss, LossGap
 from . import scales
 from .metrics.gradient_flow import growth_factor
-from .shorthand import below, judgement, loss_gap, predicted
+from .shorthand import below, judgement, loss_gap, predicted, study
 
 Settings = dict[str, Any]
 
@@ -196,17 +196,6 @@ SIMILAR = judgement(
             "x",
         ),
     },
-    note=(
-        "Similar means within 10x, in all four networks. Matrices from hidden to hidden units are judged three times in the"
-        " run. All matrices are judged at the start, because some documents say that embeddings and early layers differ; later"
-        " ratios are reported."
-    ),
-    if_supported="Log gradient norms by layer; investigate a network in which they differ by more than 10x.",
-    if_partly=(
-        "Compare gradient norms between hidden layers; those of embeddings and the readout may differ by 10x in a healthy"
-        " model."
-    ),
-    if_refuted="Gradient norms that differ by 10x between layers are no sign of trouble.",
 )
 
 
@@ -303,18 +292,6 @@ VANISHING = judgement(
             for deep in DEEP
         },
     },
-    note=(
-        "Orders of magnitude are two. The first layer has stopped learning if it moves a tenth as far as the last one, relative"
-        " to the size of their weights, and if the loss is as good without training the first half of the layers. The second"
-        " part is judged with AdamW only: with SGD these networks learn nothing, whichever layers are trained. The movement"
-        " relative to a healthy network's, which depends on two LRs, is an alternative."
-    ),
-    if_supported="Compare the gradient norms of the first and last layers; use norms and residuals.",
-    if_partly=(
-        "Compare the gradient norms of the first and last layers, and how far their weights move: Adam also moves layers whose"
-        " gradients vanish."
-    ),
-    if_refuted="Do not conclude from small gradients that early layers do not learn: measure how far they move.",
 )
 
 
@@ -348,13 +325,6 @@ DEAD_RELU = judgement(
             ("share of the loss reduction that is lost", lost(f"dead_{optimizer}", "residual")),
         )
     },
-    note=(
-        "A ReLU is dead, as in the documents, if it is zero on every input: here on all 1,079 training examples. Its gradient"
-        " is then zero by arithmetic. That it stays dead is not claimed and is reported: the inputs of the first layer are"
-        " fixed, so its dead ReLUs cannot recover; deeper ones can, because the layers below change their inputs."
-    ),
-    if_supported="Log the share of units that are zero on a whole large sample: no gradient reaches them.",
-    if_refuted="Look for what else reaches units that are zero on a sample.",
 )
 
 
@@ -418,24 +388,13 @@ ZERO_IS_NOT_CONVERGED = judgement(
             for words, arm in WITH_TWIN.items()
         },
     },
-    note=(
-        "Near zero is a hundredth of a healthy network's initial norm, without batch noise; not converged is 90% of its loss"
-        " reduction lost. One of two networks must show both: sigmoids, which pass less to each earlier layer, and ReLUs with"
-        " half the usual gain, which pass little either way. Both are trained at the healthy network's LR, which decays to"
-        " zero."
-    ),
-    if_supported="Before you take a small gradient norm for convergence, check the loss, and the norm of every layer.",
-    if_partly="Check the loss before you take a small gradient norm for convergence.",
-    if_refuted="In these two networks a gradient norm near zero does mean convergence.",
 )
 
 
-STUDY = Study(
-    name="gradient_flow",
+STUDY = study(
+    __file__,
     # Version 2 asked the same with 24 seeds, and the GPT's ratio of all matrices lay on the bound: 11.0 (9.87 to 12.2).
     version=3,
-    title="Gradients from layer to layer",
-    question="How do gradients vary across layers, and what does a gradient near zero mean?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=8),
     training=Training(optimizer="sgd", weight_decay=0.0, schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=600),
     measurement=Measurement(
@@ -462,7 +421,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about four minutes of training",
-            "MLPs of 64 units on 1,079 digits, a CNN of 16 channels, a GPT of 33,000 parameters.",
             arm_seeds={"gpt": 96},
         ),
         "gpu": scales.gpu(
@@ -478,13 +436,6 @@ STUDY = Study(
             seeds=8,
         ),
     },
-    departures=(
-        "Gradients are of the loss on all training digits, or on 64 fixed text sequences: without the batch noise that a"
-        " monitor sees.",
-        "Norms are of weight matrices only, without gains and biases. The bound of 10x for similar norms is ours.",
-        "LRs are a pilot's best; gpu and cluster scale use the laptop's.",
-        "The networks with vanishing gradients are deep sigmoid MLPs on digits.",
-    ),
     answer=("flow.vanishing", "flow.zero_is_not_converged", "flow.dead_relu", "flow.healthy"),
     judgements=(SIMILAR, VANISHING, DEAD_RELU, ZERO_IS_NOT_CONVERGED),
     published=(

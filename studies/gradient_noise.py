@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import Slope, SpeedUp
 from . import scales
 from .metrics.gradient_noise import between_lines, overhead_batch
-from .shorthand import above, below, computed, inside, judgement, peak_lrs
+from .shorthand import above, below, computed, inside, judgement, peak_lrs, study
 
 # Batch size -> log2 of the LRs. All runs have LR x steps = 2^8, so that without noise they would end at the same weights. At
 # equal epochs runs of equal LR over batch would do so anyway.
@@ -121,13 +121,6 @@ VARIANCE = judgement(
             "share",
         ),
     },
-    note=(
-        "Batches of 2 to 256 at fixed weights, averaged over the start, 10% and the end of a run. Independent draws must give"
-        " -1, by arithmetic. Epochs draw without replacement: a batch of 1,024 of 1,079 examples has a twentieth of the"
-        " variance of independent draws, as predicted."
-    ),
-    if_supported="Expect half the gradient variance at twice the batch size, less if a batch is a large part of an epoch.",
-    if_refuted="Measure how the gradient variance falls with batch size: your examples are not independent.",
 )
 
 STEP_COST = judgement(
@@ -163,12 +156,6 @@ STEP_COST = judgement(
             for model, words in MODELS.items()
         },
     },
-    note=(
-        "The document's claim is about compute: matrix products of the GPT, as torch counts them, and everything that the"
-        f" engine's step of the MLP computes. {LINEAR} Time is our question and grades no document."
-    ),
-    if_supported="Budget compute by examples, not by steps; to budget time, time a step at two batch sizes.",
-    if_refuted="Count the operations of your step at two batch sizes.",
 )
 
 MEMORY = judgement(
@@ -201,17 +188,6 @@ MEMORY = judgement(
         "memory that batch 8 saves over batch 32": (computed("noise.memory", "saved_gb"), "GB"),
         "all memory at a batch of 1 over the document's GPU of 24 GB": (computed("noise.memory", "smallest_over_gpu"), "x"),
     },
-    note=(
-        f"Counted for a GPT of 6.7 billion parameters with Adam, sequences of 2,048 tokens, FP32. {LINEAR} At batch 1 the"
-        " update takes most, which knows no batch size; from 4 on the backward pass does. Either exceeds the document's GPU"
-        " several times, so no batch fits. Of the document's parts, activations are 2 GB, from which 6 GB cannot be saved."
-    ),
-    if_supported="Expect memory to fall in proportion to the batch size.",
-    if_partly=(
-        "Expect only activations to fall with the batch size: measure at two batch sizes and draw the line. If weights,"
-        " gradients and state do not fit, a smaller batch does not help."
-    ),
-    if_refuted="Measure memory at the batch size that you will use.",
 )
 
 TEMPERATURE = judgement(
@@ -249,25 +225,11 @@ TEMPERATURE = judgement(
         },
         **{f"at equal epochs, {words}": (explained("epochs", of), "share") for of, words in WORDS.items()},
     },
-    note=(
-        "Lines are an octave of the LR apart, batch sizes on a line two octaves. LR over batch would explain 20% if only the LR"
-        " mattered, 50% if LR over the root of the batch did, and nothing if only the batch size did. All runs have the same LR"
-        " x steps, so they differ by noise alone. At equal epochs, the usual test, runs of one line also have the same LR x"
-        " steps and would end alike without noise."
-    ),
-    if_supported="With plain SGD, change the LR in proportion to the batch size to keep the effect of its noise.",
-    if_partly=(
-        "With plain SGD, changing the LR in proportion to the batch size keeps most of the effect of noise on sharpness, as"
-        " long as LR x sharpness is well below 2."
-    ),
-    if_refuted="Do not expect a rule for LR and batch size to keep the effect of noise.",
 )
 
-STUDY = Study(
-    name="gradient_noise",
+STUDY = study(
+    __file__,
     version=2,
-    title="Batch size and gradient noise",
-    question="How do a step's noise, cost and memory depend on the batch size, and how does noise affect the final weights?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2, label_noise=0.2),
     training=Training(optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant", warmup_fraction=0.0),
     measurement=Measurement(probes=2, evaluations=1, curve_points=20, sharpness="end", sharpness_examples=1079, **HELD_OUT),
@@ -278,7 +240,7 @@ STUDY = Study(
     scales={
         "smoke": scales.smoke(measurement={"sharpness_examples": 64}, arm_settings={arm: {"steps": 16} for arm in TRAINED}),
         "laptop": scales.laptop(
-            "about five minutes of training", "An MLP of 9,000 parameters on 1,079 digits; times are measured on a CPU."
+            "about five minutes of training",
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: an MLP of 0.3M parameters, step times at widths 1024 and 4096",
@@ -293,12 +255,6 @@ STUDY = Study(
             seeds=10,
         ),
     },
-    departures=(
-        "Counted numbers have no seeds. Gradient variances are from at least 16 batches of each size, for every seed.",
-        "With replacement the variance is a theorem: the test is whether gradients here are means over independent draws.",
-        "LR over batch is tested on one small MLP with 20% random training labels and SGD without momentum, at LRs at which LR"
-        " x sharpness is below 1 or little above (pilots): near 2 the LR itself limits sharpness.",
-    ),
     answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
     judgements=(VARIANCE, STEP_COST, MEMORY, TEMPERATURE),
     published=(

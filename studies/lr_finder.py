@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload, log2_grid
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload, log2_grid
 from ..harness.declare.metrics import Curve, Optimum
 from . import scales
 from .metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
-from .shorthand import above, below, inside, judgement, lr_grid, predicted
+from .shorthand import above, below, inside, judgement, lr_grid, predicted, study
 
 Settings = dict[str, Any]
 LRs = dict[str, tuple[float, ...]]
@@ -332,17 +332,6 @@ MARGIN = judgement(
     "finder.margin",
     *map(good_at_a_tenth, SETUPS),
     reported={**on_all(SETUPS, divergence_in_place, "x"), **readable("range tests from which divergence", HALFWAY)},
-    note=(
-        "Judged by the loss at the pick, on a ramp of 300 steps. The documents say good without a number; the bar of 2% is"
-        " ours. The ratio of divergence to the best LR is reported: between 5x and 20x the documents' 10x is right. CNN range"
-        " tests that cannot be read do not count; the share of readable ones is reported."
-    ),
-    if_supported="Start at a tenth of the LR at which the range test diverges.",
-    if_partly=(
-        "Take a tenth of the LR at which the range test diverges as a first guess, and compare it with other LRs in whole runs:"
-        " whether it is good depends on the workload."
-    ),
-    if_refuted="Do not rely on a tenth of the LR of divergence: try several learning rates in whole runs.",
 )
 
 STEEPEST_CLAIM = judgement(
@@ -354,29 +343,11 @@ STEEPEST_CLAIM = judgement(
         **readable("range tests from which the steepest point", STEEPEST),
         **on_all((GPT_ADAM, MLP_SGD), at_other_picks, "share"),
     },
-    note=(
-        "Judged like a tenth of divergence, on a ramp of 300 steps; 100 and 1000 steps are reported. The documents place the"
-        " steepest point just before divergence: the distance is reported."
-    ),
-    if_supported="Start at the steepest point of the range test.",
-    if_partly=(
-        "Take the steepest point of a range test as a first guess, and compare it with other LRs in whole runs: whether it is"
-        " good depends on the workload."
-    ),
-    if_refuted="Do not start at the steepest point of a range test: search around it with whole runs, further above than"
-    " below.",
 )
 
 HEAD_TO_HEAD = judgement(
     "finder.head_to_head",
     *map(tenth_beats_steepest, SETUPS),
-    note=(
-        "Supported: a tenth of the divergence LR (TB) loses less; refuted: the steepest point (TD, CP) does; partly: it depends"
-        " on the workload. On ramps of 300 steps."
-    ),
-    if_supported="Prefer a tenth of the divergence LR to the steepest point.",
-    if_partly="Read both off the range test and try both in whole runs: which is better depends on the workload.",
-    if_refuted="Prefer the steepest point to a tenth of the LR at which a range test diverges.",
 )
 
 RAMP = judgement(
@@ -386,14 +357,6 @@ RAMP = judgement(
         **on_all(SETUPS, divergence_of_193_steps, "x"),
         **readable("range tests of 100 steps from which divergence", HALFWAY, 100),
     },
-    note=(
-        "On each workload both picks must stay within 2x if the ramp has ten times the steps. In a ramp of 100 steps the CNN's"
-        " loss does not clearly fall in most seeds: there 1000 steps are compared with 300."
-    ),
-    if_supported="A ramp of 100 steps is long enough.",
-    if_partly="Compare picks of ramps of equal length only: the steepest point moves with the length, the LR of divergence"
-    " less.",
-    if_refuted="Compare picks of ramps of equal length only, and do not trust a pick that changes with the length.",
 )
 
 RATIO = judgement(
@@ -406,25 +369,14 @@ RATIO = judgement(
             for setup in (GPT_ADAM, MLP_SGD, MLP_ADAM, CNN_ADAM)
         },
     },
-    note=(
-        "The median over the weight matrices at each probed step, then over the steps after warmup, at the best LR for the"
-        " length of the run. The MLPs' 600 steps are 18 epochs; longer runs would show updates on memorized images. Reported"
-        " are the quartiles over the matrices, and shorter runs, whose best LR is higher."
-    ),
-    if_supported="If updates are far from a thousandth of the weights, check the learning rate.",
-    if_partly="Do not tune the learning rate to updates of a thousandth of the weights: at good LRs they can be"
-    " several times as large, by workload.",
-    if_refuted="Do not tune the learning rate to updates of a thousandth of the weights.",
 )
 
-STUDY = Study(
-    name="lr_finder",
+STUDY = study(
+    __file__,
     # Version 1 (seeds 300 to 309) smoothed with 0.98 and measured that filter's lag: 22x in the LR on a 300-step ramp. Its
     # steepest point was the largest slope of noisy steps, its regrets were shares of losses near zero (reports/log). Version 2
     # (seeds 2000 to 2015) had 16 seeds on every workload, too few for the CNNs.
     version=4,
-    title="The learning-rate range test",
-    question="Does a learning-rate range test find a good learning rate?",
     workload=Workload(heads=2),
     training=Training(optimizer="adamw", schedule="cosine", final_fraction=0.1, warmup_fraction=0.05),
     measurement=Measurement(probes=20, evaluations=1, evaluation_examples=64, final_examples=359),
@@ -448,7 +400,6 @@ STUDY = Study(
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of half a million parameters and wider CNNs",
-            "GPTs see 5 tokens per parameter in 600 steps and 10 in 1,200, in batches of 4,096 tokens.",
             **enlarged(
                 cnn={"width": 48},
                 gpt={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64, "batch_size": 64},
@@ -463,7 +414,6 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: GPTs of 25 million parameters on web text",
-            "GPTs see 5 tokens per parameter in 8,000 steps and 10 in 16,000, in batches of 16,384 tokens.",
             **enlarged(
                 cnn={"width": 128},
                 gpt={"dataset": "web-text", "width": 512, "depth": 8, "heads": 8, "context": 256, "batch_size": 64},
@@ -477,17 +427,6 @@ STUDY = Study(
             seeds=6,
         ),
     },
-    departures=(
-        "Small workloads: the CNN on 1,079 images is judged after 200 steps (3 epochs), far from converged; the GPT of 7,000"
-        " parameters sees 15 tokens per parameter in 400 steps, 73 in the longest runs.",
-        "The best LR is that of whole runs with cosine decay: it depends on horizon and schedule, which a range test does not"
-        " see.",
-        "Every range test runs from 1e-6 to 100. A ramp of 300 steps is nine epochs of the MLP's images and a fifth of an epoch"
-        " of the GPT's text.",
-        "Divergence: the loss, smoothed by 0.9, has risen halfway back from its lowest value to its first, corrected for the"
-        " filter's lag. Passing the first value, or four times the lowest, are alternatives.",
-        "The steepest point: the middle of the decade of LRs in which a straight line through the raw losses falls fastest.",
-    ),
     answer=("finder.steepest", "finder.margin", "finder.head_to_head", "finder.ratio"),
     judgements=(MARGIN, STEEPEST_CLAIM, HEAD_TO_HEAD, RAMP, RATIO),
     published=(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Reported, Study, Training, Workload, log2_grid
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Reported, Training, Workload, log2_grid
 from ..harness.declare.metrics import (
     BasinWidth,
     Curve,
@@ -20,7 +20,7 @@ from ..harness.declare.metrics import (
 )
 from . import scales
 from .metrics.lr_regimes import mean_distance, norm_diagnosis
-from .shorthand import above, below, exceeds, judgement, no_worse
+from .shorthand import above, below, exceeds, judgement, no_worse, study
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16, "steps": 400}
@@ -246,14 +246,6 @@ SHARP = judgement(
     *(part for setup in SETUPS for part in edge(setup)),
     quantifier="most",
     reported=numbers(SETUPS, "share of runs that diverge at four times the best LR", diverging, 4.0),
-    note=(
-        "'Often' means: on most of the four workloads. Good is within 5% of the best loss reduction; bad is a run that loses"
-        " half of it, or diverges. The claim can be read in two ways, and both are parts: somewhere above the best LR 3x leads"
-        " from good to bad, or it does so from the best LR itself."
-    ),
-    if_supported="Search the LR in steps of less than 2x, and stay a step below the edge.",
-    if_partly="Find the LR at which your model fails: it can lie just above a good one, or far above.",
-    if_refuted="Search the LR in steps of 2x to 3x; finer steps are wasted.",
 )
 
 
@@ -293,13 +285,6 @@ TOO_LOW = judgement(
     "lr.too_low",
     *(part for setup in SETUPS for part in slowness(setup)),
     reported=numbers(SETUPS, "share of the loss reduction lost at a hundredth of the LR, equal steps", lost_below, 100),
-    note=(
-        "A constant LR after the same number of warmup steps; a tenth of it for three times the steps. In a flat basin the"
-        " measured best LR may lie up to an octave low, and a tenth of it lower still: that favours the claim."
-    ),
-    if_supported="If a loss falls steadily and slowly, raise the LR before you add steps.",
-    if_partly="Before you add steps, try a larger LR.",
-    if_refuted="An LR ten times too low does not explain a slow run; look elsewhere.",
 )
 
 # While the LR is near its peak.
@@ -351,16 +336,6 @@ TOO_HIGH = judgement(
             THAT_TRAIN, f"batch-to-batch swings of the loss, {OVER_BEST}", too_high_over_best, "train_loss_swing", unit="x"
         ),
     ),
-    note=(
-        "Too high is the first LR of a half-octave grid at which a pilot lost a tenth of the loss reduction. A loss bounces if"
-        " it rises by 1% of the loss reduction between evaluations on one fixed sample, a twentieth of the run apart. Loss and"
-        " norm are read between 10% and 60% of the run, while the LR is near its peak; a diverged run counts as bouncing. The"
-        " GPT with SGD is left out because it diverges at every such LR. 'Possibly diverges' is not testable."
-    ),
-    if_supported="Lower the LR if the loss bounces and the gradient norm is large.",
-    if_partly="Take a bouncing loss as a hint that the LR is too high, and try half of it; a small gradient norm proves"
-    " nothing.",
-    if_refuted="A bouncing loss does not tell whether the LR is too high: compare runs.",
 )
 
 
@@ -381,10 +356,6 @@ NORM_FALLS = judgement(
         for setup in SETUPS
     ),
     reported=numbers(SETUPS, "the same at a constant LR", norm_exponent, "constant", unit=""),
-    note="After the first tenth of the run. Whether the loss falls smoothly is judged in lr.smooth.",
-    if_supported="Check the LR if the gradient norm does not fall.",
-    if_partly="Expect a falling gradient norm if the loss approaches zero; in a language model it may rise at a good LR.",
-    if_refuted="A gradient norm that does not fall is no sign of a wrong LR.",
 )
 
 
@@ -426,14 +397,6 @@ LAYERS_DIFFER = judgement(
         *numbers(SETUPS, "largest over smallest update ratio of a healthy run's matrices", apart, unit="x"),
         *numbers(SETUPS, "the same with one matrix at thirty times the LR", apart, "wild", unit="x"),
     ),
-    note=(
-        "One of the MLP's two hidden matrices, or the GPT's query-key-value matrix, has a far too small or too large LR. A"
-        " good-looking loss loses at most 5% of the loss reduction. The spread of a healthy run's update ratios is reported:"
-        " below 3x they are similar, as one document says, above 10x they differ."
-    ),
-    if_supported="Monitor the update ratio of every matrix: the loss does not show a stuck one.",
-    if_partly="Monitor the update ratio of every matrix: the loss shows a stuck one in some models only.",
-    if_refuted="A good loss suffices: it rules out a stuck matrix.",
 )
 
 
@@ -492,14 +455,6 @@ def phases(setup: Setup) -> tuple[Criterion, ...]:
 PHASES = judgement(
     "lr.phases",
     *(part for setup in SETUPS for part in phases(setup)),
-    note=(
-        "Cosine decay after 5% warmup, at the best LR; validation against training loss at a constant LR. The thresholds are"
-        " ours. A curve that falls late, after a plateau, would refute. A bend is half the difference between the falls of two"
-        " thirds."
-    ),
-    if_supported="Investigate a run whose loss falls in another order.",
-    if_partly="Expect the fast fall first; how much the rest flattens depends on the workload.",
-    if_refuted="Draw no conclusions from the order of the phases.",
 )
 
 CAUSES = {
@@ -554,19 +509,6 @@ GRAD_NOT_LOSS = judgement(
             for setup in MLPS
         ),
     ),
-    note=(
-        "Flat: the mean loss of the second half lies within half of a healthy run's loss reduction of its start. Four causes:"
-        " ten sigmoid layers, a thousandth of the best LR, and constant LRs of half to twice the first that is too high, with"
-        " ReLU and tanh: runs that swing by 10% of the loss reduction from one evaluation to the next, and dead ones. A dead"
-        " run is at a critical point, as one whose gradients vanish: 'near zero' is right for both, and each counts for half"
-        " of it. The norm of the second half, with batch noise removed, is near zero below 0.3 of a healthy run's initial"
-        " norm, huge above 0.96 of it: the cuts that were best on 40 other seeds. Balanced over three answers; guessing"
-        " identifies a third. A loss that has risen further has exploded and is not flat; its norm is reported."
-    ),
-    if_supported="If the loss is flat, look at the gradient norm first.",
-    if_partly="If the loss is flat, a gradient norm near zero shows a dead network or vanishing gradients; otherwise try LRs"
-    " above and below, because the norm hardly tells too high an LR from too low a one.",
-    if_refuted="If the loss is flat, try LRs far above and below: the gradient norm does not show the cause.",
 )
 
 SMOOTH = judgement(
@@ -592,14 +534,6 @@ SMOOTH = judgement(
             for words, lr in (("a quarter of ", setup.best / 4), ("", setup.best))
         ),
     ),
-    note=(
-        "Rises as in lr.too_high, which judges whether too high an LR has more of them; here the best LR is compared with a"
-        " quarter of it. Spikes, losses of single batches six robust deviations above the median of the fifty before, are"
-        " reported and not judged: at a loss near zero a single hard example is one."
-    ),
-    if_supported="Lower the LR if the loss spikes or swings.",
-    if_partly="Do not lower the LR only because the validation loss rises now and then: the best LR can do that, too.",
-    if_refuted="Do not lower the LR only because the loss spikes now and then.",
 )
 
 
@@ -643,16 +577,6 @@ MOST_IMPORTANT = judgement(
     reported=numbers(
         SETUPS, "what changes of the LR do over what those of batch size do with the LR along", lr_over_batch_along, unit="x"
     ),
-    note=(
-        "Each hyperparameter is divided and multiplied by two and by ten at equal examples; the number is the mean distance, up"
-        " or down, of the four losses from the unchanged one. Of β2 and momentum, one minus the value is changed, and the LR"
-        " along with momentum. The LR must matter more than each of the others. Ten times the batch at equal examples has a"
-        " tenth of the updates: at one LR, as judged, that is by the linear scaling rule the same as a tenth of the LR. What is"
-        " left of it with the LR along (with SGD by the batch, with AdamW by its root) is reported."
-    ),
-    if_supported="Tune the LR first, with the budget you have.",
-    if_partly="Tune the LR first, then batch size and momentum, which can matter as much.",
-    if_refuted="Do not spend the whole budget on the LR.",
 )
 
 # With SGD, with AdamW.
@@ -692,24 +616,16 @@ LR_TOLERANCE = judgement(
             for setup in pair
         ),
     ),
-    note="To remove most of the sensitivity means to double the width of the basin at least. Both optimizers are held against"
-    " one bar, 5% of the loss reduction above the lower of their best losses. Version 2 held each against its own best, by"
-    " which an optimizer that never trains well has a wide basin.",
-    if_supported="Use Adam where the LR cannot be searched.",
-    if_partly="Search Adam's LR as you would SGD's, in somewhat wider steps.",
-    if_refuted="Search Adam's LR as finely as SGD's.",
 )
 
 
-STUDY = Study(
-    name="lr_regimes",
+STUDY = study(
+    __file__,
     # In version 1 lr.too_high had a fourth panel, the GPT with SGD, which diverges at every LR that is too high: it counted as
     # bouncing, had no gradient norm, and so made the claim hold. And lr.grad_not_loss counted runs, not causes. Version 2
     # changed the batch size at equal steps, ten times the data, and gave each optimizer a bar of its own. Up to version 3 no
     # run of lr.grad_not_loss swung: those at too large an LR were dead, and the cuts of the norm were ours.
     version=5,
-    title="Learning rates too low, right and too high",
-    question="How do you see that an LR is too low, right or too high, and is the LR the most important hyperparameter?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(schedule="cosine", warmup_fraction=WARMUP, steps=400),
     measurement=Measurement(probes=40, evaluations=20, evaluation_examples=64, final_examples=256, curve_points=40),
@@ -724,7 +640,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "four minutes of training",
-            "MLPs of 9,000 parameters and GPTs of 7,000, 256 and 400 steps.",
             seeds=8,
             arm_seeds=further_seeds(),
         ),
@@ -741,16 +656,6 @@ STUDY = Study(
             seeds=8,
         ),
     },
-    departures=(
-        "Curves are read at LRs that a pilot found best or too high; gpu and cluster scale use the laptop's.",
-        "Gradient norms are those of a training batch, as a monitor shows them, with batch noise.",
-        "Whether too low an LR gets stuck at saddles and shallow minima is not tested.",
-        "Hyperparameters are changed one at a time, at equal examples and, except for momentum, at the same LR; initialization"
-        " is not among them.",
-        "Flat losses that swing are of a ReLU and a tanh network; the cuts of the gradient norm are fitted to both MLPs.",
-        "The metrics were chosen after pilots on other seeds, which showed that swings of batch losses are noise, that clipping"
-        " removes the harm of a high LR, and that lr.sharp has two readings.",
-    ),
     answer=("lr.sharp", "lr.most_important", "adam.lr_tolerance"),
     judgements=(
         SHARP,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Study, Training, Workload
+from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Published, Scale, Training, Workload
 from ..harness.declare.metrics import SpeedUp
 from . import scales
-from .shorthand import below, computed, inside, judgement
+from .shorthand import below, computed, inside, judgement, study
 
 # Trained only for the step time: one LR suffices.
 LR, MLP_LR = {"peak_lr": (2.0**-9,)}, {"peak_lr": (2.0**-13,)}
@@ -101,10 +101,6 @@ ACCUMULATION = judgement(
         f"step time with {PARTS} micro-batches over that with one micro-batch": (time_over("accumulated", "micro"), "x"),
         "step time with micro-batches over that with the whole batch": (time_over("accumulated", "plain"), "x"),
     },
-    note="In FP32. Micro-batches of unequal size give a wrong gradient if weighted equally: sum the loss over tokens and divide"
-    " by all tokens. A step of k micro-batches takes k times as long as one (the 8x of CP), but equal compute to one batch.",
-    if_supported="Accumulate if a batch does not fit; weight unequal micro-batches by their tokens.",
-    if_refuted="Compare gradients on your own model before you accumulate.",
 )
 
 PEAK = judgement(
@@ -123,10 +119,6 @@ PEAK = judgement(
         says="With one batch split into k parts, peak activation memory scales as k^{estimate}",
         **below(-0.9, refuted=-0.5),
     ),
-    note="Activations only. The accumulated gradients, as many bytes as the weights, add to the peak, where a plain step has"
-    " none yet; this engine holds them twice.",
-    if_supported="Choose the micro-batch size that fits, and the number of micro-batches by the batch size you need.",
-    if_refuted="Measure the peak at every number of micro-batches.",
 )
 
 CHECKPOINTS = judgement(
@@ -147,10 +139,6 @@ CHECKPOINTS = judgement(
     ),
     right={"supported": "square root"},
     reported={"exponent with a checkpoint at every block, 4 to 36 blocks": computed("memory.depth", "every_block")},
-    note="From 4 to 36 blocks. Logits do not grow with depth, so both exponents lie below 1/2 and 1. A checkpoint at every"
-    " block takes less memory at these depths, because a block's inner tensors outweigh its input.",
-    if_supported="If activations do not fit, place a checkpoint at every block, up to dozens of blocks.",
-    if_refuted="Compute the peak of your model with and without checkpoints: folklore budget.",
 )
 
 COST = judgement(
@@ -167,10 +155,6 @@ COST = judgement(
             "relative",
         )
     },
-    note="The forward pass is a third of a step; the readout is not recomputed.",
-    if_supported="Expect at most a third more compute if every block is recomputed, and a fifth in torch, which leaves"
-    " the last product of every block out.",
-    if_refuted="Count the operations of your model before you recompute.",
 )
 
 TIME = judgement(
@@ -178,9 +162,6 @@ TIME = judgement(
     slower("GPT", "plain", "recomputed"),
     slower("MLP", "mlp_plain", "mlp_recomputed"),
     reported={"GPT, in 3 segments": (time_over("root", "plain"), "x")},
-    if_supported="Expect 20 to 30% more time if every block is recomputed.",
-    if_partly="Time a few steps before you recompute: the cost depends on what else takes time in a step.",
-    if_refuted="Time a few steps before you recompute: the cost is not 20 to 30%.",
 )
 
 BUDGET = judgement(
@@ -192,9 +173,6 @@ BUDGET = judgement(
         **inside(6.3, 7.7, refuted=AtLeast(value=14.0), unit="GB"),
     ),
     right={"supported": "7 GB", "refuted": "28 GB"},
-    note="The page's table is a correct budget for a GPT with 32 blocks of width 4096, 8 sequences of 2,048 tokens per step.",
-    if_supported="Count one byte per parameter.",
-    if_refuted="Count 4 bytes per parameter for weights, 4 for gradients and 8 for Adam, without activations.",
 )
 
 ADAM_STATES = judgement(
@@ -206,8 +184,6 @@ ADAM_STATES = judgement(
         **inside(1.9, 2.1, refuted=(1.5, 2.5), unit="x"),
     ),
     reported={"over weights in BF16, the state in FP32": (computed("memory.adam_state", "over_bf16_weights"), "x")},
-    if_supported="Budget twice the weights for Adam's state, four times if only the weights are in BF16.",
-    if_refuted="Count the state of your optimizer.",
 )
 
 LEVERS = judgement(
@@ -235,30 +211,18 @@ LEVERS = judgement(
             "x",
         ),
     },
-    note="Total memory of a GPT of 6.7B parameters with Adam, 8 sequences of 2,048 tokens unless varied. Factors lie between"
-    " 1x (weights dominate) and the document's (activations dominate). Mixed precision keeps weights, gradients and state FP32"
-    " and adds a 16-bit copy of the weights; all in 16 bits gives 2x. The document's GB are for another model size.",
-    if_supported="Use the document's list.",
-    if_partly="Apply a lever's factor to activations only: weights, gradients and state stay.",
-    if_refuted="Apply a lever's factor to activations only: weights, gradients and state stay.",
 )
 
 SIZE = judgement(
     "mem.checkpoint_size",
     larger("batch", "batch", "the largest batch of a GPT-2 medium"),
     *map(deeper, (2, 8, 16)),
-    note="On a GPU of 24 GiB, FP32, Adam. The gain from checkpoints depends on the share of activations in memory.",
-    if_supported="Expect checkpoints to fit a model or batch two to three times as large.",
-    if_partly="Compute it first, with folklore budget: checkpoints shrink activations only.",
-    if_refuted="Compute it first, with folklore budget: checkpoints shrink activations only.",
 )
 
-STUDY = Study(
-    name="memory",
+STUDY = study(
+    __file__,
     # Version 1 had regions that were changed after pilots (reports/log).
     version=2,
-    title="Memory of training",
-    question="What takes memory in training, and how do accumulation and recomputation change it?",
     workload=Workload(model="gpt", dataset="markov:26", width=128, depth=9, heads=4, context=64),
     training=Training(optimizer="adamw", batch_size=8, steps=16, schedule="constant", warmup_fraction=0.0),
     measurement=Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8, solo=True),
@@ -279,7 +243,7 @@ STUDY = Study(
             workload={"width": 16, "heads": 2, "context": 16}, arm_settings=both_mlps(width=32, batch_size=64)
         ),
         "laptop": scales.laptop(
-            "about two minutes of timed steps", "Times are measured on a CPU, with GPTs of width 128 and MLPs of width 1024."
+            "about two minutes of timed steps",
         ),
         "gpu": on_a_gpu("one GPU, at most four minutes", blocks=16, root=4, mlp_width=4096, width=1024, context=512),
         "cluster": on_a_gpu(
@@ -291,12 +255,6 @@ STUDY = Study(
             context=1024,
         ),
     },
-    departures=(
-        "The regions of computed numbers were written when the numbers were known, most of them from earlier designs.",
-        "Memory is counted as requested by torch, without an allocator's rounding and libraries' workspaces.",
-        "Attention is torch's fused kernel, which stores no matrix of tokens by tokens.",
-        "Blocks are recomputed, the readout is not. torch stops recomputing once all kept tensors are restored.",
-    ),
     answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
     judgements=(ACCUMULATION, PEAK, CHECKPOINTS, COST, TIME, BUDGET, ADAM_STATES, LEVERS, SIZE),
     published=(

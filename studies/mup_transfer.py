@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import Optimum, Slope, TunedLoss
 from . import scales
 from .metrics.mup_transfer import mean_activation_slope, transfer_regret
-from .shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted
+from .shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted, study
 
 Scales = tuple[str, ...] | None
 LAPTOP = ("smoke", "laptop")
@@ -103,8 +103,6 @@ SCALES = {
     "laptop": scales.laptop("at most ten minutes of training", arm_factors={"mup_256": AROUND_MUPS}),
     "gpu": scales.gpu(
         "one GPU, minutes: widths 128 to 2048 with heads of 64, as Yang et al. 2022 (122 constant-LR steps)",
-        "122 steps of 16 sequences of 64 tokens, in TF32: 125 thousand tokens, 0.3 per parameter at width 128 and 0.001 at"
-        " 2048: early training.",
         workload={"dataset": "python-source", "width": 128, "context": 64, "base_width": 128},
         training={"batch_size": 16, "steps": 122, "precision": "tf32"},
         measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -119,8 +117,6 @@ SCALES = {
     ),
     "cluster": scales.gpu(
         "many GPUs, hours: the same arms on web text, from 120 tokens per parameter at the base to 0.6",
-        "2,000 steps of 64 sequences of 512 tokens: 66 million tokens, 120 per parameter at width 128, 10 at 512 and 0.6 at"
-        " 2048. Only wide models are early in training.",
         workload={"dataset": "web-text", "width": 128, "context": 512, "base_width": 128},
         training={"batch_size": 64, "steps": 2000, "precision": "bf16"},
         measurement={"evaluation_examples": 512, "final_examples": 2048},
@@ -174,9 +170,6 @@ SP_SHIFTS = judgement(
         alternatives=from_narrower_window(SP),
         **SHIFTS,
     ),
-    if_supported="If you widen a model without muP, tune the learning rate again, starting below the old one.",
-    if_partly="If you widen a model without muP, expect its best learning rate to be somewhat lower.",
-    if_refuted="If you widen a model, keep its learning rate and check one value below it.",
 )
 
 INVARIANT = judgement(
@@ -193,17 +186,11 @@ INVARIANT = judgement(
         alternatives=from_narrower_window(MUP),
     ),
     Criterion(name="the workload shifts in standard parametrization", precondition=True, **SHIFTS),
-    note=(
-        "The margin is half an octave over 8x in width, the resolution of published grids. If the standard parametrization does"
-        " not shift, the workload says nothing about muP."
-    ),
     # If muP's optimum shifts because the base is narrow, the slope without the base is nearer 0.
     reported={
         "the same exponent over the three widths of the standard parametrization": lr_exponent(MUP[:3]),
         "the same exponent without the base width": lr_exponent(MUP_WITHOUT_BASES),
     },
-    if_supported="Under muP, keep the learning rate when you widen the model.",
-    if_refuted="Under muP, tune the learning rate again when you widen the model.",
 )
 
 
@@ -242,7 +229,6 @@ REGRET = judgement(
     keeps_lr(2048, 128, scales=ON_GPU),
     standard_loses_more(128, 32, LAPTOP),
     standard_loses_more(512, 128, ON_GPU),
-    note="The loss reduction is the difference between the loss at initialization and the tuned loss.",
     reported={
         "tuned loss at the base width 32": TunedLoss(arm="base_32"),
         **{f"tuned loss at width {width}, muP": TunedLoss(arm=f"mup_{width}") for width in (64, 128, 256)},
@@ -251,9 +237,6 @@ REGRET = judgement(
             "share",
         ),
     },
-    if_supported="Under muP, tune the learning rate on a narrow model and keep it for a wider one.",
-    if_partly="Under muP, start at the learning rate of a narrow model and check one value on either side.",
-    if_refuted="Do not transfer a learning rate from a narrow model to a wide one, with or without muP.",
 )
 
 LOGITS, LAST_BLOCK = -1, -2
@@ -294,10 +277,6 @@ COORD_CHECK = judgement(
         **above(0.2, refuted=0.0, null=0.0),
         says="In standard parametrization, the logits scale as width^{estimate}",
     ),
-    note=(
-        "Slopes of log activation size on log width for the last block and the logits, averaged over the first five steps at"
-        " four times the best LR, as in the publication. Slopes at the end of training, at an LR of 2^-8, are reported."
-    ),
     reported={
         "slope of the last block over five steps, standard parametrization": over_five_steps(CHECKED_SP, LAST_BLOCK),
         "slope of the logits at the end of training, muP": trained(MUP_WITHOUT_BASES),
@@ -305,9 +284,6 @@ COORD_CHECK = judgement(
         "slope of the last block at the end of training from width 32, standard parametrization": trained(SP[:3], LAST_BLOCK),
         "slope of the embedding over five steps, muP": over_five_steps(CHECKED_MUP, tap=0),
     },
-    if_supported="Run this check on your own muP model: mean slopes up to 0.1 over the first steps are right.",
-    if_partly="Run this check on your own muP model, and expect one of the two slopes to differ somewhat from 0.",
-    if_refuted="Find the layer whose activations change with width before you train wide models.",
 )
 
 
@@ -336,23 +312,14 @@ DEPTH = judgement(
         scales=LAPTOP,
     ),
     depth_moves_lr("2 to 32", named("depth", 2, 4, 8, 16, 32), scales=ON_GPU),
-    note=(
-        "At the base width both parametrizations are the same network, so the slope holds for muP, too. The matrices that write"
-        " into the residual stream are initialized at 1/sqrt(2 depth) of their size, as in GPT-2. Of the architecture only"
-        " depth is tested, early in training."
-    ),
-    if_supported="When you deepen a model, tune the learning rate again, with muP too.",
-    if_refuted="When you deepen a model whose residual matrices start at 1/sqrt(2 depth), keep its learning rate.",
 )
 
 
-STUDY = Study(
-    name="mup_transfer",
+STUDY = study(
+    __file__,
     # Version 2 had widths from 16, 120 steps, heads of growing size, regrets relative to the loss, and a largest slope; version
     # 3 has heads of one size, optima from a window, regrets of the loss reduction, mean slopes, and depth.
     version=3,
-    title="Learning-rate transfer across widths",
-    question="Does the best learning rate change with width or depth, and does muP keep it constant?",
     # Constant LR and few steps, as in the publication, because the standard parametrization shifts then; with decay and longer
     # runs it hardly does. The readout starts as usual: from zero, runs of width 32 end 0.2 nats higher.
     workload=Workload(model="gpt", dataset="python-docs", depth=2, heads=2, context=32, base_width=32, base_heads=2),
@@ -363,13 +330,6 @@ STUDY = Study(
     seeds=6,
     first_seed=2000,
     scales=SCALES,
-    departures=(
-        "Small GPTs on one text, a constant LR and, at laptop scale, 150 steps of 8 sequences of 32 tokens: 38 thousand tokens,"
-        " 1.1 per parameter at width 32 and 0.02 at 256. This is early training, chosen because the standard parametrization"
-        " shifts there. With LR decay and longer runs the published shift nearly vanishes.",
-        "Models are widened by more heads of equal size; depth is varied separately, at the base width.",
-        "Weight decay is zero; how it should scale with width is a separate question.",
-    ),
     answer=("mup.invariant", "mup.sp_shifts", "mup.regret", "mup.depth"),
     judgements=(SP_SHIFTS, INVARIANT, REGRET, COORD_CHECK, DEPTH),
     published=(

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Training, Workload
 from ..harness.declare.metrics import LossAt, LossGap, TunedLoss
 from . import scales
-from .shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted
+from .shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted, study
 
 SGD = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4}
 ADAM = {"optimizer": "adam", "weight_decay": 5e-4}
@@ -196,11 +196,6 @@ SGD_VS_ADAM = judgement(
         for name, model in IMAGE_MODELS.items()
         for arm, label in (("adam", "Adam"), ("adamw", "AdamW"))
     },
-    note="Two parts: SGD beats Adam by at least half a point, and AdamW beats Adam. 359 test images and 20 seeds resolve about"
-    " half a point: a smaller gap stays open, as was known beforehand.",
-    if_supported="Train small image models with SGD and momentum if you can tune its LR; else with AdamW.",
-    if_partly="Use SGD or AdamW, whichever you have tuned.",
-    if_refuted="Do not expect SGD to generalize better than Adam.",
 )
 
 
@@ -257,18 +252,6 @@ ADAM_TRAIN_LOSS = judgement(
             for arm, (label, _) in REMEDIES.items()
         },
     },
-    note="The document speaks of some tasks on which Adam reaches an equal or lower training loss and a worse accuracy: one"
-    " such task is enough, and one on which its error is not surely higher counts for nothing. A pilot looked for them among"
-    " linear classifiers and MLPs on 50 to 2,000 images of MNIST and 50 to 1,079 digits, some with noisy labels, L2 or shifts,"
-    " and no CNN. In version 5 Adam's training loss is higher on every task on which its error surely is, and on one of them"
-    " by less than the margin. It was known before version 5 that Adam's training loss is higher by 6.2% on 50 images of MNIST"
-    " and by 0.8% on 50 digits; that it was 2.9% lower on 67 images of MNIST in a pilot of octaves; and 4.4% lower on the MLP,"
-    " where runs of equal training loss have about equal errors with both. Seeds draw the order of the examples and not the"
-    " examples: certainty is about these images. The validation loss chooses the LR, so that a training loss also says how"
-    " early a run stops: half an octave moved it by one to fifteen percent.",
-    if_supported="If Adam validates worse than SGD, use SGD, whatever their training losses say, or try a remedy on your task.",
-    if_partly="If Adam validates worse than SGD, look at its training loss before you regularize: it may not fit as well.",
-    if_refuted="If Adam validates worse than SGD, compare their training losses: it may not fit as well.",
 )
 
 ADAM_TRANSFORMER = judgement(
@@ -284,10 +267,6 @@ ADAM_TRANSFORMER = judgement(
         )
         for batch in GPT_STEPS
     ),
-    note="SGD has momentum 0.9; both have 20% warmup and clipping at 1.",
-    if_supported="Train transformers with AdamW.",
-    if_partly="At small batch sizes try SGD before you pay for Adam's state.",
-    if_refuted="Try SGD with clipping and a long warmup before you pay for Adam's state.",
 )
 
 LM_LARGE_BATCH = judgement(
@@ -303,18 +282,11 @@ LM_LARGE_BATCH = judgement(
             f"the same with tuned LR, batch {batch}": (over_base(TunedLoss(arm=f"lm_{batch}")), "relative") for batch in BATCHES
         },
     },
-    note="The document is about generalization, the gap between test and training loss. 'Work fine' means within 2% of the loss"
-    " reduction at equal tokens, which is a matter of optimization. One pass over the text, so hardly any gap can open.",
-    if_supported="Scale the LR with the batch size, and watch only the number of updates.",
-    if_partly="In one pass large batches do not hurt generalization, but their LR and fewer updates cost loss.",
-    if_refuted="Tune the LR again for a large batch: the linear rule loses more than the batch gains.",
 )
 
-STUDY = Study(
-    name="optimizer_generalization",
+STUDY = study(
+    __file__,
     version=5,
-    title="Optimizers and generalization",
-    question="Does SGD beat Adam on images, does AdamW beat SGD on text, and what do large batches cost a language model?",
     workload=Workload(model="cnn", dataset="digits", label_noise=0.2),
     training=Training(schedule="cosine", final_fraction=0.0, warmup_fraction=0.05, sampling="epochs"),
     measurement=Measurement(
@@ -333,13 +305,11 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "MLPs of 9,000 and GPTs of 7,000 parameters; the images are 1,079 digits, for linear classifiers 50 or 67.",
             # A run's error deviates by 1 point: of four tasks 80 seeds show half a point on one with 81% power.
             arm_seeds=dict.fromkeys(UNDECAYED, 80),
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
-            "Photographs have their true labels.",
             arm_settings=by_model(
                 cnn={**PHOTOGRAPHS, "width": 32, "depth": 4, "steps": 1000}, mlp={"width": 256}, gpt=PYTHON_GPT
             ),
@@ -348,18 +318,10 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: CNNs of 1.5M parameters on photographs, GPTs of 126M on web text",
-            "Photographs have their true labels.",
             arm_settings=by_model(cnn={**PHOTOGRAPHS, "width": 96, "depth": 8, "steps": 14_000}, gpt=LARGE_GPT),
             seeds=6,
         ),
     },
-    departures=(
-        "Optuna searches the LR of an MLP, CNN or GPT with 16 proposals on two separate seeds; linear classifiers are tried at"
-        " LRs of half octaves. Weight decay has the usual value, untuned.",
-        "A fifth of the digits' training labels are random: clean digits leave no measurable gap.",
-        "On a laptop the image model is an MLP; the claim is judged for CNNs on a GPU.",
-        "LRs are chosen by validation loss, also for test errors.",
-    ),
     answer=("gen.sgd_vs_adam", "gen.adam_train_loss", "gen.adam_transformer", "gen.lm_large_batch"),
     judgements=(SGD_VS_ADAM, ADAM_TRAIN_LOSS, ADAM_TRANSFORMER, LM_LARGE_BATCH),
     published=(

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import BasinWidth, LossAt, LossGap, Optimum, TunedLoss
 from . import scales
 from .metrics.optimizers import length_ratio
-from .shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs, reported_gap
+from .shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs, reported_gap, study
 
 BATCHES = (8, 64)
 STEPS = {8: 1000, 64: 300}
@@ -205,10 +205,6 @@ def same_share(clause: str, name: str, number: str, optimizer: str) -> Criterion
 LION = judgement(
     "opt.lion",
     *(criterion for batch in BATCHES for criterion in lion_replaces_adamw(batch)),
-    note="'Sometimes': it suffices that all three parts hold at one of the two batch sizes. Here Lion ends higher at both.",
-    if_supported="Try Lion if the optimizer state does not fit; start at a fifth of AdamW's LR.",
-    if_partly="Tune Lion's LR separately, starting at a fifth of AdamW's, and compare before you switch.",
-    if_refuted="Keep AdamW unless its state does not fit.",
 )
 
 LION_SENSITIVE = judgement(
@@ -220,13 +216,6 @@ LION_SENSITIVE = judgement(
         for batch in BATCHES
         for optimizer, name in NAMES.items()
     },
-    note=(
-        "If almost no decay is as good as the best, the range counts from the low end of its grid, at the same LR x decay for"
-        " both. If only one range is open there, read the octaves themselves."
-    ),
-    if_supported="Tune Lion's LR and decay on finer grids than AdamW's.",
-    if_partly="Tune finely only that of Lion's two hyperparameters whose range is narrower.",
-    if_refuted="Tune Lion's LR and decay on grids as coarse as AdamW's.",
 )
 
 SOPHIA = judgement(
@@ -239,14 +228,6 @@ SOPHIA = judgement(
             for times in (1 / 16, 16)
         },
     },
-    note=(
-        "Sophia's runs of 0.7, 1.2 and 2 times the steps have their own schedules and LRs, as in its paper. Gamma, its clipping"
-        " factor, is that of a pilot, which tried it with the LR. Thresholds are ours. The extra gradient every ten steps"
-        " counts, the forward pass that samples its labels does not."
-    ),
-    if_supported="Try Sophia for language models, with its own LR and clipping factor, at your model size.",
-    if_partly="Expect less of Sophia than its paper reports: compare at your own size, counting extra gradients.",
-    if_refuted="Keep AdamW: tuned, it needs no more steps.",
 )
 
 LAYERWISE_CLAIM = judgement(
@@ -262,14 +243,6 @@ LAYERWISE_CLAIM = judgement(
             for panel, (base, _) in PAIRS.items()
         },
     },
-    note=(
-        "The baseline's LR at a 16 times larger batch is the small batch's best times 16 (SGD) or 4 (AdamW); the layer-wise"
-        " optimizer is tuned. Both see equal examples. Tuned baselines, which no document compares with, are reported: they"
-        " end lower than LARS and LAMB."
-    ),
-    if_supported="At very large batches use LARS or LAMB, or tune the LR again: the rule does not hold that far.",
-    if_partly="At very large batches tune the LR again first, then compare with a layer-wise optimizer.",
-    if_refuted="Scale the LR by the rule; no layer-wise optimizer is needed.",
 )
 
 LAYERWISE_RATIO = judgement(
@@ -285,23 +258,11 @@ LAYERWISE_RATIO = judgement(
         "the same of LAMB divided by the gradient norm": (computed("optimizers.layerwise", "lamb_by_gradient"), "x"),
         "smallest ratio in LRs, weight norms clamped at 10, GPT-2 medium": computed("optimizers.clamped", "smallest_share"),
     },
-    note=(
-        "LARS divides by |g| + decay |w| before momentum accumulates; LAMB divides by the norm of Adam's update, decay"
-        " included, so its update-to-weight ratio is exactly the LR. Both leave gains and biases alone. Of version 3 the"
-        " measure first said only 'without momentum': decay alone breaks the constant, too (reported), so that by those"
-        " words the second part would not hold; the verdict would be partly all the same."
-    ),
-    if_supported="The LR of LARS and LAMB is the relative change of a matrix per step.",
-    if_partly="LAMB's LR is the relative change of a matrix per step; LARS's LR times its trust coefficient is that only"
-    " without momentum and decay.",
-    if_refuted="Measure the update-to-weight ratios of your layers.",
 )
 
-STUDY = Study(
-    name="optimizers",
+STUDY = study(
+    __file__,
     version=3,
-    title="Optimizers",
-    question="What do Lion, Sophia, LARS and LAMB gain over AdamW and SGD?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(schedule="cosine", warmup_fraction=0.05),
     measurement=Measurement(probes=2, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20),
@@ -327,7 +288,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about five minutes of training",
-            "GPTs of 7,000 parameters and a CNN of 2,000; 1,000 steps at batch 8, 300 at 64, 80 at large batches.",
             arm_factors=LAPTOP_LRS,
             seeds=5,
             # In 58 of 60 redraws from version 2 these decide as all of its seeds did, 14 on the CNN and 48 on the GPT.
@@ -335,7 +295,6 @@ STUDY = Study(
         ),
         "gpu": scales.gpu(
             "one GPU, at most four minutes: GPTs of 0.4M parameters on Python's standard library",
-            "The CNNs are the laptop's, on digits.",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"precision": "tf32"},
             measurement={"evaluation_examples": 128, "final_examples": 512},
@@ -352,13 +311,6 @@ STUDY = Study(
             seeds=5,
         ),
     },
-    departures=(
-        "LRs are tuned on grids of octaves, those of large batches on half octaves. Betas are the papers'; each optimizer's"
-        " decay and Sophia's gamma are about the best of a pilot.",
-        "Refuting regions of computed numbers were written when the numbers were known.",
-        "Sophia is Sophia-G, which estimates curvature from all of every tenth batch; its paper takes half of the batch.",
-        "LARS and LAMB are tuned; their baselines scale the LR of a batch 16 times smaller by the rule.",
-    ),
     answer=("opt.layerwise", "opt.layerwise_ratio", "opt.lion", "opt.sophia"),
     judgements=(LION, LION_SENSITIVE, SOPHIA, LAYERWISE_CLAIM, LAYERWISE_RATIO),
     published=(

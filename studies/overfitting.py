@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Range, Search, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Range, Search, Training, Workload
 from ..harness.declare.metrics import Curve, FinalLoss, Gap, LossGap, Slope
 from . import scales
 from .metrics.overfitting import stopped_loss, turn_rate, turning_step
-from .shorthand import above, below, exceeds, judgement
+from .shorthand import above, below, exceeds, judgement, study
 
 SIZES = (67, 270, 1079)
 MIDDLE = SIZES[1]
@@ -143,13 +143,6 @@ SMALL_DATA = judgement(
         for panel, arms in GROWING.items()
         for size, arm in list(arms.items())[:: len(arms) - 1]
     },
-    note=(
-        "Batch size, LR and steps are the same for every amount of data. An exponent of 1 means that a network overfits after"
-        " as many epochs whatever the amount, 0 that the data do not matter. Smaller sets are the first part of larger ones."
-    ),
-    if_supported="Plan for epochs, not steps: with a tenth of the data, look for the turn several times earlier.",
-    if_partly="Expect small data to overfit earlier, and watch the validation loss on large ones, too.",
-    if_refuted="Do not expect overfitting to come sooner with less data.",
 )
 
 VAL_TURNS = judgement(
@@ -179,12 +172,6 @@ VAL_TURNS = judgement(
             for panel, (arm, _) in STOPPED.items()
         },
     },
-    note=(
-        "A loss turns up that ends at least 2% of its fall above its lowest while the training loss goes on falling. Whether"
-        " the error turns with the loss is reported: where labels are clean it need not."
-    ),
-    if_supported="Take a validation loss that rises as training falls for overfitting; look at the error before you stop.",
-    if_refuted="Do not wait for the validation loss to rise.",
 )
 
 
@@ -223,13 +210,6 @@ TRAIN_ABOVE_VAL = judgement(
             for cause, arm in CAUSES.items()
         },
     },
-    note=(
-        "Read from a tenth to a fifth of the run, on all 1,079 examples. In eval mode, where nothing is dropped or shifted, the"
-        " same training examples show whether the cause is what it is said to be. The validation set is easier where a fifth of"
-        " the training labels are random and its own are not. No model here has batch norm, the fourth cause."
-    ),
-    if_supported="Before you worry about a training loss above validation, evaluate some training examples in eval mode.",
-    if_refuted="Look for a fault where the training loss lies above validation.",
 )
 
 
@@ -265,14 +245,6 @@ EARLY_STOPPING = judgement(
         )
         for panel, (arm, _) in STOPPED.items()
     },
-    note=(
-        "Few are 16 of 359 validation digits, or 4 of 128 sequences; the runs are the same. Seeds differ in their start and"
-        " order, not in their data: with 359 test digits, what is due to this split cannot be told from what stopping does."
-    ),
-    if_supported="Keep the checkpoint of the lowest validation loss, choose it by hundreds of examples, and keep the last one.",
-    if_partly="Keep both: whether the checkpoint of the lowest validation loss is better than the last one depends on labels"
-    " and data.",
-    if_refuted="Keep the last checkpoint.",
 )
 
 
@@ -335,23 +307,11 @@ NOT_THE_LEVER = judgement(
             for lever in ("dropout", "decay")
         },
     },
-    note=(
-        "Optuna tunes the LR, dropout and weight decay with 12 proposals each, on two seeds that are not judged, by validation"
-        " loss; all else is as it was. The LR may fall to a 64th, dropout lies between 0 and 0.9, weight decay between 0.25 and"
-        " 32. Early stopping takes one run, and images are shifted by up to a pixel of eight, which is not tuned: both could"
-        " only gain. Version 3 tried six values of each on MLPs alone; version 1 had 270 clean examples, with which the test"
-        " loss does not rise and no lever is needed."
-    ),
-    if_supported="Against overfitting, regularize, augment or stop early before you touch the LR.",
-    if_partly="Try several levers, the LR among them: which one helps most depends on the workload.",
-    if_refuted="Stop early or lower the LR: it costs one run. Other levers help on some runs and hurt on others, so try them.",
 )
 
-STUDY = Study(
-    name="overfitting",
+STUDY = study(
+    __file__,
     version=4,
-    title="Overfitting",
-    question="When does a network overfit, does its validation loss show it, and what helps?",
     workload=Workload(model="mlp", dataset="digits", width=128, depth=2),
     training=Training(
         optimizer="adamw",
@@ -392,7 +352,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about three minutes of training",
-            "MLPs of 26,000 parameters on up to 1,079 digits, GPTs of 33,000 on up to 80,000 tokens.",
         ),
         "gpu": scales.gpu(
             "one GPU, a few minutes: MLPs of 0.3M parameters, GPTs of 0.8M",
@@ -405,11 +364,6 @@ STUDY = Study(
             arm_settings={arm: {"width": 256, "depth": 8, "heads": 8} for arm in TEXTS},
         ),
     },
-    departures=(
-        "All runs have a constant LR and no warmup; AdamW decays nothing where decay is not the lever.",
-        "A fifth of the training labels are random in one half of the MLPs: validation and test labels are all true.",
-        "The documents' overfitting is of large models over epochs; here small ones see an example up to a thousand times.",
-    ),
     answer=("fit.val_turns", "fit.early_stopping", "fit.lr_is_not_the_lever"),
     judgements=(SMALL_DATA, VAL_TURNS, TRAIN_ABOVE_VAL, EARLY_STOPPING, NOT_THE_LEVER),
     published=(

@@ -11,7 +11,6 @@ from ..harness.declare import (
     Measurement,
     Observed,
     Published,
-    Study,
     Training,
     Workload,
     log2_grid,
@@ -30,7 +29,20 @@ from ..harness.declare.metrics import (
 )
 from . import scales
 from .metrics.precision import curve_distance, memory_ratio, underflow_share
-from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, outside, predicted
+from .shorthand import (
+    above,
+    below,
+    computed,
+    exceeds,
+    inside,
+    judgement,
+    loss_gap,
+    lr_grid,
+    no_worse,
+    outside,
+    predicted,
+    study,
+)
 
 ON_GPU = ("gpu", "cluster")
 NOT_ON_GPU = ("smoke", "laptop")
@@ -402,13 +414,6 @@ BF16_LOSS = judgement(
         "CNN near its best LR: BF16 against FP32": (final_gap("chaotic", "bf16"), "relative"),
         "CNN near its best LR: FP32 rounded differently, against FP32": (final_gap("chaotic", "again"), "relative"),
     },
-    note=(
-        "No loss scaling. Non-inferiority: a better BF16 is no evidence against it. The CNN is judged at an LR at which two"
-        " FP32 runs agree; near its best LR rounding alone separates them by the margin (numbers below)."
-    ),
-    if_supported="Train in BF16, with weights and optimizer states in FP32, without loss scaling.",
-    if_partly="Train in BF16 where this page shows it equal, and compare with FP32 elsewhere.",
-    if_refuted="Compare BF16 with FP32 on your own model before you rely on it.",
 )
 
 FP16_UNDERFLOW = judgement(
@@ -453,14 +458,6 @@ FP16_UNDERFLOW = judgement(
             }.items()
         },
     },
-    note=(
-        "Underflow and its effect on learning are judged separately. A step of 2M tokens is simulated by one pass, at laptop"
-        " scale of 128 tokens, whose loss is divided by the number of passes in such a step, there 2^14. That number decides:"
-        " one pass undivided loses almost nothing."
-    ),
-    if_supported="If you train in FP16, scale the loss, above all if a step averages over many tokens.",
-    if_partly="If you train in FP16, scale the loss: gradients underflow, whether or not learning stops.",
-    if_refuted="If an FP16 run stalls, look for other causes before underflow.",
 )
 
 FP16_SCALED = judgement(
@@ -473,14 +470,6 @@ FP16_SCALED = judgement(
         "GPT, 2M tokens a step",
     ),
     *final_losses_as_good("fp16", long=0.002, mlp=0.0006, cnn=0.003),
-    note=(
-        "Non-inferiority: a better FP16 is no evidence against it. On MLP and CNN dynamic scaling starts at 2^16, as in torch,"
-        " and skips the first updates, which overflow. On the long GPT it starts at 2^10, a document's factor, and skips none:"
-        " in so short a run each skipped update would change the final loss."
-    ),
-    if_supported="If BF16 is unavailable, train in FP16 with loss scaling.",
-    if_partly="If BF16 is unavailable, compare a fixed with a dynamic loss scale in FP16.",
-    if_refuted="Prefer BF16 to FP16, even with loss scaling.",
 )
 
 FP16_OVERFLOW = judgement(
@@ -505,13 +494,6 @@ FP16_OVERFLOW = judgement(
         "loss of the CNN with large features, BF16 against FP32": (final_gap("large", "bf16"), "relative"),
         "runs that fail in FP32 at 512 times the best LR": (FailureRate(arm="fp32", **HIGH_LR), "share"),
     },
-    note=(
-        "The claim is about runs that overflow, so FP16 failing is a precondition. Large features overflow in the first forward"
-        " pass, high LRs once the weights have grown."
-    ),
-    if_supported="If an FP16 run gives NaN, check for activations above 65,504, and train in BF16.",
-    if_partly="If an FP16 run gives NaN, try BF16, and rescale large features.",
-    if_refuted="If an FP16 run gives NaN, do not count on BF16 to fix it.",
 )
 
 GRAD_NORMS = judgement(
@@ -533,14 +515,6 @@ GRAD_NORMS = judgement(
             for precision in ("bf16", "fp16")
         },
     },
-    note=(
-        "Compared step by step on the same batches. A chaotic run diverges from itself, too: the CNN's distance is measured"
-        " beyond that of two FP32 runs that round differently, at a calm LR. Near its best LR even those differ by several"
-        " percent at the median step; these distances are reported below and judge no format."
-    ),
-    if_supported="If gradient norms in 16 bits differ from FP32's by much more than 5%, look for an error.",
-    if_partly="Compare norms with FP32's over many steps: single steps differ where a run amplifies any difference.",
-    if_refuted="Do not take a difference of gradient norms from FP32's for an error.",
 )
 
 RANGE = judgement(
@@ -566,9 +540,6 @@ RANGE = judgement(
         **inside(0.99, 1.01, unit="share"),
         says="BF16's normal range covers {estimate} of FP32's octaves",
     ),
-    note="The smallest number is 2^-24, 5.96e-8, which a document rounds to 5e-8: about 5e-8 is taken as 4.5e-8 to 6.5e-8.",
-    if_supported="Expect FP16 to overflow above 65,504 and to flush numbers below 6e-8; BF16 has FP32's range.",
-    if_refuted="Check the number formats of your own hardware before you rely on their limits.",
 )
 
 SENSITIVE_OPS = judgement(
@@ -586,14 +557,6 @@ SENSITIVE_OPS = judgement(
         "layer norm in BF16, mean 2 and spread 4, sums in BF16 too": error_of("layer_norm", "bf16", sums="same"),
         "matrix product in BF16, mean 2 and spread 4, sums in BF16 too": error_of("matmul", "bf16", sums="same"),
     },
-    note=(
-        "The matrix product stands for the operations that are not sensitive. Every intermediate result has 16 bits, every sum"
-        " is FP32; inputs are rounded first, and that error is not counted. Layer norm takes six rounded steps, which explain"
-        " at most six unit roundoffs; eight means that cancellation lost three bits."
-    ),
-    if_supported="Keep layer norm in FP32; matrix products can stay in 16 bits.",
-    if_partly="Keep layer norm in FP32 if its inputs can lie far from zero.",
-    if_refuted="Do not spend time on keeping single operations in FP32.",
 )
 
 SPEED = judgement(
@@ -616,9 +579,6 @@ SPEED = judgement(
             ("bf16", "tf32", 2048),
         )
     },
-    if_supported="Train in BF16 to save time on a model of this width.",
-    if_refuted="Time a few steps before you switch: BF16 gains less than 1.5x at this width.",
-    if_opposite="Stay in FP32: BF16 is slower here.",
 )
 
 MEMORY = judgement(
@@ -633,9 +593,6 @@ MEMORY = judgement(
         null=1.0,
     ),
     reported={f"width {width}": (memory_ratio(**over("bf16", "fp32", width)), "x") for width in (256, 1024)},
-    if_supported="Count on 60% of FP32's memory or less if you train in BF16.",
-    if_partly="Measure the peak before you count on half the memory: FP32 weights and optimizer states stay.",
-    if_refuted="Do not count on half the memory: FP32 weights and optimizer states stay.",
 )
 
 FP8_CLAIM = judgement(
@@ -669,10 +626,6 @@ FP8_CLAIM = judgement(
         unit="x",
     ),
     reported={"loss, FP8 unscaled of one pass a step against scaled": (unscaled_fp8(arm="fp8_unscaled"), "relative")},
-    note="A scale per tensor undoes the division by tokens, so scaled FP8 does not depend on their number.",
-    if_supported="Train in FP8 with a scale per tensor to save memory.",
-    if_partly="In FP8, give every tensor a scale, and measure on your own GPU what it saves.",
-    if_refuted="Stay with BF16.",
 )
 
 FP16_NAN = judgement(
@@ -704,16 +657,6 @@ FP16_NAN = judgement(
         "unscaled FP16 runs at FP32's best LR, one pass a step, that reach NaN": (nan_rate("fp16"), "share"),
         "FP32 runs at 512 times the best LR that reach NaN": (nan_rate("fp32", **HIGH_LR), "share"),
     },
-    note=(
-        "NaN that scaling does not cure is not caused by missing scaling: on some workload unscaled runs must reach NaN and"
-        " scaled ones must not."
-    ),
-    if_supported="If an FP16 run gives NaN, check first whether its loss is scaled.",
-    if_partly=(
-        "If an FP16 run gives NaN, look for overflow: a loss scale does not prevent it; without one, small gradients silently"
-        " become zero."
-    ),
-    if_refuted="If an FP16 run gives NaN, look for activations above 65,504: without scaling gradients become zero.",
 )
 
 MIXED_FORMATS = judgement(
@@ -732,13 +675,6 @@ MIXED_FORMATS = judgement(
             "share",
         )
     },
-    note=(
-        "Observed in torch, on the CPU and on a GPU if there is one: a training step of a transformer block. The documents"
-        " disagree about the backward pass, so it decides. Its products are computed in the forward pass's format; the weights'"
-        " gradients are then cast to FP32, because the weights are FP32."
-    ),
-    if_supported="Count on FP32 gradients under autocast: only the forward pass can overflow.",
-    if_refuted="Scale the loss in FP16: matrix products of the backward pass are in 16 bits, too.",
 )
 
 LR_RANGE = judgement(
@@ -757,25 +693,15 @@ LR_RANGE = judgement(
             "x",
         )
     },
-    note=(
-        "Trainable: the run reaches at least half of FP32's loss reduction, one bar for all formats. The bar tests stability,"
-        " not whether an LR is good: the highest LRs that pass learn little more than character frequencies. Useful LRs end"
-        " within 15% of the loss reduction."
-    ),
-    if_supported="If you change the number format, find the highest stable LR again.",
-    if_partly="If you change the number format to FP16, find the highest stable LR again.",
-    if_refuted="Keep the LR if you change the number format.",
 )
 
-STUDY = Study(
-    name="precision",
+STUDY = study(
+    __file__,
     # Version 1 (seeds 300 to 309) scaled features beyond FP16 and summed in different formats; version 2 (500 to 509) probed
     # every step of the timed runs; version 3 (600 to 609) judged runs of 150 steps on one workload and set layer norm's
     # threshold after seeing it; version 4 (2000 to 2011) measured FP8's loss reduction by an arm that trains at no LR
     # (reports/log).
     version=5,
-    title="Numerical precision",
-    question="What do 16-bit and 8-bit numbers do to training, and what fixes it?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(
         optimizer="adamw", schedule="cosine", warmup_fraction=0.05, final_fraction=0.0, batch_size=8, steps=400, beta2=0.95
@@ -801,8 +727,6 @@ STUDY = Study(
         "laptop": scales.laptop("three minutes of training if they multiply BF16, else six; speed is not measured"),
         "gpu": scales.gpu(
             "one GPU, minutes: larger models, and times and memory of single runs",
-            "GPTs of 0.5M parameters on Python's standard library: 500 steps of 4096 tokens, 4 tokens per parameter; the long"
-            " runs 6. CNNs of 64 channels. Six seeds.",
             workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
             training={"batch_size": 64, "steps": 500},
             seeds=6,
@@ -812,7 +736,6 @@ STUDY = Study(
         ),
         "cluster": scales.gpu(
             "many GPUs, hours: a larger GPT on web text, and times and memory of single runs",
-            "A GPT of 5M parameters on web text: 2,000 steps of 16,384 tokens, 7 tokens per parameter; the long runs 20.",
             workload={"dataset": "web-text", "width": 256, "depth": 6, "heads": 8, "context": 256},
             training={"batch_size": 64, "steps": 2000},
             seeds=6,
@@ -821,20 +744,6 @@ STUDY = Study(
             arm_settings=gpu_settings(pass_tokens=16384, long_steps=6000),
         ),
     },
-    departures=(
-        "At laptop scale a GPT of 7,000 parameters on Python's documentation: 400 steps of 128 tokens, 7 tokens per parameter,"
-        " early training; the long runs 2,000 steps, 36. Weights and optimizer states are FP32 at every scale.",
-        "Large steps are simulated by one pass whose loss is divided as in a mean over 2M tokens; the averaging of gradient"
-        " noise over the other passes is missing. With data parallelism each device averages over its own tokens only, and"
-        " these decide underflow.",
-        "The long runs and the MLP are trained at one LR, the same for all formats, tuned in FP32 on other seeds; the CNN at a"
-        " calm LR, about a third of its best, which reaches two thirds of the loss reduction; the CNN with large features at an"
-        " LR at which FP32 trains.",
-        "Activations overflow because features are large (up to 30,000) or the LR is 512 times the best.",
-        "FP8 is emulated: operands of products are rounded to E4M3 forward and E5M2 backward, except attention's two; sums are"
-        " FP32. Its loss is judged, its speed and memory are not.",
-        "BF16 is timed against true FP32 products, not TF32; TF32 is reported beside it.",
-    ),
     answer=("prec.bf16_loss", "prec.fp16_underflow", "prec.fp16_scaled", "prec.fp16_nan"),
     judgements=(
         BF16_LOSS,

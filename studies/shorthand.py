@@ -1,6 +1,7 @@
 """The field's usual comparisons, for studies. Each function returns a metric, or what is declared of one, like any other."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from ..harness.declare import (
@@ -22,6 +23,23 @@ from ..harness.declare import (
     log2_grid,
 )
 from ..harness.declare.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
+from ..harness.declare.prose import read_prose
+
+
+def study(file: str, *, scales: Mapping[str, Scale], judgements: Sequence[Judgement] = (), **fields: Any) -> Study:
+    """The study of a module, with the words of the Markdown file beside it (harness/declare/prose.py). file: `__file__`, whose
+    name is the study's. Raises UserError for words about what the study does not have, and without advice on a claim."""
+    prose = read_prose(Path(file).with_suffix(".md"))
+    prose.require([judgement.claim for judgement in judgements], scales)
+    return Study(
+        name=Path(file).stem,
+        title=prose.title,
+        question=prose.question,
+        departures=prose.departures,
+        scales={name: prose.on_scale(name, scale) for name, scale in scales.items()},
+        judgements=tuple(map(prose.on_claim, judgements)),
+        **fields,
+    )
 
 
 def peak_lrs(*exponents: float) -> dict[str, tuple[float, ...]]:
@@ -108,8 +126,8 @@ def exceeds(name: str, observe: Any, says: str, by: float = 0.005, **options: An
 def judgement(
     claim: str,
     *criteria: Criterion,
-    if_supported: str,
-    if_refuted: str,
+    if_supported: str = "",
+    if_refuted: str = "",
     if_partly: str = "",
     if_opposite: str = "",
     advice: Mapping[str, str] | None = None,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import (
     FinalLoss,
     Gap,
@@ -13,7 +13,7 @@ from ..harness.declare.metrics import (
 from ..harness.declare.metrics.detectors import Detector
 from . import scales
 from .metrics.spikes import alarm_lead, alarm_limit, alarm_precision, alarm_rate, detected_share, spike_recurrence
-from .shorthand import above, below, judgement, loss_gap, no_worse
+from .shorthand import above, below, judgement, loss_gap, no_worse, study
 
 STEPS = 300
 # Panel -> what its arms have in common; LRs about a pilot's best.
@@ -173,14 +173,6 @@ CLIP = judgement(
         f"what clipping costs without a fault, {panel}": (final_gap(panel, "clean_clip", "clean"), "relative")
         for panel in WORKLOADS
     },
-    note=(
-        "A gradient 300 times too large once, or five batches of random labels, half-way. Clipped runs are compared with"
-        " clipped ones, because gradients here are about 1 and clipping acts at many steps."
-    ),
-    if_supported="Clip at norm 1.0: it costs little, and one bad gradient does no harm.",
-    if_partly="Clip against gradients that are far too large; of bad batches whose gradients are not large, a part gets"
-    " through.",
-    if_refuted="Do not count on clipping to absorb bad batches.",
 )
 
 REPAIRS = {
@@ -211,15 +203,6 @@ PLAYBOOK = judgement(
         for remedy in ("_skip", "_back", "_lower", "_clip", "_alarm")
         if (panel, remedy) != (GPT, "_skip")
     },
-    note=(
-        "By cause: a gradient 300 times too large is a batch's doing, noise on the weights is not. The GPT is judged, the"
-        " others are reported. The remedies are told the step; 'skipped at alarms' has to find it, by six deviations."
-        " Checkpoints are of every 20 steps, the last but one is gone back to, and the steps lost are not made up. Claims of"
-        " precision judge BF16 against FP16."
-    ),
-    if_supported="Skip or clip a gradient that is far too large, and keep checkpoints to go back to where the weights"
-    " themselves are damaged.",
-    if_refuted="Do not expect any of these to repair a spike.",
 )
 
 DETECTOR = judgement(
@@ -264,15 +247,6 @@ DETECTOR = judgement(
             ("clean", "elsewhere", "without a fault"),
         )
     },
-    note=(
-        "A ratio knows nothing of noise: at a loss of 2.8 nats a jump to a uniform guess over 97 bytes is 1.6x, and where the"
-        " loss is near zero one hard batch is 2x. OLMo's rule and ZClip count standard deviations instead; what they find at"
-        " equal false alarms is a claim of its own."
-    ),
-    if_supported="Take a loss above twice its recent mean for a spike.",
-    if_partly="Set the limit of a detector by sound runs of your own: one of 2x misses some faults, and gives false alarms"
-    " elsewhere.",
-    if_refuted="Do not take 2x over: set the limit of a detector by sound runs of your own.",
 )
 
 DETECTORS: dict[Detector, str] = {
@@ -344,15 +318,6 @@ DEVIATIONS = judgement(
             if rule in ("loss_ratio", "deviations", "zclip")
         },
     },
-    note=(
-        "Each detector keeps its form; its limit is set on sound runs of all other seeds, to one alarm in 1,000 steps. Runs"
-        " found by both or by neither do not tell which is better. ZClip is used as a detector: nothing is clipped. An alarm is"
-        " right from a fault to the tenth step after it, or within 50 steps before an explosion under a rising LR; planted"
-        " faults are found at once or not at all, so only explosions have a lead."
-    ),
-    if_supported="Count deviations instead of a ratio, with a limit set by sound runs.",
-    if_partly="No form of detector is best everywhere: set its limit, and choose it, by runs of your own.",
-    if_refuted="A ratio of losses will do, with a limit set by sound runs.",
 )
 
 
@@ -373,9 +338,6 @@ ONCE = judgement(
         for panel in WORKLOADS
     ),
     right={"supported": "leave it", "refuted": "lower it"},
-    note="Five batches of random labels half-way, after which the loss comes back by itself. The schedule is cosine decay.",
-    if_supported="After a spike that passes by itself, leave the LR.",
-    if_refuted="Halve the LR after a spike.",
 )
 
 CUT_WASTES = judgement(
@@ -391,12 +353,6 @@ CUT_WASTES = judgement(
         for panel in WORKLOADS
     ),
     right={"supported": "waste", "refuted": "lower it"},
-    note=(
-        "The loss is the one at which runs with the halved LR have made 95% of their loss reduction. Five batches of random"
-        " labels come after a fifth of the run. In version 1 they came half-way, when that loss had been reached before."
-    ),
-    if_supported="Do not lower the LR after a spike that passes: it costs steps.",
-    if_refuted="Lowering the LR after a spike costs no steps.",
 )
 
 
@@ -455,19 +411,6 @@ BATCH_OR_STATE = judgement(
         for fault in ("clean", "labels", "gradient", "weights")
         if (panel, fault) not in ((SGD, "labels"), (GPT, "clean"), (SGD, "clean"), (ADAMW, "clean"))
     },
-    note=(
-        "Planted bad batches make spikes with SGD; with AdamW hardly, as is reported. Spontaneous spikes are those of MLPs at"
-        " 16 and 4 times their best LR (a GPT of this size has none at LRs at which it learns), tested as by Chowdhery et al."
-        " 2022: halfway, a run goes on with other batches, or a run at half the LR with the same ones. Both keep the LR from"
-        " there on, which may be the cause. A spike is a loss six robust deviations above the median of 50 steps; it recurs"
-        " within five steps. Chance is how often runs of other seeds spike there."
-    ),
-    if_supported="Look for the cause before you act: the batch, the LR, and what the optimizer keeps.",
-    if_partly=(
-        "Look for the cause before you act: a spike that other batches avoid need not have been the batch's fault, and if the"
-        " LR is too high, others follow."
-    ),
-    if_refuted="Look at the batch first.",
 )
 
 WARNING = judgement(
@@ -502,21 +445,12 @@ WARNING = judgement(
         )
         for panel in WORKLOADS
     },
-    note=(
-        "The LR rises until a run explodes: its loss comes back above the one it began with. An alarm is a norm above three"
-        " times its median of 50 steps."
-    ),
-    if_supported="Watch the gradient norm beside the loss: three times its median is time to look.",
-    if_partly="Watch the gradient norm of transformers; of small networks it warns too late or too often.",
-    if_refuted="Do not count on the gradient norm to warn you.",
 )
 JUDGEMENTS: tuple[Judgement, ...] = (CLIP, PLAYBOOK, DETECTOR, DEVIATIONS, ONCE, BATCH_OR_STATE, WARNING, CUT_WASTES)
 
-STUDY = Study(
-    name="spikes",
+STUDY = study(
+    __file__,
     version=5,
-    title="Loss spikes",
-    question="What makes a loss spike, what warns of it, and what repairs it?",
     workload=Workload(model="mlp", dataset="digits", width=64, depth=2),
     training=Training(optimizer="adamw", weight_decay=0.0, schedule="cosine", warmup_fraction=0.05, batch_size=32, steps=STEPS),
     measurement=Measurement(
@@ -547,7 +481,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "four to five minutes of training",
-            "MLPs of 9,000 parameters on digits, GPTs of 9,000 on 16 bytes of context.",
             # A share near a half takes many runs to tell from it, and a limit for one alarm in 1,000 steps many steps.
             arm_seeds={
                 **{f"{name}_{arm}": 40 for name, _, _ in WORKLOADS.values() for arm in ("clean", *SOUGHT)},
@@ -567,12 +500,6 @@ STUDY = Study(
             arm_settings={arm: {"width": 256, "depth": 8, "heads": 8, "context": 128} for arm in of_workload(GPT)},
         ),
     },
-    departures=(
-        "Most faults are planted: networks of this size do not spike by themselves at a good LR, and those that do so here have"
-        " an LR far above it.",
-        "The documents speak of pretraining over weeks; a run here has 300 steps, and a fault comes half-way.",
-        "Remedies know which step was bad, unless an alarm is named.",
-    ),
     answer=("spike.playbook", "spike.clip", "spike.warning", "spike.batch_or_state"),
     judgements=JUDGEMENTS,
     published=(

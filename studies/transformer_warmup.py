@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
 from ..harness.declare.metrics import FinalLoss, Gap, LossAt, LossGap, Share
 from . import scales
-from .shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted
+from .shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted, study
 
 # A pilot's best LR with pre-norm and warmup, where post-norm with warmup ends as low; where it fails without follows from it.
 LR = 2.0**-8
@@ -77,14 +77,6 @@ POST_NORM = judgement(
         "loss without warmup over that with 10%, pre-norm at the same LR": (gap("pre_none", "pre_10%"), "relative"),
         "share of what post-norm loses without warmup that half of the LR saves": HALF_THE_LR,
     },
-    note=(
-        "One LR, declared from a pilot on other seeds: the best of pre-norm with warmup, at which post-norm with warmup trains,"
-        " too. Failing is losing a tenth of the loss reduction (ours); no run of the pilot diverged: the loss of those that"
-        " fail stays at that of the frequencies of bytes. How much the LR decides is reported at half of it."
-    ),
-    if_supported="Give post-norm blocks a warmup, or a lower LR.",
-    if_partly="Give post-norm blocks a warmup, and expect less from it than from a lower LR.",
-    if_refuted="Do not blame post-norm blocks for a run that fails without warmup.",
 )
 
 PRE_NORM = judgement(
@@ -98,12 +90,6 @@ PRE_NORM = judgement(
         underpowered="twelve seeds show it at laptop scale; of five at larger ones the spread is not known",
     ),
     reported={"the same at one LR, the best with warmup": (gap("pre_none", "pre_10%"), "relative")},
-    note=(
-        "Each at its own best LR, on half octaves. A loss of 1% of the loss reduction matters, as in the study of warmup."
-        " Xiong et al. compare quality after long training."
-    ),
-    if_supported="With pre-norm blocks, warmup can be omitted.",
-    if_refuted="In short runs, keep warmup with pre-norm blocks, too: they train without it, but end higher.",
 )
 
 CLIP = judgement(
@@ -116,23 +102,13 @@ CLIP = judgement(
         says="Clipping at 1.0 saves {estimate} of what post-norm loses without warmup",
     ),
     reported={"share of what post-norm loses without warmup that half of the LR saves": HALF_THE_LR},
-    note=(
-        "The same runs and LR, with gradients clipped at 1.0 instead of warmup. Adam divides by the size of gradients, so that"
-        " clipping acts only through gradients that are larger than those around them. The documents speak of NaN after"
-        " hundreds of steps, which does not occur here."
-    ),
-    if_supported="If post-norm blocks fail without warmup, clipping can replace it.",
-    if_partly="If post-norm blocks fail without warmup, clipping helps, and does not replace it.",
-    if_refuted="If post-norm blocks fail without warmup, use warmup or a lower LR: clipping replaces neither.",
 )
 
-STUDY = Study(
-    name="transformer_warmup",
+STUDY = study(
+    __file__,
     # Version 1 tuned post-norm, too, which decided nothing; version 3 tunes pre-norm on half octaves with 12 seeds, because
     # five and six seeds on octaves put its loss at 2.7% and 1.7%, once surely above the margin and once not.
     version=3,
-    title="Warmup of post-norm and pre-norm",
-    question="Does a post-norm transformer need warmup where a pre-norm one does not?",
     workload=Workload(model="gpt", dataset="python-docs", width=64, depth=4, heads=4, context=32),
     # Of 1,000 steps, 10% are twice as many as the second moment averages over.
     training=Training(
@@ -165,7 +141,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about eight minutes of training",
-            "0.2M parameters, about one token per parameter.",
             # Half octaves around the best LRs of versions 1 and 2.
             arm_factors={"pre_none": peak_lrs(-9.5, -9, -8.5, -8), "pre_10%": peak_lrs(-9, -8.5, -8, -7.5)},
             arm_seeds={"pre_none": 12, "pre_10%": 12},
@@ -181,14 +156,6 @@ STUDY = Study(
             training={"batch_size": 64, "steps": 5000, "precision": "bf16"},
         ),
     },
-    departures=(
-        "Small GPTs on one text, trained for about a token per parameter: longer training may recover from a bad start.",
-        "Nothing diverges here: a run that fails stays at the loss of the frequencies of bytes. The documents speak of"
-        " transformers at modern scale that diverge.",
-        "Pre-norm blocks start with what they add to the stream scaled down by their number, as GPT-2 does; post-norm blocks do"
-        " not, as in Vaswani et al. 2017.",
-        "One length of warmup (10%), one optimizer (AdamW, beta2 0.98) and one LR at which both are compared.",
-    ),
     answer=("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"),
     judgements=(POST_NORM, PRE_NORM, CLIP),
     published=(

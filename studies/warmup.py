@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Training, Workload
 from ..harness.declare.metrics import (
     FailureRate,
     Log2,
@@ -15,7 +15,7 @@ from ..harness.declare.metrics import (
 )
 from . import scales
 from .metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
-from .shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted
+from .shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted, study
 
 # One bar for all short AdamW runs: above the best of them by a share of the loss reduction.
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")
@@ -130,8 +130,6 @@ SCALES = {
     ),
     "laptop": scales.laptop(
         "about five minutes of training",
-        "About 7,000 parameters: the long runs see 37 tokens per parameter, the short AdamW runs 7 and the SGD runs 22.",
-        "Of 2,000 steps, 5% warmup is 100 and 20% is 400; 20% of SGD's 600 is 120.",
         # In versions 5 and 6 60 of 70 runs diverged at the edge, and longer warmup saved 68%: 96 seeds tell that from half with
         # 93% power. In version 6 5% warmup gained 0.55%: 44 seeds tell that from 1% in three tries of four.
         arm_seeds={SGD_EDGE: 96, SGD_60: 96, **dict.fromkeys(LONG, 44)},
@@ -184,28 +182,13 @@ WIDENS = judgement(
         says="20% warmup saves {estimate} of the SGD runs that just diverge without it, at the same LR",
         **above(0.5, unit="share"),
     ),
-    note=(
-        "No document gives a size; 1.5x is ours, about half an octave, a step of a common grid. The second part takes the"
-        " lowest peak LR, on a grid of quarter octaves, at which SGD without warmup mostly diverges."
-    ),
     reported={"LR sensitivity, none minus 20% warmup": (lr_sensitivity(arm="none") - lr_sensitivity(arm="warmup_20%"), "nats")},
-    if_supported="Use warmup if the LR cannot be tuned finely: it tolerates an LR that is too high.",
-    if_partly="Use warmup if the LR cannot be tuned finely, but expect less than an octave.",
-    if_refuted="Do not expect warmup to make a larger LR trainable.",
 )
 
 IMPROVES_BEST = judgement(
     "warmup.improves_best",
     improves("5%"),
     improves("20%"),
-    note=(
-        "Our question, which no document answers. Every length must improve, so that no lucky one is picked. The bar of 1% of"
-        " the loss reduction is ours; by that of the study of decay, 0.5%, 20% warmup would pass."
-    ),
-    if_supported="Use warmup even if the LR is tuned.",
-    if_partly="If the LR is tuned, expect little from warmup, and compare a long one with a short one.",
-    if_refuted="If the LR is tuned, warmup does not lower the loss: omit it or keep it for safety.",
-    if_opposite="If the LR is tuned, omit warmup: it costs loss.",
 )
 
 TRANSFORMER_DIVERGES = judgement(
@@ -216,12 +199,6 @@ TRANSFORMER_DIVERGES = judgement(
         says="{estimate} of the runs without warmup diverge at the LR tuned for 5% warmup",
         **above(0.8, unit="share"),
     ),
-    note=(
-        "The claim is about modern scale, so only cluster scale judges it. At 0.2M parameters (study transformer_warmup) no run"
-        " diverges without warmup, but post-norm ones learn no more than the frequencies of bytes at LRs that warmup allows."
-    ),
-    if_supported="Never train a transformer without warmup.",
-    if_refuted="If a run without warmup diverges, look for another cause.",
 )
 
 MECHANISM = judgement(
@@ -251,20 +228,10 @@ MECHANISM = judgement(
         **above(0.25, refuted=0.0, null=0.0, margin=0.1, unit="octaves"),
         alternatives={"a bar of 20% of the loss reduction": Log2(of=lr_ratio(SGD_20, "sgd", 0.2, SGD_BAR))},
     ),
-    note=(
-        "The claim has two halves. The second moment is a reason, because it is unreliable and low: an arm that fixes it"
-        " without warmup should recover half of the octaves that warmup gains. And it is one of several reasons: SGD, which has"
-        " no second moment, should also gain, by half of what is required of AdamW. v0 = g0² raises the moment and thereby"
-        " ramps the step; a moment formed at LR 0 is reliable and ramps nothing. If only the former recovers the range, smaller"
-        " early steps are the cause. All AdamW arms share one bar, and so do both SGD arms."
-    ),
     reported={
         "share of the widening recovered by RAdam": (recovered("radam"), "share"),
         "octaves that AdamW gains by 20% warmup": (octaves_gained("warmup_20%"), "octaves"),
     },
-    if_supported="With Adam, a fixed second moment replaces part of warmup; keep warmup with SGD.",
-    if_partly="Keep warmup, or another way to make early steps small: a well-formed second moment alone may not replace it.",
-    if_refuted="Keep warmup: a better second moment does not replace it.",
 )
 
 EARLY_GRADIENTS = judgement(
@@ -276,9 +243,6 @@ EARLY_GRADIENTS = judgement(
         "noise scale, first 10% of the steps": (NoiseScale(arm="long_none", last=0.1), "examples"),
         "noise scale, last half of the steps": (NoiseScale(arm="long_none", first=0.5), "examples"),
     },
-    if_supported="Expect early gradients to be larger and noisier than later ones.",
-    if_partly="Expect early gradients to differ from later ones in size or noise, not in both.",
-    if_refuted="Expect small gradients at the start.",
 )
 
 LATE_NAN = judgement(
@@ -300,22 +264,11 @@ LATE_NAN = judgement(
         says="Just past the edge, a warmup three times as long saves {estimate} of the SGD runs that diverge with 20%",
         **above(0.5, unit="share"),
     ),
-    note=(
-        "Only the mechanism is tested, not how often it is the cause: the peak was raised until SGD diverged. Times are read"
-        " at the lowest peak LR, on a grid of quarter octaves, at which an arm mostly diverges. With 60% warmup the first"
-        " part fails only if runs diverge in their first 30%. The evidence is that each arm diverges near the end of its"
-        " own warmup: were a bad batch the cause, both would at one step. In version 7 the longer warmup saves no run a"
-        " quarter of an octave past the edge, and those that it saves end higher than runs at the best LR. How far it moves"
-        " the edge is reported."
-    ),
     reported={
         # A diverged run counts with its initial loss: where the mean loses half of the loss reduction, about half diverge.
         "largest peak LR at which half of the runs survive, 60% over 20% warmup": (lr_ratio(SGD_60, SGD_20, 0.5, SGD_BAR), "x"),
         "share of diverged runs cured by half of the peak": (cure_rate(arm=SGD_20, octaves_down=1.0), "share"),
     },
-    if_supported="If a run diverges as warmup ends, lower the peak: a longer warmup helps just past the edge alone.",
-    if_partly="If a run diverges around the end of warmup, warm up longer or lower the peak: its step is no proof.",
-    if_refuted="If a run diverges, do not rely on a longer warmup.",
 )
 
 CLIP_FIRST = judgement(
@@ -341,34 +294,22 @@ CLIP_FIRST = judgement(
         says="A warmup three times as long saves {estimate} of them without clipping",
         **below(0.3, refuted=0.5, unit="share"),
     ),
-    note=(
-        "The same diverged runs as for a longer warmup, with gradients clipped at 1.0 at the same peak (at laptop scale those"
-        " of 22 seeds only). 'No fewer' is judged run by run: a run that only longer warmup saves counts against clipping. With"
-        " AdamW there is nothing to cure at this size: it does not diverge."
-    ),
     reported={
         "loss of clipped SGD at twice the tuned LR, over that of unclipped SGD at the tuned one": (
             LossGap(left=LossAt(arm="sgd_clipped", tuned_for=SGD_20, times=2.0), right=TunedLoss(arm=SGD_20), best_of=SGD_BAR),
             "relative",
         )
     },
-    if_supported=(
-        "If a run diverges after hundreds of steps, clip first; then check the loss, because the peak is still too high."
-    ),
-    if_partly="If a run diverges after hundreds of steps, use clipping and a longer warmup.",
-    if_refuted="If a run diverges after hundreds of steps, do not try clipping first.",
 )
 
 
-STUDY = Study(
-    name="warmup",
+STUDY = study(
+    __file__,
     # Version 1 had beta2 0.999 and seeds 0 to 5; version 2 judged divergence on five runs, with a bar per SGD arm; in version 3
     # the bar of the short runs lay above a loss at the low end of their grids; version 4 judged how far the edge of divergence
     # moves, which left late_nan open, and not what longer warmup alone saves; versions 5 and 6 left it open with 19 and 41
     # diverged runs, and version 6 improves_best with 22 seeds (reports/log).
     version=7,
-    title="Learning-rate warmup",
-    question="What does a linear ramp to the peak learning rate gain?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     # The second moment averages over 1 / (1 - beta2) steps: 20 of 400, an early part of the run, as 1000 are of a long one; at
     # 0.999 all of this run would be early, and RAdam a smaller LR throughout.
@@ -389,18 +330,6 @@ STUDY = Study(
     seeds=22,
     first_seed=131_000,
     scales=SCALES,
-    departures=(
-        "Small GPTs on one text, trained early or to tens of tokens per parameter: the documents are about transformers at"
-        " modern scale.",
-        "Pre-norm blocks: the study transformer_warmup has post-norm ones.",
-        "Gradient clipping only as a remedy, so that its effect is not attributed to warmup.",
-        "Diverged means not finite, or ending at or above the loss at initialization, from the first step on after which the"
-        " training loss stays above it. Saved means not diverged: a clipped run can still end far above a good loss.",
-        "AdamW did not diverge at this size in 546 runs: divergence is tested with SGD, at most a quarter octave above the LRs"
-        " at which it trains.",
-        "Starting Adam's second moment at the first squared gradient, with bias correction, also shrinks early steps, and so"
-        " does RAdam. Forming it at an LR of zero does not.",
-    ),
     answer=("warmup.widens", "warmup.improves_best", "warmup.mechanism", "warmup.late_nan"),
     judgements=(WIDENS, IMPROVES_BEST, TRANSFORMER_DIVERGES, MECHANISM, EARLY_GRADIENTS, LATE_NAN, CLIP_FIRST),
     published=(

@@ -1,8 +1,8 @@
 """How long a warmup is long enough?"""
 
-from ..harness.declare import Arm, Criterion, Measurement, Study, Training, Workload
+from ..harness.declare import Arm, Criterion, Measurement, Training, Workload
 from . import scales
-from .shorthand import judgement, loss_gap, lr_grid, no_worse
+from .shorthand import judgement, loss_gap, lr_grid, no_worse, study
 
 # Shares of the steps, by name; the longest is what the shorter ones are compared with.
 LENGTHS = {"none": 0.0, "0.5%": 0.005, "5%": 0.05, "20%": 0.2}
@@ -27,24 +27,12 @@ DURATION = judgement(
         "tuned loss, no warmup over 5%": (loss_gap("none", "5%"), "relative"),
         "tuned loss, 0.5% over 5% warmup": (loss_gap("0.5%", "5%"), "relative"),
     },
-    note=(
-        "The documents call a range usual: the question is whether its upper and its lower end are enough, or a warmup four"
-        " times as long as the upper end gains more. Non-inferiority: a better shorter warmup is no evidence against it. The"
-        " margin is 0.5% of the loss reduction, as in version 2 of the study of warmup, which refuted the claim; versions 3"
-        " and 4 had 1%, about as much as all of warmup gained there, so that they could hardly have refuted it. 500 to 10,000"
-        " steps of warmup are out of reach."
-    ),
-    if_supported="Use 0.5 to 5% warmup: 20% gains less than 0.5% of the loss reduction.",
-    if_partly="Use 5% warmup rather than 0.5%.",
-    if_refuted="In a short run, use more than 5% warmup.",
 )
 
-STUDY = Study(
-    name="warmup_duration",
+STUDY = study(
+    __file__,
     # Until version 4 it was part of the study of warmup, whose trials its own would double; in version 5 all arms had 96 seeds.
     version=6,
-    title="How long a warmup",
-    question="How long a warmup is long enough?",
     workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
     training=Training(
         optimizer="adamw", beta2=0.95, schedule="cosine", final_fraction=0.1, batch_size=8, steps=2000, weight_decay=0.1
@@ -65,7 +53,6 @@ STUDY = Study(
         ),
         "laptop": scales.laptop(
             "about four minutes of training",
-            "About 7,000 parameters and 37 tokens per parameter. Of 2,000 steps, 0.5% warmup is 10, 5% is 100 and 20% is 400.",
             # In version 5 5% warmup was 0.2% from the margin, and 20% had its best LR in the middle of these in every resample.
             arm_seeds={"0.5%": 40, "5%": 96, REFERENCE: 96},
             arm_factors={REFERENCE: lr_grid(-7, -5)},
@@ -88,11 +75,6 @@ STUDY = Study(
             seeds=10,
         ),
     },
-    departures=(
-        "A small GPT on one text, trained to tens of tokens per parameter: the documents are about LLM pretraining.",
-        "0.5% of 2,000 steps is 10 steps, fewer than Adam's second moment averages over (20); of 10,000 it is 50.",
-        "Shares of the steps are judged; absolute numbers of steps are not.",
-    ),
     answer=("warmup.duration",),
     judgements=(DURATION,),
 )

@@ -27,6 +27,7 @@ from folklore.harness.judge.robustness import Alternative, Robustness
 from folklore.harness.judge.sentences import Number, Sentence
 from folklore.harness.judge.verdict import CriterionFinding, Panel, Verdict
 from folklore.harness.judge.verdict_memory import JudgedTrials
+from folklore.harness.plan.store.declaration import Declaration
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
 from tests.reports.test_site import REGISTER, of, records
@@ -241,6 +242,27 @@ def shown(study: Study, tmp_path: Path) -> Callable[[Verdict], str]:
         return " ".join((tmp_path / "toy.html").read_text().split())
 
     return page
+
+
+def test_advice_that_was_changed_after_its_verdict_says_so(study: Study, tmp_path: Path) -> None:
+    (judgement,) = study.judgements
+    now, before = (
+        study.model_copy(update={"judgements": (judgement.model_copy(update={"advice": {"supported": advice}}),)})
+        for advice in ("Warm up.", "Warm up <always>.")
+    )
+    declaration = Declaration("toy", 1, "laptop", now.hash, "2026-11-20T10:00:00", 0, None, before.model_dump(mode="json"))
+    trials = records(now)
+    for declarations, is_changed in (
+        ([declaration], True),
+        ([replace(declaration, declared=now.model_dump())], False),
+        ([], False),
+    ):
+        found = replace(verdict("supported"), claim=judgement.claim, advice="Warm up.")
+        judged = JudgedTrials(True, "laptop", "cpu", [found], [], {})
+        stored = of([replace(trials, declarations=declarations)])
+        site.write(tmp_path, [now], REGISTER, stored, known=lambda _, judged=judged: [judged], published=lambda _: None)
+        page = (tmp_path / "toy.html").read_text()
+        assert ("This advice was changed after the verdict." in page) == ("“Warm up &lt;always&gt;.”" in page) == is_changed
 
 
 @pytest.mark.parametrize("name", VERDICTS)

@@ -50,6 +50,12 @@ class Declaration:
             scale.pop(RETIRED, None)
         return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
 
+    def advice_on(self, claim: str, verdict: str, reading: str) -> str:
+        """What a practitioner was to be told after such a verdict, in the words of that day; empty if nothing."""
+        of_claim = (judgement for judgement in self.declared["judgements"] if judgement["claim"] == claim)
+        advice = next(of_claim, {}).get("advice", {})
+        return str(advice.get(f"{verdict}: {reading}") or advice.get(verdict, ""))
+
     def to_json(self) -> bytes:
         """In declared order: arms and scales are shown in it, and a study may be read back from here."""
         return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
