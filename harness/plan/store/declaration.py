@@ -52,8 +52,8 @@ class Declaration:
 
     def advice_on(self, claim: str, verdict: str, reading: str) -> str:
         """What a practitioner was to be told after such a verdict, in the words of that day; empty if nothing."""
-        of_claim = (judgement for judgement in self.declared["judgements"] if judgement["claim"] == claim)
-        advice = next(of_claim, {}).get("advice", {})
+        judgements = {judgement["claim"]: judgement for judgement in self.declared["judgements"]}
+        advice = judgements.get(claim, {}).get("advice", {})
         return str(advice.get(f"{verdict}: {reading}") or advice.get(verdict, ""))
 
     def to_json(self) -> bytes:
