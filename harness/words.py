@@ -1,6 +1,7 @@
 """Counts, lists and LRs in words, for messages, verdicts, recipes and pages alike."""
 
 import math
+import re
 from collections.abc import Sequence
 
 
@@ -12,6 +13,11 @@ def counted(count: int, what: str) -> str:
 def enumerated(names: Sequence[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capitalized(text: str) -> str:
+    """As a sentence begins: with a capital, unless it begins with a symbol (η*, k micro-batches, B_crit)."""
+    return text[0].upper() + text[1:] if re.match(r"[a-z]{2}|a ", text) else text
 
 
 def power_of_two(value: float) -> str:

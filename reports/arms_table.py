@@ -9,21 +9,23 @@ from markupsafe import Markup
 
 from ..harness.declare import Observed, Study
 from ..harness.declare.design import in_words
-from ..harness.declare.metrics import FinalLoss, Gap, RelativeGap, Scaled, TunedLoss
+from ..harness.declare.metrics import FinalLoss, LossGap, TunedLoss
 from ..harness.declare.metrics.estimating.weighted import mean
 from ..harness.declare.trials import NotEstimableError
 from ..harness.judge.observe import observe
-from ..harness.judge.relative import require_a_zero
+from ..harness.judge.sentences import Number
 from ..harness.judge.spelling import number_and_interval
-from ..harness.judge.statistics.intervals import Observation
 from ..harness.judge.trial_arrays import TrialArrays
 from ..harness.judge.trial_sets import TrialSet
+from ..harness.judge.verdict import Verdict
 from .words import with_power
 
 LR = "peak_lr"
 # A schedule whose loss at the end means nothing: the LR rises until the run diverges.
 RANGE_TEST = "exponential"
 Interval = tuple[float, float, float]
+# Two losses -> the first less the second, of the loss reduction.
+Decided = dict[tuple[Observed, Observed], Number]
 # Rows of a panel beyond these are folded, and panels of a table with more rows than fit one screen.
 MOST_ROWS = 12
 MOST_OPEN = 14
@@ -50,12 +52,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Panel:
-    """The arms that are compared with one of them. of: what percents are of. name: for files and anchors."""
+    """The arms that are compared with one of them. name: for files and anchors."""
 
     title: str
     name: str
     reference: str
-    of: str
     best_of: str
     loss: str
     rows: tuple[Row, ...]
@@ -83,7 +84,8 @@ class ArmsTable:
         return sum(len(panel.rows) for panel in self.panels)
 
 
-def arms_table(records: TrialSet) -> ArmsTable:
+def arms_table(records: TrialSet, verdicts: Sequence[Verdict] = ()) -> ArmsTable:
+    """verdicts: of these trials. A difference that one rests on is shown as there: a comparison has one interval on a page."""
     study, scale = records.study, records.scale
     arms = study.arms_at(scale)
     ramps = [arm for arm in arms if _schedule(study, scale, arm) == RANGE_TEST]
@@ -94,7 +96,8 @@ def arms_table(records: TrialSet) -> ArmsTable:
     # An arm that is alone in its panel has none to be compared with.
     compared = {panel: names for panel, names in by_panel.items() if len(names) > 1}
     alone = [names[0] for panel, names in by_panel.items() if panel not in compared]
-    panels = [_panel(records, title, names, index) for index, (title, names) in enumerate(compared.items())]
+    decided = _decided(study, verdicts)
+    panels = [_panel(records, title, names, index, decided) for index, (title, names) in enumerate(compared.items())]
     if alone:
         panels.append(_uncompared(records, alone, len(panels)))
     open_panels = len(panels) if len(shown) <= MOST_OPEN else 1
@@ -113,14 +116,14 @@ def _full_label(study: Study, arm: str) -> str:
     return f"{chosen.panel}: {chosen.label}" if chosen.panel else chosen.label
 
 
-def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int) -> Panel:
+def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int, decided: Decided) -> Panel:
     study, table = records.study, records.table
     reference = next((arm for arm in arms if study.arms[arm].reference), arms[0])
-    gaps, of = _gaps(table, arms, reference)
+    gaps = _gaps(records, arms, reference, decided)
     rows = spelled([_row(records, arm, study.arms[arm].label, arm == reference, gaps.get(arm, "")) for arm in arms])
     name = f"{study.name}-{records.scale}-{records.device}-arms-{index + 1}"
     return Panel(
-        title, name, study.arms[reference].label, of, _best_of(table, arms), study.loss_label("test", records.scale, arms),
+        title, name, study.arms[reference].label, _best_of(table, arms), study.loss_label("test", records.scale, arms),
         rows, _summary(rows, study.arms[reference].label),
     )  # fmt: skip
 
@@ -128,7 +131,7 @@ def _panel(records: TrialSet, title: str, arms: Sequence[str], index: int) -> Pa
 def _uncompared(records: TrialSet, arms: Sequence[str], index: int) -> Panel:
     rows = spelled([_row(records, arm, _full_label(records.study, arm)) for arm in arms])
     name = f"{records.study.name}-{records.scale}-{records.device}-arms-{index + 1}"
-    return Panel("", name, "", "", _best_of(records.table, arms), records.study.loss_label("test", records.scale, arms), rows)
+    return Panel("", name, "", _best_of(records.table, arms), records.study.loss_label("test", records.scale, arms), rows)
 
 
 def _best_of(table: TrialArrays, arms: Sequence[str]) -> str:
@@ -170,49 +173,45 @@ def _any_factor(table: TrialArrays, arm: str) -> str:
     raise NotEstimableError("open", "no factor is declared for it")
 
 
-def _gaps(table: TrialArrays, arms: Sequence[str], reference: str) -> tuple[dict[str, Observation | str], str]:
-    """Of every arm but the reference the difference, or why there is none; and what percents are of: the reference's loss, or
-    where losses near zero make that meaningless, its fall from initialization, taken as fixed."""
+def _gaps(records: TrialSet, arms: Sequence[str], reference: str, decided: Decided) -> dict[str, Number | str]:
+    """Of every arm but the reference the difference, or why there is none. One that a claim rests on is that of its criterion,
+    with its interval."""
     others = [arm for arm in arms if arm != reference]
     try:
-        right = loss_of(table, reference)
-        base = observe(right, table).estimate
+        right = loss_of(records.table, reference)
+        observe(right, records.table)
     except NotEstimableError:
-        return dict.fromkeys(others, "the reference has no number"), "its loss"
-    pairs: dict[str, Observed] = {}
-    found: dict[str, Observation | str] = {}
+        return dict.fromkeys(others, "the reference has no number")
+    found: dict[str, Number | str] = {}
     for arm in others:
         try:
-            pairs[arm] = loss_of(table, arm)
+            left = loss_of(records.table, arm)
+            found[arm] = decided.get((left, right)) or _observed(LossGap(left=left, right=right), records.table)
         except NotEstimableError as error:
             found[arm] = error.reason
-    in_shares = all(_has_a_zero(RelativeGap(left=left, right=right), table) for left in pairs.values())
-    fall = _initial_loss(table, reference) - base
-    if not in_shares and fall <= 0:
-        return dict.fromkeys(others, "its loss does not fall"), "its fall"
-    for arm, left in pairs.items():
-        gap = RelativeGap(left=left, right=right) if in_shares else Scaled(of=Gap(left=left, right=right), by=1 / fall)
-        try:
-            found[arm] = observe(gap, table)
-        except NotEstimableError as error:
-            found[arm] = error.reason
-    return found, "its loss" if in_shares else "its fall"
+    return found
 
 
-def _has_a_zero(observable: Observed, table: TrialArrays) -> bool:
-    try:
-        require_a_zero(observable, table)
-    except NotEstimableError as error:
-        return error.verdict != "out of regime"
-    return True
+def _observed(gap: LossGap, table: TrialArrays) -> Number:
+    seen = observe(gap, table)
+    return Number(seen.estimate, seen.low, seen.high, "relative")
 
 
-def _initial_loss(table: TrialArrays, arm: str) -> float:
-    over = searched(table, arm) or _any_factor(table, arm)
-    return float(table.values(arm, over, "initial_loss").astype(float).mean())
+def _decided(study: Study, verdicts: Sequence[Verdict]) -> Decided:
+    """The differences of two losses that criteria decide on, whichever of the two they subtract."""
+    judgements = {judgement.claim: judgement for judgement in study.judgements}
+    found: Decided = {}
+    for verdict in verdicts:
+        for criterion, finding in zip(judgements[verdict.claim].criteria_at(verdict.scale), verdict.findings, strict=False):
+            gap, estimate, low, high = criterion.observe, finding.estimate, finding.low, finding.high
+            if isinstance(gap, LossGap) and estimate is not None and low is not None and high is not None:
+                level = f"{finding.level:.0%}"
+                found[gap.left, gap.right] = Number(estimate, low, high, "relative", level)
+                found[gap.right, gap.left] = Number(-estimate, -high, -low, "relative", level)
+    return found
 
 
-def _row(records: TrialSet, arm: str, label: str, reference: bool = False, gap: Observation | str = "") -> Row:
+def _row(records: TrialSet, arm: str, label: str, reference: bool = False, gap: Number | str = "") -> Row:
     outcomes = records.trials.loc[records.trials["arm"] == arm, "outcome"]
     diverged = f"{int((outcomes == 'diverged').sum())} of {len(outcomes)}"
     try:
@@ -226,9 +225,9 @@ def _row(records: TrialSet, arm: str, label: str, reference: bool = False, gap: 
     own_ends = (seen.low, seen.estimate, seen.high)
     if isinstance(gap, str):
         return Row(label, reference, best, diverged=diverged, note=gap, seen=own_ends)
-    number, interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")
+    interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")[1] + f" {gap.level}" * (gap.level != "95%")
     return Row(
-        label, reference, best, gap=_signed(number), gap_interval=interval, side=_side(gap), diverged=diverged,
+        label, reference, best, gap=_signed(gap.value), gap_interval=interval, side=_side(gap), diverged=diverged,
         seen=own_ends, difference=(gap.low, gap.estimate, gap.high),
     )  # fmt: skip
 
@@ -261,7 +260,7 @@ def _signed(number: str) -> str:
     return number if number.startswith("−") or not number.strip("0.%") else f"+{number}"
 
 
-def _side(gap: Observation) -> str:
+def _side(gap: Number) -> str:
     """Surely better, surely worse, or neither."""
     return "better" if gap.high < 0 else "worse" if gap.low > 0 else ""
 

@@ -20,7 +20,7 @@ from ..harness.judge.verdict_history import Change, RuleChange
 from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
 from ..harness.words import enumerated
 from . import changes_page
-from .phrases import with_bold_numbers
+from .phrases import title, with_bold_numbers
 from .words import OUTCOMES, READINGS
 
 TESTS = {
@@ -125,7 +125,7 @@ def card(
     return Card(
         id=f"{verdict.claim}-{verdict.scale}-{verdict.device}",
         claim=claim,
-        title=f"{claim.in_short[:1].upper()}{claim.in_short[1:]}",
+        title=title(claim),
         verdict=verdict,
         erratum=verdict.erratum if isinstance(verdict, WithdrawnVerdict) else None,
         was="" if judged is verdict else judged.verdict,

@@ -1,6 +1,5 @@
 """Claims and numbers as they stand in sentences and dense rows."""
 
-import re
 from collections.abc import Iterable
 
 from markupsafe import Markup, escape
@@ -11,15 +10,14 @@ from ..harness.judge.sentences import Number, Sentence
 from ..harness.judge.spelling import in_prose
 from ..harness.judge.verdict import CriterionFinding, Verdict
 from ..harness.judge.verdict_history import Stand
+from ..harness.words import capitalized
 
 # An answer of several sentences that is longer than this is cut to the sentence of the criterion that decides.
 LONGEST_ANSWER = 150
 
 
 def title(claim: Claim) -> str:
-    """The claim as a title, with a capital unless it begins with a symbol (η*, k micro-batches, B_crit)."""
-    text = claim.in_short
-    return text[0].upper() + text[1:] if re.match(r"[a-z]{2}|a ", text) else text
+    return capitalized(claim.in_short)
 
 
 def number(seen: Verdict | CriterionFinding | Stand) -> str:

@@ -11,7 +11,7 @@ from ..harness.plan.recipe import optimizer_name, seen, settings_of
 from ..harness.train.schedules import schedule_named
 from ..harness.train.workloads import workload_of
 from ..harness.train.workloads.base import PROOF, READ
-from ..harness.words import counted, enumerated
+from ..harness.words import capitalized, counted, enumerated
 from .arms_table import RANGE_TEST
 
 # Beyond this many different schedules they are only counted.
@@ -42,7 +42,7 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
     environment = environment_of(records)
     for word, name in (("data", READ), ("workload", PROOF)):
         if said := environment.get(name):
-            lines.append((word, f"{said[:1].upper()}{said[1:]}"))
+            lines.append((word, capitalized(said)))
     lines.append(("machine", f"{machine['device']}{cores}; {minutes(records)} of training{on_cores}"))
     return lines
 

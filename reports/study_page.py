@@ -108,7 +108,7 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
         source=records.source,
         runs=len(trials),
         judged=judged,
-        arms=arms_table(records) if judged.meant_to_be else None,
+        arms=arms_table(records, judged.verdicts) if judged.meant_to_be else None,
         setup=setup_lines(records, machine),
         figures=drawn,
         lead=lead,

@@ -24,6 +24,7 @@ from ..harness.declare import (
 )
 from ..harness.declare.metrics import Computed, Gap, LossGap, RelativeGap, TunedLoss
 from ..harness.declare.prose import read_prose
+from ..harness.words import capitalized
 
 
 def study(file: str, *, scales: Mapping[str, Scale], judgements: Sequence[Judgement] = (), **fields: Any) -> Study:
@@ -188,7 +189,7 @@ def compare(
     return Study(
         name=name,
         version=1,
-        title=f"{new} against {old}",
+        title=capitalized(f"{new} against {old}"),
         question=f"Is the {_words(metric)} of {new} {better} than that of {old} by {_size(metric, by)}?",
         workload=Workload(**workload),
         training=Training(**{**PLAIN_TRAINING, **(training or {})}),
@@ -223,19 +224,18 @@ def _comparison(claim: str, metric: str, better: str, by: float, labels: tuple[s
         (first, one), (second, other) = (second, other), (first, one)
     of = None if metric == "test_loss" else metric
     left, right = TunedLoss(arm=first, of=of), TunedLoss(arm=second, of=of)
-    is_error = metric.endswith("_error")
-    criterion = exceeds(
-        _words(metric),
-        Gap(left=left, right=right) if is_error else LossGap(left=left, right=right),
-        f"{one} ends {{higher}} in {_words(metric)} than {other}",
-        by,
-        unit="share" if is_error else "relative",
-    )
+    words = _words(metric)
+    if metric.endswith("_error"):
+        observed, says, unit = Gap(left=left, right=right), f"{one} ends {{higher}} in {words} than {other}", "share"
+    else:
+        observed, unit = LossGap(left=left, right=right), "relative"
+        says = f"In {words}, {one} {{costs}} of the loss reduction compared with {other}"
+    criterion = exceeds(words, observed, says, by, unit=unit)
     old, new = labels
     advice = {
-        "supported": f"Expect a {better} {_words(metric)} from {new}.",
-        "refuted": f"Do not expect {new} to make the {_words(metric)} {better} by as much as matters.",
-        "refuted: opposite": f"Expect a {better} {_words(metric)} from {old}.",
+        "supported": f"Expect a {better} {words} from {new}.",
+        "refuted": f"Do not expect {new} to make the {words} {better} by as much as matters.",
+        "refuted: opposite": f"Expect a {better} {words} from {old}.",
     }
     return Judgement(claim=claim, criteria=(criterion,), advice=advice)
 
@@ -245,4 +245,5 @@ def _words(metric: str) -> str:
 
 
 def _size(metric: str, by: float) -> str:
-    return f"{100 * by:.3g} points" if metric.endswith("_error") else f"{by:.3g} of the loss reduction"
+    size = f"{100 * by:.3g}"
+    return f"{size} point{'s' * (size != '1')}" if metric.endswith("_error") else f"{size}% of the loss reduction"

@@ -153,6 +153,11 @@ class Observed(Spec):
         return self.OF_LOSSES
 
     @property
+    def is_level(self) -> bool:
+        """Whether it is a loss or an error, and no difference of two: its interval ends at zero, unless it falls below."""
+        return self.of_losses == "is one"
+
+    @property
     def figure(self) -> str:
         """The figure that shows it as it is declared; empty: what shows its parts."""
         return self.FIGURE

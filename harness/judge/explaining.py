@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..declare import Criterion
 from ..declare.claims import Quantifier
-from ..words import enumerated
+from ..words import capitalized, enumerated
 from .combining import OF_PARTS, SOME_PARTS, SOME_WORKLOADS, Combined, least_that_hold, undecided_over_all
 from .outcomes import BETWEEN, MULTIPLICITY, OPEN, OUT_OF_REGIME, PARTLY, PRECONDITION, REFUTED, SUPPORTED, TOO_NOISY
 from .sentences import Number, Sentence, filled, turned
@@ -185,7 +185,7 @@ def answer(findings: Sequence[CriterionFinding], found: Combined, deciding: Crit
     if _rests_on(found, deciding):
         return said, Sentence(("This precondition of the claim is not shown to hold, so nothing is decided.",))
     if found.verdict == OUT_OF_REGIME:
-        why = Sentence((f"{deciding.reason[:1].upper()}{deciding.reason[1:]}.",))
+        why = Sentence((f"{capitalized(deciding.reason)}.",))
         return why, Sentence(("Seen here, and not decisive: ", *said.parts))
     if found.reading == SOME_WORKLOADS:
         return *_different(_contrasted(parts, found)), *_on_which(found)

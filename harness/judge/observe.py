@@ -48,6 +48,8 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
     seen = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.bounds
+    if observable.is_level and values.min() >= 0:  # what may be negative, as a log density, is so in some resample near zero
+        least = 0.0
     return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
 
 

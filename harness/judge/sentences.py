@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..declare import Criterion
+from ..words import capitalized
 from .spelling import number_and_interval
 
 # Blanks of a criterion's sentence (declare/criterion.py) that say which way a positive difference goes, or a ratio above one,
@@ -59,7 +60,7 @@ def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Se
     """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
     seen = Number(estimate, low, high, criterion.written_in, "90%" if criterion.one_sided else "95%")
     if not criterion.says:
-        return Sentence((f"{criterion.name[:1].upper()}{criterion.name[1:]}: ", seen, "."))
+        return Sentence((f"{capitalized(criterion.name)}: ", seen, "."))
     numbers = {
         "estimate": seen,
         "value": replace(seen, low=estimate, high=estimate),
@@ -68,7 +69,7 @@ def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Se
         **{blank: _compared(seen, blank, criterion.observe.log_axis) for blank in (*OPPOSITES, *VERBS)},
     }
     parts: list[str | Number] = []
-    for text, blank, _, _ in string.Formatter().parse(criterion.says):
+    for text, blank, _, _ in string.Formatter().parse(capitalized(criterion.says)):
         if blank in VERBS:
             number = numbers[blank]
             parts += [f"{text}{number.word} ", replace(number, word="")]

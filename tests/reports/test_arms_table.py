@@ -9,6 +9,7 @@ from folklore.harness.declare import Arm, Study
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports.arms_table import MOST_ROWS, arms_table
+from folklore.studies.shorthand import loss_gap, no_worse
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
 BEST = 2.0**-7
@@ -48,7 +49,7 @@ def test_it_is_what_plain_arithmetic_gives(study: Study) -> None:
     (panel,) = table.panels
     reference, other = panel.rows
     assert (reference.label, reference.reference, reference.gap) == ("no <warmup>", True, "")
-    assert (panel.reference, panel.best_of, panel.of, panel.loss) == ("no <warmup>", "best LR", "its loss", "test loss (nats)")
+    assert (panel.reference, panel.best_of, panel.loss) == ("no <warmup>", "best LR", "test loss (nats)")
     none, half = losses(records, "none"), losses(records, "half")
     for row, values in ((reference, none), (other, half)):
         assert str(row.best) == '0.00781 <span class="soft">(2<span class="caret">^</span><sup>−7</sup>)</span>'
@@ -56,9 +57,10 @@ def test_it_is_what_plain_arithmetic_gives(study: Study) -> None:
         assert row.loss == f"{values.mean():.4f}", "as many digits as an interval of five thousandths leaves"
     assert other.difference is not None
     low, estimate, high = other.difference
-    assert estimate == pytest.approx(half.mean() / none.mean() - 1)
-    # Paired: the interval of the differences of the seeds, as a share of the reference's mean.
-    assert (low, high) == pytest.approx([student(half - none)[end] / none.mean() for end in (0, 2)], abs=0.001)
+    reduction = INITIAL_LOSS - half.mean()
+    assert estimate == pytest.approx((half.mean() - none.mean()) / reduction)
+    # Paired: the interval of the differences of the seeds, as a share of the loss reduction.
+    assert (low, high) == pytest.approx([student(half - none)[end] / reduction for end in (0, 2)], abs=0.003)
     assert other.gap == f"−{-100 * estimate:.1f}%"
     assert (reference.diverged, other.diverged) == ("0 of 25", "5 of 25")
     assert other.side == "better"
@@ -98,13 +100,30 @@ def test_an_optimum_at_the_edge_is_no_number(study: Study) -> None:
     assert all(row.loss for row in panel.rows[:2])
 
 
-def test_losses_near_zero_are_compared_by_the_fall(study: Study) -> None:
-    records = recorded(study, {"none": 0.004, "half": 0.002}, noise=0.0001)
-    (panel,) = arms_table(records).panels
-    none, half = losses(records, "none"), losses(records, "half")
-    assert panel.of == "its fall"
-    assert panel.rows[1].difference is not None
-    assert panel.rows[1].difference[1] == pytest.approx((half.mean() - none.mean()) / (INITIAL_LOSS - none.mean()), rel=1e-3)
+def test_a_difference_that_a_claim_rests_on_is_the_claims(study: Study) -> None:
+    """The same trials gave two intervals on one page: the table's, of the reference's loss, and the claim's."""
+    decides = no_worse("gap", loss_gap("none", "half"), "says", margin=0.01).model_dump()
+    records = recorded(changed(study, {"judgements.0.criteria": [decides]}), {"none": 2.1})
+    (verdict,) = records.verdicts()
+    (panel,) = arms_table(records, [verdict]).panels
+    assert verdict.estimate is not None
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert panel.rows[1].difference == (-verdict.high, -verdict.estimate, -verdict.low)
+    assert panel.rows[1].gap_interval.endswith(") 90%")
+
+
+@pytest.mark.parametrize(("floor", "low"), [(0.0, 0.0), (-0.05, -0.1)])
+def test_an_interval_ends_at_zero_if_no_loss_is_negative(study: Study, floor: float, low: float) -> None:
+    """Student's interval of a squared error near zero reached below it. That of a log density may."""
+
+    def outcome(trial: Trial):
+        return result(bowl(trial, -7, floor + 0.1 * (trial.seed == study.seeds_at("laptop"))))
+
+    (records,) = trial_sets(study, frame(study, outcome), HERE)
+    seen = arms_table(records).panels[0].rows[0].seen
+    assert seen is not None
+    assert seen[0] == 0.0 if low == 0.0 else seen[0] < -0.05
 
 
 def test_arms_of_one_point_have_their_final_loss(study: Study) -> None:

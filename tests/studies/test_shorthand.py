@@ -10,7 +10,9 @@ from folklore.harness.declare import AtMost, Outside, Study
 from folklore.harness.declare.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
 from folklore.harness.declare.trial import Trial
 from folklore.harness.errors import UserError
+from folklore.harness.judge.sentences import filled
 from folklore.harness.judge.trial_sets import stored_sets
+from folklore.harness.judge.verdict import Verdict
 from folklore.harness.plan.catalog import load_study
 from folklore.harness.plan.plan import make_plan
 from folklore.harness.plan.store.ledger import Ledger
@@ -24,7 +26,7 @@ from tests.harness.helpers import result, rows
 BETTER, WORSE = 1.0, 1.1
 
 
-def verdict_of(study: Study, losses: dict[str, float], tmp_path: Path) -> tuple[str, str]:
+def verdict_of(study: Study, losses: dict[str, float], tmp_path: Path) -> Verdict:
     """Of results that are best at the middle of the grid, where each arm has its loss."""
 
     def planted(trial: Trial) -> LaneResult:
@@ -35,7 +37,7 @@ def verdict_of(study: Study, losses: dict[str, float], tmp_path: Path) -> tuple[
     trials = make_plan(study, "laptop", "cpu", "data").trials
     ledger.write("pack", rows(study, trials, planted, "pack"))
     ((verdict,),) = [each.verdicts() for each in stored_sets(study, ledger)]
-    return verdict.verdict, verdict.reading
+    return verdict
 
 
 MIDDLE = 2.0**-7
@@ -55,7 +57,19 @@ def test_two_settings_are_compared_in_one_call(
     better: Any, losses: dict[str, float], expected: tuple[str, str], tmp_path: Path
 ) -> None:
     study = compare({"momentum": 0.0}, {"momentum": 0.9}, better=better, by=0.01, training={"optimizer": "sgd"})
-    assert verdict_of(study, losses, tmp_path) == expected
+    verdict = verdict_of(study, losses, tmp_path)
+    assert (verdict.verdict, verdict.reading) == expected
+
+
+def test_a_sentence_says_what_its_number_is(tmp_path: Path) -> None:
+    """33 times the loss was "2.0% higher in test loss"; and sentences began in lower case, as labels do."""
+    study = compare({"momentum": 0.0}, {"momentum": 0.9}, labels=("no momentum", "momentum"), training={"optimizer": "sgd"})
+    verdict = verdict_of(study, {"baseline": WORSE, "candidate": BETTER}, tmp_path)
+    assert study.title == "Momentum against no momentum"
+    assert "by 0.5% of the loss reduction" in study.question
+    (said,) = map(str, verdict.answer)
+    assert said.startswith("In test loss, no momentum costs 2.5001% ")
+    assert said.endswith(" of the loss reduction compared with momentum.")
 
 
 def test_nothing_is_trained_with_that_nobody_asked_for() -> None:
@@ -64,10 +78,11 @@ def test_nothing_is_trained_with_that_nobody_asked_for() -> None:
 
 
 def test_an_error_is_compared_in_points() -> None:
-    study = compare({"momentum": 0.0}, {"momentum": 0.9}, metric="test_error", by=0.005, training={"optimizer": "sgd"})
+    study = compare({"momentum": 0.0}, {"momentum": 0.9}, metric="test_error", by=0.01, training={"optimizer": "sgd"})
     (criterion,) = study.judgements[0].criteria
-    assert (criterion.unit, criterion.margin) == ("share", 0.005)
-    assert "0.5 points" in study.question
+    assert (criterion.unit, criterion.margin) == ("share", 0.01)
+    assert study.question.endswith("by 1 point?")
+    assert str(filled(criterion, 0.02, 0.01, 0.03)).startswith("Baseline ends 2.0 points higher (")
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ class _LossOfArm(Observed):
         return "no zero" if self.column.endswith("_error") else self.OF_LOSSES
 
     @property
+    def is_level(self) -> bool:
+        return True
+
+    @property
     def figure(self) -> str:
         """The figure over the LR shows test losses."""
         return "forest" if self.of else self.FIGURE

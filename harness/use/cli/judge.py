@@ -8,6 +8,7 @@ import typer
 
 from ...errors import UserError, printable
 from ...input_files import read_regular
+from ...words import capitalized
 from . import choices
 from .base import FAILED, AsJson, command
 from .output import Column, Row, coloured, out, print_facts, print_json, print_table
@@ -247,9 +248,9 @@ def _print_reading(judged: "JudgedRuns") -> None:
 def _print_problems(judged: "JudgedRuns") -> None:
     for each in judged.problems:
         names = f" ({printable('; '.join(each.examples))})" if each.examples else ""
-        what = f"{each.what[:1].upper()}{each.what[1:]}: {each.count}"
+        what = f"{capitalized(each.what)}: {each.count}"
         out.print(
-            f"{what}. {each.consequence[:1].upper()}{each.consequence[1:]}{names}.",
+            f"{what}. {capitalized(each.consequence)}{names}.",
             style="yellow",
         )
 
@@ -292,4 +293,4 @@ def _of_part(judged: "RunVerdict", part: "TaskFinding") -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith(("?", ".")))
+    return capitalized(text) + "." * (not text.endswith(("?", ".")))

@@ -34,7 +34,7 @@ def test_a_sentence_knows_its_numbers() -> None:
     assert plain((found, Sentence(("It holds.",)))) == "5% warmup ends 1.1% higher (90% CI 0.6–1.6%) than none. It holds."
     assert str(Number(4.0, 4.0, 4.0, "x")) == "4x", "what is exact stands alone"
     ends = filled(criterion("from {low} to {high}, in the middle {value}!", "nats"), 2.0, 1.0, 3.0)
-    assert str(ends) == "from 1 nats to 3 nats, in the middle 2 nats!"
+    assert str(ends) == "From 1 nats to 3 nats, in the middle 2 nats!"
 
 
 def test_a_blank_turns_with_the_sign() -> None:
