@@ -224,13 +224,17 @@ def _comparison(claim: str, metric: str, better: str, by: float, labels: tuple[s
         (first, one), (second, other) = (second, other), (first, one)
     of = None if metric == "test_loss" else metric
     left, right = TunedLoss(arm=first, of=of), TunedLoss(arm=second, of=of)
-    words = _words(metric)
-    if metric.endswith("_error"):
-        observed, says, unit = Gap(left=left, right=right), f"{one} ends {{higher}} in {words} than {other}", "share"
-    else:
-        observed, unit = LossGap(left=left, right=right), "relative"
-        says = f"In {words}, {one} {{costs}} of the loss reduction compared with {other}"
-    criterion = exceeds(words, observed, says, by, unit=unit)
+    words, is_error = _words(metric), metric.endswith("_error")
+    gap = Gap if is_error else LossGap
+    criterion = exceeds(
+        words,
+        gap(left=left, right=right),
+        f"{one} ends {{higher}} in {words} than {other}"
+        if is_error
+        else f"In {words}, {one} {{costs}} of the loss reduction compared with {other}",
+        by,
+        unit="share" if is_error else "relative",
+    )
     old, new = labels
     advice = {
         "supported": f"Expect a {better} {words} from {new}.",
