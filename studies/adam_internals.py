@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Training, Workload
-from ..harness.declare.metrics import Curve, LossGap
-from . import scales
-from .shorthand import above, below, computed, exceeds, inside, judgement, loss_gap, lr_grid, study
+from .kit import *
 
 # A constant LR, so that recovery is not an effect of the schedule; no decay, which would move weights itself.
 CONSTANT = {"schedule": "constant", "warmup_fraction": 0.05, "steps": 800}

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import LossAt, LossGap, Mean, MeanGap, NoiseScale, SpeedUp, TunedLoss
-from . import scales
-from .shorthand import below, computed, exceeds, inside, judgement, lr_grid, predicted, study
+from .kit import *
 
 # When the LR is lowered or the batch size raised, as shares of the run's examples.
 CHANGES = (0.5, 0.75)

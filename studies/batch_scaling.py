@@ -3,10 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Training, Workload
-from ..harness.declare.metrics import LossAt, LossGap, MeanGap, NoiseScale, Optimum, Slope
-from . import scales
-from .shorthand import above, inside, judgement, lr_grid, predicted, study
+from .kit import *
 
 Grids = dict[int, tuple[float, float]]
 

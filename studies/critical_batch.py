@@ -3,23 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from ..harness.declare import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Expected,
-    Measurement,
-    Observed,
-    Published,
-    Scale,
-    Training,
-    Workload,
-)
-from ..harness.declare.metrics import NoiseScale, StepsToTarget
-from . import scales
+from .kit import *
 from .metrics.critical_batch import critical_batch_size, hyperbola_error
-from .shorthand import above, below, computed, inside, judgement, lr_grid, predicted, study
 
 SMALL_SCALES = ("smoke", "laptop")
 LARGE_SCALES = ("gpu", "cluster")

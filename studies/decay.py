@@ -4,23 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Training, Workload
-from ..harness.declare.metrics import FinalLoss, Gap, LossAfter, LossGap, Mean, Scaled, Share
-from . import scales
-from .shorthand import (
-    above,
-    below,
-    computed,
-    exceeds,
-    inside,
-    judgement,
-    loss_gap,
-    lr_grid,
-    no_worse,
-    predicted,
-    relative_loss_gap,
-    study,
-)
+from .kit import *
 
 # Runs of 80 tokens per parameter take more than four minutes on a GPU; smoke trains every arm.
 LONGEST, NOT_GPU = ("laptop", "cluster"), ("smoke", "laptop", "cluster")

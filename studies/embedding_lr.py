@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import Computed, Curve, RelativeGap
-from . import scales
-from .shorthand import below, computed, inside, judgement, lr_grid, predicted, relative_loss_gap, study
+from .kit import *
 
 EMBEDDING = "embedding.token.weight"
 # What is said to help if rare rows move too far, one at a time.

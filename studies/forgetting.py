@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import LossGap, Share
-from . import scales
+from .kit import *
 from .metrics.forgetting import task_accuracy, task_loss
-from .shorthand import above, judgement, predicted, study
 
 # How the classes of tasks compete -> its words (van de Ven & Tolias 2019).
 SCENARIOS = {
@@ -58,7 +55,7 @@ FOUND = {
 }
 
 
-def arms_of(panel: str) -> dict[str, Arm]:
+def arms_on(panel: str) -> dict[str, Arm]:
     """No remedy, all tasks at once, and each remedy at its strengths; evaluated often where the way there is compared."""
     data, _, scenario = panel.partition("_")
     shared = {**SETS[data][1], "scenario": scenario} if scenario else READ
@@ -76,7 +73,7 @@ def arms_of(panel: str) -> dict[str, Arm]:
     return {f"{panel}_{name}": arm for name, arm in found.items()}
 
 
-ARMS = {name: arm for panel in PANELS for name, arm in arms_of(panel).items()}
+ARMS = {name: arm for panel in PANELS for name, arm in arms_on(panel).items()}
 
 
 def score(panel: str, remedy: str, tasks: str = "old", level: float | None = None, at: float | None = None) -> Any:
@@ -252,7 +249,7 @@ MORE_SEEDS = {
 
 def larger_texts(**settings: Any) -> dict[str, dict[str, Any]]:
     """Arm -> settings of a larger GPT."""
-    return {arm: {"heads": 4, "depth": 4, "context": 64, **settings} for arm in arms_of("text")}
+    return {arm: {"heads": 4, "depth": 4, "context": 64, **settings} for arm in arms_on("text")}
 
 
 STUDY = study(

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import Gap, LossAt, LossGap, TunedLoss
-from . import scales
+from .kit import *
 from .metrics.generalization import sharpness_at_loss, sharpness_correlation
-from .shorthand import above, exceeds, judgement, lr_grid, peak_lrs, predicted, study
 
 SMALL, LARGE = 16, 256
 # The examples of 15 epochs; the large batch also with the steps of the small one.

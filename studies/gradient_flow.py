@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, AtLeast, AtMost, Criterion, Measurement, Observed, Published, Training, Workload
-from ..harness.declare.metrics import Curve, FinalLoss, LossGap
-from . import scales
+from .kit import *
 from .metrics.gradient_flow import growth_factor
-from .shorthand import below, judgement, loss_gap, predicted, study
 
 Settings = dict[str, Any]
 

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import Slope, SpeedUp
-from . import scales
+from .kit import *
 from .metrics.gradient_noise import between_lines, overhead_batch
-from .shorthand import above, below, computed, inside, judgement, peak_lrs, study
 
 # Batch size -> log2 of the LRs. All runs have LR x steps = 2^8, so that without noise they would end at the same weights. At
 # equal epochs runs of equal LR over batch would do so anyway.

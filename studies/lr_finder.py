@@ -4,11 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload, log2_grid
-from ..harness.declare.metrics import Curve, Optimum
-from . import scales
+from .kit import *
 from .metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
-from .shorthand import above, below, inside, judgement, lr_grid, predicted, study
 
 Settings = dict[str, Any]
 LRs = dict[str, tuple[float, ...]]

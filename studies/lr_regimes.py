@@ -4,23 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Reported, Training, Workload, log2_grid
-from ..harness.declare.metrics import (
-    BasinWidth,
-    Curve,
-    FailureRate,
-    FinalLoss,
-    LossAfter,
-    LossAt,
-    LossGap,
-    MaxTrainable,
-    Mean,
-    StepsToTarget,
-    TunedLoss,
-)
-from . import scales
+from .kit import *
 from .metrics.lr_regimes import mean_distance, norm_diagnosis
-from .shorthand import above, below, exceeds, judgement, no_worse, study
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32, "steps": 256}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16, "steps": 400}

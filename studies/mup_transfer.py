@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import Optimum, Slope, TunedLoss
-from . import scales
+from .kit import *
 from .metrics.mup_transfer import mean_activation_slope, transfer_regret
-from .shorthand import above, below, judgement, loss_gap, lr_grid, no_worse, outside, predicted, study
 
 Scales = tuple[str, ...] | None
 LAPTOP = ("smoke", "laptop")

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Search, Training, Workload
-from ..harness.declare.metrics import LossAt, LossGap, TunedLoss
-from . import scales
-from .shorthand import below, exceeds, judgement, loss_gap, lr_grid, no_worse, predicted, study
+from .kit import *
 
 SGD = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4}
 ADAM = {"optimizer": "adam", "weight_decay": 5e-4}

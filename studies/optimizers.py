@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import BasinWidth, LossAt, LossGap, Optimum, TunedLoss
-from . import scales
+from .kit import *
 from .metrics.optimizers import length_ratio
-from .shorthand import below, computed, exceeds, inside, judgement, loss_gap, lr_grid, no_worse, peak_lrs, reported_gap, study
 
 BATCHES = (8, 64)
 STEPS = {8: 1000, 64: 300}

@@ -2,11 +2,8 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Range, Search, Training, Workload
-from ..harness.declare.metrics import Curve, FinalLoss, Gap, LossGap, Slope
-from . import scales
+from .kit import *
 from .metrics.overfitting import stopped_loss, turn_rate, turning_step
-from .shorthand import above, below, exceeds, judgement, study
 
 SIZES = (67, 270, 1079)
 MIDDLE = SIZES[1]

@@ -3,46 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..harness.declare import (
-    Arm,
-    AtLeast,
-    AtMost,
-    Criterion,
-    Measurement,
-    Observed,
-    Published,
-    Training,
-    Workload,
-    log2_grid,
-)
-from ..harness.declare.metrics import (
-    Computed,
-    Curve,
-    FailureRate,
-    FinalLoss,
-    LossAt,
-    LossGap,
-    MaxTrainable,
-    SpeedUp,
-    TunedLoss,
-    Unmeasured,
-)
-from . import scales
+from .kit import *
 from .metrics.precision import curve_distance, memory_ratio, underflow_share
-from .shorthand import (
-    above,
-    below,
-    computed,
-    exceeds,
-    inside,
-    judgement,
-    loss_gap,
-    lr_grid,
-    no_worse,
-    outside,
-    predicted,
-    study,
-)
 
 ON_GPU = ("gpu", "cluster")
 NOT_ON_GPU = ("smoke", "laptop")

@@ -2,18 +2,9 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Judgement, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import (
-    FinalLoss,
-    Gap,
-    LossGap,
-    Share,
-    StepsToTarget,
-)
 from ..harness.declare.metrics.detectors import Detector
-from . import scales
+from .kit import *
 from .metrics.spikes import alarm_lead, alarm_limit, alarm_precision, alarm_rate, detected_share, spike_recurrence
-from .shorthand import above, below, judgement, loss_gap, no_worse, study
 
 STEPS = 300
 # Panel -> what its arms have in common; LRs about a pilot's best.

@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import FinalLoss, Gap, LossAt, LossGap, Share
-from . import scales
-from .shorthand import above, below, exceeds, judgement, loss_gap, no_worse, peak_lrs, predicted, study
+from .kit import *
 
 # A pilot's best LR with pre-norm and warmup, where post-norm with warmup ends as low; where it fails without follows from it.
 LR = 2.0**-8

@@ -2,20 +2,8 @@
 
 from typing import Any, Literal
 
-from ..harness.declare import Arm, Criterion, Measurement, Observed, Published, Training, Workload
-from ..harness.declare.metrics import (
-    FailureRate,
-    Log2,
-    LossAt,
-    LossGap,
-    MaxTrainable,
-    NoiseScale,
-    Share,
-    TunedLoss,
-)
-from . import scales
+from .kit import *
 from .metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
-from .shorthand import above, below, exceeds, inside, judgement, loss_gap, lr_grid, peak_lrs, predicted, study
 
 # One bar for all short AdamW runs: above the best of them by a share of the loss reduction.
 SHORT = ("none", "warmup_20%", "radam", "first_gradient", "held")

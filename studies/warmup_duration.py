@@ -1,8 +1,6 @@
 """How long a warmup is long enough?"""
 
-from ..harness.declare import Arm, Criterion, Measurement, Training, Workload
-from . import scales
-from .shorthand import judgement, loss_gap, lr_grid, no_worse, study
+from .kit import *
 
 # Shares of the steps, by name; the longest is what the shorter ones are compared with.
 LENGTHS = {"none": 0.0, "0.5%": 0.005, "5%": 0.05, "20%": 0.2}

@@ -3,10 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..harness.declare import Arm, Criterion, Measurement, Published, Training, Workload
-from ..harness.declare.metrics import Curve
-from . import scales
-from .shorthand import above, below, computed, exceeds, judgement, study
+from .kit import *
 
 MLP = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2, "batch_size": 32}
 GPT = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "context": 16, "batch_size": 16}

@@ -9,7 +9,7 @@ from folklore.harness.declare import Arm, Study
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import HERE, TrialSet, trial_sets
 from folklore.reports.arms_table import MOST_ROWS, arms_table
-from folklore.studies.shorthand import loss_gap, no_worse
+from folklore.studies.kit import loss_gap, no_worse
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
 BEST = 2.0**-7

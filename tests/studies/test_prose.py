@@ -7,7 +7,7 @@ import pytest
 from folklore.harness.declare import Arm, Claim, Study
 from folklore.harness.errors import UserError
 from folklore.studies import scales
-from folklore.studies.shorthand import exceeds, judgement, loss_gap, lr_grid, study
+from folklore.studies.kit import exceeds, judgement, loss_gap, lr_grid, study
 
 WORDS = """# Warmup and loss
 

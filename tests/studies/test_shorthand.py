@@ -19,7 +19,7 @@ from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.result import LaneResult
 from folklore.studies import scales
-from folklore.studies.shorthand import compare, exceeds, inside, judgement, lr_grid
+from folklore.studies.kit import compare, exceeds, inside, judgement, lr_grid
 from tests.harness.helpers import result, rows
 
 # Losses start at 2.3 (helpers): a loss of 1.0 falls by 1.3.
@@ -102,7 +102,7 @@ def test_a_grid_has_both_ends() -> None:
     assert lr_grid(-3, -1, 2) == {"peak_lr": (2.0**-3, 2.0**-2.5, 2.0**-2, 2.0**-1.5, 2.0**-1)}
 
 
-GOOD = "from folklore.studies.shorthand import compare\nSTUDY = compare({}, {'beta2': 0.9}, name='a_file')\n"
+GOOD = "from folklore.studies.kit import compare\nSTUDY = compare({}, {'beta2': 0.9}, name='a_file')\n"
 
 
 def test_a_python_file_is_a_study(tmp_path: Path) -> None:

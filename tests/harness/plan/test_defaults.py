@@ -2,7 +2,7 @@
 
 from folklore.harness.declare import Study
 from folklore.harness.plan.defaults import same_runs, same_runs_in_words
-from folklore.studies.shorthand import compare
+from folklore.studies.kit import compare
 
 
 def study(a: dict[str, float], b: dict[str, float]) -> Study:

@@ -210,7 +210,7 @@ def test_no_code_runs_unless_the_user_allowed_it(here: Agent, folder: Path, tool
 def test_code_runs_if_the_user_allowed_it(tmp_path: Path) -> None:
     """And a server as a client starts it listens on no port."""
     (tmp_path / "mine.py").write_text(
-        "from pathlib import Path\nfrom folklore.studies.shorthand import compare\nPath(__file__).with_name('ran').touch()\n"
+        "from pathlib import Path\nfrom folklore.studies.kit import compare\nPath(__file__).with_name('ran').touch()\n"
         'STUDY = compare({"momentum": 0.0}, {"momentum": 0.9}, metric="test_error", by=0.005, name="momentum_here",'
         ' labels=("plain", "heavy"), training={"optimizer": "sgd", "steps": 10})\n'
     )
