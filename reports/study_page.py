@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pandas as pd
@@ -293,13 +294,14 @@ def _resolutions(records: TrialSet) -> dict[str, list[Resolution]]:
 def _command(study: Study, scale: str | None, store_option: str) -> str:
     """What trains the same again; scale: None leaves it to the machine.
 
-    A study that no built-in module declares came from a file or is a variation: the store's declarations know it by its name.
+    The store's declarations know a variation by its name, and what was declared in Python.
     """
     at_scale = f" --scale {scale}" if scale else ""
     if option := workload_of(study.workload).option:
-        return f"folklore run {study.variation_of}{at_scale} {option}{store_option}"
+        return f"folklore run {quote(study.file or str(study.variation_of))}{at_scale} {option}{store_option}"
     if study.name not in catalog.study_names():
-        return f"folklore run {study.name}{at_scale}{store_option}"
+        name = quote(study.file) if study.file and not study.variation_of else study.name
+        return f"folklore run {name}{at_scale}{store_option}"
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 

@@ -74,6 +74,10 @@ class Study(Design):
         default=None, description="set by a run that changes a named study: the study; it has no place in the index"
     )
 
+    file: Annotated[str, WORDS] = Field(
+        default="", description="set as it is read from a file, for commands on its page: the file"
+    )
+
     def __repr__(self) -> str:
         """Short, for prompts and notebooks; canonical_json() has all of it."""
         parts = f"{len(self.arms)} arms, {len(self.judgements)} claims judged, scales {', '.join(self.scales)}"
@@ -103,6 +107,8 @@ class Study(Design):
     def _as_declared(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without seeds that a run added, and without a record if nothing else was changed."""
         content: dict[str, Any] = dumped(self)
+        if not self.file:
+            del content["file"]
         kept = [each for each in content.pop("changes", ()) if not each["seeds"]]
         return {**content, "changes": kept} if kept else content
 

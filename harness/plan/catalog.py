@@ -82,7 +82,7 @@ def load_study(name: str) -> Study:
         if study.name in study_names() or is_variation(study.name):
             raise _taken(f"study file {path}", study.name)
         _require_metrics(f"study file {path}", study)
-        return study
+        return study.model_copy(update={"file": name})
     wanted = name.replace("-", "_")
     for known, module in _modules():
         if known == wanted:

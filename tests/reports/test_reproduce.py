@@ -10,11 +10,13 @@ import typer
 
 from folklore.harness.declare import Study
 from folklore.harness.options import Options
+from folklore.harness.plan.catalog import load_study
 from folklore.harness.plan.store.declaration import declare
 from folklore.harness.plan.store.store import Store
 from folklore.harness.use.cli import choices
 from folklore.harness.use.cli.base import app
 from folklore.harness.use.reading.pages import store_option, write_pages
+from folklore.harness.use.reading.stored_studies import beyond_the_catalogue
 from folklore.reports import site
 from tests.harness.helpers import bowl, changed, result, stored
 from tests.reports.test_site import REGISTER, of, records
@@ -22,8 +24,19 @@ from tests.reports.test_site import REGISTER, of, records
 pytestmark = pytest.mark.usefixtures("few_calibrated")
 
 
-def test_a_study_from_a_file_is_run_again_by_the_name_that_its_store_knows(study: Study, tmp_path: Path) -> None:
-    """Its file may be anywhere by now, or gone; the store need not be the default one."""
+def test_a_study_from_a_file_is_run_again_from_it(study: Study, tmp_path: Path) -> None:
+    """Its name alone was unknown wherever its store is not."""
+    file = tmp_path / "my study.json"
+    file.write_text(study.model_dump_json())
+    declare(Store(str(tmp_path)), load_study(str(file)), "smoke", trials_before=0)
+    (stored_study,) = beyond_the_catalogue(Store(str(tmp_path)))
+    site.write(tmp_path, [stored_study], REGISTER, of([]), published=lambda _: None)
+    assert f"<code>folklore run &#39;{file}&#39;</code> runs the study" in (tmp_path / "toy.html").read_text()
+    assert stored_study.hash == study.hash
+
+
+def test_what_was_declared_in_python_is_run_again_by_the_name_that_its_store_knows(study: Study, tmp_path: Path) -> None:
+    """The store need not be the default one."""
     store = Store(str(tmp_path / "my results"))
     declare(store, study, "smoke", trials_before=0)
     stored(study, store, lambda trial: result(bowl(trial, -7, 2.0)), "smoke")
