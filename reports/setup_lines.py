@@ -58,7 +58,8 @@ def _model(model: str, settings: Sequence[Configuration]) -> str:
     if model == "quadratic":
         sizes = dict.fromkeys(each.workload.dataset.partition(":")[2] for each in settings)
         return f"Quadratic of {enumerated(list(sizes))} dimensions"
-    name = model.upper() if model in ("mlp", "cnn", "gpt") else workload.model_name
+    names = dict.fromkeys(workload_of(each.workload).model_name for each in settings)
+    name = model.upper() if model in ("mlp", "cnn", "gpt") else enumerated(list(names))
     if not counts[-1]:
         return name
     size = " to ".join(dict.fromkeys(in_thousands(count) for count in (counts[0], counts[-1])))

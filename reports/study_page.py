@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from ..harness.declare import Claim, Judgement, Study
+from ..harness.declare.own_address import GIVEN
 from ..harness.declare.parts import all_parts
 from ..harness.judge.error_rates import ErrorRates, standing
 from ..harness.judge.explaining import told_workloads
@@ -294,14 +295,18 @@ def _resolutions(records: TrialSet) -> dict[str, list[Resolution]]:
 def _command(study: Study, scale: str | None, store_option: str) -> str:
     """What trains the same again; scale: None leaves it to the machine.
 
-    The store's declarations know a variation by its name, and what was declared in Python.
+    The store's declarations know a variation by its name, and what was declared in Python. An own workload that a run was given
+    is given again; one that is an arm's stands in the study's file.
     """
     at_scale = f" --scale {scale}" if scale else ""
-    if option := workload_of(study.workload).option:
-        return f"folklore run {quote(study.file or str(study.variation_of))}{at_scale} {option}{store_option}"
+    varied, own = study.variation_of, study.workload.own
+    if varied and own:
+        name = study.file or varied
+        if own.module == GIVEN:
+            return f"folklore.harness.run({name!r}{f', {scale!r}' if scale else ''}, workload=workload)"
+        return f"folklore run {quote(name)}{at_scale} {workload_of(study.workload).option}{store_option}"
     if study.name not in catalog.study_names():
-        name = quote(study.file) if study.file and not study.variation_of else study.name
-        return f"folklore run {name}{at_scale}{store_option}"
+        return f"folklore run {quote(study.file) if study.file and not varied else study.name}{at_scale}{store_option}"
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from ..harness.declare import *
 from ..harness.declare.metrics import *
+from ..harness.declare.own_address import comparable
 from ..harness.declare.prose import read_prose
-from ..harness.words import capitalized
 from . import scales as scales
 
 
@@ -146,8 +146,8 @@ METRICS = ("test_loss", "test_error", "final_training_loss", "final_training_err
 
 
 def compare(
-    baseline: Mapping[str, Any],
-    candidate: Mapping[str, Any],
+    baseline: Any,
+    candidate: Any,
     metric: str = "test_loss",
     better: Literal["lower", "higher"] = "lower",
     by: float = 0.005,
@@ -161,11 +161,12 @@ def compare(
 ) -> Study:
     """A study of one question: is the candidate's metric better than the baseline's by at least `by`?
 
-    baseline, candidate: settings in which the two differ, of training, workload or measurement ({"momentum": 0.9}). Both are
-    trained at every peak LR with the same seeds and judged at their own best, chosen by validation loss.
+    baseline, candidate: settings in which the two differ, of training, workload or measurement ({"momentum": 0.9}); or two
+    workloads of your own, as objects or by MODULE:ATTRIBUTE, with one loss (or, for an error, one metric) and one test set.
+    Both are trained at every peak LR with the same seeds and judged at their own best, chosen by validation loss.
     metric: of METRICS. better: "lower"; "higher" where the claim is that the candidate raises it. by: what matters, for a loss
     as a share of the loss reduction, for an error as a share of examples. training: over PLAIN_TRAINING.
-    Raises ValueError for another metric and for a `by` that is not positive.
+    Raises ValueError for another metric and for a `by` that is not positive, UserError for workloads that cannot be compared.
     """
     if metric not in METRICS:
         raise ValueError(f"metric = '{metric}': must be one of {', '.join(METRICS)}")
@@ -174,10 +175,17 @@ def compare(
     if not by > 0:
         raise ValueError(f"by = {by}: must be positive, the smallest difference that matters")
     old, new = labels
+    names: dict[str, Any] = {}
+    if not isinstance(baseline, Mapping):
+        first, other = comparable(baseline, candidate, metric)
+        workload = first.declared.model_dump(include={"model", "dataset"})
+        baseline, candidate = {}, {"dataset": other.declared.dataset}
+        names = {"loss_name": first.workload.loss_name, "loss_unit": first.workload.loss_unit}
     return Study(
+        **names,
         name=name,
         version=1,
-        title=capitalized(f"{new} against {old}"),
+        title=f"Comparison of {new} with {old}",
         question=f"Is the {_words(metric)} of {new} {better} than that of {old} by {_size(metric, by)}?",
         workload=Workload(**workload),
         training=Training(**{**PLAIN_TRAINING, **(training or {})}),

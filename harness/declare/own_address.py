@@ -1,10 +1,14 @@
 """Where a user's own workload is found, and what it was when it was planned."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
+
+from .registry import registered
 
 # What a workload's model is called if it is a user's own, and the optimizer that it may bring along.
 OWN = "own"
+# The module of one that was handed over as an object.
+GIVEN = "given"
 
 
 @dataclass(frozen=True)
@@ -32,3 +36,10 @@ class OwnAddress:
 
     def __str__(self) -> str:
         return f"{OWN}:{self.place}@{self.identity}"
+
+
+def comparable(baseline: Any, candidate: Any, metric: str) -> tuple[Any, Any]:
+    """Two own workloads, as they were found, which are to be arms of one study; finding them imports torch. Raises UserError
+    where the metric is another number of one than of the other."""
+    both: tuple[Any, Any] = registered("part", "train/workloads/own", "comparable", "comparable")(baseline, candidate, metric)
+    return both

@@ -41,9 +41,7 @@ def own_study(study: Study, address: str, options: Options) -> Study:
                 f"study '{study.name}' cannot take an own workload: {where} varies {field}, which only the models here have;"
                 " choose a study that varies training alone"
             )
-    found = find(address)
-    require_proved(found, Store(options.store))
-    return _on(study, found)
+    return _on(study, find(address))
 
 
 def require_proved(found: FoundWorkload, store: Store) -> None:

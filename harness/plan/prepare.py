@@ -159,8 +159,13 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
     import torch
 
     from ..train.programs import program_named
+    from ..train.workloads.own.finding import find_again
+    from .own_study import require_proved
 
     study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
+    for own in {each.workload.own for each in configurations}:
+        if own is not None:
+            require_proved(find_again(own), ready.ledger.store)
     for configuration in configurations:
         workload_of(configuration.workload).require_trainable(configuration)
         require_model(configuration, model_of(configuration.workload))

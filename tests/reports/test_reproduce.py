@@ -9,6 +9,7 @@ import pytest
 import typer
 
 from folklore.harness.declare import Study
+from folklore.harness.declare.own_address import GIVEN, OWN, OwnAddress
 from folklore.harness.options import Options
 from folklore.harness.plan.catalog import load_study
 from folklore.harness.plan.store.declaration import declare
@@ -33,6 +34,22 @@ def test_a_study_from_a_file_is_run_again_from_it(study: Study, tmp_path: Path) 
     site.write(tmp_path, [stored_study], REGISTER, of([]), published=lambda _: None)
     assert f"<code>folklore run &#39;{file}&#39;</code> runs the study" in (tmp_path / "toy.html").read_text()
     assert stored_study.hash == study.hash
+
+
+@pytest.mark.parametrize(
+    ("file", "module", "command"),
+    [
+        ("", "mine", "folklore run toy --workload mine:workload"),
+        ("clip.py", "mine", "folklore run clip.py --workload mine:workload"),
+        ("clip.py", GIVEN, "folklore.harness.run(&#39;clip.py&#39;, workload=workload)"),
+    ],
+)
+def test_an_own_workload_is_given_again(file: str, module: str, command: str, study: Study, tmp_path: Path) -> None:
+    """A file's study on an own workload was called by a name that no catalogue and no store knows."""
+    workload = {"model": OWN, "dataset": str(OwnAddress(module, "workload", "0" * 16))}
+    varied = changed(study, name="toy_own_00000000", variation_of="toy", file=file, workload=workload)
+    site.write(tmp_path, [varied], REGISTER, of([]), published=lambda _: None)
+    assert f"<code>{command}</code> runs the study" in (tmp_path / "toy_own_00000000.html").read_text()
 
 
 def test_what_was_declared_in_python_is_run_again_by_the_name_that_its_store_knows(study: Study, tmp_path: Path) -> None:

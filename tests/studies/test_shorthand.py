@@ -65,7 +65,7 @@ def test_a_sentence_says_what_its_number_is(tmp_path: Path) -> None:
     """33 times the loss was "2.0% higher in test loss"; and sentences began in lower case, as labels do."""
     study = compare({"momentum": 0.0}, {"momentum": 0.9}, labels=("no momentum", "momentum"), training={"optimizer": "sgd"})
     verdict = verdict_of(study, {"baseline": WORSE, "candidate": BETTER}, tmp_path)
-    assert study.title == "Momentum against no momentum"
+    assert study.title == "Comparison of momentum with no momentum"
     assert "by 0.5% of the loss reduction" in study.question
     (said,) = map(str, verdict.answer)
     assert said.startswith("In test loss, no momentum costs 2.5001% ")

@@ -16,7 +16,7 @@ from types import ModuleType
 import torch
 
 from ....declare import Workload
-from ....declare.own_address import OWN, OwnAddress
+from ....declare.own_address import GIVEN, OWN, OwnAddress
 from ....errors import UserError, unknown
 from ...machine.device_memory import is_memory_end
 from .identity import Parts, differing, identity_of, parts
@@ -55,7 +55,6 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     " from folklore.harness.train.workloads.own.finding import main; main()"
 )
-GIVEN = "given"
 # Addresses that this process was told to import, by a user or by the job it was sent: what a study file or a store names is
 # only read.
 ASKED: set[str] = set()
@@ -109,7 +108,7 @@ def find_again(planned: OwnAddress) -> FoundWorkload:
     if address not in ASKED:
         raise UserError(
             f"dataset '{planned}' is Python code, which is never imported because a file or a store names it; if you trust it,"
-            f" give --workload {address}"
+            f" give --workload {address}, or the file of the study whose arm it is"
         )
     found = find(address)
     if found.identity != planned.identity:

@@ -13,6 +13,8 @@ from folklore.harness.errors import UserError
 from folklore.harness.options import Options
 from folklore.harness.plan import own_study as planning
 from folklore.harness.plan.own_study import own_study
+from folklore.harness.plan.prepare import prepare
+from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.workloads.data import load
 from folklore.harness.train.workloads.own import finding
@@ -95,12 +97,13 @@ def test_another_process_finds_the_same_and_is_asked_once(
     address = write()
     Store(options.store).check_writable()
     made = own_study(study, address, options)
+    prepare(made, "smoke", options, Ledger(Store(options.store), made.name))
     remembered = json.loads(Store(options.store).read(f"own/{find(address).identity}.json"))
     assert remembered["value"]["proof"].startswith("proved against plain PyTorch: 8 steps, ")
     assert remembered["value"]["proof"].endswith("its loss is a mean over examples")
     assert "The loss of a batch is a mean over examples." in made.departures
     monkeypatch.setattr(planning, "require_reproducible", lambda found: pytest.fail("asked twice"))
-    assert own_study(study, address, options).name == made.name
+    prepare(own_study(study, address, options), "smoke", options, Ledger(Store(options.store), made.name))
 
 
 @pytest.mark.another_process

@@ -28,6 +28,7 @@ from folklore.harness.plan import catalog
 from folklore.harness.plan.lanes import Choice
 from folklore.harness.plan.own_study import own_study
 from folklore.harness.plan.plan import make_plan
+from folklore.harness.plan.prepare import prepare
 from folklore.harness.plan.store.declaration import declare
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
@@ -35,6 +36,7 @@ from folklore.harness.train.workloads import data
 from folklore.harness.train.workloads.own.finding import find, find_again, require_reproducible
 from folklore.harness.train.workloads.own.identity import identity_of, parts
 from folklore.harness.use.cli import app
+from folklore.studies.shorthand import compare
 from tests.command_line import folklore
 from tests.harness.helpers import changed, result, rows
 from tests.places import ROOT
@@ -591,3 +593,73 @@ def test_arms_that_start_from_others_do_so_under_the_names_that_these_have(study
     named = {name: {**each, "settings": {**each["settings"], "model": "gpt"}} for name, each in {**dump, "fine": fine}.items()}
     renamed = varied(changed(study, arms=named))
     assert renamed.arms["recipe_of_fine"].settings["starts_from"] == "recipe_of_none"
+
+
+# Another workload on the same data, whose arms a study compares.
+ANOTHER = """
+    def right(outputs, targets):
+        return (outputs.argmax(1) == targets).float()
+
+    more = {"metric": right}
+    def wrong(outputs, targets):
+        return nn.functional.cross_entropy(outputs, 1 - targets)
+
+    DATA = {"validation": validation, "test": test}
+    other = OwnWorkload("other", Net, wrong, training=training, **{**DATA, **more})
+"""
+
+
+def compared(metric: str = "test_error", candidate: str = "other", **options: Any) -> Study:
+    return compare("my_module:workload", f"my_module:{candidate}", metric, name="of_mine", **options)
+
+
+def test_arms_are_workloads_of_ones_own(write: Callable[..., None], tmp_path: Path) -> None:
+    write(ANOTHER)
+    study = compared()
+    prepare(study, "smoke", Options(store=str(tmp_path / "s")), Ledger(Store(str(tmp_path / "s")), study.name))
+    owns = {arm: study.configuration("smoke", arm, {}).workload.own for arm in study.arms}
+    assert {arm: own and own.place for arm, own in owns.items()} == {
+        "baseline": "my_module:workload",
+        "candidate": "my_module:other",
+    }
+    first = digests(study)
+    write(ANOTHER.replace("1 - targets", "targets"))
+    assert digests(compared()).isdisjoint(first), "a workload that was changed has other trials"
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "message"),
+    [
+        (
+            "",
+            {"metric": "test_loss"},
+            "loss must be one function, so that test_loss is one number; give it to both, or compare",
+        ),
+        ("#", {"candidate": "workload"}, "must differ; give each a name of its own"),
+        ("more = {}", {}, "metric must be one function, so that test_error is one number; give it to both$"),
+        ("DATA['loss_unit'] = 'bits'", {}, "loss_unit must be the same; give it to both"),
+        ("DATA['test'] = data(22)", {}, "their test data must be the same; vary the module, the loss or the training data"),
+    ],
+)
+def test_workloads_whose_numbers_mean_something_else_are_not_compared(
+    more: str, options: dict[str, Any], message: str, write: Callable[..., None]
+) -> None:
+    write(ANOTHER.replace("    other =", f"    {more}\n    other ="))
+    with pytest.raises(UserError, match=message) as refusal:
+        compared(**options)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.slow
+def test_a_loss_that_learns_the_wrong_label_is_caught(write: Callable[..., None], tmp_path: Path) -> None:
+    write("\n    for _, labels in (training, validation, test):\n        labels[::5] = 1 - labels[::5]" + ANOTHER)
+    (tmp_path / "mine.py").write_text(
+        "from folklore.studies.shorthand import compare\n"
+        "STUDY = compare('my_module:workload', 'my_module:other', 'test_error', name='of_mine', seeds=5,\n"
+        "    peak_lrs=[2.0**-9, 2.0**-7, 2.0**-5, 2.0**-3, 2.0**-1, 2.0**1], training={'steps': 60})\n"
+    )
+    done = folklore("run", "mine.py", "--store", "s", folder=tmp_path)
+    assert "refuted (opposite)  of_mine.lower" in done.stdout
+    page = (tmp_path / "s" / "pages" / "of_mine.html").read_text()
+    assert "own module my_module:workload and own module my_module:other" in page
+    assert "<pre>folklore run mine.py --scale laptop --store" in page
