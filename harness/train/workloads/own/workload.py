@@ -27,7 +27,7 @@ class OwnWorkload:
     A study that trains several models by one recipe trains this one once. Claims that compare models, and numbers that are
     computed without a model, are left out; the page says which and why. `--workload MODULE:ATTRIBUTE` imports the module from
     the current folder (on a cluster: from where every node finds it); `my_module.py:workload` is the same. Two of them
-    are compared by `folklore.studies.shorthand.compare`.
+    are compared by `folklore.studies.kit.compare`.
 
     module: makes the model, a plain nn.Module; called once for each trial under a seed of the trial's, so that its
     initialization depends on the seed alone. It is called with a batch's inputs: a tensor as they are, a tuple as arguments, a

@@ -36,7 +36,7 @@ from folklore.harness.train.workloads import data
 from folklore.harness.train.workloads.own.finding import find, find_again, require_reproducible
 from folklore.harness.train.workloads.own.identity import identity_of, parts
 from folklore.harness.use.cli import app
-from folklore.studies.shorthand import compare
+from folklore.studies.kit import compare
 from tests.command_line import folklore
 from tests.harness.helpers import changed, result, rows
 from tests.places import ROOT
@@ -654,7 +654,7 @@ def test_workloads_whose_numbers_mean_something_else_are_not_compared(
 def test_a_loss_that_learns_the_wrong_label_is_caught(write: Callable[..., None], tmp_path: Path) -> None:
     write("\n    for _, labels in (training, validation, test):\n        labels[::5] = 1 - labels[::5]" + ANOTHER)
     (tmp_path / "mine.py").write_text(
-        "from folklore.studies.shorthand import compare\n"
+        "from folklore.studies.kit import compare\n"
         "STUDY = compare('my_module:workload', 'my_module:other', 'test_error', name='of_mine', seeds=5,\n"
         "    peak_lrs=[2.0**-9, 2.0**-7, 2.0**-5, 2.0**-3, 2.0**-1, 2.0**1], training={'steps': 60})\n"
     )
