@@ -1,5 +1,6 @@
 """What is left of earlier tasks once others have been trained."""
 
+import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -13,6 +14,8 @@ from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 
 # Share of the runs that have to come to a level for their mean to be read there.
 LEAST_SHARE = 0.9
+# Where planted runs are evaluated: once in their first half, on one of their two tasks.
+EVALUATED, TWO_TASKS = [10, 60, 80, 100], {"tasks": 2}
 Measure = Literal["accuracy", "loss"]
 At = Annotated[float | None, Field(gt=0, description="the value of the factor at which an arm with several is read")]
 
@@ -30,7 +33,18 @@ def all_at_the_end(metric: Any) -> Any:
     figure="forest",
     searches=lambda metric: metric.at is None,
     settings=lambda metric: settings_of("evaluation_old_loss"),
-    example={"arm": "trained_once"},
+    example={"arm": "trained_once", "new_loss": 1.0},
+    planted=(
+        {
+            "trained_once": {
+                "curve_evaluation_step": [EVALUATED] * 2,
+                "curve_evaluation_old_loss": [[math.nan, 1.0, 2.0, 4.0], [math.nan, 1.0, 2.0, 4.0]],
+                "curve_evaluation_new_loss": [[0.5, 3.0, 2.0, 0.0], [0.5, 3.0, 1.0, 1.0]],
+            }
+        },
+        2.5,
+        TWO_TASKS,
+    ),
 )
 def task_loss(
     trials: Trials,
@@ -63,7 +77,19 @@ def task_loss(
     searches=lambda metric: metric.at is None,
     settings=lambda metric: settings_of("evaluation_old_accuracy"),
     check=all_at_the_end,
-    example={"arm": "trained_once"},
+    example={"arm": "trained_once", "new_accuracy": 0.5},
+    planted=(
+        {
+            "trained_once": {
+                "validation_accuracy": [0.5, 0.5],
+                "curve_evaluation_step": [EVALUATED] * 2,
+                "curve_evaluation_old_accuracy": [[math.nan, 0.9, 0.8, 0.4], [math.nan, 0.9, 0.8, 0.4]],
+                "curve_evaluation_new_accuracy": [[0.9, 0.1, 0.3, 0.7], [0.9, 0.1, 0.2, 0.5]],
+            }
+        },
+        0.5,
+        TWO_TASKS,
+    ),
 )
 def task_accuracy(
     trials: Trials,

@@ -88,7 +88,22 @@ def _require_reached(found: Numbers, least: float, level: float | None, whose: s
     bounds=(0.0, float("inf")),
     figure="forest",
     settings=lambda metric: settings_of(STOP, SHARPNESS),
-    example={"arm": "none", "level": 0.5},
+    example={"arm": "none", "level": 0.5, "value": 0.02},
+    # One run comes to the level half-way from step 10 to 20, and again later; the other at step 20.
+    planted=(
+        {
+            "none": {
+                lr: {
+                    "curve_evaluation_step": [[10, 20, 30, 40]] * 2,
+                    "curve_evaluation_training_loss": [[0.6, 0.4, 0.8, 0.1], [2.0, 0.5, 0.3, 0.2]],
+                    "curve_probe_step": [[10, 20, 40]] * 2,
+                    "curve_probe_sharpness": [[factor, 4 * factor, 9.0], [9.0, 8 * factor, 9.0]],
+                }
+                for lr, factor in ((0.01, 1.0), (0.02, 2.0))
+            }
+        },
+        8.0,
+    ),
 )
 def sharpness_at_loss(
     trials: Trials,

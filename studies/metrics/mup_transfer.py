@@ -83,7 +83,14 @@ def log_sizes(
     unit="relative (0.05 is a loss 5% above its own tuned one)",
     of_losses=lambda metric: "no zero" if metric.of == "fall" else "shares",
     figure="lr",
-    example={"arm": "width_64", "tuned_for": "width_16"},
+    example={"arm": "width_64", "tuned_for": "width_16", "times": 2.0},
+    planted=(
+        {
+            "width_16": {0.01: {"test_loss": [3.0]}, 0.02: {"test_loss": [1.0]}, 0.04: {"test_loss": [3.0]}},
+            "width_64": {0.01: {"test_loss": [3.0]}, 0.02: {"test_loss": [2.0]}, 0.04: {"test_loss": [2.5]}},
+        },
+        0.25,
+    ),
 )
 def transfer_regret(
     trials: Trials,

@@ -84,6 +84,20 @@ def divergence_time(trials: Trials, weights: Numbers, arm: ObservedArm, over: Fa
     no_effect=1.0,
     figure="curves",
     example={"arm": "none", "curve": "gradient_norm", "first": 0.01, "last": 0.1},
+    # By default of a hundred steps; the middle LR is the tuned one.
+    planted=(
+        {
+            "none": {
+                lr: {
+                    "test_loss": [loss],
+                    "curve_probe_step": [[1, 2, 90, 91, 100]],
+                    "curve_probe_gradient_norm": [[norm, 99.0, 99.0, 3.0, 1.0]],
+                }
+                for lr, loss, norm in ((0.01, 3.0, 1.0), (0.02, 2.0, 8.0), (0.04, 3.0, 1.0))
+            }
+        },
+        4.0,
+    ),
 )
 def curve_ratio(
     trials: Trials,
@@ -114,7 +128,23 @@ def curve_ratio(
     return np.asarray(np.exp(np.einsum("rs,rs->r", weights, ratios[best]) / weights.sum(axis=1)))
 
 
-@metric(unit="nats, of a squared error none", of_losses="no zero", figure="lr", example={"arm": "warmup_20%"})
+@metric(
+    unit="nats, of a squared error none",
+    of_losses="no zero",
+    figure="lr",
+    example={"arm": "warmup_20%"},
+    # The last LR's second run counts with its start, a loss of 5.
+    planted=(
+        {
+            "warmup_20%": {
+                0.01: {"test_loss": [2.0, 3.0]},
+                0.02: {"test_loss": [1.0, 2.0]},
+                0.04: {"test_loss": [3.0, math.nan], "outcome": ["finished", "diverged"]},
+            }
+        },
+        8.0 / 3 - 1.5,
+    ),
+)
 def lr_sensitivity(trials: Trials, weights: Numbers, arm: ObservedArm, over: FactorName = "peak_lr") -> Numbers:
     """Mean over the log grid of min(loss, loss at initialization) minus the best loss, nats (Wortsman et al. 2023).
 

@@ -28,8 +28,8 @@ from folklore.harness.judge.statistics.intervals import Observation, Sampled, bo
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
 from folklore.studies.metrics.lr_regimes import mean_distance
-from folklore.studies.metrics.mup_transfer import mean_activation_slope, transfer_regret
-from folklore.studies.metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
+from folklore.studies.metrics.mup_transfer import mean_activation_slope
+from folklore.studies.metrics.warmup import cure_rate, divergence_time
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
@@ -136,12 +136,6 @@ def test_a_diverged_run_counts_with_its_loss_at_initialization(wide: Study) -> N
     assert (finished_above == INITIAL_LOSS).all()
 
 
-def test_lr_sensitivity_by_hand(wide: Study) -> None:
-    seen = observe(lr_sensitivity(arm="none"), table_of(wide, diverging))
-    per_lr = [min(4.9 + 0, 2.0 + 0.05 * x**2) for x in range(-5, 3)] + [INITIAL_LOSS] * 5
-    assert seen.estimate == pytest.approx(np.mean(per_lr) - 2.0)
-
-
 def test_failure_rate_has_an_exact_interval(wide: Study) -> None:
     """half is tuned at 2^-5, where none never fails; moving none's edge below makes all five fail."""
     never = observe(FailureRate(arm="none", tuned_for="half"), table_of(wide, diverging))
@@ -205,22 +199,6 @@ def test_divergence_time_is_a_geometric_mean_over_the_end_of_warmup(wide: Study)
     assert observe(divergence_time(arm="half"), table).estimate == pytest.approx(1.0)
     none = observe(divergence_time(arm="none"), table)
     assert none.estimate == pytest.approx(math.exp(np.mean(np.log([2, 3, 4, 5, 6]))))
-
-
-def test_curve_ratio_reads_the_windows(wide: Study) -> None:
-    """Ten steps: the first 20% are steps 1 and 2, the last 20% steps 9 and 10; read at the tuned LR only."""
-
-    def outcome(trial: Trial) -> LaneResult:
-        off = trial.configuration.training.peak_lr != 2.0**-7
-        curve = [8.0, 4.0, 99.0, 99.0, 3.0, 1.0]
-        return result(
-            bowl(trial, -7, 2.0),
-            probe_step=[1.0, 2.0, 3.0, 8.0, 9.0, 10.0],
-            probe_gradient_norm=[1000.0] * 6 if off else curve,
-        )
-
-    seen = observe(curve_ratio(arm="none", curve="gradient_norm", first=0.2, last=0.2), table_of(wide, outcome))
-    assert seen.estimate == pytest.approx(6.0 / 2.0)
 
 
 def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study, of_bowls: TrialArrays) -> None:
@@ -328,15 +306,6 @@ def test_a_parabola_through_an_uneven_grid(study: Study) -> None:
     uneven = changed(study, factors={"peak_lr": [2.0**e for e in (-10, -8, -7.5, -5, -4)]})
     seen = observe(Optimum(arm="none"), table_of(uneven, lambda trial: result(bowl(trial, -7.1, 2.0))))
     assert math.log2(seen.estimate) == pytest.approx(-7.1)
-
-
-def test_transfer_regret_by_hand(of_bowls: TrialArrays) -> None:
-    """none is tuned at 2^-7, half at 2^-5: two octaves off cost half 0.05 * 4; at four times none's LR nothing."""
-    seen = observe(transfer_regret(arm="half", tuned_for="none"), of_bowls)
-    assert seen.estimate == pytest.approx(0.2 / 1.95)
-    assert observe(transfer_regret(arm="half", tuned_for="none", times=4.0), of_bowls).estimate == pytest.approx(0.0)
-    with pytest.raises(NotEstimableError, match="was not trained at the peak LR of"):
-        observe(transfer_regret(arm="half", tuned_for="none", times=3.0), of_bowls)
 
 
 def activations_of(trial: Trial) -> LaneResult:

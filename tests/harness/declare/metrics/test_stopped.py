@@ -10,7 +10,6 @@ import scipy.stats
 from pydantic import ValidationError
 
 from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import Quotient
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
@@ -78,19 +77,6 @@ def table(stopping: Study) -> TrialArrays:
     return table_of(stopping, outcome)
 
 
-def test_sharpness_is_read_where_the_training_loss_comes_to_the_level(table: TrialArrays) -> None:
-    for arm in ARMS:
-        expected = np.mean([log_sharpness(arm, seed, stop(arm, seed)) for seed in table.seed_numbers])
-        for observable in (sharpness_at_loss(arm=arm, level=LEVEL), sharpness_at_loss(arm=arm, level=LEVEL, value=0.01)):
-            assert math.log(observe(observable, table).estimate) == pytest.approx(expected, rel=1e-5)
-    both = Quotient(top=sharpness_at_loss(arm=ARMS[3], level=LEVEL), bottom=sharpness_at_loss(arm=ARMS[0], level=LEVEL))
-    apart = [
-        log_sharpness(ARMS[3], seed, stop(ARMS[3], seed)) - log_sharpness(ARMS[0], seed, stop(ARMS[0], seed))
-        for seed in table.seed_numbers
-    ]
-    assert math.log(observe(both, table).estimate) == pytest.approx(np.mean(apart), rel=1e-4)
-
-
 @pytest.mark.parametrize("of", ["evaluation_loss", "evaluation_accuracy"])
 def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays) -> None:
     found = []
@@ -117,15 +103,6 @@ def test_at_their_end_runs_are_compared_whose_loss_ends_in_the_range(
     assert observe(observable, table).estimate == pytest.approx(np.mean(found))
     sharpness = np.mean([log_sharpness(ARMS[0], seed, 20.0) for seed in table.seed_numbers])
     assert math.log(observe(sharpness_at_loss(arm=ARMS[0]), table).estimate) == pytest.approx(sharpness, rel=1e-5)
-
-
-def test_the_first_crossing_counts(stopping: Study) -> None:
-    """A loss that comes to the level, leaves it and comes again."""
-    losses = [2.0, 1.2, 0.8, 1.5, 1.0, 0.4, 0.4, 0.4, 0.4, 0.4]
-    table = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=losses))
-    # Three quarters of the way from step 4 to step 6.
-    expected = np.mean([log_sharpness(ARMS[0], seed, 5.5) for seed in table.seed_numbers])
-    assert math.log(observe(sharpness_at_loss(arm=ARMS[0], level=LEVEL), table).estimate) == pytest.approx(expected, rel=1e-5)
 
 
 def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: Study) -> None:
