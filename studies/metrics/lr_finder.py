@@ -30,6 +30,8 @@ FinderRule = Literal[
 ]
 # Rules that mean the same whatever constant is added to every loss.
 WITHOUT_ZERO = ("passes_initial", "tenth_of_passing", "rises_halfway", "tenth_of_halfway", "steepest_centred")
+# Of seeds whose runs diverge at an LR of 0.04 and of 0.16.
+RAMPS = {"curve_lr": [[0.01, 0.02, 0.04, 0.16]] * 2, "curve_train_loss": [[4.0, 2.0, 9.0, 9.0], [4.0, 2.0, 2.0, 9.0]]}
 RangeTestName = Annotated[str, RANGE_TEST, Field(description="the arm that is observed")]
 RuleName = Annotated[
     FinderRule,
@@ -81,7 +83,8 @@ def by_rule(metric: Any) -> OfLosses:
     log_axis=True,
     figure="range-tests",
     seeds_behind=runs_with_pick,
-    example={"arm": "range_test", "rule": "valley"},
+    example={"arm": "range_test", "rule": "divergence", "smoothing": 0.0},
+    planted=({"range_test": RAMPS}, 0.08),
 )
 def finder_pick(
     trials: Trials,
@@ -107,7 +110,15 @@ def finder_pick(
     ),
     figure="range-tests",
     seeds_behind=runs_with_pick,
-    example={"arm": "full_runs", "range_test": "range_test", "rule": "steepest_log"},
+    example={"arm": "full_runs", "range_test": "range_test", "rule": "divergence", "smoothing": 0.0},
+    # Of either run half-way between the best LR and another one, in octaves.
+    planted=(
+        {
+            "full_runs": {0.02: {"test_loss": [3.0, 3.0]}, 0.08: {"test_loss": [2.0, 1.0]}, 0.32: {"test_loss": [4.0, 4.0]}},
+            "range_test": RAMPS,
+        },
+        2.5 / 1.5 - 1,
+    ),
 )
 def finder_regret(
     trials: Trials,
@@ -155,7 +166,8 @@ def finder_regret(
     of_losses=by_rule,
     counts_every_seed=True,
     figure="range-tests",
-    example={"arm": "range_test", "rule": "divergence"},
+    example={"arm": "range_test", "rule": "divergence", "smoothing": 0.0},
+    planted=({"range_test": {**RAMPS, "curve_train_loss": [[4.0, 2.0, 2.0, 9.0], [4.0, 2.0, 2.0, 8.0]]}}, 0.5),
 )
 def suggestion_rate(
     trials: Trials, arm: RangeTestName, rule: RuleName, smoothing: Smoothing = None, delag: Delag = None
