@@ -21,8 +21,8 @@ from .trials import NotEstimableError, Numbers, Trials
 
 # An observable's fields as a study in YAML or JSON has them, without `kind`.
 Example = dict[str, Any]
-# Arm -> column -> what each seed has there, of an arm that is trained at several LRs by LR; a metric's example there; and what
-# all arms are trained with, if that matters.
+# Arm -> column -> what each seed has there, of an arm that is trained at several LRs by LR; a metric's example there; and arms'
+# settings, if they matter.
 PlantedTruth = tuple[Mapping[str, Any], float] | tuple[Mapping[str, Any], float, Mapping[str, Any]]
 # How a number depends on losses, which may have no zero that they could be relative to (a log density has none):
 # "is one"; "shares": measured by shares of a loss; "shares of ramps": by shares of the training losses of range tests alone;

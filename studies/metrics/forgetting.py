@@ -15,7 +15,7 @@ from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 # Share of the runs that have to come to a level for their mean to be read there.
 LEAST_SHARE = 0.9
 # Where planted runs are evaluated: once in their first half, on one of their two tasks.
-EVALUATED, TWO_TASKS = [10, 60, 80, 100], {"tasks": 2}
+EVALUATED, TWO_TASKS = [10, 60, 80, 100], {"trained_once": {"tasks": 2}}
 Measure = Literal["accuracy", "loss"]
 At = Annotated[float | None, Field(gt=0, description="the value of the factor at which an arm with several is read")]
 

@@ -31,7 +31,26 @@ FIRST = 128
 FALSE: dict[str, Where] = {"at_fault": "elsewhere", "before_explosion": "earlier"}
 # Steps without an alarm before one that begins a spike.
 QUIET = 10
-EXAMPLE = {"arm": "hit", "sound": "trained_once", "rule": "zclip", "where": "at_fault"}
+EXAMPLE = {"arm": "hit", "sound": "trained_once", "rule": "loss_ratio", "where": "at_fault"}
+
+
+def with_spikes(*steps: int) -> list[float]:
+    """Losses of a run that is planted."""
+    return [1.1 if step in steps else 1.0 for step in range(200)]
+
+
+def planted(*losses: list[float]) -> dict[str, list[list[float]]]:
+    """Columns of runs with these losses."""
+    return {"curve_train_loss": [*losses], "curve_train_gradient_norm": [[1.0] * len(run) for run in losses]}
+
+
+# The fault is at step 100, and what goes on begins there.
+SETTINGS = {
+    "hit": {"steps": 200, "fault": "labels"},
+    "trained_once": {"steps": 200},
+    "goes_on": {"steps": 100, "warmup_fraction": 0.0, "starts_from": "trained_once", "start_fraction": 0.5},
+}
+HIT = {"hit": planted(with_spikes(105), with_spikes(170, 190)), "trained_once": planted(with_spikes(), with_spikes())}
 
 SoundArm = Annotated[ObservedArm, Field(description="the arm without a fault that limits are set by")]
 Scored = Annotated[Detector, Field(description=f"what is scored; {WORDS}")]
@@ -56,7 +75,8 @@ def by_rule(metric: Any) -> OfLosses:
     counts_every_seed=True,
     figure="forest",
     settings=lambda metric: settings_of(NORMS.removeprefix("curve_")),
-    example={"arm": "trained_once", "rule": "loss_ratio", "where": "elsewhere"},
+    example={"arm": "hit", "rule": "spike", "where": "at_fault"},
+    planted=(HIT, 0.5, SETTINGS),
 )
 def alarm_rate(
     trials: Trials,
@@ -172,7 +192,14 @@ class Detection:
         return self.alarms(rule, trials) & within(self.where, losses, training)
 
 
-@share_of_runs(unit="share of the seeds, 0 to 1", of_losses=by_rule, at_one_point=True, figure="detectors", example=EXAMPLE)
+@share_of_runs(
+    unit="share of the seeds, 0 to 1",
+    of_losses=by_rule,
+    at_one_point=True,
+    figure="detectors",
+    example=EXAMPLE,
+    planted=(HIT, 0.5, SETTINGS),
+)
 def detected_share(
     trials: Trials,
     arm: ObservedArm,
@@ -197,7 +224,14 @@ def detected_share(
     return int((detected & ~other).sum()), int((detected ^ other).sum())
 
 
-@share_of_runs(unit="share of the alarms, 0 to 1", of_losses=by_rule, at_one_point=True, figure="forest", example=EXAMPLE)
+@share_of_runs(
+    unit="share of the alarms, 0 to 1",
+    of_losses=by_rule,
+    at_one_point=True,
+    figure="forest",
+    example=EXAMPLE,
+    planted=(HIT, 1 / 3, SETTINGS),
+)
 def alarm_precision(
     trials: Trials,
     arm: ObservedArm,
@@ -236,6 +270,12 @@ def runs_with_lead(metric: Any, trials: Trials) -> int:
     figure="forest",
     seeds_behind=runs_with_lead,
     example={**EXAMPLE, "where": "before_explosion"},
+    # They explode at step 180.
+    planted=(
+        {**HIT, "hit": planted(*([2.0, *with_spikes(step)[1:180], *[3.0] * 20] for step in (160, 170)))},
+        15.0,
+        SETTINGS,
+    ),
 )
 def alarm_lead(
     trials: Trials,
@@ -263,6 +303,7 @@ def alarm_lead(
     no_effect=1.0,
     figure="forest",
     example={"sound": "trained_once", "rule": "loss_ratio"},
+    planted=({"trained_once": planted(with_spikes(150), with_spikes())}, 1.1, SETTINGS),
 )
 def alarm_limit(
     trials: Trials,
@@ -283,6 +324,14 @@ def alarm_limit(
     bounds=(0.0, 1.0),
     figure="forest",
     example={"arm": "goes_on", "of": "trained_once"},
+    planted=(
+        {
+            "trained_once": planted(with_spikes(120, 160, 180), with_spikes(170)),
+            "goes_on": planted(with_spikes(165, 190)[100:], with_spikes(176)[100:]),
+        },
+        1 / 3,
+        SETTINGS,
+    ),
 )
 def spike_recurrence(
     trials: Trials,

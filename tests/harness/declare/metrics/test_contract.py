@@ -164,7 +164,7 @@ USUAL = {"outcome": "finished", "initial_loss": 5.0, "test_loss": 1.0, "environm
 
 def planted_beside(kind: type[Observed], order: slice) -> PlantedTable:
     """What a function says is planted, its seeds in this order."""
-    arms, _, *settings = kind.PLANTED
+    arms, _, settings = (*kind.PLANTED, {})[:3]
     by_lr = {arm: own if isinstance(next(iter(own)), float) else {0.01: own} for arm, own in arms.items()}
     columns: dict[str, dict[str, Column]] = {}
     for arm, own in by_lr.items():
@@ -174,7 +174,7 @@ def planted_beside(kind: type[Observed], order: slice) -> PlantedTable:
             for name, values in (usual | {"validation_loss": planted.get("test_loss", usual["test_loss"])} | planted).items():
                 by_arm = columns.setdefault(name, {})
                 by_arm.setdefault(arm, np.empty((len(own), seeds), dtype=object))[row] = values[order]
-    return PlantedTable(study({arm: dict(*settings) for arm in arms}, by_lr, seeds), columns)
+    return PlantedTable(study({arm: settings.get(arm, {}) for arm in arms}, by_lr, seeds), columns)
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)], ids=["in order", "backwards"])

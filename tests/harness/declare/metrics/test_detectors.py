@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folklore.harness.declare import Observed, Study
+from folklore.harness.declare import Study
 from folklore.harness.declare.metrics.detectors import RULES, Detector
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
-from folklore.studies.metrics.spikes import FIRST, Detection, alarm_lead, alarm_limit, alarm_precision, detected_share, limits
+from folklore.studies.metrics.spikes import FIRST, Detection, alarm_lead, alarm_limit, detected_share, limits
 from tests.harness.declare.metrics.planted import table_of_steps
 
 STEPS, FAULTY, EXPLODES = 300, 150, 260
@@ -21,7 +21,6 @@ ARMS: dict[str, dict[str, Any]] = {
     "explodes": {"steps": STEPS, "batch_size": 5},
     "short": {"steps": FIRST, "batch_size": 7},
 }
-RATE = 5.0
 
 
 def noise(seed: int, steps: int) -> np.ndarray:
@@ -29,37 +28,27 @@ def noise(seed: int, steps: int) -> np.ndarray:
 
 
 def losses(arm: str, seed: int) -> np.ndarray:
-    """The same noise in all runs, and a jump of 10% where one is hit, of odd seeds alone; seed 1 has a second one later."""
+    """The same noise in all runs, and a jump of 10% where one is hit, of odd seeds alone."""
     found = noise(0, ARMS[arm]["steps"])
     found[0] = 3.0
     if arm == "hit" and seed % 2:
         found[FAULTY + 1] = 1.1
-    if arm == "hit" and seed == 1:
-        found[280] = 1.1
     if arm == "explodes":
         found[EXPLODES:] = 5.0
     return found
 
 
 def norms(arm: str, seed: int) -> np.ndarray:
-    """One of even seeds is far too large at the fault; of runs that explode 10 or 20 steps before."""
+    """One of even seeds is far too large at the fault."""
     found = noise(1, ARMS[arm]["steps"])
     if arm == "hit" and seed % 2 == 0:
         found[FAULTY] = 9.0
-    if arm == "explodes":
-        found[EXPLODES - (10 if seed % 2 else 20)] = 9.0
     return found
 
 
 @pytest.fixture(scope="module")
 def table(study: Study) -> TrialArrays:
     return table_of_steps(study, ARMS, lambda trial: (losses(trial.arm, trial.seed), norms(trial.arm, trial.seed)))
-
-
-def detected(rule: str, where: str = "at_fault", **fields: object) -> Observed:
-    arm = "hit" if where == "at_fault" else "explodes"
-    given = {"arm": arm, "sound": "sound", "rule": rule, "where": where, "per_thousand": RATE, **fields}
-    return detected_share(**given)
 
 
 def slowly(rule: Detector, loss: list[float], norm: list[float], step: int) -> float:
@@ -125,34 +114,16 @@ def test_a_limit_leaves_that_many_steps_above_it(rate: float) -> None:
         assert (written > limit).sum() <= allowed < (written >= limit).sum()
 
 
-def test_recall_is_of_the_runs_in_which_a_detector_sees_the_fault(table: TrialArrays) -> None:
-    """2x the mean sees no jump of 10%; the ratio does, at the limit that fits the noise, and only where the loss jumps."""
-    odd = np.mean([seed % 2 for seed in table.seed_numbers])
-    assert observe(detected("loss_ratio"), table).estimate == pytest.approx(odd)
-    assert observe(detected("robust_norm"), table).estimate == pytest.approx(1 - odd)
-    assert observe(detected("deviations"), table).estimate == 1.0
-    assert observe(detected("zclip", "before_explosion"), table).estimate == 1.0
-
-
 def test_of_two_detectors_only_runs_that_one_of_them_finds_count(table: TrialArrays) -> None:
-    metric = detected("zclip", but_not="loss_ratio")
+    metric = detected_share(arm="hit", sound="sound", rule="zclip", where="at_fault", per_thousand=5.0, but_not="loss_ratio")
     assert metric.counts(table) == (sum(1 - seed % 2 for seed in table.seed_numbers), table.seeds)
     with pytest.raises(NotEstimableError, match="find the same runs"):
-        observe(detected("zclip", but_not="robust_norm", per_thousand=0.01), table)
+        observe(metric.model_copy(update={"but_not": "robust_norm", "per_thousand": 0.01}), table)
 
 
-def test_precision_counts_alarms_elsewhere(table: TrialArrays) -> None:
-    metric = alarm_precision(arm="hit", sound="sound", rule="loss_ratio", where="at_fault", per_thousand=0.01)
-    right = sum(seed % 2 for seed in table.seed_numbers)
-    assert metric.counts(table) == (right, right + (1 in table.seed_numbers))
-
-
-def test_lead_is_from_the_first_alarm_to_the_explosion(table: TrialArrays) -> None:
-    metric = alarm_lead(arm="explodes", sound="sound", rule="robust_norm", per_thousand=0.01)
-    expected = np.mean([10 if seed % 2 else 20 for seed in table.seed_numbers])
-    assert observe(metric, table).estimate == pytest.approx(expected)
+def test_without_an_alarm_before_the_explosion_there_is_no_lead(table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match="no alarm before"):
-        observe(metric.model_copy(update={"rule": "loss_ratio"}), table)
+        observe(alarm_lead(arm="explodes", sound="sound", rule="loss_ratio", per_thousand=0.01), table)
 
 
 def test_limits_are_set_by_other_seeds(study: Study, table: TrialArrays) -> None:

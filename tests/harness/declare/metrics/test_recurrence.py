@@ -43,14 +43,6 @@ def table(study: Study) -> TrialArrays:
     return table_of_steps(study, ARMS, lambda trial: (losses(trial), np.ones(len(losses(trial)))))
 
 
-@pytest.mark.parametrize(("within_steps", "met"), [(5, (3, 2)), (4, (2, 1))])
-def test_spikes_that_come_again(within_steps: int, met: tuple[int, int], table: TrialArrays) -> None:
-    """Of three in each run, with odd and with even seeds."""
-    shares = [met[0] if seed % 2 else met[1] for seed in table.seed_numbers]
-    found = observe(spike_recurrence(arm="goes_on", of="before", within_steps=within_steps), table)
-    assert found.estimate == pytest.approx(np.mean(shares) / 3)
-
-
 def test_what_chance_comes_to(table: TrialArrays) -> None:
     """Looked for pair by pair: seeds one apart differ by two steps, so that all within two of them meet."""
 
