@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from .kit import *
+from .metrics.edge_of_stability import edge_loss, edge_sharpness
 
 # The largest curvature of the bowl is 1, so that these are LRs times it.
 BELOW, ABOVE = 1.99, 2.01
@@ -40,7 +41,7 @@ class Run(NamedTuple):
 
     def edge(self, of: Any = "median", **options: Any) -> Any:
         """At the edge: of sharpness relative to the run's limit, or of the loss."""
-        kind: Any = EdgeLoss if of in ("rising_steps", "falling_windows") else EdgeSharpness
+        kind: Any = edge_loss if of in ("rising_steps", "falling_windows") else edge_sharpness
         preconditioned = "preconditioned_sharpness" in self.settings
         return kind(arm=self.arm, limit=self.limit, preconditioned=preconditioned, of=of, **options)
 
@@ -112,8 +113,8 @@ def diverges(arm: str, lr: float, **options: Any) -> Criterion:
     return Criterion(name=name, observe=FailureRate(arm=arm, tuned_for=arm), scales=ENOUGH_SEEDS, **options)
 
 
-def highest(arm: str, limit: float, **options: Any) -> EdgeSharpness:
-    return EdgeSharpness(arm=arm, limit=limit, of="highest", **options)
+def highest(arm: str, limit: float, **options: Any) -> Any:
+    return edge_sharpness(arm=arm, limit=limit, of="highest", **options)
 
 
 def cohen(claim: str, finding: str, place: str = "2021, section 3", preprint: str = "2103.00065") -> Published:
@@ -182,7 +183,7 @@ SHARPNESS = judgement(
     ),
     Criterion(
         name="LR x sharpness over 2, SGD in mini-batches, second half of the run",
-        observe=EdgeSharpness(arm="sgd_batches", limit=GD_LIMIT, of="late", until=0.0),
+        observe=edge_sharpness(arm="sgd_batches", limit=GD_LIMIT, of="late", until=0.0),
         says="In mini-batches of a tenth of the examples, LR x sharpness settles at {estimate} the limit of 2",
         panel="mini-batches",
         expected=predicted(

@@ -12,8 +12,6 @@ from ...harness.declare import Criterion, Judgement
 from ...harness.declare.design import in_words
 from ...harness.declare.metrics import (
     Curve,
-    EdgeLoss,
-    EdgeSharpness,
     MeanGap,
     NoiseScale,
 )
@@ -25,6 +23,7 @@ from ...harness.declare.trials import NotEstimableError
 from ...harness.judge.spelling import in_prose
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
+from ...studies.metrics.edge_of_stability import Edge, edge_of
 from ...studies.metrics.overfitting import TRAINING, VALIDATION, curves_of, turning_step
 from .drawing import ClaimFigure, Columns, Drawing, Panel, Stack, grid
 from .frames import band, configuration_of, example_unit, number, run_curve, seed_band
@@ -47,7 +46,6 @@ EDGE = (
 )
 # Curve -> what its axis says, where that is not its name.
 AXES = {"probe_gradient_norm": "gradient norm", "probe_gradient_variance": "variance of the gradient"}
-Edge = EdgeSharpness | EdgeLoss
 # Stacks by what makes them one: several arms may lie in one.
 Stacks = dict[object, Stack]
 
@@ -238,9 +236,10 @@ def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
 def _measured(metric: Observed, table: TrialArrays) -> list[Edge]:
     found: list[Edge] = []
     for part in all_parts(metric):
-        if isinstance(part, Edge):
+        if part.kind in ("edge_sharpness", "edge_loss"):
+            edge = edge_of(part)
             with suppress(NotEstimableError):
-                found += [part] if np.isfinite(part.measured(table)[1]).any() else []
+                found += [edge] if np.isfinite(edge.measured(table)[1]).any() else []
     return found
 
 

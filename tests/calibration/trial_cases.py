@@ -9,6 +9,7 @@ from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
 from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
+from folklore.studies.metrics.edge_of_stability import edge_loss, edge_sharpness
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
 from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness_correlation
 from folklore.studies.metrics.gradient_flow import growth_factor
@@ -362,13 +363,13 @@ CASES: tuple[Case, ...] = (
     # Rarer rises leave few seeds without any, which no interval of theirs can tell from none ever.
     _of_points(
         "edge_sharpness",
-        m.EdgeSharpness(arm="a", limit=2.0),
+        edge_sharpness(arm="a", limit=2.0),
         w.edge_runs(lambda e: 1.05 * 1.02**e, lambda e: 0.2, 2.0**-7, 2.0),
         {"a": {}},
     ),
     _of_points(
         "edge_loss",
-        m.EdgeLoss(arm="a", limit=2.0, of="rising_steps"),
+        edge_loss(arm="a", limit=2.0, of="rising_steps"),
         w.edge_runs(lambda e: 1.2, lambda e: 0.1 * 1.2**e, 2.0**-7, 2.0),
         {"a": {}},
     ),

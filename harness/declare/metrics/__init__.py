@@ -37,7 +37,6 @@ from .computed import Computed
 from .curve import Curve
 from .curves import NoiseScale
 from .divergence import FailureRate
-from .edge import EdgeLoss, EdgeSharpness
 from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
 from .losses import FinalLoss, LossAfter, LossAt, MeanGap, TunedLoss
@@ -47,8 +46,6 @@ __all__ = [
     "BasinWidth",
     "Computed",
     "Curve",
-    "EdgeLoss",
-    "EdgeSharpness",
     "FailureRate",
     "FinalLoss",
     "Gap",

@@ -20,12 +20,13 @@ from folklore.harness.declare import (
     Study,
     Within,
 )
-from folklore.harness.declare.metrics import EdgeSharpness, FinalLoss
+from folklore.harness.declare.metrics import FinalLoss
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import TrialSet
 from folklore.harness.judge.verdict_memory import published_verdicts
 from folklore.harness.train.result import LaneResult
 from folklore.reports.figures import curves, fits, forest, lines, values
+from folklore.studies.metrics.edge_of_stability import edge_sharpness
 from folklore.studies.metrics.generalization import sharpness_correlation
 from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines
@@ -71,11 +72,11 @@ def judging_edges(reported: bool = True) -> Judgement:
     return Judgement(
         claim="eos.sharpness",
         criteria=tuple(
-            Criterion(name=arm, observe=EdgeSharpness(arm=arm, limit=LIMITS[arm]), **regions) for arm in ("slow", "fast")
+            Criterion(name=arm, observe=edge_sharpness(arm=arm, limit=LIMITS[arm]), **regions) for arm in ("slow", "fast")
         ),
         reported=(
-            *(Reported(name="flow", observe=EdgeSharpness(arm="flow", limit=2.0, of="highest")),) * reported,
-            Reported(name="other", observe=EdgeSharpness(arm="other", limit=LIMITS["other"])),
+            *(Reported(name="flow", observe=edge_sharpness(arm="flow", limit=2.0, of="highest")),) * reported,
+            Reported(name="other", observe=edge_sharpness(arm="other", limit=LIMITS["other"])),
         ),
     )
 

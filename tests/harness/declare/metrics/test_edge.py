@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folklore.harness.declare import Study
-from folklore.harness.declare.metrics import EdgeLoss, EdgeSharpness
+from folklore.harness.declare import Observed, Study
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
+from folklore.studies.metrics.edge_of_stability import edge_loss, edge_sharpness
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import INITIAL_LOSS, changed, frame, result
 
@@ -44,10 +44,8 @@ def outcome(trial: Trial) -> LaneResult:
         1.0,
         probe_step=PROBED,
         probe_sharpness=sharpness,
-        probe_preconditioned_sharpness=[19 * each for each in sharpness],
         step=POINTS,
         train_loss=train,
-        train_loss_rises=[0.4 if step > 600 else 0.1 for step in POINTS],
     )
 
 
@@ -62,59 +60,21 @@ def table(planned: Study) -> TrialArrays:
     return table_of(planned, outcome)
 
 
-def seen(observable: EdgeSharpness | EdgeLoss, table: TrialArrays) -> float:
+def seen(observable: Observed, table: TrialArrays) -> float:
     return float(observe(observable, table).estimate)
-
-
-def by_loops(seeds: range, factor: float = 1.0) -> float:
-    """Geometric mean over seeds of the median from the first probe at 0.9 on to step 820, without the first hundredth."""
-    logs = []
-    for seed in seeds:
-        values, there = [], False
-        for step in PROBED:
-            value = height(step, seed) * factor
-            there = there or (step > 10 and value >= 0.9)
-            if there and step <= 820:
-                values.append(value)
-        late = [height(step, seed) * factor for step in PROBED if 10 < step <= 820]
-        logs.append(math.log(np.median(values) if values else max(late)))
-    return math.exp(np.mean(logs))
-
-
-def test_the_median_at_the_edge(table: TrialArrays) -> None:
-    seeds = table.seed_numbers
-    assert seen(EdgeSharpness(arm="edge", limit=LIMIT), table) == pytest.approx(by_loops(seeds))
-    assert seen(EdgeSharpness(arm="edge", limit=19 * LIMIT, preconditioned=True), table) == pytest.approx(by_loops(seeds))
-
-
-def test_a_run_that_never_comes_there_counts_with_its_highest(table: TrialArrays) -> None:
-    below = seen(EdgeSharpness(arm="below", limit=LIMIT), table)
-    assert below == pytest.approx(by_loops(table.seed_numbers, 0.5))
-    assert below < 0.6
-    assert seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest"), table) == pytest.approx(below)
 
 
 def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study, table: TrialArrays) -> None:
     seeds = table.seed_numbers
     start = math.exp(np.mean([math.log(height(10, seed)) for seed in seeds]))
-    assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="start"), table) == pytest.approx(start)
+    assert seen(edge_sharpness(arm="edge", limit=LIMIT, of="start"), table) == pytest.approx(start)
     late = [np.median([height(step, seed) for step in PROBED if STEPS / 2 < step <= 820]) for seed in seeds]
-    assert seen(EdgeSharpness(arm="edge", limit=LIMIT, of="late"), table) == pytest.approx(math.exp(np.mean(np.log(late))))
+    assert seen(edge_sharpness(arm="edge", limit=LIMIT, of="late"), table) == pytest.approx(math.exp(np.mean(np.log(late))))
     other = changed(planned, {"arms.below.factors.peak_lr": (LR / 4,)})
     quarter = table_of(other, outcome)
-    own = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
-    of_edge = seen(EdgeSharpness(arm="below", limit=LIMIT, of="highest", until=0.0, lr_of="edge"), quarter)
+    own = seen(edge_sharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
+    of_edge = seen(edge_sharpness(arm="below", limit=LIMIT, of="highest", until=0.0, lr_of="edge"), quarter)
     assert of_edge == pytest.approx(4 * own)
-
-
-def test_rising_steps_are_counted_at_the_edge_alone(table: TrialArrays) -> None:
-    """Seeds reach the limit at a step of their own; rises are 0.1 up to step 600 and 0.4 from there, to step 820."""
-    shares = []
-    for seed in table.seed_numbers:
-        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 1.0)
-        points = [step for step in POINTS if step - 20 >= first and step <= 820]
-        shares.append(np.mean([0.4 if step > 600 else 0.1 for step in points]))
-    assert seen(EdgeLoss(arm="edge", limit=LIMIT, of="rising_steps"), table) == pytest.approx(np.mean(shares))
 
 
 def test_falling_windows(table: TrialArrays) -> None:
@@ -131,23 +91,23 @@ def test_falling_windows(table: TrialArrays) -> None:
                 )
                 falls.append(now < before)
         shares.append(np.mean(falls))
-    found = seen(EdgeLoss(arm="edge", limit=LIMIT, of="falling_windows"), table)
+    found = seen(edge_loss(arm="edge", limit=LIMIT, of="falling_windows"), table)
     assert found == pytest.approx(np.mean(shares))
     assert 0 < found < 1
 
 
 def test_what_has_no_number(planned: Study, table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match="no run of 'below' comes to the edge of stability"):
-        observe(EdgeLoss(arm="below", limit=LIMIT, of="rising_steps"), table)
+        observe(edge_loss(arm="below", limit=LIMIT, of="rising_steps"), table)
     whole = "windows of 50 steps are not whole points of a training curve with one each 20"
     with pytest.raises(NotEstimableError, match=whole):
-        observe(EdgeLoss(arm="edge", limit=LIMIT, of="falling_windows", window=50), table)
+        observe(edge_loss(arm="edge", limit=LIMIT, of="falling_windows", window=50), table)
     old = frame(planned, outcome)
     old["curve_probe_sharpness"] = None
     with pytest.raises(
         NotEstimableError, match=r"sharpness was not measured in 'edge'; the study has to set measurement\.sharpness"
     ):
-        observe(EdgeSharpness(arm="edge", limit=LIMIT), TrialArrays(planned, "laptop", old))
+        observe(edge_sharpness(arm="edge", limit=LIMIT), TrialArrays(planned, "laptop", old))
 
 
 def test_eigenvalues_that_did_not_converge_are_left_out(planned: Study) -> None:
@@ -158,4 +118,4 @@ def test_eigenvalues_that_did_not_converge_are_left_out(planned: Study) -> None:
         values = [math.nan if step in (600.0, 700.0) else 1.5 * LIMIT / LR for step in PROBED]
         return replace(whole, curves={**whole.curves, "probe_sharpness": values})
 
-    assert seen(EdgeSharpness(arm="edge", limit=LIMIT), table_of(planned, lost)) == (pytest.approx(1.5))
+    assert seen(edge_sharpness(arm="edge", limit=LIMIT), table_of(planned, lost)) == (pytest.approx(1.5))
