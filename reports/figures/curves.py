@@ -236,7 +236,7 @@ def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
 def _measured(metric: Observed, table: TrialArrays) -> list[Edge]:
     found: list[Edge] = []
     for part in all_parts(metric):
-        if part.kind in ("edge_sharpness", "edge_loss"):
+        if isinstance(part, (KINDS["edge_sharpness"], KINDS["edge_loss"])):
             edge = edge_of(part)
             with suppress(NotEstimableError):
                 found += [edge] if np.isfinite(edge.measured(table)[1]).any() else []

@@ -86,7 +86,8 @@ class Edge:
 
 
 def edge_of(metric: Any) -> Edge:
-    return Edge(**{field.name: getattr(metric, field.name, None) for field in fields(Edge)})
+    values: dict[str, Any] = {field.name: getattr(metric, field.name, None) for field in fields(Edge)}
+    return Edge(**values)
 
 
 @metric(
