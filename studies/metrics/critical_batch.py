@@ -18,10 +18,11 @@ Points = Annotated[
     ARM,
     Field(min_length=4, description="pairs of a batch size and an arm that trains with it"),
 ]
+SIZES = (8, 16, 32, 64, 128)
 EXAMPLE = {
-    "points": [[size, f"batch_{size}"] for size in (8, 16, 32, 64, 128)],
+    "points": [[size, f"batch_{size}"] for size in SIZES],
     "anchor": "batch_8",
-    "share": 0.8,
+    "share": 0.75,
 }
 
 
@@ -36,7 +37,24 @@ def runs(
     return batch, steps, np.tile(weights, len(trained)), censored
 
 
-@metric(unit="examples", of_losses="no zero", log_axis=True, figure="fit", example=EXAMPLE)
+@metric(
+    unit="examples",
+    of_losses="no zero",
+    log_axis=True,
+    figure="fit",
+    example=EXAMPLE,
+    # Half-way between two evaluations losses come to the target, three quarters down from 5 to 1.
+    planted=(
+        {
+            f"batch_{size}": {
+                "curve_evaluation_step": [[20 + 1280 / size, 60 + 3840 / size]] * 2,
+                "curve_evaluation_loss": [[3.0, 1.0]] * 2,
+            }
+            for size in SIZES
+        },
+        64.0,
+    ),
+)
 def critical_batch_size(
     trials: Trials,
     weights: Numbers,

@@ -165,15 +165,15 @@ USUAL = {"outcome": "finished", "initial_loss": 5.0, "test_loss": 1.0, "environm
 def planted_beside(kind: type[Observed], order: slice) -> PlantedTable:
     """What a function says is planted, its seeds in this order."""
     arms, _, settings = (*kind.PLANTED, {})[:3]
-    by_lr = {arm: own if isinstance(next(iter(own)), float) else {0.01: own} for arm, own in arms.items()}
+    by_lr = {arm: rows if isinstance(next(iter(rows)), float) else {0.01: rows} for arm, rows in arms.items()}
     columns: dict[str, dict[str, Column]] = {}
-    for arm, own in by_lr.items():
-        for row, planted in enumerate(own.values()):
+    for arm, rows in by_lr.items():
+        for row, planted in enumerate(rows.values()):
             seeds = len(next(iter(planted.values())))
             usual = {name: [value] * seeds for name, value in USUAL.items()}
             for name, values in (usual | {"validation_loss": planted.get("test_loss", usual["test_loss"])} | planted).items():
                 by_arm = columns.setdefault(name, {})
-                by_arm.setdefault(arm, np.empty((len(own), seeds), dtype=object))[row] = values[order]
+                by_arm.setdefault(arm, np.empty((len(rows), seeds), dtype=object))[row] = values[order]
     return PlantedTable(study({arm: settings.get(arm, {}) for arm in arms}, by_lr, seeds), columns)
 
 
