@@ -273,19 +273,6 @@ def symmetric(size: int = WIDTH) -> nn.Module:
     return layer
 
 
-def averaging(module: Any, x: Tensor) -> Tensor:
-    """Evaluates by an average of its weights, which a step of training moves."""
-    if not module.training:
-        return F.linear(x, module.average, module.layer.bias)
-    module.average.mul_(0.9).add_(module.layer.weight.detach(), alpha=0.1)
-    return module.layer(x)  # type: ignore[no-any-return]
-
-
-def averaged() -> nn.Module:
-    layer = nn.Linear(8, CLASSES)
-    return Made(averaging, layer=layer, average=nn.Buffer(layer.weight.detach().clone()))
-
-
 def dictionaries() -> nn.Module:
     """Parameters in a list, a dict and a tensor of their own; a layer that is used twice."""
     return Made(
@@ -295,15 +282,6 @@ def dictionaries() -> nn.Module:
         again=nn.Linear(WIDTH, WIDTH),
         scale=nn.Parameter(torch.tensor(1.0)),
     )
-
-
-def dropping(module: Any, x: Tensor) -> Tensor:
-    """Drops whole layers, as drawn."""
-    h = module.first(x)
-    for block in module.blocks:
-        if not module.training or torch.rand(()) > 0.3:
-            h = h + torch.tanh(block(h))
-    return module.last(h)  # type: ignore[no-any-return]
 
 
 class Reversed(torch.autograd.Function):
@@ -508,16 +486,6 @@ def taught() -> nn.Module:
     return Made(teaching, net=pupil, teacher=[copy.deepcopy(pupil).requires_grad_(False)])
 
 
-def training_itself(module: Any, x: Tensor) -> Tensor:
-    """Has an optimizer of its own for a part of it, and takes its steps itself."""
-    outputs = module.net(x) * module.scale.clone()
-    if module.training:
-        with torch.no_grad():
-            module.velocity.mul_(0.9).add_(outputs.detach().mean(dim=0))
-            module.scale.sub_(0.01 * module.velocity)
-    return outputs  # type: ignore[no-any-return]
-
-
 def padded_set(module: Any, x: Tensor) -> Tensor:
     """torch's encoder with padding, whose fast path in eval mode has zeros where its layers have other numbers."""
     padded = torch.arange(x.shape[1]) >= (x.shape[1] - x[:, :1] % 3)
@@ -614,19 +582,11 @@ PACKED = {
     "weights of classes in a function": of(
         net, lambda out, y: F.cross_entropy(out, y, weight=CLASS_WEIGHTS), counts=lambda x, y: CLASS_WEIGHTS[y]
     ),
-    "smoothed labels": of(net, nn.CrossEntropyLoss(label_smoothing=0.2)),
     "a loss with a parameter": of(net, Tempered()),
     "a loss of a batch as a whole": of(net, contrastive),
     "a loss below zero": of(lambda: net(2), density, numbers, loss_may_be_negative=True),
     "squares": of(lambda: net(1), one_number, numbers, loss_unit=""),
     # modules
-    "complex weights": of(
-        made(
-            lambda m, x: (x.to(torch.complex64) @ m.weight + m.bias).abs(),
-            weight=lambda: nn.Parameter(0.3 * torch.randn(8, CLASSES, dtype=torch.complex64)),
-            bias=lambda: nn.Parameter(torch.zeros(CLASSES, dtype=torch.complex64)),
-        )
-    ),
     "complex weights behind an odd number": of(
         made(
             lambda m, x: (x.to(torch.complex64) @ m.weight + m.bias).abs() * m.scale.sum() + m.shift,
@@ -640,7 +600,6 @@ PACKED = {
         lambda: nn.Sequential(parametrizations.orthogonal(nn.Linear(8, 8)), nn.Tanh(), nn.Linear(8, CLASSES))
     ),
     "parameters in lists and dicts": of(dictionaries),
-    "attention with a mask": of(attention, each_token, tokens),
     "torch's transformer": of(
         made(
             lambda m, x: m.last(m.layer(m.lift(x[..., None])).mean(dim=1)),
@@ -648,10 +607,6 @@ PACKED = {
             layer=encoder_layer,
             last=linear(WIDTH),
         )
-    ),
-    "bags of embeddings": of(
-        made(lambda m, x: m.last(m.bag(x)), bag=lambda: nn.EmbeddingBag(SYMBOLS, WIDTH), last=linear(WIDTH, SYMBOLS)),
-        draw=next_symbol,
     ),
     "a part of a storage": of(sliced),
     "a frozen bias": of(frozen_bias),
@@ -690,20 +645,8 @@ APART = {
         )
     ),
     "lazy layers": of(lambda: nn.Sequential(nn.LazyLinear(WIDTH), nn.LazyBatchNorm1d(), nn.Tanh(), nn.LazyLinear(CLASSES))),
-    "a spectral norm": of(
-        lambda: nn.Sequential(parametrizations.spectral_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
-    ),
     "weights normed by hooks": of(
         lambda: nn.Sequential(older_weight_norm(nn.Linear(8, WIDTH)), nn.Tanh(), nn.Linear(WIDTH, CLASSES))
-    ),
-    "an average of weights": of(averaged),
-    "layers that are dropped": of(
-        made(
-            dropping,
-            first=linear(8, WIDTH),
-            blocks=lambda: nn.ModuleList(nn.Linear(WIDTH, WIDTH) for _ in range(3)),
-            last=linear(WIDTH),
-        )
     ),
     "a backward pass of its own": of(made(reversing, first=linear(8, WIDTH), second=linear(WIDTH, WIDTH), last=linear(WIDTH))),
     "recomputed, reentrant": of(lambda: recomputing(True)),
@@ -721,22 +664,12 @@ APART = {
     "a counter": of(made(annealing, net=net, calls=int)),
     "a tensor that is no buffer": of(made(carrying, net=linear(8), mean=lambda: torch.zeros(CLASSES), _calls=int)),
     "experts, some idle": of(made(expert, gate=linear(8, 2), experts=lambda: nn.ModuleList([net(), net()]))),
-    "counts in an object": of(stepped(Counter, in_object)),
     "a symmetric weight, and counts": of(lambda: nn.Sequential(symmetric(8), stepped(Counter, in_object)())),
     "a generator of its own": of(stepped(lambda: random.Random(3), in_generator)),
     "a hook with a closure": of(hooked_by_a_closure),
     "losses in a shared list": of(with_auxiliary, lambda out, y: F.cross_entropy(out["logits"], y) + out["extra"]),
-    "a scale from the first batch": of(made(scaled_by_data, net=net)),
     "a buffer from the first batch": of(with_empty_buffer),
     "a teacher in a list": of(taught, lambda out, y: F.cross_entropy(out[0], y) + F.mse_loss(out[0].softmax(1), out[1])),
-    "a part that trains itself": of(
-        made(
-            training_itself,
-            net=net,
-            scale=lambda: nn.Parameter(torch.ones(CLASSES), requires_grad=False),
-            velocity=lambda: torch.zeros(CLASSES),
-        )
-    ),
     "scripted": of(lambda: torch.jit.script(net())),
     "made in eval mode": of(lambda: layers(nn.Dropout(0.4)).eval()),
     "padding and torch's fast path": of(

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from torch import Tensor
 
 from folklore.harness.declare import Study, Training, Workload
-from folklore.harness.declare.metrics import Curve, FinalLoss, Gap, LossAt, LossGap, TunedLoss
+from folklore.harness.declare.metrics import Curve, FinalLoss, Gap, LossAt, TunedLoss
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.plan.cost import trial_passes
@@ -203,12 +203,6 @@ def test_observables_read_errors_and_training_losses() -> None:
     curve = Curve(arm="bad", of="evaluation_accuracy", value=0.5)
     object.__setattr__(table.study, "training", Training(steps=4))
     assert curve.estimate(table, WEIGHTS) == pytest.approx(1 - 0.45)
-
-
-def test_an_error_is_no_share_of_the_fall() -> None:
-    with pytest.raises(ValueError, match="left is not a loss"):
-        LossGap(left=FinalLoss(arm="a", of="test_error"), right=FinalLoss(arm="b"))
-    assert LossGap(left=FinalLoss(arm="a", of="final_training_loss"), right=FinalLoss(arm="b")).of_losses == "no zero"
 
 
 def test_older_trials_say_that_they_have_none() -> None:

@@ -54,16 +54,6 @@ def test_without_numbers_as_with_them(precision: str, recompute: bool, monkeypat
     assert count_step(subject, 4, recompute) == found
 
 
-def test_activations_grow_with_the_batch_and_nothing_else_does() -> None:
-    subject = built_in(SHALLOW, TEXT, "fp32")
-    steps = {batch: count_step(subject, batch) for batch in (1, 2, 4, 8)}
-    assert len({(each.weights, each.gradients) for each in steps.values()}) == 1
-    a_sequence = steps[2].kept - steps[1].kept
-    assert steps[8].kept - steps[4].kept == 4 * a_sequence
-    # Korthikanti et al. 2023, table 2, counts 34 values of 2 bytes a token and width in a block with dropout.
-    assert a_sequence / (4 * GPT.context * GPT.width * SHALLOW.depth) == pytest.approx(17, abs=6)
-
-
 def test_recomputation_keeps_the_inputs_of_segments() -> None:
     """Three segments of nine blocks: of the blocks three streams [B, T, W] remain."""
     subject, batch = built_in(GPT, TEXT, "fp32", segments=3), 16

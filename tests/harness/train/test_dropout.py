@@ -3,7 +3,6 @@
 from functools import reduce
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -50,21 +49,6 @@ def test_masks_are_those_of_the_hash() -> None:
         kept = [bits(seed, 7, "hidden.1", number) >= round(chance * 2**32) for number in range(8 * 24)]
         expected = torch.tensor(kept).view(8, 24) / (1 - chance)
         torch.testing.assert_close(left[index], expected)
-
-
-def test_masks_are_random() -> None:
-    """Shares kept, and the correlation of masks of neighbours in number, step, place and seed, within what chance allows."""
-    pack = packed(*(lane("mlp", seed, dropout=0.25) for seed in (0, 1)))
-    drop, ones = pack.network.drop, torch.ones(2, 100_000)
-    assert drop is not None
-    drawn = []
-    for step, place in ((0, "a"), (1, "a"), (2, "a"), (0, "b")):
-        pack.clock.fill_(step)
-        drawn += list((drop(place, ones) > 0).numpy())
-    masks = np.array([*drawn, np.roll(drawn[0], 1), np.roll(drawn[0], 2), np.roll(drawn[0], 64)])
-    assert np.abs(masks.mean(axis=1) - 0.75).max() < 4 * (0.25 * 0.75 / 100_000) ** 0.5
-    beside = np.corrcoef(masks) - np.eye(len(masks))
-    assert np.abs(beside).max() < 4.5 / 100_000**0.5
 
 
 def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks() -> None:

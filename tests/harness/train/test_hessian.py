@@ -18,7 +18,6 @@ from folklore.harness.train.workloads import network as network_of_a_pack
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import Dataset
 from folklore.harness.train.workloads.data.examples import digits
-from folklore.harness.train.workloads.data.synthetic import quadratic, regression
 from folklore.harness.train.workloads.data.text import Text
 from folklore.harness.train.workloads.network import PackedNetwork
 from tests.harness.train import contract
@@ -75,34 +74,6 @@ def test_against_the_whole_hessian(workload: Workload, text: Text) -> None:
         largest = float(torch.linalg.eigvalsh(whole.double())[-1])
         assert float(seen.value[lane]) == pytest.approx(largest, rel=1e-4)
         assert float(seen.residual[lane]) <= hessian.TOLERANCE
-
-
-def test_closed_forms() -> None:
-    """Half the squared error of a linear model has the second moment of the inputs, whatever the weights; a bowl the curvature
-    that it was made with."""
-    dataset, workload = regression(12), Workload(model="linear", dataset="regression:12")
-    inputs, targets = examples(workload, dataset, 300)
-    x = inputs.double()
-    largest = float(torch.linalg.eigvalsh(x.T @ x / len(x))[-1])
-    found = sharpness(network(workload, dataset, [1, 2]), inputs, targets, [1, 2])
-    assert found.value.tolist() == pytest.approx([largest, largest], rel=1e-5)
-    dataset, workload = quadratic(16), Workload(model="quadratic", dataset="quadratic:16")
-    found = sharpness(network(workload, dataset, [1]), *examples(workload, dataset, 64), [1])
-    assert float(found.value) == pytest.approx(1.0, rel=1e-5)
-
-
-def test_logistic_regression() -> None:
-    """Softmax of linear logits: the mean over examples of x x' times diag(p) - p p', a Kronecker product, and no labels."""
-    workload = Workload(model="linear", dataset="digits")
-    found, (inputs, targets) = network(workload, digits(), [1]), examples(workload, digits(), 50)
-    x = inputs.flatten(1).double()
-    p = torch.softmax(x @ found.flat_KP[0].double().view(64, 10), dim=1)
-    whole = sum(
-        torch.kron(torch.outer(one, one), torch.diag(share) - torch.outer(share, share))
-        for one, share in zip(x, p, strict=True)
-    ) / len(x)
-    largest = float(torch.linalg.eigvalsh(whole)[-1])
-    assert float(sharpness(found, inputs, targets, [1]).value) == pytest.approx(largest, rel=1e-4)
 
 
 def test_symmetric_matrices_with_known_spectra() -> None:

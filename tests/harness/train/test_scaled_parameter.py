@@ -36,39 +36,6 @@ def learned(pack: Pack) -> dict[str, torch.Tensor]:
     return {name: view.detach() for name, view in pack.network.views.items()}
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "theirs", "workload", "name"),
-    [
-        ("adamw", torch.optim.AdamW, GPT, "blocks.0.mlp.up.weight"),
-        ("adam", torch.optim.Adam, MLP, "hidden.1.weight"),
-        ("sgd", torch.optim.SGD, GPT, "blocks.0.mlp.down.weight"),
-    ],
-)
-def test_follows_parameter_groups_of_torch(optimizer: str, theirs: type, workload: Workload, name: str) -> None:
-    chosen = lane(workload, optimizer=optimizer, scaled_parameter=name, scaled_lr=0.01, peak_lr=0.01)
-    pack = contract.pack(chosen)
-    training = chosen.configuration.training
-    start = {each: view[0].detach().clone() for each, view in pack.network.views.items()}
-    parameters = {each: torch.nn.Parameter(value.clone()) for each, value in start.items()}
-    # Gains and biases do not decay here.
-    groups = [
-        {"params": [each], "weight_decay": training.weight_decay if each.dim() > 1 else 0.0} for each in parameters.values()
-    ]
-    reference = theirs(groups, lr=0.0, **({"momentum": training.momentum} if optimizer == "sgd" else {}))
-    rates = pack.lr_SK[:, 0].clone()
-    splits = [value.numel() for value in parameters.values()]
-    for step, gradient in enumerate(gradients(pack)):
-        for part, (each, parameter), group in zip(
-            gradient[0].split(splits), parameters.items(), reference.param_groups, strict=True
-        ):
-            parameter.grad = part.view(parameter.shape).clone()
-            group["lr"] = float(rates[step]) * (0.01 if each == name else 1.0)
-        reference.step()
-    for each, found in learned(pack).items():
-        moved = (parameters[each] - start[each]).abs().max()
-        assert (found[0] - parameters[each]).abs().max() <= TOLERANCE * max(parameters[each].abs().max(), moved), each
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_a_plain_one(optimizer: str) -> None:
     """Bit by bit, in one pack of lanes that differ: the factor is a power of two."""

@@ -3,16 +3,13 @@ stands in test_hessian.py."""
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from folklore.harness.declare import Workload
 from folklore.harness.errors import UserError
-from folklore.harness.train.pack import Pack
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data.examples import digits
 from folklore.harness.train.workloads.data.text import Text
-from folklore.harness.train.workloads.network import PackedNetwork
-from tests.harness.train import contract
 
 DIGITS = digits()
 MLP = Workload(model="mlp", dataset="digits", width=6, depth=2, activation="tanh", init_gain=0.5, loss="squared_error")
@@ -28,24 +25,6 @@ def by_hand(logits: Tensor, labels: Tensor) -> Tensor:
     return total / len(labels)
 
 
-def module_of(network: PackedNetwork, lane: int) -> nn.Sequential:
-    """The same MLP in torch.nn."""
-    layers: list[nn.Module] = [nn.Flatten()]
-    for name in ("hidden.0", "hidden.1", "readout"):
-        weight, bias = (network.views[f"{name}.{part}"][lane].detach().clone() for part in ("weight", "bias"))
-        linear = nn.Linear(*weight.shape)
-        linear.load_state_dict({"weight": weight.T, "bias": bias.flatten()})
-        layers += [linear, nn.Tanh()]
-    return nn.Sequential(*layers[:-1])
-
-
-def pack_of(workload: Workload, **training: object) -> Pack:
-    plain = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "schedule": "constant", "warmup_fraction": 0.0}
-    chosen = {**plain, "sampling": "full", "batch_size": 40, "steps": 8, "peak_lr": 0.1, **training}
-    looks, few = {"final_examples": 359}, workload.model_copy(update={"training_set_size": 40})
-    return contract.pack(*(contract.lane(few, seed, looks, **chosen) for seed in (1, 2)))
-
-
 @pytest.mark.parametrize("workload", [MLP, CNN], ids=["mlp", "cnn"])
 def test_the_loss_and_its_gradient(workload: Workload) -> None:
     network = workload_of(workload).network(DIGITS.facts, [1, 2], torch.device("cpu"), "fp32")
@@ -58,27 +37,6 @@ def test_the_loss_and_its_gradient(workload: Workload) -> None:
     assert torch.allclose(gradient, torch.cat([each.flatten(1) for each in by_autograd], dim=1), atol=1e-6)
     assert not torch.allclose(losses, network.evaluate(features[:7], labels[:7])), "the second lane sees other examples"
     assert float(network.evaluate(features[:7], labels[:7])[0]) == pytest.approx(float(losses[0]), rel=1e-5)
-
-
-def test_full_batch_descent_is_that_of_torch() -> None:
-    """Losses at every step, the weights in the end and the test loss, on the first 40 examples and no others."""
-    pack = pack_of(MLP)
-    modules = [module_of(pack.network, lane) for lane in range(2)]
-    pack.advance()
-    inputs, labels = (each[:40] for each in DIGITS.arrays("train"))
-    for lane, (module, result) in enumerate(zip(modules, pack.results(), strict=True)):
-        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-        seen = []
-        for _ in range(8):
-            optimizer.zero_grad()
-            loss = by_hand(module(inputs), labels)
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-            seen.append(float(loss.detach()))
-        assert result.curves["train_loss"] == pytest.approx(seen, rel=1e-5)
-        assert torch.allclose(pack.network.views["readout.weight"][lane], module[-1].weight.T, atol=1e-6)
-        tested = DIGITS.arrays("test")
-        assert result.test_loss == pytest.approx(float(by_hand(module(tested[0]), tested[1]).detach()), rel=1e-4)
 
 
 def test_only_the_first_examples_are_trained_on() -> None:

