@@ -14,7 +14,7 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
-from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
+from folklore.studies.metrics.critical_batch import critical_batch_size
 from tests.harness.declare.metrics.planted import table_of, with_arms
 from tests.harness.helpers import INITIAL_LOSS, result
 
@@ -68,23 +68,6 @@ def table(sweep: Study) -> TrialArrays:
 def test_steps_to_a_target(table: TrialArrays) -> None:
     steps = observe(StepsToTarget(arm="b_16", anchor="b_8", share=0.5), table)
     assert steps.estimate == pytest.approx(SMALLEST_STEPS * (1 + KNEE / 16), rel=0.02)
-
-
-def test_the_raw_error_is_what_the_planted_bend_leaves(sweep: Study) -> None:
-    """Steps at B = 8 are 20% above a hyperbola: the raw error is that of one least-squares fit to the means, by brute force."""
-
-    def bent(trial: Trial) -> LaneResult:
-        return outcome(trial, factor=1.2 if trial.arm == "b_8" else 1.0)
-
-    table = table_of(sweep, bent)
-    b = np.array(SIZES, dtype=float)
-    steps = [observe(StepsToTarget(arm=f"b_{size}", anchor="b_16", share=0.5), table).estimate for size in SIZES]
-    knees = np.geomspace(10, 300, 20_001)
-    left = np.log(steps) - np.log1p(knees[:, None] / b)
-    expected = left.std(axis=1).min()  # the best level is the mean: what remains is the deviation
-    seen = observe(hyperbola_error(**(SWEEP | {"anchor": "b_16"}), raw=True), table)
-    assert expected > 0.04
-    assert seen.estimate == pytest.approx(expected, rel=1e-3)
 
 
 def test_runs_that_do_not_get_there_are_censored(sweep: Study) -> None:
@@ -162,18 +145,3 @@ def test_a_mean_gradient_lost_in_noise(sweep: Study) -> None:
     study = with_arms(sweep, {}, factors={"peak_lr": (2.0**-8, 2.0**-7, 2.0**-6)})
     with pytest.raises(NotEstimableError, match="lost in its noise"):
         observe(NoiseScale(arm="b_8"), table_of(study, noisy))
-
-
-def test_the_error_of_a_true_hyperbola_is_not_the_seeds_noise(sweep: Study) -> None:
-    """Noise of 20% that is independent between batch sizes leaves hardly any error; a bent truth leaves its own."""
-    errors = {}
-    for name, bend in (("true", 0.0), ("bent", 0.5)):
-
-        def noisy(trial: Trial, bend: float = bend) -> LaneResult:
-            size = trial.configuration.training.batch_size
-            noise = np.random.default_rng([trial.seed, size]).standard_normal()
-            return outcome(trial, factor=float(np.exp(0.2 * noise + bend * np.sin(size))))
-
-        errors[name] = observe(hyperbola_error(**SWEEP), table_of(sweep, noisy)).estimate
-    assert errors["true"] < 0.08
-    assert errors["bent"] > 0.2

@@ -77,25 +77,6 @@ def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study
     assert of_edge == pytest.approx(4 * own)
 
 
-def test_falling_windows(table: TrialArrays) -> None:
-    """Means of 100 steps; the loss lies higher from step 600 to 700, and every other window is below the last."""
-    shares = []
-    for seed in table.seed_numbers:
-        first = next(step for step in PROBED if step > 10 and height(step, seed) >= 1.0)
-        falls = []
-        for end in range(200, 821, 100):
-            if end - 200 >= first:
-                before, now = (
-                    np.mean([loss_at(p) - 1e-4 * p * (-1) ** (p // 100 == 6) for p in POINTS if low < p <= low + 100])
-                    for low in (end - 200, end - 100)
-                )
-                falls.append(now < before)
-        shares.append(np.mean(falls))
-    found = seen(edge_loss(arm="edge", limit=LIMIT, of="falling_windows"), table)
-    assert found == pytest.approx(np.mean(shares))
-    assert 0 < found < 1
-
-
 def test_what_has_no_number(planned: Study, table: TrialArrays) -> None:
     with pytest.raises(NotEstimableError, match="no run of 'below' comes to the edge of stability"):
         observe(edge_loss(arm="below", limit=LIMIT, of="rising_steps"), table)

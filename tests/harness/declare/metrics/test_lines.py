@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import scipy.stats
 from pydantic import ValidationError
 
 from folklore.harness.declare import Study
@@ -58,20 +57,6 @@ def share(values: dict[str, float]) -> float:
         mean = sum(values[arm] for arm in line) / len(line)
         within += sum((values[arm] - mean) ** 2 for arm in line)
     return 1 - within / total
-
-
-def test_the_share_between_lines_is_that_of_a_one_way_layout(table: TrialArrays) -> None:
-    seeds = table.seed_numbers
-    logs = {arm: float(np.mean([math.log(sharpness(arm, seed)) for seed in seeds])) for arm in ARMS}
-    for of, scale in (("sharpness", 1.0), ("test_loss", 3.0)):
-        seen = observe(between_lines(lines=LINES, of=of, spread_at_least=0.01), table)
-        assert seen.estimate == pytest.approx(share({arm: value / scale for arm, value in logs.items()}), rel=1e-6)
-        assert seen.low is not None
-        assert 0 <= seen.low < seen.estimate < seen.high <= 1  # type: ignore[operator]
-    # And by scipy: F of an analysis of variance.
-    f = scipy.stats.f_oneway(*([logs[arm] for arm in line] for line in LINES)).statistic
-    between, within = len(LINES) - 1, len(ARMS) - len(LINES)
-    assert share(logs) == pytest.approx(f * between / (f * between + within))
 
 
 def test_a_seed_without_an_eigenvalue_counts_nowhere_and_an_arm_without_any_has_no_number(lined: Study) -> None:

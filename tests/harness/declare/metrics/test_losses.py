@@ -14,20 +14,16 @@ from folklore.harness.declare.metrics import (
     MaxTrainable,
     MeanGap,
     Optimum,
-    Share,
     TunedLoss,
 )
-from folklore.harness.declare.metrics.losses import SPLITS, _absolute_mean, _halves
+from folklore.harness.declare.metrics.losses import SPLITS, _halves
 from folklore.harness.declare.parts import arms_of, relative_to_losses, with_other_arms
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
-from folklore.harness.judge.statistics.intervals import Sampled, bootstrap_error, student
-from folklore.harness.judge.trial_arrays import resamples
 from folklore.studies.metrics.lr_finder import finder_regret
 from folklore.studies.metrics.mup_transfer import transfer_regret
-from tests.calibration.conditions import PLAIN
 from tests.calibration.planted_table import PlantedTable
-from tests.calibration.trial_worlds import Bowl, bowls, study
+from tests.calibration.trial_worlds import study
 
 SEEDS = 6
 HALF_OCTAVES = tuple(2.0 ** (exponent / 2) for exponent in range(-18, -5))
@@ -84,13 +80,6 @@ def test_the_fall_can_end_at_another_arm() -> None:
     assert other.estimate == pytest.approx(observe(LossGap(left=NONE, right=WARM), table).estimate)
     assert arms_of(LossGap(left=NONE, right=NONE, best_of=("warm",))) == {"none", "warm"}
     assert with_other_arms(LossGap(left=NONE, right=WARM, best_of=("warm",)), {"warm": "w"}).best_of == ("w",)
-
-
-def test_a_share_of_the_fall_near_zero_loss() -> None:
-    """A gap of 0.01 beside losses that fall from 5 to 1e-5: a thousandfold of the loss, 0.2% of the fall."""
-    bowl = 1e-5 + 0.1 * (X[:, None] + 6) ** 2 + np.zeros(SEEDS)
-    table = planted(test_loss={"none": bowl + 0.01, "warm": bowl})
-    assert observe(LossGap(left=NONE, right=WARM), table).estimate == pytest.approx(0.002, rel=1e-4)
 
 
 def test_the_fall_begins_where_runs_start_that_do_not_diverge() -> None:
@@ -268,16 +257,6 @@ def test_a_loss_is_not_known_before_the_first_evaluation() -> None:
         LossAfter(arm="none", share=0.1).estimate(table, table.resamples)
 
 
-def test_a_share_of_a_curves_fall() -> None:
-    table, seen = with_curves(noisy_bowls(), FALLING, 0.2)
-    parts = [LossAfter(arm="warm", share=share) for share in (0.125, 0.5, 1.0)]
-    found = observe(
-        Share(part=Gap(left=parts[0], right=parts[1]), whole=Gap(left=parts[0], right=parts[2]), whole_at_least=1e-9), table
-    )
-    curve = seen["warm"][means(table, "warm", np.ones(SEEDS), "validation_loss").argmin()].mean(axis=0)
-    assert found.estimate == pytest.approx((curve[0] - curve[3]) / (curve[0] - curve[7]))
-
-
 def by_loop(gaps: np.ndarray, weight: np.ndarray) -> float:
     values = []
     for half in _halves(len(weight)).astype(bool):
@@ -296,51 +275,7 @@ def test_halves_of_the_seeds() -> None:
         assert len(np.unique(halves, axis=0)) > min(SPLITS, 9) / 2
 
 
-@pytest.mark.parametrize("seeds", [5, 10, 20])
-def test_without_a_difference_the_absolute_gap_is_zero_in_the_mean(seeds: int) -> None:
-    """And |mean gap| itself is not: by 0.8 of its standard error."""
-    weights = np.ones((1, seeds))
-    drawn = [curves(0.0, seed, seeds=seeds) for seed in range(400)]
-    found = np.array([_absolute_mean(gaps, weights)[0] for gaps in drawn])
-    plain = np.array([np.abs(gaps.mean(axis=0)).mean() for gaps in drawn])
-    error = 0.2 * 2 / np.sqrt(seeds)
-    assert abs(found.mean()) < 3 * found.std() / np.sqrt(400)
-    assert plain.mean() == pytest.approx(0.8 * error, rel=0.1)
-
-
-@pytest.mark.parametrize("seeds", [5, 10, 20])
-def test_the_interval_of_no_difference_holds_zero(seeds: int) -> None:
-    weights = resamples("planted", seeds, 200)
-    covered = []
-    for seed in range(150):
-        first, *rest = _absolute_mean(curves(0.0, seed, seeds=seeds), weights)
-        seen = Sampled(float(first), np.array(rest), seeds, log_axis=False)
-        interval = student(seen, bootstrap_error(seen))
-        covered.append(interval.low <= 0 <= interval.high)
-    assert np.mean(covered) > 0.92
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_a_sure_gap_is_what_it_is(sign: int) -> None:
-    weights = np.ones((1, 10))
-    error = 0.2 * 2 / np.sqrt(10)
-    found = [_absolute_mean(curves(sign * 5 * error, seed, seeds=10), weights)[0] for seed in range(200)]
-    assert np.mean(found) == pytest.approx(5 * error, rel=0.03)
-
-
 # --- optima
-
-
-def test_three_points_in_a_window_are_the_parabola() -> None:
-    table = noisy_bowls()
-    weights = table.resamples
-    three = Optimum(arm="none").estimate(table, weights)
-    for octaves in (0.1, 0.5):
-        found = Optimum(arm="none", window_octaves=octaves).estimate(table, weights)
-        best = np.log2(three)
-        near = np.isclose(np.log2(found), best, atol=1e-9)
-        # A parabola through three points, of which the middle one is lowest, has its vertex between them.
-        assert near.all()
 
 
 @pytest.mark.parametrize("cliff", [9.0, -5.4])
@@ -390,17 +325,3 @@ def test_an_edge_is_no_optimum_of_a_window_either() -> None:
     table = planted(test_loss={"none": (X[:, None] + 10) + np.zeros((len(X), SEEDS))})
     with pytest.raises(NotEstimableError, match=r"is the lowest that was tried"):
         observe(Optimum(arm="none", window_octaves=1.0), table)
-
-
-def test_a_window_is_more_certain_than_three_points() -> None:
-    """Where runs are noisy: half-octave grids of a shallow bowl, many worlds, the same draws for both."""
-    errors: dict[float | None, list[float]] = {None: [], 1.0: []}
-    declared = study({"a": {}}, {"a": HALF_OCTAVES}, 10)
-    for world in range(100):
-        draw = bowls(lambda effect: {"a": Bowl(optimum=-6.2, curvature=0.02)})
-        table = PlantedTable(declared, draw(declared, 0.0, PLAIN, np.random.default_rng(world)))
-        for octaves, found in errors.items():
-            (value,) = Optimum(arm="a", window_octaves=octaves).estimate(table, np.ones((1, 10)))
-            found.append(float(np.log2(value)) + 6.2)
-    assert np.std(errors[1.0]) < 0.8 * np.std(errors[None])
-    assert abs(np.mean(errors[1.0])) < 0.03

@@ -68,17 +68,6 @@ def slow_rise(steps: int) -> tuple[list[float], list[float]]:
     return list(lr), [4.0, *loss[1:]]
 
 
-@pytest.mark.parametrize("steps", [100, 300, 1000])
-def test_a_pick_without_the_lag_knows_neither_ramp_nor_smoothing(finder: Study, steps: int) -> None:
-    lr, loss = slow_rise(steps)
-    table = table_of(finder, lambda trial: result(2.0, lr=lr, train_loss=loss))
-    for smoothing in (0.0, 0.9, 0.98):
-        pick = finder_pick(arm="ramp", rule="passes_initial", smoothing=smoothing, delag=True)
-        assert observe(pick, table).estimate == pytest.approx(0.1, rel=1.05 * (lr[1] / lr[0] - 1))
-    late = observe(finder_pick(arm="ramp", rule="passes_initial"), table).estimate
-    assert late > {100: 3, 300: 2, 1000: 1.4}[steps] * 0.1
-
-
 def test_declared_smoothing_goes_before_the_tables(finder: Study) -> None:
     lr, loss = slow_rise(300)
     trials = frame(finder, lambda trial: result(2.0, lr=lr, train_loss=loss))

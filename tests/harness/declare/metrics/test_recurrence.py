@@ -43,22 +43,6 @@ def table(study: Study) -> TrialArrays:
     return table_of_steps(study, ARMS, lambda trial: (losses(trial), np.ones(len(losses(trial)))))
 
 
-def test_what_chance_comes_to(table: TrialArrays) -> None:
-    """Looked for pair by pair: seeds one apart differ by two steps, so that all within two of them meet."""
-
-    def starts(seed: int) -> list[int]:
-        return [2 * seed + each for each in (60, 90, 120)]
-
-    def again(seed: int) -> list[int]:
-        return [2 * seed + each for each in (60, 95, *(120,) * (seed % 2))]
-
-    pairs = [(one, other) for one in table.seed_numbers for other in table.seed_numbers if one != other]
-    met = [sum(any(abs(a - b) <= 5 for b in again(other)) for a in starts(one)) for one, other in pairs]
-    found = observe(spike_recurrence(arm="goes_on", of="before", other_seeds=True), table)
-    assert found.estimate == pytest.approx(np.mean(met) / 3)
-    assert 0 < found.estimate < 1
-
-
 @pytest.mark.parametrize(("arm", "of", "why"), [
     ("sound", "before", "'sound' starts from no checkpoint; name one by starts_from"),
     ("longer", "before", "'before' ends before 'longer'"),

@@ -88,23 +88,6 @@ def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays)
     assert observable.estimate(table, np.eye(table.seeds)) == pytest.approx(found)
 
 
-@pytest.mark.parametrize("ends", [None, (-1.05, 0.0)])
-def test_at_their_end_runs_are_compared_whose_loss_ends_in_the_range(
-    ends: tuple[float, float] | None, table: TrialArrays
-) -> None:
-    low, high = ends or (-math.inf, math.inf)
-    found = []
-    for seed in table.seed_numbers:
-        kept = [arm for arm in ARMS if low <= 2.0 - 20 * fall(arm, seed) <= high]
-        assert (ends is None) == (len(kept) == len(ARMS))
-        sharp, losses = ([of(arm, seed, 20.0) for arm in kept] for of in (log_sharpness, held_out))
-        found.append(scipy.stats.spearmanr(sharp, losses).statistic)
-    observable = sharpness_correlation(arms=ARMS, ends=ends, least_share=0.4)
-    assert observe(observable, table).estimate == pytest.approx(np.mean(found))
-    sharpness = np.mean([log_sharpness(ARMS[0], seed, 20.0) for seed in table.seed_numbers])
-    assert math.log(observe(sharpness_at_loss(arm=ARMS[0]), table).estimate) == pytest.approx(sharpness, rel=1e-5)
-
-
 def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: Study) -> None:
     never = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[2.0] * 10))
     kept = ARMS[1:]
