@@ -3,11 +3,9 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
-import scipy
 
 from folklore.harness.declare.claims import Quantifier
 from folklore.harness.judge.combining import Combined, combined, least_that_hold
@@ -140,22 +138,6 @@ def test_one_noisy_exception_is_no_disagreement() -> None:
     exception = replace(finding("supported", "panel 9"), p_supported=0.048, p_direction=0.048)
     found = combined([*(finding("refuted", f"panel {index}") for index in range(9)), exception], "all")
     assert (found.verdict, found.reading) == ("refuted", "opposite")
-
-
-def test_workloads_that_agree_are_rarely_said_to_disagree() -> None:
-    """By drawing: what holds everywhere, on half of the workloads by nothing, seldom depends on the workload."""
-    generator, quantifiers = np.random.default_rng(2), get_args(Quantifier)
-    wrong = dict.fromkeys(quantifiers, 0)
-    for _ in range(1000):
-        findings = []
-        for index in range(10):
-            p = float(scipy.special.ndtr(-generator.standard_normal() - (6.0 if index < 5 else 0.0)))
-            verdict = "supported" if p <= 0.05 else "refuted" if 1 - p <= 0.05 else "open"
-            made = finding(verdict, f"panel {index}")
-            findings.append(replace(made, p_supported=p, p_direction=p, p_refuted=1 - p))
-        for quantifier in quantifiers:
-            wrong[quantifier] += combined(findings, quantifier).reading == "some workloads"
-    assert max(wrong.values()) / 1000 <= 0.05
 
 
 def test_the_direction_is_that_of_as_many_workloads_as_are_spoken_of() -> None:

@@ -98,21 +98,6 @@ def test_a_document_that_contradicts_itself_is_right_in_part() -> None:
     assert grade(both, verdict(0.01, right={"supported": "half"}), "SG") == "partly"
 
 
-def test_firm_verdicts_are_false_in_at_most_a_twentieth() -> None:
-    """By drawing: a third of a register's claims is true, and few of the verdicts that survive the correction are false."""
-    generator = np.random.default_rng(5)
-    shares = []
-    for _ in range(400):
-        true = np.arange(60) < 20
-        p_values = np.where(true, generator.beta(0.05, 1, 60), generator.uniform(size=60))
-        found = error_rates(
-            [verdict(p, "supported" if p <= 0.05 else "open", claim=f"a.{index}") for index, p in enumerate(p_values)]
-        )
-        survive = np.array(list(found.q.values())) <= 0.05
-        shares.append((survive & ~true).sum() / max(1, survive.sum()))
-    assert np.mean(shares) <= 0.05
-
-
 def test_seeds_that_are_all_alike_are_not_exact() -> None:
     """A tuned value that every seed agrees on has no spread; that five agree is no rarer than a sign test says."""
     alike = verdict(0.0, low=1.0, high=1.0, seeds=5)

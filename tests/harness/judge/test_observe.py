@@ -17,7 +17,6 @@ from folklore.harness.declare.metrics import (
     Quotient,
     RelativeGap,
     Share,
-    Slope,
     TunedLoss,
     Unmeasured,
 )
@@ -32,8 +31,6 @@ from folklore.studies.metrics.mup_transfer import mean_activation_slope
 from folklore.studies.metrics.warmup import cure_rate, divergence_time
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
-
-NOISE = {"none": 0.01, "half": 0.02}
 
 
 def bowls(trial: Trial) -> LaneResult:
@@ -271,9 +268,6 @@ def test_two_seeds_are_no_spread(wide: Study) -> None:
         observe(TunedLoss(arm="none"), table)
 
 
-OPTIMA = tuple((width, Optimum(arm=f"w{width}")) for width in (8, 16, 32))
-
-
 def widths(study: Study, slope: float) -> Study:
     """Three arms whose LR grids follow an optimum that moves as width^slope."""
     arms = {
@@ -285,21 +279,6 @@ def widths(study: Study, slope: float) -> Study:
         for width in (8, 16, 32)
     }
     return changed(study, arms=arms, judgements=())
-
-
-@pytest.mark.parametrize("slope", [-1.0, 0.0, 0.5])
-def test_the_exponent_of_the_optimum(study: Study, slope: float) -> None:
-    scaled = widths(study, slope)
-
-    def outcome(trial: Trial) -> LaneResult:
-        optimum = -6.7 + slope * math.log2(trial.configuration.workload.width / 8) + 0.1 * (trial.seed - 2)
-        return result(bowl(trial, optimum, 2.0))
-
-    table = table_of(scaled, outcome)
-    assert math.log2(observe(Optimum(arm="w8"), table).estimate) == pytest.approx(-6.7)
-    seen = observe(Slope(points=OPTIMA), table)
-    assert seen.estimate == pytest.approx(slope, abs=1e-9)
-    assert seen.high - seen.low < 1e-6, "seeds move all widths alike: they are paired"
 
 
 def test_a_parabola_through_an_uneven_grid(study: Study) -> None:

@@ -24,17 +24,6 @@ def test_the_distance_that_is_decided(seeds: int) -> None:
     assert TTestPower().power(effect, seeds, 0.05) == pytest.approx(0.8, abs=0.05)
 
 
-def test_by_drawing() -> None:
-    seeds, spread = 8, 0.3
-    distance = decided_distance(spread, seeds)
-    draws = np.random.default_rng(1).standard_normal((4000, seeds)) * spread + distance
-    decided = 0
-    for draw in draws:
-        sampled = Sampled(float(draw.mean()), np.ones(2), seeds, False)
-        decided += student(sampled, float(draw.std(ddof=1) / math.sqrt(seeds))).low >= 0
-    assert decided / len(draws) == pytest.approx(0.8, abs=0.05)
-
-
 def _criterion(claimed: float, **fields: object) -> Criterion:
     return Criterion.model_validate(
         {
