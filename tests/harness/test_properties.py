@@ -4,7 +4,6 @@ import os
 import random
 import uuid
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from folklore.harness.launch.pack_queue import PackQueue
 from folklore.harness.plan.plan import make_pack, make_plan
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
-from folklore.harness.train.schedules import learning_rates
 from tests.harness.helpers import changed, result, rows
 
 # In CI the same examples every time; elsewhere new ones, and what fails is kept by hypothesis and tried first.
@@ -137,27 +135,3 @@ def test_a_ledger_counts_each_trial_once(study: Study, draw: random.Random) -> N
     trials = ledger.trials()
     assert sorted(trials["digest"]) == sorted(intact)
     assert ledger.digests() == intact
-
-
-@QUICK
-@given(
-    st.sampled_from(["cosine", "linear", "constant", "warmup_stable_decay", "step", "exponential"]),
-    st.integers(2, 400),
-    st.floats(0, 0.5),
-    st.floats(0, 1),
-    st.floats(1e-8, 100),
-)
-def test_rates_stay_between_zero_and_the_peak(schedule: str, steps: int, warmup: float, final: float, peak: float) -> None:
-    try:
-        training = Training.model_validate(
-            {"schedule": schedule, "steps": steps, "warmup_fraction": warmup, "final_fraction": final, "peak_lr": peak}
-        )
-    except ValueError:
-        return
-    table = learning_rates(training)
-    assert table.shape == (steps,)
-    assert np.isfinite(table).all()
-    assert (table >= 0).all()
-    assert table.max() <= peak * (1 + 1e-6)
-    ramp = table[: training.warmup_steps]
-    assert (np.diff(ramp) >= -1e-6 * peak).all(), "a ramp only rises"

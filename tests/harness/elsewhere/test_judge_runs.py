@@ -34,18 +34,6 @@ def test_a_planted_difference_of_ten_percent(tmp_path: Path, claim: str, verdict
     assert (found.verdict, found.reading) == (verdict, reading)
 
 
-def test_numbers_are_those_of_scipy(tmp_path: Path) -> None:
-    frame = finals({"a": 2.0, "b": 1.9}, 6, noise=0.1)
-    a, b = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in "ab")
-    found = only(frame.drop(columns="seed"), tmp_path, "loss: b < a")
-    theirs = scipy.stats.ttest_ind(b, a, equal_var=False)
-    assert (found.estimate, found.p) == pytest.approx((b.mean() - a.mean(), theirs.pvalue), rel=1e-9)
-    paired = only(frame, tmp_path, "loss: b < a")
-    assert paired.p == pytest.approx(scipy.stats.ttest_rel(b, a).pvalue, rel=1e-9)
-    assert "paired" in paired.findings[0].method
-    assert "Welch" in only(frame, tmp_path, "loss: b < a", how=Assumptions(paired=False)).findings[0].method
-
-
 def test_pairs_are_matched_by_seed_and_not_by_place(tmp_path: Path) -> None:
     """The noise is the seed's: with seeds shuffled in one arm the pairs still cancel it."""
     frame = finals({"a": 2.0}, 8, noise=0.5)

@@ -433,20 +433,6 @@ def test_35_megabytes_take_no_third_of_a_gigabyte(tmp_path: Path) -> None:
     assert int(done.stdout) < 333_000, "kilobytes"
 
 
-def test_time_of_large_and_of_many_files(tmp_path: Path) -> None:
-    """0.1 s and 0.4 s on two cores; ten times as long where others work beside."""
-    rows = "".join(f"r{number // 100},{number % 100},{number / 7},arm{number % 5}\n" for number in range(100_000))
-    large = saved(tmp_path, "large.csv", "run,step,loss,arm\n" + rows)
-    for number in range(1000):
-        saved(tmp_path, f"many/{number}.csv", "step,loss\n" + "".join(f"{step},{step / 3}\n" for step in range(20)))
-    began = time.process_time()
-    assert len(read(large).frame) == 100_000
-    assert time.process_time() - began < 2
-    began = time.process_time()
-    assert read(str(tmp_path / "many")).frame[FILE].nunique() == 1000
-    assert time.process_time() - began < 5
-
-
 @pytest.mark.skipif(not RUNS.is_dir(), reason="needs ../shared/runs")
 def test_tables_of_others() -> None:
     rows = {name: len(read(str(RUNS / name)).frame) for name in ("mlperf_rcp.csv.gz", "modded_nanogpt.csv.gz")}

@@ -51,13 +51,6 @@ def of_many_points(study: Study, count: int) -> Study:
     return changed(study, {"scales.laptop.factors": {"peak_lr": lrs}}, judgements=(), seeds=1)
 
 
-def test_a_hundred_thousand_trials_plan_quickly_enough_to_wait_for(study: Study) -> None:
-    """No clock here: that configurations are resolved once a point and not once a seed is what makes it quick."""
-    plan = make_plan(changed(study, seeds=1000), "laptop", "cpu", "data", lanes=64)
-    assert len({id(trial.configuration) for trial in plan.trials}) == 10
-    assert len(plan.trials) == 10_000
-
-
 def test_a_point_is_resolved_once_however_often_it_is_needed(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
