@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from folklore.harness.declare import Study
 from folklore.harness.declare.criterion import READINGS
@@ -14,7 +13,6 @@ from folklore.harness.options import Options
 from folklore.harness.plan.catalog import judgeable, load_study
 from folklore.harness.train.pack import Lane, Pack
 from folklore.harness.train.workloads.data import load
-from folklore.harness.train.workloads.data.synthetic import entropy, stationary, transitions
 from folklore.harness.use.run_studies import run_studies
 from tests.command_line import folklore_here
 from tests.planted import studies, truths
@@ -76,22 +74,6 @@ def test_a_bowl_is_trained_as_the_recursion_says() -> None:
         assert losses.mean() - floor == pytest.approx(above, abs=5 * losses.std() / 8 + 0.02)
 
 
-def test_one_run_against_torch() -> None:
-    (bowl, *_) = studies.STUDIES
-    lane = Lane(bowl.configuration(studies.SCALE, "momentum", {"peak_lr": 0.25}), 3)
-    dataset = load(bowl.workload.dataset)
-    pack = Pack([lane], dataset)
-    pack.advance()
-    theta, velocity = torch.ones(studies.SIZE, requires_grad=True), torch.zeros(studies.SIZE)
-    (examples, _), h = dataset.arrays("train"), torch.from_numpy(truths.curvatures(studies.SIZE)).float()
-    index = dataset.batch_index(3, 0, studies.EDGE_BATCH, 0)
-    for step in range(studies.EDGE_STEPS):
-        (gradient,) = torch.autograd.grad(0.5 * (h * (theta - examples[index[step]]) ** 2).sum(1).mean(), theta)
-        velocity = 0.9 * velocity + gradient
-        theta = (theta - 0.25 * velocity).detach().requires_grad_()
-    assert torch.allclose(pack.network.flat_KP[0], theta, atol=1e-5)
-
-
 def test_thresholds_lie_around_the_truth() -> None:
     """What is planted as true is true by the recursion, and what is planted as false is not."""
     size = studies.SIZE
@@ -124,25 +106,3 @@ def _edge(momentum: float, warmup: int) -> float:
         for lr in studies.EDGE_GRID
     ]
     return max(lr for lr, loss in zip(studies.EDGE_GRID, losses, strict=True) if loss <= (1 + studies.EDGE_SHARE) * min(losses))
-
-
-def test_the_recursion_by_drawing() -> None:
-    """Ten thousand bowls drawn at random against the exact second moments."""
-    generator, size, lr, momentum = np.random.default_rng(1), 4, 0.6, 0.5
-    h, theta, velocity = truths.curvatures(size), np.ones((10_000, size)), np.zeros((10_000, size))
-    for _ in range(6):
-        velocity = momentum * velocity + h * (theta - generator.standard_normal((10_000, size)) / np.sqrt(2))
-        theta = theta - lr * velocity
-    assert (theta**2).mean(axis=0) == pytest.approx(truths.squares(size, np.full(6, lr), 2, momentum)[-1], rel=0.06)
-
-
-def test_the_entropy_of_a_chain_by_counting() -> None:
-    """Conditional entropy of the drawn text's own counts, and the stationary shares."""
-    text = load("markov:8")
-    tokens = np.concatenate([text.arrays(split)[0].numpy() for split in ("train", "validation", "test")]).astype(int)
-    pairs = np.zeros((8, 8))
-    np.add.at(pairs, (tokens[:-1], tokens[1:]), 1)
-    chain = pairs / pairs.sum(axis=1, keepdims=True)
-    counted = -(pairs / pairs.sum() * np.log(np.where(chain > 0, chain, 1))).sum()
-    assert counted == pytest.approx(entropy(8), rel=0.01)
-    assert pairs.sum(axis=1) / pairs.sum() == pytest.approx(stationary(transitions(8)), abs=0.01)

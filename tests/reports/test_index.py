@@ -65,16 +65,6 @@ def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
     assert (content["before"], content["after"]) == (TB, None)
 
 
-def test_a_document_without_a_number_is_graded_by_the_direction() -> None:
-    smaller = claim("warmup.size", sources=[at("TB").model_dump()])
-    found = outcome_table([judged(replace(SUPPORTED, verdict="partly", reading="smaller"))], Register((TB,), (smaller,)))
-    assert graded(TB, found, smaller) == {"supported": 1}
-    numbered = smaller.model_copy(update={"size": "1.5x"})
-    assert graded(TB, found, numbered) == {"partly": 1}
-    (section,) = document_page.content(TB, Register((TB,), (smaller,)), found, ())["sections"]
-    assert "its direction is graded" in section["rows"][0]["note"]
-
-
 def test_what_grades_nobody_is_named_with_the_reason() -> None:
     own = claim("warmup.size", own=True, sources=[at("TB").model_dump()])
     lost = claim("warmup.size", lost="the formula", ungraded=("TB",), sources=[at("TB").model_dump()])

@@ -227,18 +227,6 @@ def test_a_declaration_is_published_with_its_trials(study: Study, tmp_path: Path
     assert len(evidence.state(study.name)) == len(before) + 2
 
 
-def test_published_evidence_is_judged_like_the_trials_it_came_from(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
-    whole = records(study)
-    first = publish(whole, SourceCheck()).read_bytes()
-    assert publish(whole, SourceCheck()).read_bytes() == first
-    (back,) = published_sets(study)
-    assert back.source == "published"
-    assert [verdict.row() for verdict in back.verdicts()] == [verdict.row() for verdict in whole.verdicts()]
-
-
 def test_sets_are_never_mixed(study: Study) -> None:
     """Trials of another version, engine or data do not enter a set; the newest data wins."""
     trials = records(study).trials

@@ -1,6 +1,5 @@
 """One number of each claim of adam_internals again: by numpy, and of the published trials by pandas."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -19,27 +18,6 @@ def window(table: pd.DataFrame, arm: str, lr: float, first: float, last: float =
 
 def of_the_fall(table: pd.DataFrame, gap: float, reference: str, *read: str) -> float:
     return gap / (start(table, reference, *read) - tuned(table, reference))
-
-
-def test_bias() -> None:
-    """The first step without the correction over that with it, at a constant gradient: (1 - 0.9) / sqrt(1 - 0.999)."""
-    t = np.arange(1, 5001)
-    for index, beta in enumerate((0.9, 0.999)):
-        assert published("adam.bias", STUDY, index) == np.argmax(1 - beta**t >= 1 - np.exp(-1)) + 1
-    assert published("adam.bias", STUDY, 2) == pytest.approx((1 - 0.9) / np.sqrt(1 - 0.999), rel=1e-5)
-
-
-def test_epsilon() -> None:
-    """At g = epsilon / 100 the step is g / (g + epsilon), which g / epsilon misses by a hundred-and-first."""
-    assert published("adam.epsilon", STUDY) == pytest.approx(1 / 101, rel=1e-3)
-
-
-def test_half_life() -> None:
-    assert published("adam.half_life", STUDY) == pytest.approx(np.log(2) / -np.log(0.999), rel=1e-4)
-
-
-def test_rmsprop() -> None:
-    assert published("adam.rmsprop", STUDY) < 1e-6
 
 
 def test_beta2(table: pd.DataFrame) -> None:

@@ -1,7 +1,5 @@
 """One number of each claim of decay again, from the published trials by plain pandas."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,7 +90,3 @@ def test_what_the_first_half_makes() -> None:
     beside = [each for each in judged.reported["decay.first_half"] if "from cosine's loss" in each]
     assert f"20 tokens a parameter: {points:.3g} points [" in beside[0]
     assert abs(points) < 0.25 * abs(100 * more), "most of it is gone, as the note says"
-
-
-def test_half_of_a_cosine() -> None:
-    assert published("decay.half_way", STUDY) == pytest.approx((1 + math.cos(math.pi / 2)) / 2, abs=1e-9)

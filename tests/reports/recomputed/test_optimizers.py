@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from tests.reports.recomputed.tables import fall, gap, means, published, runs, start, trials, tuned
 
@@ -84,13 +83,3 @@ def test_layerwise(table: pd.DataFrame) -> None:
         by_rule = np.interp(np.log2(times * vertex(table, f"{base}_small")), np.log2(losses.index), losses)
         lost = (by_rule - tuned(table, f"{layerwise}_large")) / fall(table, f"{base}_large", f"{layerwise}_large")
         assert published("opt.layerwise", STUDY, index) == pytest.approx(lost, rel=1e-3, abs=1e-5)
-
-
-def test_layerwise_ratio() -> None:
-    """|lr |w| u / |u|| is lr |w| whatever u is; momentum of directions that agree is up to ten steps of one."""
-    torch.manual_seed(0)
-    weight, update = torch.randn(20, 30).double(), torch.randn(20, 30).double()
-    assert float((0.01 * weight.norm() * update / update.norm()).norm() / weight.norm()) == pytest.approx(0.01)
-    assert published("opt.layerwise_ratio", STUDY, 0) == pytest.approx(1.0, abs=1e-4)
-    assert published("opt.layerwise_ratio", STUDY, 1) == pytest.approx(1.0, abs=1e-4)
-    assert 2.0 < published("opt.layerwise_ratio", STUDY, 2) < 10.0

@@ -17,19 +17,13 @@ from folklore.harness.plan.store import evidence
 from folklore.harness.plan.store.computations import Computation
 from folklore.harness.train.optimizers.adam import Adam
 from folklore.harness.train.optimizers.adamw import AdamW
-from folklore.harness.train.optimizers.lamb import LAMB
-from folklore.harness.train.optimizers.lars import LARS
 from folklore.harness.train.optimizers.lion import Lion
 from folklore.harness.train.optimizers.sgd import SGD
 from folklore.harness.train.optimizers.sgdw import SGDW
 from folklore.harness.train.pack import Lane, Pack
-from folklore.harness.train.procedures.accumulation import Accumulation
-from folklore.harness.train.procedures.epochs import Epochs
-from folklore.harness.train.procedures.plain import Plain
 from folklore.harness.train.schedules import cosine
 from folklore.harness.train.schedules.base import Schedule
 from folklore.harness.train.workloads.data import load
-from folklore.models import layers
 from folklore.studies.computed import adam, constants, decay, descent, memory, noise, optimizers, small_gpt, sparse
 from tests.parts import fast_for
 from tests.processors import LONG
@@ -492,85 +486,6 @@ def test_every_matrix_product_under_autocast_is_seen() -> None:
 INF = math.inf
 
 
-def uncorrected(self: Adam, gradient_KP: torch.Tensor, step: torch.Tensor, right: Any = Adam.accumulate) -> tuple[Any, ...]:
-    return tuple(torch.ones_like(each) for each in right(self, gradient_KP, step))
-
-
-def epsilon_under_the_root(self: Adam, parameters_KP: Any, gradient_KP: Any, lr_K1: Any, step: torch.Tensor) -> None:
-    correction1, correction2 = self.accumulate(gradient_KP, step)
-    denominator = (self.state["second"] / correction2 + self.epsilon).sqrt()
-    parameters_KP.sub_(lr_K1 * self.state["first"] / correction1 / denominator)
-
-
-def second_moment_late(
-    self: Adam, parameters_KP: Any, gradient_KP: Any, lr_K1: Any, step: torch.Tensor, right: Any = Adam.update
-) -> None:
-    """It is of the step before."""
-    second = self.state["second"].clone()
-    right(self, parameters_KP, gradient_KP, lr_K1, step)
-    if step > 0:
-        self.state["second"].copy_(second)
-
-
-def lamb_by_gradient(self: LAMB, parameters_KP: Any, gradient_KP: Any, lr_K1: Any, step: torch.Tensor) -> None:
-    """As LARS does, and as the document has it of both."""
-    moved_KP = self.direction(*self.accumulate(gradient_KP, step))
-    for part in (each for each in self.parts if each.is_matrix):
-        moved_KP[:, part.slice] *= parameters_KP[:, part.slice].norm() / gradient_KP[:, part.slice].norm() / 1e3
-    parameters_KP.addcmul_(moved_KP, lr_K1, value=-1.0)
-
-
-def lars_of_the_whole(self: LARS, parameters_KP: Any, gradient_KP: Any, lr_K1: Any, step: torch.Tensor) -> None:
-    parameters_KP -= 1e-3 * lr_K1 * parameters_KP.norm() / gradient_KP.norm() * gradient_KP
-
-
-def parts_put_together(together: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Callable[..., Any]:
-    """Of accumulation: loss and gradient of all micro-batches, put together one after the other."""
-
-    def gradient(self: Accumulation, inputs: torch.Tensor, targets: torch.Tensor, *rest: Any, **named: Any) -> Any:
-        pairs = zip(torch.split(inputs, self.size, dim=1), torch.split(targets, self.size, dim=1), strict=True)
-        total, *others = [tuple(each.clone() for each in self.inner.gradient(*pair)) for pair in pairs]
-        for pair in others:
-            total = tuple(map(together, total, pair))
-        return total
-
-    return gradient
-
-
-def whole_batch_twice(self: Plain, inputs: Any, targets: Any, *rest: Any, right: Any = Plain.gradient, **named: Any) -> Any:
-    """For batches above 32."""
-    for _ in range(int(inputs.shape[1] > 32)):
-        right(self, inputs, targets)
-    return right(self, inputs, targets, *rest, **named)
-
-
-def of_the_sum(self: Plain, inputs: Any, targets: Any, *rest: Any, right: Any = Plain.gradient) -> Any:
-    loss, gradient = right(self, inputs, targets, *rest)
-    return loss, gradient * inputs.shape[1]
-
-
-def in_twins(self: Plain, seed: int, block: int, right: Any = Plain.draw_of) -> Any:
-    """Each example sixteen times."""
-    return right(self, seed, block)[:, (np.arange(256) // 16)[: self.training.batch_size]]
-
-
-def all_set(module: Any, **constants: Any) -> list[tuple[Any, str, Any]]:
-    return [(module, name, value) for name, value in constants.items()]
-
-
-SMALL = {"model": "gpt", "width": 32, "depth": 2, "heads": 2, "context": 32}
-FEW_LAYERS = all_set(
-    memory,
-    **{"DEPTHS": (4, 9), "LARGE": SMALL, "MEDIUM": SMALL, "WIDE": SMALL, "LARGE_TOKENS": memory.TOKENS},
-    **{"WIDE_DEPTHS": dict.fromkeys(DEEPER, 2), "GPU_BYTES": 2 * 10**6},
-)
-
-
-def batches(*sizes: int, **drawn: int) -> list[tuple[Any, str, Any]]:
-    """Batch sizes at which variances are compared, at the end of a run alone."""
-    return all_set(noise, BATCHES=sizes, FURTHER_BATCHES=sizes, MOMENTS={"at the end": 0.0}, **drawn)
-
-
 # What is broken -> what is set to what; and the numbers in which it is seen, with the range that each then has.
 BROKEN: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, tuple[float, float]]]] = {
     "an Adam with more state": (
@@ -592,22 +507,6 @@ BROKEN: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, tuple[float, float
             "constants.number_formats:fp16_smallest": (-INF, 1e-38),
         },
     ),
-    "an Adam that never corrects": (
-        [(Adam, "accumulate", uncorrected)],
-        {"adam.uncorrected:first_step": (1.0, 1.0), "adam.uncorrected:largest_step": (1.0, 1.0)},
-    ),
-    "an epsilon under the root": (
-        [(Adam, "update", epsilon_under_the_root)],
-        {
-            "adam.small_gradients:error": (0.5, INF),
-            "adam.small_gradients:cap": (-INF, 0.01),
-            "adam.small_gradients:tiny_step": (-INF, 1e-7),
-        },
-    ),
-    "another Adam than RMSProp": (
-        [(Adam, "update", second_moment_late)],
-        {"adam.beside_rmsprop:distance": (0.01, INF)},
-    ),
     "an SGD with another LR": (
         [(SGD, "update", lambda self, w, g, lr, step, right=SGD.update: right(self, w, g, 0.7 * lr, step))],
         {"descent.quadratic:threshold": (0.5, 0.5), "descent.quadratic:best_lr": (1.1, INF)},
@@ -616,75 +515,9 @@ BROKEN: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, tuple[float, float
         [(AdamW, "regularize", Adam.regularize), (SGDW, "regularize", SGD.regularize)],
         {"decay.shrinkage:spread": (0.1, INF), "decay.sgd:momentum_distance": (-INF, 1e-12)},
     ),
-    # A tenth of the error is left by every step: of order one.
-    "a Newton of shorter steps": (
-        [(np.linalg, "solve", lambda hessian, gradient, right=np.linalg.solve: 0.9 * right(hessian, gradient))],
-        {"descent.near_a_minimum:newton_order": (0.9, 1.1)},
-    ),
-    "accumulation of the last micro-batch alone": (
-        [(Accumulation, "gradient", parts_put_together(lambda before, now: now))],
-        {"memory.accumulation:error": (1e-2, INF)},
-    ),
-    "accumulation that sums": (
-        [(Accumulation, "gradient", parts_put_together(lambda before, now: before + now))],
-        {"memory.accumulation:error": (1e-2, INF)},
-    ),
-    "accumulation in which all before counts like the next": (
-        [(Accumulation, "gradient", parts_put_together(lambda before, now: (before + now) / 2))],
-        {"memory.accumulation:error": (1e-2, INF)},
-    ),
-    "accumulation of the whole batch at once": (
-        [
-            (memory, "MICRO_BATCHES", (1, 2, 4)),
-            (Accumulation, "gradient", lambda self, *batch, **named: self.inner.gradient(*batch, **named)),
-        ],
-        {
-            "memory.accumulation_peak:exponent": (0.9, INF),
-            "memory.accumulation_peak:parted_exponent": (-0.1, 0.1),
-        },
-    ),
-    "checkpoints that keep everything": (
-        [
-            *FEW_LAYERS,
-            (layers, "checkpoint", lambda through, blocks, x, segments, **named: through(blocks, x, segments)),
-        ],
-        {
-            "memory.depth:root": (0.9, INF),
-            "memory.recomputed_operations:extra": (0.0, 0.0),
-            "memory.levers:checkpoints": (-1e-3, 1e-3),
-            "memory.with_checkpoints:batch": (1.0, 1.0),
-        },
-    ),
-    "a LAMB that divides by the gradient": (
-        [(LAMB, "update", lamb_by_gradient)],
-        {"optimizers.layerwise:lamb": (2.0, INF), "optimizers.layerwise:lamb_distance": (0.1, INF)},
-    ),
-    "a LARS that looks at the whole model": (
-        [(LARS, "update", lars_of_the_whole)],
-        {"optimizers.layerwise:lars": (2.0, INF)},
-    ),
     "a Lion with more state": (
         [(Lion, "moments", ("momentum", "second"))],
         {"optimizers.state:lion_over_adam": (1.0, 1.0)},
-    ),
-    "batches that depend": (
-        [*batches(2, 8, 32, DRAWN=64, EXAMPLES=512), (Plain, "draw_of", in_twins)],
-        {"noise.mlp_gradient_variance:exponent": (-0.7, INF)},
-    ),
-    "gradients of the sum": (
-        [*batches(2, 8, 32, DRAWN=64, EXAMPLES=512), (Plain, "gradient", of_the_sum)],
-        {"noise.mlp_gradient_variance:exponent": (0.5, INF)},
-    ),
-    "epochs that draw an example twice": (
-        [*batches(512, 1024), (Epochs, "draw_of", Plain.draw_of)],
-        {"noise.mlp_gradient_variance:epochs_error": (0.5, INF)},
-    ),
-    "a step that computes a whole batch twice": (
-        [
-            (memory, "LARGE", {"model": "gpt", "width": 8, "depth": 1, "heads": 2, "context": 8}),
-            (Plain, "gradient", whole_batch_twice),
-        ],
-        {"noise.operations:small_deviation": (0.1, INF)},
     ),
 }
 QUICK = ("an Adam with more state", "another cosine", "a noise scale upside down", "halves that are BF16")
