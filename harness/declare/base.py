@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -52,13 +52,19 @@ class Mark(Enum):
 
     PER_LANE = "may differ between the lanes of a pack: the engine holds it as a tensor or a table"
     COSTS_NOTHING = "changes nothing of what a step costs, though the lanes of a pack share it"
-    SINCE_PUBLICATION = "came after trials were first published: at its default it does not enter a study's hash"
 
 
 class Spec(BaseModel):
     """Frozen, and closed: a misspelled field is an error, never a silent default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Of a part of a configuration: the fields with which trials were first published. This list never grows.
+    FIRST_FIELDS: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    def counted(self) -> Set[str]:
+        """The fields that enter a study's hash: the first ones, and of later ones those that are not at their defaults."""
+        return self.FIRST_FIELDS | self.model_dump(exclude_defaults=True).keys()
 
     def first_declared(self) -> dict[str, Any] | None:
         """What stands for it in a study's hash, if it was published as something else; None: its fields."""

@@ -24,14 +24,11 @@ if TYPE_CHECKING:
 else:
     ModelName = Literal[(*MODELS, OWN)]
     OptimizerName, ScheduleName, PrecisionName = Literal[(*OPTIMIZERS, OWN)], Literal[SCHEDULES], Literal[PRECISIONS]
-PER_LANE, COSTS_NOTHING, SINCE_PUBLICATION = Mark.PER_LANE, Mark.COSTS_NOTHING, Mark.SINCE_PUBLICATION
+PER_LANE, COSTS_NOTHING = Mark.PER_LANE, Mark.COSTS_NOTHING
 # What fields say of themselves beside their type: `peak_lr: PerLane[float]`.
 Type = TypeVar("Type")
 PerLane = Annotated[Type, PER_LANE]
 Costless = Annotated[Type, COSTS_NOTHING]
-Later = Annotated[Type, SINCE_PUBLICATION]
-LaterPerLane = Annotated[Type, PER_LANE, SINCE_PUBLICATION]
-LaterCostless = Annotated[Type, COSTS_NOTHING, SINCE_PUBLICATION]
 Whole = Annotated[int, Field(strict=True)]
 
 
@@ -57,6 +54,10 @@ class Workload(Spec):
     `label_noise` to the others.
     """
 
+    FIRST_FIELDS = frozenset(
+        ("model", "dataset", "width", "depth", "heads", "context", "parametrization", "base_width", "zero_readout")
+    )
+
     model: ModelName = Field(
         default="gpt",
         description="linear and quadratic are known in closed form, own is a user's (folklore run --workload); the others have"
@@ -71,7 +72,7 @@ class Workload(Spec):
     base_width: Whole = Field(
         default=32, ge=1, le=1_000_000, description="muP: the width at which both parametrizations are the same"
     )
-    base_heads: LaterCostless[int | None] = Field(
+    base_heads: Costless[int | None] = Field(
         default=None,
         ge=1,
         le=10_000,
@@ -79,57 +80,57 @@ class Workload(Spec):
         description="muP: heads at the base width; none: as many as heads, so that a wider model has larger heads and not more",
     )
     zero_readout: bool = Field(default=False, description="start the readout at zero")
-    activation: Later[Literal["relu", "gelu", "tanh", "sigmoid"]] = Field(
+    activation: Literal["relu", "gelu", "tanh", "sigmoid"] = Field(
         default="relu", description="of an mlp's hidden layers, which start with the gain that suits it"
     )
-    norm: Later[Literal["none", "layer"]] = Field(
+    norm: Literal["none", "layer"] = Field(
         default="none", description="of an mlp, before each activation; 'layer': over the units, with gain and bias"
     )
-    residual: Later[bool] = Field(
+    residual: bool = Field(
         default=False,
         description="an mlp's hidden matrices, but for the first, add to a stream that they read through norm and activation",
     )
-    init_gain: Later[float | None] = Field(
+    init_gain: float | None = Field(
         default=None, gt=0, description="gain of an mlp's hidden matrices at the start; none: the one that suits the activation"
     )
-    norm_placement: Later[Literal["pre", "post"]] = Field(
+    norm_placement: Literal["pre", "post"] = Field(
         default="pre",
         description="of a gpt; 'pre': x + f(norm(x)), and a norm before the readout; 'post': norm(x + f(x)), as at first",
     )
-    feature_scale: LaterCostless[float] = Field(
+    feature_scale: Costless[float] = Field(
         default=1.0, gt=0, description="what the features are multiplied by, as if not normalized"
     )
-    label_noise: LaterCostless[float] = Field(
+    label_noise: Costless[float] = Field(
         default=0.0,
         ge=0,
         lt=1,
         description="share of the training labels that are drawn at random, once; raises gradient noise",
     )
-    training_set_size: LaterCostless[int | None] = Field(
+    training_set_size: Costless[int | None] = Field(
         default=None,
         ge=1,
         le=1_000_000_000,
         strict=True,
         description="train on only the first n examples of the training split, of a text tokens; none: the whole split",
     )
-    loss: Later[Literal["cross_entropy", "squared_error"]] = Field(
+    loss: Literal["cross_entropy", "squared_error"] = Field(
         default="cross_entropy",
         description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"
         " over classes (Cohen et al. 2021)",
     )
-    tasks: Later[Whole] = Field(
+    tasks: Whole = Field(
         default=1,
         ge=1,
         le=1000,
         description="of an mlp's or cnn's classes, which are split in their order into this many tasks of one size, or the"
         " texts of a gpt, joined by + in its dataset; they are trained one after another, for as many steps each",
     )
-    scenario: Later[Literal["class", "domain", "task"]] = Field(
+    scenario: Literal["class", "domain", "task"] = Field(
         default="class",
         description="how the classes of several tasks compete (van de Ven & Tolias 2019); 'class': all with each other;"
         " 'domain': each task numbers its own from 0, and they share a readout; 'task': only those of an example's task",
     )
-    adapter_rank: Later[Whole] = Field(
+    adapter_rank: Whole = Field(
         default=0,
         ge=0,
         le=1_000_000,
@@ -176,11 +177,17 @@ FORMER = {
 class Training(Spec):
     """One training run. Betas, epsilon and decay follow common practice for language models."""
 
+    FIRST_FIELDS = frozenset((
+        "optimizer", "peak_lr", "schedule", "warmup_fraction", "final_fraction", "step_drops", "step_factor", "decay_fraction",
+        "batch_size", "steps", "beta1", "beta2", "epsilon", "second_moment_start", "momentum", "nesterov", "weight_decay",
+        "clip_norm", "precision",
+    ))  # fmt: skip
+
     optimizer: OptimizerName = "adamw"
     peak_lr: PerLane[float] = Field(default=2.0**-8, gt=0)
     schedule: PerLane[ScheduleName] = "cosine"
     warmup_fraction: PerLane[float] = Field(default=0.05, ge=0, lt=1, description="share of the steps in the linear ramp")
-    ramp: LaterPerLane[Literal["linear", "held"]] = Field(
+    ramp: PerLane[Literal["linear", "held"]] = Field(
         default="linear",
         description="'held': the LR is zero during warmup, then at its peak at once; of Adam's moments only the second forms",
     )
@@ -192,10 +199,10 @@ class Training(Spec):
     decay_fraction: PerLane[float] = Field(
         default=0.2, gt=0, le=1, description="share of the run that decays; 'warmup_stable_decay'"
     )
-    ramp_start: LaterPerLane[float] = Field(
+    ramp_start: PerLane[float] = Field(
         default=1e-6, gt=0, lt=1, description="first LR as a share of the last; schedule 'exponential'"
     )
-    patience: LaterPerLane[Annotated[Whole, Unit("evaluations")]] = Field(
+    patience: PerLane[Annotated[Whole, Unit("evaluations")]] = Field(
         default=4,
         ge=0,
         le=1_000_000,
@@ -204,29 +211,29 @@ class Training(Spec):
     batch_size: Annotated[Whole, Unit("sequences or examples")] = Field(
         default=8, ge=2, le=100_000_000, description="sequences a step"
     )
-    batch_ramp: Later[Shares] = Field(
+    batch_ramp: Shares = Field(
         default=(),
         description="shares of the run's examples after which the batch is multiplied by batch_ramp_factor; schedules,"
         " evaluations and probes then follow the share of the examples, too, and steps are as many as are taken in all",
     )
-    batch_ramp_factor: Later[float] = Field(
+    batch_ramp_factor: float = Field(
         default=4.0, gt=0, le=1_000_000, description="what the batch is multiplied by at each share of batch_ramp"
     )
-    micro_batches: Later[Whole] = Field(
+    micro_batches: Whole = Field(
         default=1,
         ge=1,
         le=100_000_000,
         description="equal parts of a batch whose gradients are summed one after another, so that a step holds the activations"
         " of one; divides batch_size, and a batch that was ramped up comes in more parts of that size",
     )
-    recompute_segments: Later[Whole] = Field(
+    recompute_segments: Whole = Field(
         default=0,
         ge=0,
         le=10_000,
         description="stretches of the model's blocks whose activations are computed again in the backward pass, so that a step"
         " holds their inputs and those of one stretch; 0: all are kept",
     )
-    sampling: LaterCostless[SamplingName] = Field(
+    sampling: Costless[SamplingName] = Field(
         default="replacement",
         description="'replacement': every batch is drawn from all training examples (of a text: from all its windows);"
         " 'epochs': every example once an epoch, in a random order (of a text: windows side by side, from a random start);"
@@ -239,87 +246,87 @@ class Training(Spec):
     second_moment_start: PerLane[Literal["zero", "first_gradient"]] = Field(
         default="zero", description="'first_gradient': v starts at the first squared gradient; Adam's bias correction stays"
     )
-    bias_correction: LaterPerLane[bool] = Field(
+    bias_correction: PerLane[bool] = Field(
         default=True, description="whether Adam's moments are divided by 1 - beta^t; adam, adamw, lamb and muon"
     )
     momentum: PerLane[float] = Field(default=0.9, ge=0, lt=1, description="sgd, sgdw, rmsprop, lars and muon")
     nesterov: Costless[bool] = Field(default=False, description="sgd, sgdw and muon")
-    trust_coefficient: LaterPerLane[float] = Field(
+    trust_coefficient: PerLane[float] = Field(
         default=0.001, gt=0, description="of LARS: the size of a weight's update over the weight's, at an LR of 1"
     )
-    hessian_factor: LaterPerLane[float] = Field(
+    hessian_factor: PerLane[float] = Field(
         default=0.05, gt=0, description="of Sophia (its gamma): what the curvature is multiplied by before momentum is divided"
     )
     weight_decay: PerLane[float] = Field(
         default=0.1, ge=0, description="decoupled or in the gradient (L2), as the optimizer has it"
     )
     clip_norm: PerLane[float | None] = Field(default=None, gt=0, description="largest global gradient norm; none: no clipping")
-    dropout: LaterPerLane[float] = Field(
+    dropout: PerLane[float] = Field(
         default=0.0,
         ge=0,
         lt=1,
         description="chance of an activation to be dropped in training: after an mlp's hidden layers, between the convolutions"
         " of a cnn's blocks, where a gpt's blocks and its embedding add to the stream",
     )
-    augmentation: LaterPerLane[Literal["none", "shift", "flip_and_shift"]] = Field(
+    augmentation: PerLane[Literal["none", "shift", "flip_and_shift"]] = Field(
         default="none",
         description="'shift': every training image is moved by up to shift_pixels in both directions, at each step again, and"
         " what comes in is black; 'flip_and_shift': half of them are mirrored, too",
     )
-    shift_pixels: LaterPerLane[Annotated[Whole, Unit("pixels")]] = Field(
+    shift_pixels: PerLane[Annotated[Whole, Unit("pixels")]] = Field(
         default=1, ge=1, le=1000, description="of augmentation: the largest shift; all up to it are as likely"
     )
-    sgd_from: LaterPerLane[float] = Field(
+    sgd_from: PerLane[float] = Field(
         default=1.0, gt=0, le=1, description="share of the steps after which SGD with momentum takes over from Adam; 1: never"
     )
-    sgd_lr: LaterPerLane[float] = Field(
+    sgd_lr: PerLane[float] = Field(
         default=1.0, gt=0, description="what the LR of the schedule is multiplied by once SGD has taken over"
     )
     precision: PrecisionName = Field(default="fp32", description="of products and activations; weights are kept in fp32")
-    loss_scaling: Later[Literal["none", "static", "dynamic"]] = "none"
-    loss_scale: LaterPerLane[float] = Field(default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts")
+    loss_scaling: Literal["none", "static", "dynamic"] = "none"
+    loss_scale: PerLane[float] = Field(default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts")
 
-    outlier: LaterPerLane[Literal["none", "whole", "memory", "kick"]] = Field(
+    outlier: PerLane[Literal["none", "whole", "memory", "kick"]] = Field(
         default="none",
         description="the gradient half-way counts 1000 times, in Adam's two moments: 'whole'; 'memory': in the second"
         " alone, so that the weights are not moved by it; 'kick': in both, which forget it once it has moved the weights",
     )
 
-    fault: LaterPerLane[Literal["none", "labels", "gradient", "weights"]] = Field(
+    fault: PerLane[Literal["none", "labels", "gradient", "weights"]] = Field(
         default="none",
         description="what goes wrong after fault_fraction of the steps; 'labels': a batch's classes or tokens are drawn at"
         " random; 'gradient': it is fault_size times too large; 'weights': Gaussian noise is added to all weights, fault_size"
         " times their root mean square, whatever the batch",
     )
-    fault_fraction: LaterPerLane[float] = Field(default=0.5, gt=0, lt=1)
-    fault_steps: LaterPerLane[Steps] = Field(default=1, ge=1, description="steps in a row whose labels or gradients are bad")
-    fault_size: LaterPerLane[float] = Field(default=100.0, gt=0)
-    remedy: LaterPerLane[Literal["none", "skip", "roll_back", "lower_lr", "halve_lr"]] = Field(
+    fault_fraction: PerLane[float] = Field(default=0.5, gt=0, lt=1)
+    fault_steps: PerLane[Steps] = Field(default=1, ge=1, description="steps in a row whose labels or gradients are bad")
+    fault_size: PerLane[float] = Field(default=100.0, gt=0)
+    remedy: PerLane[Literal["none", "skip", "roll_back", "lower_lr", "halve_lr"]] = Field(
         default="none",
         description="what is done at an alarm; 'skip': the step's update is undone; 'roll_back': the weights and what the"
         " optimizer keeps are those of the last checkpoint but one, and the data go on; 'lower_lr': the LR is halved and rises"
         " again over 20 steps; 'halve_lr': it is halved for good",
     )
-    alarm: LaterPerLane[Literal["oracle", "loss_ratio", "deviations"]] = Field(
+    alarm: PerLane[Literal["oracle", "loss_ratio", "deviations"]] = Field(
         default="oracle",
         description="what gives an alarm; 'oracle': the last step of the fault; 'loss_ratio': a loss above twice the mean of"
         " the nine before it; 'deviations': a loss or gradient norm above its mean over the last 128 steps by more than 6"
         " standard deviations, or not finite (OLMo team 2025, skip step); set measurement.gradient_norms",
     )
-    task_order: LaterPerLane[Literal["sequence", "joint"]] = Field(
+    task_order: PerLane[Literal["sequence", "joint"]] = Field(
         default="sequence", description="of several tasks; 'joint': examples of all of them at every step"
     )
-    replay: LaterPerLane[float] = Field(
+    replay: PerLane[float] = Field(
         default=0.0, ge=0, lt=1, description="share of the batches, on average, that is drawn from examples of earlier tasks"
     )
-    consolidation: LaterPerLane[float] = Field(
+    consolidation: PerLane[float] = Field(
         default=0.0,
         ge=0,
         description="lambda of elastic weight consolidation: what half the squared distance from the weights after each earlier"
         " task, times their Fisher information, is multiplied by (Kirkpatrick et al. 2017, equation 3)",
     )
-    later_lr: LaterPerLane[float] = Field(default=1.0, ge=0, description="what the LR is multiplied by from the second task on")
-    layer_lr_decay: LaterPerLane[float] = Field(
+    later_lr: PerLane[float] = Field(default=1.0, ge=0, description="what the LR is multiplied by from the second task on")
+    layer_lr_decay: PerLane[float] = Field(
         default=1.0,
         ge=0,
         le=1,
@@ -327,32 +334,32 @@ class Training(Spec):
         " readout is trained",
     )
 
-    scaled_parameter: LaterPerLane[str | None] = Field(
+    scaled_parameter: PerLane[str | None] = Field(
         default=None,
         min_length=1,
         description="name of the parameters that learn at scaled_lr times the LR, such as embedding.token.weight; * stands for"
         " any characters; none: all learn at one LR",
     )
-    scaled_lr: LaterPerLane[float] = Field(
+    scaled_lr: PerLane[float] = Field(
         default=1.0, gt=0, description="what the LR of scaled_parameter is multiplied by; decoupled weight decay goes with it"
     )
 
-    starts_from: LaterPerLane[str | None] = Field(
+    starts_from: PerLane[str | None] = Field(
         default=None,
         min_length=1,
         description="an arm of the same study and scale: each trial starts from the checkpoint of that arm's trial of the same"
         " seed and factor values, of its only value where it has one; initial losses stay those of the untrained network; none:"
         " from initialization",
     )
-    start_fraction: LaterPerLane[float] = Field(
+    start_fraction: PerLane[float] = Field(
         default=1.0, gt=0, le=1, description="of starts_from: share of that trial's steps after which the checkpoint is taken"
     )
-    start_state: LaterPerLane[Literal["weights", "optimizer"]] = Field(
+    start_state: PerLane[Literal["weights", "optimizer"]] = Field(
         default="weights",
         description="of starts_from: what is taken from the checkpoint; 'weights': with a module's buffers; 'optimizer': also"
         " what the optimizer keeps and its number of updates. Schedules begin again",
     )
-    data_order: LaterPerLane[Whole] = Field(
+    data_order: PerLane[Whole] = Field(
         default=0,
         ge=0,
         le=1_000_000,
@@ -466,6 +473,8 @@ LOSS_SCALES = tuple(2.0**exponent for exponent in range(17))
 class Measurement(Spec):
     """What is measured while training. Probed steps also see half their batch, for the variance of the gradient."""
 
+    FIRST_FIELDS = frozenset(("probes", "evaluations", "evaluation_examples", "final_examples"))
+
     probes: Annotated[Whole, Unit("steps")] = Field(
         default=20,
         ge=2,
@@ -480,61 +489,61 @@ class Measurement(Spec):
     )
     evaluation_examples: Examples = Field(default=64, ge=1, description="sequences of the validation sample")
     final_examples: Examples = Field(default=128, ge=1, description="sequences of the final validation and test samples")
-    training_examples: Later[Examples] = Field(
+    training_examples: Examples = Field(
         default=0,
         ge=0,
         description="fixed training examples, as trained on, that are evaluated in eval mode as often as the validation"
         " sample; 0: none",
     )
-    test_examples: Later[Examples] = Field(
+    test_examples: Examples = Field(
         default=0,
         ge=0,
         description="fixed test examples that are evaluated as often as the validation sample; a run then diverges by its"
         " training examples, because what overfits may end above its start; 0: none",
     )
-    curve_points: Later[Annotated[Whole, Unit("points")]] = Field(
+    curve_points: Annotated[Whole, Unit("points")] = Field(
         default=100, ge=1, le=10_000, description="points kept of a curve that has one a step"
     )
-    gradient_norms: Later[bool] = Field(
+    gradient_norms: bool = Field(
         default=False, description="the norm of every step's gradient before it is clipped, and not of probed steps alone"
     )
-    underflow: Later[bool] = Field(
+    underflow: bool = Field(
         default=False, description="on probed steps, the share of gradients that FP16 would flush to zero, by loss scale"
     )
-    token_rows: Later[bool] = Field(
+    token_rows: bool = Field(
         default=False,
         description="of a text's tokens, from a fifth of the run on, how far the rows of the embedding move; and, at each"
         " evaluation, the loss on test tokens that are rare or common",
     )
-    sharpness: Later[Literal["off", "end", "probes"]] = Field(
+    sharpness: Literal["off", "end", "probes"] = Field(
         default="off",
         description="the largest eigenvalue of the Hessian of the training loss, at the weights that the run ends with ('end')"
         " or that every probed step leaves ('probes')",
     )
-    sharpness_examples: Later[Examples] = Field(
+    sharpness_examples: Examples = Field(
         default=1024, ge=1, description="fixed training examples that its loss is the mean over"
     )
-    preconditioned_sharpness: Later[bool] = Field(
+    preconditioned_sharpness: bool = Field(
         default=False,
         description="wherever sharpness is measured, also the largest eigenvalue of the Hessian between the inverse roots of"
         " what Adam divides by (Cohen et al. 2022); adam and adamw",
     )
-    gradient_flow: Later[bool] = Field(
+    gradient_flow: bool = Field(
         default=False,
         description="on probed steps, the gradient of the loss of fixed training examples, weight matrix by weight matrix, and"
         " how far the first and the last but one have moved",
     )
-    dead_units: Later[bool] = Field(
+    dead_units: bool = Field(
         default=False,
         description="on probed steps, which units of an mlp of ReLUs are zero on all of fixed training examples, their"
         " gradients, and how many that were half-way are so no longer",
     )
-    flow_examples: Later[Examples] = Field(
+    flow_examples: Examples = Field(
         default=1024,
         ge=1,
         description="fixed training examples that gradient_flow and dead_units look at; all, if there are no more",
     )
-    solo: Later[bool] = Field(default=False, description="train in packs of one lane, so that its time and memory are its own")
+    solo: bool = Field(default=False, description="train in packs of one lane, so that its time and memory are its own")
 
 
 class Configuration(Spec):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, field_validator, model_serializer, model_validator
 
 from ..errors import invalid, unknown
-from .base import WORDS, Mark, Spec, canonical_json, declared, fingerprint, marked
+from .base import WORDS, Spec, canonical_json, declared, fingerprint
 from .change import Change
 from .claims import Claim
 from .configuration import Measurement, Training, Workload
@@ -124,8 +124,8 @@ class Study(Design):
     def hash(self) -> str:
         """The fingerprint of all that decides numbers and verdicts, thresholds included, and of no mere words.
 
-        Fields left at none, and later fields left at their defaults, do not count: a field that comes later leaves the hash of
-        a study that does not use it.
+        Fields left at none do not count, nor do those of a configuration that came later and are left at their defaults: a
+        new one leaves the hash of every study that does not use it.
         """
         content = declared(self)
         # Of claims of its own: what decides.
@@ -133,10 +133,8 @@ class Study(Design):
         spoken = [[each.id, each.quantifier, declared(each.regime)] for each in speaking]
         content |= {"claims": spoken} if spoken else {}
         for part in ("workload", "training", "measurement"):
-            own: Spec = getattr(self, part)
-            # Fields that came after the first published evidence and stand at their defaults.
-            unused = marked(type(own), Mark.SINCE_PUBLICATION) - own.model_dump(exclude_defaults=True).keys()
-            content[part] = {name: value for name, value in content[part].items() if name not in unused}
+            counted = getattr(self, part).counted
+            content[part] = {name: value for name, value in content[part].items() if name in counted}
         return fingerprint(content)
 
     def canonical_json(self) -> str:
