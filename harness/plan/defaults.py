@@ -3,11 +3,11 @@
 from typing import Any
 
 from ..declare import Study, Training, fingerprint
+from ..train.optimizers import optimizer_kind
+from ..train.schedules import schedule_named
 
 # Fields whose defaults do something. (Where a default does nothing, such as no clipping, what is not stated does not happen.)
 SHAPING = ("optimizer", "schedule", "warmup_fraction", "final_fraction", "momentum", "weight_decay", "batch_size", "steps")
-WITH_MOMENTUM = ("sgd", "sgdw", "rmsprop", "lars", "muon")
-WITH_A_LAST_LR = ("cosine", "linear", "warmup_stable_decay")
 
 
 def left_to_defaults(study: Study) -> dict[str, Any]:
@@ -48,8 +48,9 @@ def same_runs_in_words(study: Study) -> str:
 
 
 def _shapes(name: str, training: Training) -> bool:
-    if name == "momentum":
-        return training.optimizer in WITH_MOMENTUM
-    if name == "final_fraction":
-        return training.schedule in WITH_A_LAST_LR
-    return True
+    """Whether the part whose field it is tells a recipe of it."""
+    parts = {"momentum": optimizer_kind(training.optimizer), "final_fraction": schedule_named(training.schedule)}
+    if name not in parts:
+        return True
+    other = training.model_copy(update={name: getattr(training, name) / 2 + 0.1})
+    return parts[name].words(other) != parts[name].words(training)

@@ -36,7 +36,8 @@ class EnginePart:
     # The field that asks for it, as in "training.outlier": by this value, or by any but its default; '': it is always there.
     setting: ClassVar[str] = ""
     value: ClassVar[str] = ""
-    # Fields that mean nothing without it.
+    # Fields that mean nothing without it. Those of an optimizer or a schedule may be set beside another, as a study that tries
+    # several sets them.
     settings: ClassVar[tuple[str, ...]] = ()
     # Fields that mean nothing, or something else, with it, and why.
     excludes: ClassVar[Mapping[str, str]] = {}

@@ -25,6 +25,7 @@ from folklore.models.parametrization import LR_RULES
 from folklore.studies.computed import operations
 from folklore.studies.metrics.lr_finder import FinderRule
 from tests.harness.helpers import planned, result, rows
+from tests.harness.train.contract import tried
 
 ERROR = registry().named("operations.error")
 
@@ -57,8 +58,10 @@ def test_every_optimizer_is_one_and_says_what_it_reads() -> None:
     assert {kind.mup_rule for kind in kinds} == {*LR_RULES, None}
     for name, kind in zip(OPTIMIZERS, kinds, strict=True):
         assert issubclass(kind, base.PackedOptimizer)
-        read = {"momentum": 0.5} if "momentum" in kind.words(Training()) else {"beta1": 0.5}
+        read = {"momentum": 0.5, "beta1": 0.5, "epsilon": 0.5}
         assert kind.words(Training(optimizer=name, **read)) != kind.words(Training(optimizer=name))
+        for field, value in tried(kind.settings).items():
+            assert kind.words(Training(optimizer=name, **{field: value})) != kind.words(Training(optimizer=name)), field
 
 
 def test_an_optimizer_that_is_not_there_is_told_with_those_that_are() -> None:

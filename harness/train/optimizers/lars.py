@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 class LARS(PackedOptimizer):
     moments = ("momentum",)
+    settings = ("training.trust_coefficient",)
     said = "momentum {t.momentum:g}, trust coefficient {t.trust_coefficient:g}"
 
     def prepare(self) -> None:

@@ -32,6 +32,7 @@ SHARE = 2**-11
 
 class Sophia(PackedOptimizer):
     moments = ("momentum", "hessian")
+    settings = ("training.hessian_factor",)
 
     def prepare(self) -> None:
         self.beta1, self.beta2, self.epsilon = (self.per_lane(name) for name in ("beta1", "beta2", "epsilon"))

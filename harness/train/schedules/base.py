@@ -15,12 +15,13 @@ Curve = NDArray[np.float64]
 @dataclass(frozen=True)
 class Schedule(EnginePart):
     """shape: the LR as a share of the peak, of the progress after warmup, from 0 to just below 1. words: as a recipe tells
-    it."""
+    it. settings: its own fields, as "training.ramp_start"."""
 
     line = "schedule"
 
     shape: Callable[[Training, Curve], Curve]
     words: Callable[[Training], str]  # type: ignore[assignment]
+    settings: tuple[str, ...] = ()  # type: ignore[misc]
 
     @classmethod
     def check(cls, configuration: Configuration) -> None:

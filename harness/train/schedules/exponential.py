@@ -16,4 +16,4 @@ def _words(training: Training) -> str:
     return f"a range test, from {training.ramp_start:g} of the peak up to it by equal factors"
 
 
-SCHEDULE = Schedule(_shape, _words)
+SCHEDULE = Schedule(_shape, _words, ("training.ramp_start",))

@@ -10,4 +10,5 @@ SCHEDULE = Schedule(
     words=lambda training: (
         f"constant, and times {training.step_factor:g} after {counted(training.patience, 'evaluation')} without improvement"
     ),
+    settings=("training.patience",),
 )

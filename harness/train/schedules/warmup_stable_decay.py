@@ -25,4 +25,4 @@ class WarmupStableDecay(Schedule):
             raise ValueError(f"decay_fraction = {decay}: with warmup_fraction = {warmup} must not exceed 1")
 
 
-SCHEDULE = WarmupStableDecay(_shape, _words)
+SCHEDULE = WarmupStableDecay(_shape, _words, ("training.decay_fraction",))

@@ -2,7 +2,7 @@ import json
 import math
 
 import pytest
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 
 from folklore.harness.declare import (
     Alternative,
@@ -25,10 +25,10 @@ from folklore.harness.declare import (
     fingerprint,
     log2_grid,
 )
+from folklore.harness.declare.configuration import PerLane
 from folklore.harness.declare.metrics import TunedLoss
 from folklore.harness.errors import UserError, invalid
 from folklore.harness.plan import catalog
-from folklore.harness.train import ENGINE_VERSION
 from tests.harness.helpers import changed
 
 
@@ -158,39 +158,6 @@ def test_pack_keys_ignore_only_what_lanes_may_vary() -> None:
     assert configuration(micro_batches=2).shape_key != cost
 
 
-PINNED = json.loads("""{
-  "workload": {"model": "gpt", "dataset": "python-docs", "width": 32, "depth": 2, "heads": 2, "context": 32,
-    "parametrization": "standard", "base_width": 32, "base_heads": null, "zero_readout": false, "activation": "relu",
-    "feature_scale": 1.0, "label_noise": 0.0, "training_set_size": null, "loss": "cross_entropy", "norm": "none", "residual":
-    false, "init_gain": null, "norm_placement": "pre", "tasks": 1, "scenario": "class", "adapter_rank": 0},
-  "training": {"optimizer": "adamw", "peak_lr": 0.00390625, "schedule": "cosine", "warmup_fraction": 0.05, "ramp": "linear",
-    "final_fraction": 0.1, "step_drops": [0.5, 0.75], "step_factor": 0.1, "decay_fraction": 0.2, "ramp_start": 1e-06,
-    "patience": 4, "batch_size": 8, "batch_ramp": [], "batch_ramp_factor": 4.0, "micro_batches": 1, "recompute_segments": 0,
-    "outlier": "none", "dropout": 0.0, "augmentation": "none", "shift_pixels": 1, "sgd_from": 1.0,
-    "sgd_lr": 1.0, "starts_from": null, "start_fraction": 1.0, "start_state": "weights", "data_order": 0,
-    "scaled_parameter": null, "scaled_lr": 1.0, "task_order":
-    "sequence", "replay": 0.0, "consolidation": 0.0, "later_lr": 1.0, "layer_lr_decay": 1.0, "fault":
-    "none", "fault_fraction": 0.5, "fault_steps": 1, "fault_size": 100.0, "remedy": "none", "alarm": "oracle",
-    "sampling": "replacement", "steps": 300,
-    "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-08, "second_moment_start": "zero", "bias_correction": true, "momentum": 0.9,
-    "trust_coefficient": 0.001, "hessian_factor": 0.05, "nesterov": false, "weight_decay": 0.1,
-    "clip_norm": null, "precision": "fp32", "loss_scaling": "none", "loss_scale": 65536.0},
-  "measurement": {"probes": 20, "evaluations": 4, "evaluation_examples": 64, "final_examples": 128, "training_examples": 0,
-    "test_examples": 0, "gradient_norms": false,
-    "curve_points": 100, "underflow": false, "token_rows": false, "sharpness": "off", "sharpness_examples": 1024,
-    "preconditioned_sharpness": false, "gradient_flow": false, "dead_units": false, "flow_examples": 1024, "solo": false}
-}""")
-
-
-def test_defaults_are_pinned_to_the_engine_version() -> None:
-    """A digest leaves defaults out. Changing one changes what old digests mean: raise ENGINE_VERSION with it.
-
-    A new field is added here with the default that means what was done before.
-    """
-    defaults = Configuration(workload=Workload(), training=Training(), measurement=Measurement()).model_dump(mode="json")
-    assert (ENGINE_VERSION, defaults) == (1, PINNED)
-
-
 def test_a_former_field_is_read_at_the_value_that_holds_now() -> None:
     assert Training.model_validate({"fisher_examples": 64, "steps": 7}) == Training(steps=7)
     with pytest.raises(ValidationError, match="fisher_examples = 3: is always 64 now, and no setting; leave it out"):
@@ -296,6 +263,16 @@ def test_a_later_field_changes_the_hash_once_it_is_used(study: Study) -> None:
         spelled = changed(study, {f"training.{field}": unused})
         assert (spelled.hash, spelled.canonical_json()) == (study.hash, study.canonical_json())
         assert field not in spelled.configuration("laptop", "half", {}).identity()["training"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("part", ["workload", "training", "measurement"])
+def test_a_new_field_of_a_configuration_changes_no_hash_until_it_is_used(part: str, study: Study) -> None:
+    """However it is marked: a field copied from a neighbour is a later one, too."""
+    own = getattr(study, part)
+    longer = create_model("Longer", __base__=type(own), new=(PerLane[float], 0.1))
+    unused, used = (study.model_copy(update={part: longer(**own.model_dump(), new=value)}) for value in (0.1, 0.2))
+    assert unused.hash == study.hash
+    assert used.hash != study.hash
 
 
 def test_one_criterion_and_readings_by_name_are_lists_of_one_and_of_several() -> None:

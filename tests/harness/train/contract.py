@@ -5,10 +5,10 @@ bound. So packs are compared phase by phase, each from equal states: what preced
 optimizer makes of one gradient, what probes see, and what follows it. The rounding is that of harness/train/agreement.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import torch
 from torch import Tensor
@@ -17,8 +17,11 @@ from folklore.harness.declare import Configuration, Measurement, Training, Workl
 from folklore.harness.declare.configuration import OPTIMIZERS, PRECISIONS, SCHEDULES, SamplingName
 from folklore.harness.train.agreement import MOMENT, OF_THE_LANE, UNITS, UPDATE
 from folklore.harness.train.hessian import TOLERANCE
+from folklore.harness.train.optimizers import optimizer_kind
 from folklore.harness.train.pack import Lane, Pack
 from folklore.harness.train.precisions import precision_named
+from folklore.harness.train.probes import PROBES
+from folklore.harness.train.schedules import schedule_named
 from folklore.harness.train.starting import LaneState
 from folklore.harness.train.workloads.data import Dataset, load
 from folklore.harness.train.workloads.own.finding import find
@@ -34,6 +37,9 @@ CNN = Workload(model="cnn", dataset="digits", width=8, depth=1)
 FEW = {"probes": 3, "evaluations": 2, "evaluation_examples": 8, "final_examples": 8}
 # Lanes whose gradients are not finite in the one pack and finite in the other: at the edge of FP16 a matter of rounding.
 MOST_DOUBTS = 2
+# What asks for probes that look at any network. Those with a case of their own ask for Adam, a text or ReLUs, or take long.
+OWN_CASES = {"sharpness", "preconditioned_sharpness", "dead_units", "token_rows"}
+PLAIN_PROBES = {probe.setting for probe in PROBES if probe.setting} - {f"measurement.{name}" for name in OWN_CASES}
 
 
 def lane(workload: Workload = MLP, seed: int = 0, measurement: Mapping[str, Any] | None = None, **training: Any) -> Lane:
@@ -254,6 +260,34 @@ def _take(part: Pack, numbers: Sequence[int], state: State, step: int, clock: in
 
 # ---- cases: every setting that a training can have, each beside others
 
+
+def tried(settings: Iterable[str]) -> dict[str, Any]:
+    """Field -> a value beside its default, of those, such as "training.ramp_start", that are a flag, a number or a choice."""
+    values = {}
+    for part, name in (setting.split(".") for setting in settings):
+        known = {"training": Training, "measurement": Measurement}[part].model_fields[name]
+        choices = get_args(known.annotation) if get_origin(known.annotation) is Literal else (False, True)
+        if isinstance(known.default, bool | str):
+            values[name] = next(choice for choice in choices if choice != known.default)
+        elif isinstance(known.default, int | float):
+            values[name] = known.default + 1 if isinstance(known.default, int) else (known.default or 0.2) / 2
+    return values
+
+
+# Fields of one optimizer or schedule: what asks for them, and a value beside the default.
+OWN_FIELDS = {
+    field: ({kind: name}, value)
+    for kind, names, part_named in (("optimizer", OPTIMIZERS, optimizer_kind), ("schedule", SCHEDULES, schedule_named))
+    for name in names
+    for field, value in tried(part_named(name).settings).items()
+}
+
+
+def own_fields(**part: str) -> dict[str, Any]:
+    """What lanes may have for themselves of an optimizer's or a schedule's fields, or the others; as it is tried."""
+    return {field: value for field, (asks, value) in OWN_FIELDS.items() if asks == part}
+
+
 # What three lanes of every case have for themselves: nothing that an optimizer does not know does any harm.
 LANES: tuple[Mapping[str, Any], ...] = (
     {"seed": 3, "peak_lr": 2.0**-6},
@@ -306,7 +340,10 @@ OF_WORKLOADS = {
     "norm and residual": Case(_workload(DEEP, norm="layer", residual=True, activation="gelu"), SGD),
     "squared error": Case(_workload(CNN, loss="squared_error", label_noise=0.3, training_set_size=40), SGD),
 }
-OF_OPTIMIZERS = {f"optimizer {name}": Case(shared={"optimizer": name}) for name in OPTIMIZERS} | {
+OF_OPTIMIZERS = {
+    f"optimizer {name}": Case(shared={"optimizer": name}, own=({}, {**own_fields(optimizer=name), **LANES[1]}, {}))
+    for name in OPTIMIZERS
+} | {
     "parts of adam": Case(
         shared={"optimizer": "adam"},
         own=({"bias_correction": False}, {"ramp": "held"}, {"scaled_parameter": "hidden.*", "scaled_lr": 3.0}),
@@ -325,7 +362,8 @@ OF_SCHEDULES = {
     "schedules": Case(
         shared={**SGD, "nesterov": True, "steps": 20, "peak_lr": 0.5},
         own=[
-            {"schedule": name, "warmup_fraction": 0.1 * (number % 2), "final_fraction": 0.05 * number, "patience": number // 6,
+            {**own_fields(schedule=name),
+             "schedule": name, "warmup_fraction": 0.1 * (number % 2), "final_fraction": 0.05 * number, "patience": number // 6,
              "decay_fraction": 0.1 + 0.05 * number, "step_drops": (0.3, 0.5 + 0.05 * number), "ramp_start": 0.1 / (1 + number),
              "step_factor": 0.2 + 0.05 * number}
             for number, name in enumerate(SCHEDULES)
@@ -418,9 +456,8 @@ OF_MEASUREMENTS = {
         measurement={"sharpness": "probes", "preconditioned_sharpness": True, "sharpness_examples": 64},
     ),
     "sharpness at the end": Case(GPT, SGD, measurement={"sharpness": "end", "sharpness_examples": 16}),
-    "underflow, training and test examples": Case(
-        GPT, measurement={"underflow": True, "training_examples": 40, "test_examples": 30}
-    ),
+    "training and test examples": Case(GPT, measurement={"training_examples": 40, "test_examples": 30}),
+    "whatever a network shows": Case(GPT, measurement={"flow_examples": 16, **tried(PLAIN_PROBES)}),
 }
 CASES: dict[str, Case] = (
     OF_MODELS | OF_WORKLOADS | OF_OPTIMIZERS | OF_SCHEDULES | OF_PRECISIONS | OF_PROCEDURES | OF_STARTS | OF_MEASUREMENTS

@@ -103,15 +103,12 @@ def test_what_is_measured_changes_no_training(case: Case) -> None:
     assert looked.records.keys() >= plain.records.keys()
 
 
-# Where 2^-6 is not of the right size.
-RATES = {"lars": 0.2, "radam": 2.0**-4, "rmsprop": 2.0**-9, "sgd": 0.1, "sgdw": 0.1}
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_learns(optimizer: str) -> None:
-    fields = {"peak_lr": RATES.get(optimizer, 2.0**-6), "trust_coefficient": 0.05, "steps": 80, "batch_size": 32}
-    (result,) = trained(lane(DEEP, measurement={"final_examples": 128}, optimizer=optimizer, **fields)).results()
-    assert result.test_loss < 0.8 * result.initial_loss
+    """At one of some LRs, which lie further apart than any optimizer's best ones."""
+    fields = {"optimizer": optimizer, "trust_coefficient": 0.05, "steps": 80, "batch_size": 32}
+    lanes = (lane(DEEP, measurement={"final_examples": 128}, peak_lr=2.0**power, **fields) for power in (-9, -6, -4, -2))
+    assert any(result.test_loss < 0.8 * result.initial_loss for result in trained(*lanes).results())
 
 
 # ---- programs
@@ -161,19 +158,22 @@ def values_of(spec: type[Any], field: str) -> Iterator[list[Any]]:
     return ([getattr(getattr(each, part), field) for each in lanes] for lanes in configurations())
 
 
+NO_CASE = "no case has it: name it in the `settings` of its optimizer or schedule, or write a case in contract.py"
+
+
 @pytest.mark.parametrize("field", Training.model_fields)
 def test_every_setting_of_a_training_has_a_case_and_differs_between_lanes_that_may(field: str) -> None:
     default = Training.model_fields[field].default
-    assert any(value != default for values in values_of(Training, field) for value in values)
+    assert any(value != default for values in values_of(Training, field) for value in values), NO_CASE
     if field in marked(Training, Mark.PER_LANE):
-        assert any(len(set(values)) > 1 for values in values_of(Training, field))
+        assert any(len(set(values)) > 1 for values in values_of(Training, field)), NO_CASE
 
 
 @pytest.mark.parametrize("field", sorted(Measurement.model_fields.keys() - {"solo", "curve_points"}))
 def test_every_setting_of_a_measurement_has_a_case(field: str) -> None:
     """But for how a curve is thinned out, and that a lane is alone: both are of what is done with a pack."""
     default = Measurement.model_fields[field].default
-    assert any(value != default for values in values_of(Measurement, field) for value in values)
+    assert any(value != default for values in values_of(Measurement, field) for value in values), NO_CASE
 
 
 def test_every_model_probe_and_procedure_has_a_case() -> None:

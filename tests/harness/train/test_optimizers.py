@@ -168,6 +168,8 @@ REFERENCES: dict[str, tuple[str, dict[str, Any], Oracle, float]] = {
     "adamw from the first gradient": ("adamw", {"second_moment_start": "first_gradient"}, adam_by_hand, 1),
     "adamw, held": ("adamw", {"steps": STEPS, "ramp": "held", "warmup_fraction": 0.3}, adam_by_hand, 1),
 }
+# Held to its paper by test_sophia.py.
+ELSEWHERE = {"sophia"}
 BY_KERNEL = [pytest.param(name, 1, id=f"{name} by torch's kernel") for name in ("adamw", "adam")]
 
 
@@ -190,6 +192,11 @@ def test_follows_another(name: str, kernel_from: int, monkeypatch: pytest.Monkey
         found[:, HIDDEN] = expected[:, HIDDEN]
     off, largest = (each.abs().amax(dim=1) for each in (found - expected, expected))
     assert (off <= times * TOLERANCE * largest.clamp(min=1.0)).all()
+
+
+def test_every_optimizer_follows_another() -> None:
+    unheld = {*OPTIMIZERS} - ELSEWHERE - {optimizer for optimizer, *_ in REFERENCES.values()}
+    assert not unheld, f"give {unheld} a row in REFERENCES, or in TORCHS (single_steps.py) if torch.optim has the same rule"
 
 
 # ---- torch's kernel

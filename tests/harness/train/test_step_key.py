@@ -1,6 +1,7 @@
 """A key tells steps apart that are made of other operations: their operations are written down and compared.
 
-Every field that a shape key leaves out has a value here that is not its default: a new one joins, or is missed.
+Every field that a shape key leaves out has a value here that is not its default: those in the `settings` of an optimizer or a
+schedule join by themselves.
 """
 
 from typing import Any
@@ -17,6 +18,7 @@ from folklore.harness.train.programs import Program
 from folklore.harness.train.step_key import step_key
 from folklore.harness.train.workloads.data import load
 from folklore.harness.train.workloads.data.text import Text
+from tests.harness.train.contract import OWN_FIELDS
 from tests.harness.train.plain_steps import GPT, MEASUREMENT
 
 CAPTURED, COMPILED = Program(captured=True), Program(compiled=True)
@@ -25,6 +27,7 @@ TASKS = DIGITS.model_copy(update={"tasks": 2})
 Change = tuple[dict[str, Any], Any]
 # Field -> what it is changed in, and to what.
 TRAINING: dict[str, Change] = {
+    **OWN_FIELDS,
     "peak_lr": ({}, 0.5),
     "schedule": ({}, "reduce_on_plateau"),
     "warmup_fraction": ({"ramp": "held"}, 0.0),
@@ -32,9 +35,6 @@ TRAINING: dict[str, Change] = {
     "final_fraction": ({}, 0.5),
     "step_drops": ({"schedule": "step"}, (0.3,)),
     "step_factor": ({"schedule": "step"}, 0.3),
-    "decay_fraction": ({"schedule": "warmup_stable_decay"}, 0.5),
-    "ramp_start": ({"schedule": "exponential"}, 0.1),
-    "patience": ({"schedule": "reduce_on_plateau"}, 1),
     "sampling": ({}, "epochs"),
     "steps": ({}, 12),
     "beta1": ({}, 0.0),
@@ -44,8 +44,6 @@ TRAINING: dict[str, Change] = {
     "bias_correction": ({}, False),
     "momentum": ({"optimizer": "sgd"}, 0.0),
     "nesterov": ({"optimizer": "sgd"}, True),
-    "trust_coefficient": ({"optimizer": "lars"}, 0.1),
-    "hessian_factor": ({"optimizer": "sophia"}, 0.1),
     "weight_decay": ({}, 0.0),
     "clip_norm": ({}, 1.0),
     "dropout": ({}, 0.5),
