@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -58,13 +58,9 @@ class Spec(BaseModel):
     """Frozen, and closed: a misspelled field is an error, never a silent default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-    # Of a part of a configuration: the fields with which trials were first published. This list never grows.
+    # Of a part of a configuration: the fields with which trials were first published. This list never grows:
+    # a later field enters a study's hash once it is not at its default.
     FIRST_FIELDS: ClassVar[frozenset[str]] = frozenset()
-
-    @property
-    def counted(self) -> Set[str]:
-        """The fields that enter a study's hash: the first ones, and of later ones those that are not at their defaults."""
-        return self.FIRST_FIELDS | self.model_dump(exclude_defaults=True).keys()
 
     def first_declared(self) -> dict[str, Any] | None:
         """What stands for it in a study's hash, if it was published as something else; None: its fields."""

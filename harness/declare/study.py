@@ -133,7 +133,8 @@ class Study(Design):
         spoken = [[each.id, each.quantifier, declared(each.regime)] for each in speaking]
         content |= {"claims": spoken} if spoken else {}
         for part in ("workload", "training", "measurement"):
-            counted = getattr(self, part).counted
+            own: Spec = getattr(self, part)
+            counted = own.FIRST_FIELDS | own.model_dump(exclude_defaults=True).keys()
             content[part] = {name: value for name, value in content[part].items() if name in counted}
         return fingerprint(content)
 

@@ -5,6 +5,7 @@ from typing import Any
 from ..declare import Study, Training, fingerprint
 from ..train.optimizers import optimizer_kind
 from ..train.schedules import schedule_named
+from ..train.schedules.base import to_the_end
 
 # Fields whose defaults do something. (Where a default does nothing, such as no clipping, what is not stated does not happen.)
 SHAPING = ("optimizer", "schedule", "warmup_fraction", "final_fraction", "momentum", "weight_decay", "batch_size", "steps")
@@ -48,9 +49,6 @@ def same_runs_in_words(study: Study) -> str:
 
 
 def _shapes(name: str, training: Training) -> bool:
-    """Whether the part whose field it is tells a recipe of it."""
-    parts = {"momentum": optimizer_kind(training.optimizer), "final_fraction": schedule_named(training.schedule)}
-    if name not in parts:
-        return True
-    other = training.model_copy(update={name: getattr(training, name) / 2 + 0.1})
-    return parts[name].words(other) != parts[name].words(training)
+    if name == "momentum":
+        return name in optimizer_kind(training.optimizer).words(training)
+    return name != "final_fraction" or to_the_end(training) in schedule_named(training.schedule).words(training)

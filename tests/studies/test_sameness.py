@@ -31,7 +31,8 @@ def _said(name: str) -> dict[str, str | int]:
     assert not (missing := SCALES - study.scales.keys()), f"{name} lacks the scales {missing}: studies here have all of them"
     content = study.model_dump(mode="json")
     for part in ("workload", "training", "measurement"):  # a new field is said once it is used
-        content[part] = {name: content[part][name] for name in getattr(study, part).counted}
+        own = getattr(study, part)
+        content[part] = {name: content[part][name] for name in own.FIRST_FIELDS | own.model_dump(exclude_defaults=True).keys()}
     said = {"version": study.version, "hash": study.hash, "declaration": fingerprint(content)}
     return {**said, **{scale: _trials(study, scale) for scale in study.scales}}
 

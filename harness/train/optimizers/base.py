@@ -77,8 +77,7 @@ class PackedOptimizer(EnginePart, ABC):
     @classmethod
     def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
         if cls.mup_rule is None and workload.declared.parametrization == "mup":
-            kinds = {name: registered("optimizer", "train/optimizers", "OPTIMIZER", name) for name in OPTIMIZERS}
-            ruled = [name for name, kind in kinds.items() if kind.mup_rule is not None]
+            ruled = [name for name in OPTIMIZERS if registered("optimizer", "train/optimizers", "OPTIMIZER", name).mup_rule]
             raise UserError(
                 f"optimizer '{training.optimizer}' has no published rule in muP: choose parametrization = standard, or one of"
                 f" {', '.join(ruled)}"

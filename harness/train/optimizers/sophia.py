@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...declare import Training
 from .base import PackedOptimizer
 
 if TYPE_CHECKING:
@@ -33,15 +32,14 @@ SHARE = 2**-11
 class Sophia(PackedOptimizer):
     moments = ("momentum", "hessian")
     settings = ("training.hessian_factor",)
+    said = (
+        "betas {t.beta1:.6g} and {t.beta2:.6g}, epsilon {t.epsilon:g}, gamma {t.hessian_factor:g},"
+        f" curvature every {EVERY} steps"
+    )
 
     def prepare(self) -> None:
         self.beta1, self.beta2, self.epsilon = (self.per_lane(name) for name in ("beta1", "beta2", "epsilon"))
         self.factor = self.per_lane("hessian_factor")
-
-    @staticmethod
-    def words(training: Training) -> str:
-        found = f"betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
-        return f"{found}, gamma {training.hessian_factor:g}, curvature every {EVERY} steps"
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

@@ -282,12 +282,6 @@ OWN_FIELDS = {
     for field, value in tried(part_named(name).settings).items()
 }
 
-
-def own_fields(**part: str) -> dict[str, Any]:
-    """What lanes may have for themselves of an optimizer's or a schedule's fields, or the others; as it is tried."""
-    return {field: value for field, (asks, value) in OWN_FIELDS.items() if asks == part}
-
-
 # What three lanes of every case have for themselves: nothing that an optimizer does not know does any harm.
 LANES: tuple[Mapping[str, Any], ...] = (
     {"seed": 3, "peak_lr": 2.0**-6},
@@ -341,7 +335,7 @@ OF_WORKLOADS = {
     "squared error": Case(_workload(CNN, loss="squared_error", label_noise=0.3, training_set_size=40), SGD),
 }
 OF_OPTIMIZERS = {
-    f"optimizer {name}": Case(shared={"optimizer": name}, own=({}, {**own_fields(optimizer=name), **LANES[1]}, {}))
+    f"optimizer {name}": Case(shared={"optimizer": name}, own=({}, {**tried(optimizer_kind(name).settings), **LANES[1]}, {}))
     for name in OPTIMIZERS
 } | {
     "parts of adam": Case(
@@ -362,7 +356,7 @@ OF_SCHEDULES = {
     "schedules": Case(
         shared={**SGD, "nesterov": True, "steps": 20, "peak_lr": 0.5},
         own=[
-            {**own_fields(schedule=name),
+            {**tried(schedule_named(name).settings),
              "schedule": name, "warmup_fraction": 0.1 * (number % 2), "final_fraction": 0.05 * number, "patience": number // 6,
              "decay_fraction": 0.1 + 0.05 * number, "step_drops": (0.3, 0.5 + 0.05 * number), "ramp_start": 0.1 / (1 + number),
              "step_factor": 0.2 + 0.05 * number}

@@ -184,7 +184,7 @@ def test_follows_another(name: str, kernel_from: int, monkeypatch: pytest.Monkey
     expected = torch.stack([oracle(each, start[lane], [row[lane] for row in seen]) for lane, each in each_lane]).double()
     assert torch.isfinite(expected).all()
     assert max(expected[:, part.slice].norm(dim=1).max() for part in PARTS) < 10 or "lamb" not in name
-    assert (expected - start).abs().amax(dim=1).min() > 0.01, "every lane has gone somewhere"
+    assert (expected - start).abs().amax(dim=1).min() > 0.01, "a lane has hardly moved: give it a larger peak_lr"
     if optimizer == "muon":
         way = (expected - start)[:, HIDDEN].norm(dim=1)
         assert way.min() > 0.02

@@ -11,6 +11,7 @@ import torch
 
 from folklore.harness.declare import Configuration, Measurement, Training, Workload
 from folklore.harness.declare.computed import Worked, called, job_of, registry
+from folklore.harness.declare.registry import registered
 from folklore.harness.plan import catalog
 from folklore.harness.plan.computing import computed_jobs
 from folklore.harness.plan.store import evidence
@@ -336,6 +337,7 @@ def published_of(function: str) -> Computation:
 
 def forget() -> None:
     """What a broken piece made is not remembered for other tests, nor what an unbroken one made for this."""
+    registered.cache_clear()
     for module in (decay, memory, noise):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
