@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.places import ROOT
+
 # More than the machine has: a run that waits for a free core while another one holds all of them would wait for its end.
 CORES = 4
 LOOK_SECONDS = 0.5
@@ -28,7 +30,8 @@ def shared_ray(folder: Path, owner: int) -> str:
         if not file.exists():
             with (folder / "ray.log").open("wb") as log:
                 command = [sys.executable, "-m", "tests.shared_ray", str(owner)]
-                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+                # The first test that asks for it may have gone to a folder of its own.
+                process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
             assert process.stdout is not None
             address = process.stdout.readline().decode().strip()
             assert address, f"Ray did not start: {(folder / 'ray.log').read_text()[-2000:]}"
