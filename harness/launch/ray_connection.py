@@ -277,11 +277,10 @@ def _shipped(folder: Path) -> dict[str, Any]:
     It is copied into a folder first: Ray ships a folder under the name that it has, and ours are imported under another.
     """
     package = folder / "folklore"
-    for name in ("harness", "models", "studies/metrics"):
+    for name in ("harness", "models", "studies"):
         shutil.copytree(PROJECT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
     # Without it a node's own installation would be taken in its place.
-    for name in ("__init__.py", "studies/__init__.py"):
-        shutil.copy(PROJECT / name, package / name)
+    shutil.copy(PROJECT / "__init__.py", package / "__init__.py")
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     return {"py_modules": [str(package)], "env_vars": {**threads, SHIPPED: running_sources().to_json()}}
 

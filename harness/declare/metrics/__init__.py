@@ -93,7 +93,7 @@ def complete() -> None:
     make_known([Alternative, Criterion, Reported, Judgement, Study])
 
 
-# Ray's nodes have of studies this folder alone.
+# Found in the folder, for no study need be read to know its metrics.
 BESIDE_STUDIES = PROJECT / "studies" / "metrics"
 for _package, _path in ((__name__, __path__), ("folklore.studies.metrics", [str(BESIDE_STUDIES)])):
     for _module in pkgutil.iter_modules(_path):

@@ -279,7 +279,7 @@ def test_what_refutes_is_told(study: Study) -> None:
     several = [criterion(*FAILS, "hard"), criterion(0.3, 0.2, "harder")]
     found = claimed(study, *({**each, "says": f"{each['name']}: {{estimate}}"} for each in several))
     assert found.verdict == REFUTED
-    assert [str(sentence).split(":")[0] for sentence in found.answer] == ["hard", "harder"]
+    assert [str(sentence).split(":")[0] for sentence in found.answer] == ["Hard", "Harder"]
 
 
 def test_a_range_is_of_one_part_and_of_what_can_be_tested() -> None:

@@ -13,7 +13,7 @@ READ = (
 )
 
 
-def test_a_node_knows_every_metric_without_the_studies(tmp_path: Path) -> None:
+def test_a_node_knows_every_metric(tmp_path: Path) -> None:
     (package,) = _shipped(tmp_path)["py_modules"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     read = subprocess.run([sys.executable, "-c", READ], capture_output=True, text=True, cwd=tmp_path, env=environment)

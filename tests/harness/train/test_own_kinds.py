@@ -56,7 +56,7 @@ def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack
 WEIGHED = (
     "a loss for each example", "a sum", "a sum over tokens", "a mean over tokens", "a mean over what is not zero",
     "a mean over what a mask marks", "a mean over shifted tokens", "weights of classes", "weights of classes in a function",
-    "smoothed labels", "a loss with a parameter", "several outputs and targets", "a loader that pads", "squares",
+    "a loss with a parameter", "several outputs and targets", "a loader that pads", "squares",
 )  # fmt: skip
 # One of each way to weigh, with data of every form.
 WEIGHED_FAST = (

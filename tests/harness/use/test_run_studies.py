@@ -232,6 +232,7 @@ def test_a_run_that_trains_nothing_imports_nothing_heavy(
     """It took 11 s: torch to learn that nothing is to be trained, MLflow that it lacks nothing, and all pages again."""
     store, file = tmp_path / "store", tmp_path / "toy.json"
     file.write_text(study.canonical_json())
+    study = load_study(str(file))
     mlflow_in(store)
     with monkeypatch.context() as patch:
         Trainer(patch, _gap(0.1, 0.0001))
