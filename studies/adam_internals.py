@@ -235,15 +235,4 @@ STUDY = study(
     },
     answer=("adam.bias", "adam.outlier", "adam.half_life", "adam.beta2_spikes"),
     judgements=(BIAS, EPSILON, HALF_LIFE, BETA2_SPIKES, RMSPROP, OUTLIER),
-    published=(
-        Published(
-            claim="adam.beta2_spikes",
-            finding=(
-                "Loss spikes in vision transformers follow an out-of-date second moment; a lower β2 or clipping the update"
-                " removes them."
-            ),
-            source="Wortsman et al. 2023",
-            link="https://arxiv.org/abs/2304.13013",
-        ),
-    ),
 )

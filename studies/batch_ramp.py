@@ -202,12 +202,4 @@ STUDY = study(
     },
     answer=("ramp.equivalent",),
     judgements=(EQUIVALENT,),
-    published=(
-        Published(
-            claim="ramp.equivalent",
-            finding="With SGD, momentum and Adam, raising the batch size reaches the accuracy of LR decay in fewer updates.",
-            source="Smith et al. 2018, section 5.1",
-            link="https://arxiv.org/abs/1711.00489",
-        ),
-    ),
 )

@@ -426,41 +426,4 @@ STUDY = study(
     scales=SCALES,
     answer=("scaling.sgd_linear", "scaling.adam_sqrt", "scaling.breaks", "scaling.trajectory"),
     judgements=(SGD_LINEAR, ADAM_SQRT, BREAKS, TRAJECTORY, WARMUP_WITH_BATCH),
-    published=(
-        Published(
-            claim="scaling.sgd_linear",
-            finding=(
-                "ResNet-50 on ImageNet, top-1 error at batch 8192: linear rule 23.74 ± 0.09, square root 26.22 ± 0.03, unscaled"
-                " 41.67 ± 0.10; 23.60 ± 0.12 at batch 256."
-            ),
-            source="Goyal et al. 2017",
-            link="https://arxiv.org/abs/1706.02677",
-            how="read",
-        ),
-        Published(
-            claim="scaling.adam_sqrt",
-            finding="GPT-2 small, tuned pairs: exponent 0.56 at fixed beta2.",
-            source="two tuned points of a released sweep",
-            value=0.56,
-            criterion="exponent of the best LR in B, GPT, AdamW, fixed betas",
-            how="computed from read data",
-            if_different=(
-                "Two tuned points on a grid of factors of two give an exponent to within 0.2. Or short runs: with a second beta"
-                " of 0.999, runs of 512 updates end within its memory; the exponent at betas of a fixed half-life shows this."
-            ),
-        ),
-        Published(
-            claim="scaling.adam_sqrt",
-            finding="GPT-2 small, tuned pairs: exponent 0.11 at a fixed half-life in tokens.",
-            source="two tuned points of a released sweep",
-            how="computed from read data",
-        ),
-        Published(
-            claim="scaling.adam_sqrt",
-            finding="Theory of Adam's noise: if B grows k-fold, the LR grows by sqrt(k), 1 - beta1 and 1 - beta2 by k.",
-            source="Malladi et al. 2022, code",
-            link="https://arxiv.org/abs/2205.10287",
-            how="read",
-        ),
-    ),
 )

@@ -531,49 +531,4 @@ STUDY = study(
     },
     answer=("crit.ceiling", "crit.noise_scale", "crit.advice", "crit.small_batch_slow"),
     judgements=(HYPERBOLA, CEILING, NOISE_SCALE, GROWS_CLAIM, RANGE, SMALL_BATCH_SLOW, ADVICE, DEFINITION),
-    published=(
-        Published(
-            claim="crit.hyperbola",
-            finding="Five language models, 85M to 1.2B: the hyperbola fits ln S with an RMS error of 0.038 to 0.055.",
-            **ZHANG,
-            how="computed from read data",
-        ),
-        Published(
-            claim="crit.ceiling",
-            finding="85M parameters, knee of 2191 sequences: 2528, 1917, 1600 steps at 2048, 4096, 8192: 1.26x per doubling.",
-            value=1.26,
-            criterion="steps at B 64 over steps at B 128, GPT with AdamW",
-            **ZHANG,
-            how="computed from read data",
-            if_different=(
-                "Theory predicts 4/3 at the critical size and 10/9 at four times that, so the gain depends on how far past it"
-                " the batch sizes lie."
-            ),
-        ),
-        Published(
-            claim="crit.noise_scale",
-            finding="MNIST: about 870 to 900 images. A 111M model on OpenWebText: 213 sequences of 2048 tokens at the end.",
-            source="McCandlish et al. 2018 and a released run",
-            link="https://arxiv.org/abs/1812.06162",
-            how="read",
-        ),
-        Published(
-            claim="crit.grows",
-            finding="Grows 10 to 100 times over training; near zero at the start, a fast rise, then a plateau.",
-            source="McCandlish et al. 2018; Merrill et al. 2025",
-            link="https://arxiv.org/abs/1812.06162",
-            value=10.0,
-            criterion="noise scale past the target over that of the first 5%, GPT with AdamW",
-            if_different=(
-                "These runs end at twice the steps to an early target, and their first 5% are several steps; the reported"
-                " plateau shows whether a longer run would rise further."
-            ),
-        ),
-        Published(
-            claim="crit.range",
-            finding="Knees of 2191 to 11131 sequences of 512 tokens from 85M to 1.2B parameters.",
-            **ZHANG,
-            how="computed from read data",
-        ),
-    ),
 )

@@ -632,26 +632,4 @@ STUDY = study(
         RAISE_LR,
         FIRST_HALF,
     ),
-    published=(
-        Published(
-            claim="decay.final_positive",
-            finding=(
-                "610M parameters, 20 tokens per parameter: linear to zero beats cosine to 10% by 0.77%; at 2 tokens it is"
-                " worse, with a crossover near 4."
-            ),
-            source="Bergsma et al. 2025",
-            link="https://arxiv.org/abs/2502.15938",
-        ),
-        Published(
-            claim="decay.cosine_vs_linear",
-            finding="Linear is at least as good as cosine over ten problems.",
-            source="Defazio et al. 2023",
-            link="https://arxiv.org/abs/2310.07831",
-        ),
-        Published(
-            claim="decay.trapezoid",
-            finding="Cooldown shapes differ by 0.02 to 0.05 in perplexity; 1 - sqrt(t) beats linear, cosine and square.",
-            source="comparison of cooldown shapes, secondary summary",
-        ),
-    ),
 )

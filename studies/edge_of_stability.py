@@ -285,20 +285,4 @@ STUDY = study(
     },
     answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
     judgements=(QUADRATIC, NEWTON, SHARPNESS, NONMONOTONE),
-    published=(
-        cohen("eos.quadratic", "Descent on a quadratic converges if and only if the LR is below 2/λmax.", "2021, section 2"),
-        cohen("eos.sharpness", "Under full-batch gradient descent sharpness rises to 2/LR and stays just above it."),
-        cohen(
-            "eos.sharpness",
-            "With momentum it rises to (2 + 2 beta)/LR (Polyak) or (2 + 2 beta)/(1 + 2 beta)/LR (Nesterov).",
-            "2021, section 3 and appendix B",
-        ),
-        cohen(
-            "eos.sharpness",
-            "Under full-batch Adam with a beta1 of 0.9 the preconditioned sharpness settles at 38/LR.",
-            "2022, section 3",
-            "2207.14484",
-        ),
-        cohen("eos.nonmonotone", "At the edge the training loss rises over single steps and falls over long times."),
-    ),
 )

@@ -178,12 +178,4 @@ STUDY = study(
     },
     answer=("emb.rare_tokens",),
     judgements=(RARE_TOKENS,),
-    published=(
-        Published(
-            claim="emb.rare_tokens",
-            finding="A variant of Adam for sparse gradients updates only the moments and weights that have a gradient.",
-            source="torch.optim.SparseAdam, documentation",
-            link="https://docs.pytorch.org/docs/stable/generated/torch.optim.SparseAdam.html",
-        ),
-    ),
 )

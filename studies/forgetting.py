@@ -285,27 +285,4 @@ STUDY = study(
     },
     answer=("forget.happens", "forget.replay", "forget.lora"),
     judgements=(HAPPENS, REPLAY, EWC, SMALL_LR, LORA, LAYERS),
-    published=(
-        Published(
-            claim="forget.happens",
-            finding=(
-                "On split MNIST, accuracy over all tasks falls to 20% where all classes compete, to 55% where tasks share a"
-                " readout, and to 93% where classes compete within their task."
-            ),
-            source=HSU,
-            link="https://arxiv.org/abs/1810.12488",
-        ),
-        Published(
-            claim="forget.ewc",
-            finding="EWC gains 4 points of accuracy where the task is known or the readout shared, and none where all compete.",
-            source=HSU,
-            link="https://arxiv.org/abs/1810.12488",
-        ),
-        Published(
-            claim="forget.lora",
-            finding="LoRA forgets less than full fine-tuning, and learns less.",
-            source="Biderman et al. 2024, LoRA Learns Less and Forgets Less",
-            link="https://arxiv.org/abs/2405.09673",
-        ),
-    ),
 )

@@ -283,36 +283,4 @@ STUDY = study(
     },
     answer=("gen.small_batch", "gen.sharper", "gen.flat_minima"),
     judgements=(SMALL_BATCH, SHARPER, FLAT_MINIMA),
-    published=(
-        Published(
-            claim="gen.small_batch",
-            finding=(
-                "Large batches lose up to 5 points of test accuracy at the LR of small ones; with equal updates and a larger LR"
-                " the gap vanishes."
-            ),
-            source="Hoffer et al. 2017, Train longer, generalize better",
-            link="https://arxiv.org/abs/1705.08741",
-        ),
-        Published(
-            claim="gen.small_batch",
-            finding="With hyperparameters tuned at every batch size, larger batches are no worse out of sample.",
-            source="Shallue et al. 2019, Measuring the Effects of Data Parallelism",
-            link="https://arxiv.org/abs/1811.03600",
-        ),
-        Published(
-            claim="gen.flat_minima",
-            finding=(
-                "Over many trained networks, measures of sharpness are among those that predict generalization best, and norms"
-                " of weights among the worst."
-            ),
-            source="Jiang et al. 2020, Fantastic Generalization Measures",
-            link="https://arxiv.org/abs/1912.02178",
-        ),
-        Published(
-            claim="gen.flat_minima",
-            finding="In modern settings sharpness correlates poorly or negatively with generalization, but with the LR.",
-            source="Andriushchenko et al. 2023, A Modern Look at the Relationship between Sharpness and Generalization",
-            link="https://arxiv.org/abs/2302.07011",
-        ),
-    ),
 )

@@ -435,18 +435,4 @@ STUDY = study(
     },
     answer=("flow.vanishing", "flow.zero_is_not_converged", "flow.dead_relu", "flow.healthy"),
     judgements=(SIMILAR, VANISHING, DEAD_RELU, ZERO_IS_NOT_CONVERGED),
-    published=(
-        Published(
-            claim="flow.vanishing",
-            finding="Deep sigmoid networks saturate from random initialization, and their lower layers learn slowly.",
-            source="Glorot and Bengio 2010, section 3.1",
-            link="https://proceedings.mlr.press/v9/glorot10a.html",
-        ),
-        Published(
-            claim="flow.dead_relu",
-            finding="Up to 40% of a network's ReLUs can be dead if the LR is too high.",
-            source="Stanford CS231n, notes on neural networks 1",
-            link="https://cs231n.github.io/neural-networks-1/",
-        ),
-    ),
 )

@@ -254,18 +254,4 @@ STUDY = study(
     },
     answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
     judgements=(VARIANCE, STEP_COST, MEMORY, TEMPERATURE),
-    published=(
-        Published(
-            claim="noise.temperature",
-            finding="Minima found by SGD have the same sharpness and test accuracy at equal LR over batch size.",
-            source="Jastrzębski et al. 2018, Three Factors Influencing Minima in SGD",
-            link="https://arxiv.org/abs/1711.04623",
-        ),
-        Published(
-            claim="noise.variance",
-            finding="The covariance of a batch gradient is that of one example over the batch size.",
-            source="McCandlish et al. 2018, section 2.2",
-            link="https://arxiv.org/abs/1812.06162",
-        ),
-    ),
 )

@@ -24,6 +24,7 @@ def study(file: str, *, scales: Mapping[str, Scale], judgements: Sequence[Judgem
         name=Path(file).stem,
         title=prose.title,
         question=prose.question,
+        published=prose.published,
         departures=prose.departures,
         scales={name: prose.on_scale(name, scale) for name, scale in scales.items()},
         judgements=tuple(map(prose.on_claim, judgements)),

@@ -426,15 +426,4 @@ STUDY = study(
     },
     answer=("finder.steepest", "finder.margin", "finder.head_to_head", "finder.ratio"),
     judgements=(MARGIN, STEEPEST_CLAIM, HEAD_TO_HEAD, RAMP, RATIO),
-    published=(
-        Published(
-            claim="finder.steepest",
-            finding=(
-                "Tools define steepest differently: fastai takes the slope against the log of the LR, Lightning against the LR,"
-                " which favours small LRs."
-            ),
-            source="released code of fastai and Lightning",
-            how="read",
-        ),
-    ),
 )

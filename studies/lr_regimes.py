@@ -654,12 +654,4 @@ STUDY = study(
         MOST_IMPORTANT,
         LR_TOLERANCE,
     ),
-    published=(
-        Published(
-            claim="lr.most_important",
-            finding="The LR is perhaps the most important hyperparameter; if there is time to tune one only, it is that one.",
-            source="Bengio 2012, section 3.1",
-            link="https://arxiv.org/abs/1206.5533",
-        ),
-    ),
 )

@@ -254,13 +254,4 @@ STUDY = study(
     },
     answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
     judgements=(ACCUMULATION, PEAK, CHECKPOINTS, COST, TIME, BUDGET, ADAM_STATES, LEVERS, SIZE),
-    published=(
-        Published(
-            claim="mem.checkpoint_memory",
-            finding="√n memory for n layers at the cost of one more forward pass; a 1,000-layer residual network from 48 to 7"
-            " GB.",
-            source="Chen et al. 2016",
-            link="https://arxiv.org/abs/1604.06174",
-        ),
-    ),
 )

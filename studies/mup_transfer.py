@@ -329,32 +329,4 @@ STUDY = study(
     scales=SCALES,
     answer=("mup.invariant", "mup.sp_shifts", "mup.regret", "mup.depth"),
     judgements=(SP_SHIFTS, INVARIANT, REGRET, COORD_CHECK, DEPTH),
-    published=(
-        Published(
-            claim="mup.sp_shifts",
-            finding="Transformer, Adam, width 128 to 8192: best LR 2^-10 to 2^-16 in standard parametrization.",
-            source="Yang et al. 2022, figure",
-            link="https://arxiv.org/abs/2203.03466",
-            value=-1.0,
-            criterion="exponent of the best LR in width, standard parametrization",
-            how="read",
-            if_different=(
-                "Vector-like parameters need the same LR at every width; in narrow models their share of the learning is large,"
-                " which makes the shift smaller. The published widths begin where ours end."
-            ),
-        ),
-        Published(
-            claim="mup.invariant",
-            finding="Transformer, Adam, width 128 to 8192: best LR about 2^-10 throughout under muP.",
-            source="Yang et al. 2022, figure",
-            link="https://arxiv.org/abs/2203.03466",
-            value=0.0,
-            criterion="exponent of the best LR in width, muP",
-            how="read",
-            if_different=(
-                "A narrow base: if the reported exponent without the base width is nearer 0, the base was too narrow for muP's"
-                " limit."
-            ),
-        ),
-    ),
 )

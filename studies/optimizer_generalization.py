@@ -321,30 +321,4 @@ STUDY = study(
     },
     answer=("gen.sgd_vs_adam", "gen.adam_train_loss", "gen.adam_transformer", "gen.lm_large_batch"),
     judgements=(SGD_VS_ADAM, ADAM_TRAIN_LOSS, ADAM_TRANSFORMER, LM_LARGE_BATCH),
-    published=(
-        Published(
-            claim="gen.sgd_vs_adam",
-            finding="Adaptive methods generalize worse than SGD, by a few points of accuracy on CIFAR-10.",
-            source="Wilson et al. 2017, The Marginal Value of Adaptive Gradient Methods",
-            link="https://arxiv.org/abs/1705.08292",
-        ),
-        Published(
-            claim="gen.sgd_vs_adam",
-            finding="With all hyperparameters tuned, Adam is never worse than SGD with momentum.",
-            source="Choi et al. 2019, On Empirical Comparisons of Optimizers",
-            link="https://arxiv.org/abs/1910.05446",
-        ),
-        Published(
-            claim="gen.adam_transformer",
-            finding="On small language models SGD closes most of its gap to Adam at small batch sizes.",
-            source="Marek et al. 2025, Small Batch Size Training for Language Models",
-            link="https://arxiv.org/abs/2507.07101",
-        ),
-        Published(
-            claim="gen.adam_train_loss",
-            finding="Switching from Adam to SGD closes the generalization gap between them.",
-            source="Keskar and Socher 2017, Improving Generalization Performance by Switching from Adam to SGD",
-            link="https://arxiv.org/abs/1712.07628",
-        ),
-    ),
 )

@@ -310,27 +310,4 @@ STUDY = study(
     },
     answer=("opt.layerwise", "opt.layerwise_ratio", "opt.lion", "opt.sophia"),
     judgements=(LION, LION_SENSITIVE, SOPHIA, LAYERWISE_CLAIM, LAYERWISE_RATIO),
-    published=(
-        Published(
-            claim="opt.sophia",
-            finding="GPT-2 models of 125M to 770M parameters reach AdamW's loss in half the steps.",
-            source="Liu et al. 2023",
-            link="https://arxiv.org/abs/2305.14342",
-            value=0.5,
-            criterion="steps of Sophia over AdamW's for the same tuned loss, batch 64",
-            if_different="the paper's models are ten thousand times larger, its batches of half a million tokens",
-        ),
-        Published(
-            claim="opt.lion",
-            finding="A suitable LR for Lion is 3 to 10 times smaller than AdamW's, its decay 3 to 10 times larger.",
-            source="Chen et al. 2023, section 5",
-            link="https://arxiv.org/abs/2302.06675",
-        ),
-        Published(
-            claim="opt.layerwise",
-            finding="With tuned LR and schedule, Nesterov momentum and Adam match LARS and LAMB at their batch sizes.",
-            source="Nado et al. 2021",
-            link="https://arxiv.org/abs/2102.06356",
-        ),
-    ),
 )

@@ -363,27 +363,4 @@ STUDY = study(
     },
     answer=("fit.val_turns", "fit.early_stopping", "fit.lr_is_not_the_lever"),
     judgements=(SMALL_DATA, VAL_TURNS, TRAIN_ABOVE_VAL, EARLY_STOPPING, NOT_THE_LEVER),
-    published=(
-        Published(
-            claim="fit.val_turns",
-            finding="Networks overfit their loss, but not their error: the first rises while the second still falls.",
-            source="Guo et al. 2017, On Calibration of Modern Neural Networks, section 3",
-            link="https://arxiv.org/abs/1706.04599",
-        ),
-        Published(
-            claim="fit.early_stopping",
-            finding=(
-                "Validation curves have several local minima; slower stopping criteria gain 4% in error and take four times as"
-                " long."
-            ),
-            source="Prechelt 1998, Early Stopping - But When?",
-            link="https://doi.org/10.1007/3-540-49430-8_3",
-        ),
-        Published(
-            claim="fit.lr_is_not_the_lever",
-            finding="Dropout gains nothing with 100 or 500 training digits, most with some thousands, and then less again.",
-            source="Srivastava et al. 2014, Dropout, section 7.4",
-            link="https://jmlr.org/papers/v15/srivastava14a.html",
-        ),
-    ),
 )

@@ -722,22 +722,4 @@ STUDY = study(
         MIXED_FORMATS,
         LR_RANGE,
     ),
-    published=(
-        Published(
-            claim="prec.fp16_underflow",
-            finding=(
-                "SSD: 66.8% of activation gradients are zero; a further 31% become zero in FP16 and training diverges; a loss"
-                " scale of 8 suffices."
-            ),
-            source="Micikevicius et al. 2018",
-            link="https://arxiv.org/abs/1710.03740",
-            how="read",
-        ),
-        Published(
-            claim="prec.fp16_scaled",
-            finding="ResNet-50: 75.92 in FP32, 76.04 in mixed precision.",
-            source="Micikevicius et al. 2018",
-            link="https://arxiv.org/abs/1710.03740",
-        ),
-    ),
 )

@@ -493,30 +493,4 @@ STUDY = study(
     },
     answer=("spike.playbook", "spike.clip", "spike.warning", "spike.batch_or_state"),
     judgements=JUDGEMENTS,
-    published=(
-        Published(
-            claim="spike.batch_or_state",
-            finding=(
-                "Restarting about 100 steps before a spike and skipping 200 to 500 batches cured it; the same batches from"
-                " another checkpoint gave no spike, so that a batch and a state have to come together."
-            ),
-            source="Chowdhery et al. 2022, PaLM, section 5.1",
-            link="https://arxiv.org/abs/2204.02311",
-        ),
-        Published(
-            claim="spike.detector",
-            finding="Steps whose loss or gradient norm is six standard deviations above the mean of the last 128 are skipped.",
-            source="OLMo team 2025, 2 OLMo 2 Furious",
-            link="https://arxiv.org/abs/2501.00656",
-        ),
-        Published(
-            claim="spike.deviations",
-            finding=(
-                "Gradient norms more than 2.5 standard deviations above their moving average are clipped; with a memory of"
-                " 0.97 a LLaMA of 1B parameters then trains without the spikes that it has otherwise, also if clipped at 1.0."
-            ),
-            source="Kumar et al. 2025, ZClip",
-            link="https://arxiv.org/abs/2504.02507",
-        ),
-    ),
 )

@@ -155,23 +155,4 @@ STUDY = study(
     },
     answer=("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"),
     judgements=(POST_NORM, PRE_NORM, CLIP),
-    published=(
-        Published(
-            claim="warmup.post_norm",
-            finding=(
-                "At initialization, gradients near the output of a post-norm transformer are large, so that a large LR makes"
-                " training unstable and warmup helps; those of a pre-norm one are well-behaved."
-            ),
-            source="Xiong et al. 2020, abstract",
-            link="https://arxiv.org/abs/2002.04745",
-            how="read",
-        ),
-        Published(
-            claim="warmup.pre_norm",
-            finding="Pre-norm transformers without warmup reach results comparable with those of baselines, in less time.",
-            source="Xiong et al. 2020, abstract",
-            link="https://arxiv.org/abs/2002.04745",
-            how="read",
-        ),
-    ),
 )

@@ -320,33 +320,4 @@ STUDY = study(
     scales=SCALES,
     answer=("warmup.widens", "warmup.improves_best", "warmup.mechanism", "warmup.late_nan"),
     judgements=(WIDENS, IMPROVES_BEST, TRANSFORMER_DIVERGES, MECHANISM, EARLY_GRADIENTS, LATE_NAN, CLIP_FIRST),
-    published=(
-        Published(
-            claim="warmup.widens",
-            finding="WRN-16-4 on CIFAR-10: 1024 steps of warmup multiply the largest trainable LR by 4.",
-            source="Kalra and Barkeshli 2024, released tables",
-            link="https://arxiv.org/abs/2406.09405",
-            value=4.0,
-            criterion="largest trainable LR, 20% warmup over none",
-            if_different=(
-                "A deep CNN with 1,024 warmup steps probably gains more than a shallow GPT with 80. If all bars miss the value,"
-                " the bar is not the reason; gpu scale shows whether size is."
-            ),
-            how="read",
-        ),
-        Published(
-            claim="warmup.improves_best",
-            finding="ResNet-20 on CIFAR-10, AdamW at LR 0.01, top-1 error: no warmup 9.06 ± 0.42, untuned linear 8.81 ± 0.06.",
-            source="Ma and Yarats 2021",
-            link="https://arxiv.org/abs/1910.04209",
-            how="read",
-        ),
-        Published(
-            claim="warmup.mechanism",
-            finding="Adam started at v0 = g0² trains at the same LRs without warmup as plain Adam does with it.",
-            source="Kalra and Barkeshli 2024",
-            link="https://arxiv.org/abs/2406.09405",
-            how="read",
-        ),
-    ),
 )

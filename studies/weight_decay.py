@@ -172,12 +172,4 @@ STUDY = study(
     },
     answer=("wd.growth", "wd.adamw_vs_l2", "wd.sgd_identity"),
     judgements=(ADAMW_VS_L2, SGD_IDENTITY, GROWTH),
-    published=(
-        Published(
-            claim="wd.adamw_vs_l2",
-            finding="L2 inside Adam shrinks weights with large gradients less than decoupled decay.",
-            source="Loshchilov and Hutter 2019, section 2",
-            link="https://arxiv.org/abs/1711.05101",
-        ),
-    ),
 )

@@ -10,6 +10,11 @@ What does a linear ramp gain?               its question
 No document gives a size.
 - supported: Use warmup if the LR cannot be tuned finely.
 - refuted (opposite): Omit it.
+- published: Warmup multiplies the largest LR by 4. [Kalra and Barkeshli 2024](https://arxiv.org/abs/2406.09405), read;
+  4.0 on "largest LR, warmup over none"; if different: That network is deeper.
+
+What was published ends with its source; a link, how it is known, a value on the axis of a criterion and the likeliest reason
+for another may follow.
 """
 
 import re
@@ -20,8 +25,14 @@ from pathlib import Path
 from ..errors import UserError
 from .criterion import ADVISED, Judgement
 from .design import Scale
+from .study import Published
 
 DEPARTURES, SCALE = "Departures", "Scale "
+PUBLISHED = "published: "
+_PUBLISHED = re.compile(
+    r"published: (?P<finding>.+) \[(?P<source>[^\]]+)\](\((?P<link>https://\S+)\))?(, (?P<how>read|computed from read data))?"
+    r"(; (?P<value>\S+) on \"(?P<criterion>[^\"]+)\")?(; if different: (?P<if_different>.+))?"
+)
 _ADVICE = re.compile(r"(?P<verdict>[a-z ]+?)(?: \((?P<reading>[a-z ]+)\))?: (?P<text>.+)")
 
 
@@ -49,6 +60,23 @@ class Prose:
     def of(self, heading: str) -> Section:
         return self.sections.get(heading, Section())
 
+    @property
+    def published(self) -> tuple[Published, ...]:
+        """What others measured, of all claims. Raises UserError for a point that is not of the form above."""
+        return tuple(
+            self._publication(claim, point)
+            for claim, section in self.sections.items()
+            for point in section.points
+            if point.startswith(PUBLISHED)
+        )
+
+    def _publication(self, claim: str, point: str) -> Published:
+        if (parts := _PUBLISHED.fullmatch(point)) is None:
+            raise UserError(
+                f"{self.path}: '{claim}': '{point[:60]}' must end with its source, as in [Authors 2024](https://…), read"
+            )
+        return Published(claim=claim, **{name: text for name, text in parts.groupdict().items() if text is not None})
+
     def on_scale(self, name: str, scale: Scale) -> Scale:
         """The scale with its departures, behind those that it declares itself."""
         points = self.of(SCALE + name).points
@@ -56,9 +84,11 @@ class Prose:
 
     def on_claim(self, judgement: Judgement) -> Judgement:
         """The judgement with its note and advice. Raises UserError for advice on what is no outcome."""
-        section = self.of(judgement.claim)
-        advice = dict(self._advice(judgement.claim, point) for point in section.points)
-        return judgement.model_copy(update={"note": section.text, "advice": advice})
+        advice = dict(self._advice(judgement.claim, point) for point in self._advised(judgement.claim))
+        return judgement.model_copy(update={"note": self.of(judgement.claim).text, "advice": advice})
+
+    def _advised(self, claim: str) -> list[str]:
+        return [point for point in self.of(claim).points if not point.startswith(PUBLISHED)]
 
     def _advice(self, claim: str, point: str) -> tuple[str, str]:
         parts = _ADVICE.fullmatch(point)
@@ -78,7 +108,7 @@ class Prose:
                 f"{self.path}: section '{heading}': the study judges no such claim and has no such scale; rename it"
             )
         for claim in claims:
-            if not self.of(claim).points:
+            if not self._advised(claim):
                 raise UserError(f"{self.path}: no advice on '{claim}'; add '## {claim}' with '- supported: …' and others")
 
 
