@@ -1,6 +1,6 @@
 """A study as its module writes it: first what all arms share, then arms, scales and claims, one call each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from .design import Arm, Scale
 from .prose import read_prose
 from .study import Study
 
+Settings = Mapping[str, Any]
+NO_SETTINGS: Settings = {}
 Part = Criterion | Reported
 PARTS: dict[str, type[Spec]] = {"workload": Workload, "training": Training, "measurement": Measurement}
 
@@ -19,52 +21,53 @@ PARTS: dict[str, type[Spec]] = {"workload": Workload, "training": Training, "mea
 class Draft:
     """Collects a study.
 
-    study = Draft(__file__, version=1, seeds=10, factors=lr_grid(-9, -5), model="mlp", dataset="digits", steps=300)
+    study = Draft(__file__, {"model": "mlp", "dataset": "digits"}, version=1, seeds=10, factors=lr_grid(-9, -5), steps=300)
     study.arm("plain", "no momentum", reference=True)
     study.arm("momentum", "momentum of 0.9", momentum=0.9)
     study.laptop("a minute of training")
     study.claim("own.momentum", exceeds(loss_gap("plain", "momentum")))
     STUDY = study.declared()
 
-    Its words stand in the Markdown file beside the module (prose.py), after which both are named. Options are fields of a Study,
-    an Arm or a Scale; all others are settings: fields of a workload, of its training or of what is measured.
+    Its words stand in the Markdown file beside the module (prose.py), which gives both their name. Options are fields of a
+    Study, an Arm or a Scale; all others are settings: fields of a workload, of its training or of what is measured. A mapping
+    of settings can be given as well.
     """
 
-    def __init__(self, file: str, **options: Any) -> None:
+    def __init__(self, file: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
         """file: the module's `__file__`. Raises UserError for a Markdown file that is not there or not of its form."""
         self.name = Path(file).stem
         self.prose = read_prose(Path(file).with_suffix(".md"))
-        self.options = options
+        self.options = {**settings, **options}
         self.arms: dict[str, Arm] = {}
         self.scales: dict[str, Scale] = {}
         self.judgements: list[Judgement] = []
 
-    def arm(self, name: str, label: str, panel: str = "", **options: Any) -> str:
+    def arm(self, name: str, label: str, panel: str = "", settings: Settings = NO_SETTINGS, **options: Any) -> str:
         """Adds an arm and returns its name."""
-        fields, settings = _apart(Arm, options)
-        self.arms[name] = Arm(label=label, panel=panel, settings=settings, **fields)
+        fields, changed = _apart(Arm, {**settings, **options})
+        self.arms[name] = Arm(label=label, panel=panel, settings=changed, **fields)
         return name
 
-    def smoke(self, seeds: int = 2, **options: Any) -> None:
+    def smoke(self, settings: Settings = NO_SETTINGS, *, seeds: int = 2, **options: Any) -> None:
         """A few steps of every arm, to see that it can be trained."""
-        self.scale("smoke", "plumbing in seconds, never judged", seeds=seeds, judged=False, **options)
+        self.scale("smoke", "plumbing in seconds, never judged", settings, seeds=seeds, judged=False, **options)
 
-    def laptop(self, takes: str, **options: Any) -> None:
+    def laptop(self, takes: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
         """Two CPU cores. takes: how long it trains there."""
-        self.scale("laptop", f"two CPU cores, {takes}", **options)
+        self.scale("laptop", f"two CPU cores, {takes}", settings, **options)
 
-    def gpu(self, description: str, **options: Any) -> None:
+    def gpu(self, description: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
         """One GPU."""
-        self.scale("gpu", description, device="cuda", **options)
+        self.scale("gpu", description, settings, device="cuda", **options)
 
-    def cluster(self, description: str, **options: Any) -> None:
+    def cluster(self, description: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
         """Many GPUs."""
-        self.scale("cluster", description, device="cuda", **options)
+        self.scale("cluster", description, settings, device="cuda", **options)
 
-    def scale(self, name: str, description: str, **options: Any) -> None:
+    def scale(self, name: str, description: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
         """Adds a scale under another name."""
-        fields, settings = _apart(Scale, options)
-        self.scales[name] = Scale(description=description, **_by_part(settings), **fields)
+        fields, changed = _apart(Scale, {**settings, **options})
+        self.scales[name] = Scale(description=description, **{**_by_part(changed), **fields})
 
     def claim(self, claim: str, *parts: Part, **options: Any) -> Callable[[Callable[[], Iterable[Part]]], None]:
         """Adds how a claim is decided: all of its criteria have to hold, and what is reported beside them decides nothing.
@@ -92,6 +95,7 @@ class Draft:
         """The study. Raises UserError for words about what it does not have, and for a claim without advice."""
         self.prose.require([judgement.claim for judgement in self.judgements], self.scales)
         fields, settings = _apart(Study, self.options)
+        base: dict[str, Any] = {part: PARTS[part](**values) for part, values in _by_part(settings).items()}
         return Study(
             name=self.name,
             title=self.prose.title,
@@ -101,7 +105,7 @@ class Draft:
             scales={name: self.prose.on_scale(name, scale) for name, scale in self.scales.items()},
             judgements=tuple(map(self.prose.on_claim, self.judgements)),
             published=self.prose.published,
-            **{part: PARTS[part](**values) for part, values in _by_part(settings).items()},
+            **base,
             **fields,
         )
 
