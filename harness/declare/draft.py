@@ -14,6 +14,8 @@ from .study import Study
 
 Settings = Mapping[str, Any]
 NO_SETTINGS: Settings = {}
+# Fields of a scale.
+BY_ARM = {"arm_settings", "arm_factors", "arm_seeds"}
 Part = Criterion | Reported
 PARTS: dict[str, type[Spec]] = {"workload": Workload, "training": Training, "measurement": Measurement}
 
@@ -65,8 +67,9 @@ class Draft:
         self.scale("cluster", description, settings, device="cuda", **options)
 
     def scale(self, name: str, description: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
-        """Adds a scale under another name."""
+        """Adds a scale under another name. arm_settings, arm_factors, arm_seeds: by an arm's name, or by names of several."""
         fields, changed = _apart(Scale, {**settings, **options})
+        fields |= {field: _by_arm(fields[field]) for field in BY_ARM & fields.keys()}
         self.scales[name] = Scale(description=description, **{**_by_part(changed), **fields})
 
     def claim(self, claim: str, *parts: Part, **options: Any) -> Callable[[Callable[[], Iterable[Part]]], None]:
@@ -114,6 +117,10 @@ def _apart(spec: type[Spec], options: dict[str, Any]) -> tuple[dict[str, Any], d
     """The fields of a spec, and settings."""
     fields = {name: value for name, value in options.items() if name in spec.model_fields}
     return fields, {name: value for name, value in options.items() if name not in fields}
+
+
+def _by_arm(values: Mapping[str | tuple[str, ...], Any]) -> dict[str, Any]:
+    return {arm: value for arms, value in values.items() for arm in ((arms,) if isinstance(arms, str) else arms)}
 
 
 def _by_part(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
