@@ -1,19 +1,54 @@
 """Does Adam move the embedding rows of rare tokens too far, and those of common tokens not far enough?"""
 
+from collections.abc import Iterator
 from typing import Any
 
 from .kit import *
 
+study = Draft(
+    __file__,
+    SMALL_GPT
+    # No decay, so that only Adam moves a row. One time constant of its second moment long.
+    | dict(optimizer="adamw", weight_decay=0.0, schedule="cosine", batch_size=16, steps=1000)
+    | dict(probes=20, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20, token_rows=True),
+    version=2,
+    factors=lr_grid(-8, -5),
+    seeds=32,
+    first_seed=51_000,
+    answer=("emb.rare_tokens",),
+)
+
 EMBEDDING = "embedding.token.weight"
+PLAIN = study.arm("plain", "plain Adam")
 # What is said to help if rare rows move too far, one at a time.
-REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "epsilon": ("epsilon 1e-4", {"epsilon": 1e-4}),
-    "slow": ("embedding LR x0.3", {"scaled_parameter": EMBEDDING, "scaled_lr": 0.3}),
-    "beta2": ("β2 0.95", {"beta2": 0.95}),
-}
-LABELS = {arm: label for arm, (label, _) in REMEDIES.items()}
-FAST = "embedding LR x3"
-BY_ROOT = predicted(-0.5, "arithmetic: Adam divides by the root of a token's frequency, SGD does not", spread=0.03)
+REMEDIES = (
+    study.arm("epsilon", "epsilon 1e-4", epsilon=1e-4),
+    study.arm("slow", "embedding LR x0.3", scaled_parameter=EMBEDDING, scaled_lr=0.3),
+    study.arm("beta2", "β2 0.95", beta2=0.95),
+)
+FAST = study.arm("fast", "embedding LR x3", scaled_parameter=EMBEDDING, scaled_lr=3.0)
+SGD = study.arm("sgd", "SGD", optimizer="sgd", factors=lr_grid(-4, -1))
+LABELS = {name: arm.label for name, arm in study.arms.items()}
+
+study.smoke(dict(steps=60, probes=4, evaluation_examples=8, final_examples=64))
+study.laptop("about five minutes of training")
+study.gpu(
+    "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
+    GPU_GPT | dict(batch_size=32, steps=2000, precision="tf32", evaluation_examples=128, final_examples=1024),
+    factors=lr_grid(-11, -6),
+    arm_factors={SGD: lr_grid(-5, 0)},
+    seeds=8,
+)
+study.cluster(
+    "many GPUs, hours: a 115M-parameter byte-level model on web text",
+    CLUSTER_GPT | dict(batch_size=64, steps=10_000, precision="bf16", evaluation_examples=512, final_examples=2048),
+    factors=lr_grid(-13, -8),
+    arm_factors={SGD: lr_grid(-5, 0)},
+    seeds=5,
+)
+
+
+# The claim.
 
 
 def probed(arm: str, curve: Any, **options: Any) -> Curve:
@@ -21,9 +56,9 @@ def probed(arm: str, curve: Any, **options: Any) -> Curve:
     return Curve(arm=arm, of=f"probe_token_{curve}", first=0.96, **options)
 
 
-def slope(arm: str, **options: Any) -> Curve:
+def slope(arm: str) -> Curve:
     """The exponent, on a token's frequency, of its row's movement per occurrence, relative to the row's norm."""
-    return probed(arm, "slope", **options)
+    return probed(arm, "slope")
 
 
 def length_slope(arm: str, **options: Any) -> Curve:
@@ -34,148 +69,85 @@ def length_slope(arm: str, **options: Any) -> Curve:
 def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
     """How much higher the final loss on some tokens is than plain Adam's."""
     loss: dict[str, Any] = {"of": f"token_loss_{tokens}", "first": 0.9}
-    return RelativeGap(left=Curve(arm=arm, **loss, **options), right=Curve(arm="plain", **loss))
+    return RelativeGap(left=Curve(arm=arm, **loss, **options), right=Curve(arm=PLAIN, **loss))
 
 
 def lone_gradients(number: str) -> Computed:
     return computed("sparse.lone_gradients", number)
 
 
-def lowers_loss(clause: str, arm: str, tokens: str, name: str, remedy: str, says: str) -> Criterion:
-    """An arm with its own tuned LR ends lower on some tokens than plain Adam."""
-    return Criterion(
-        name=name,
-        clause=clause,
-        panel=remedy,
-        observe=token_loss_gap(arm, tokens),
-        **below(-0.01, refuted=0.0, null=0.0, margin=0.005, unit="relative"),
-        says=says,
-        alternatives={
-            "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for="plain"),
-            f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
-        },
-    )
-
-
-def cured(arm: str, remedy: str) -> tuple[Criterion, ...]:
+def cured(remedy: str) -> Iterator[Part]:
     """Adam moves rare rows further than SGD does, and this remedy helps."""
-    return (
-        Criterion(
-            name=f"exponent of a row's movement per occurrence on its token's frequency, Adam's less SGD's ({remedy})",
-            clause="a",
-            panel=remedy,
-            observe=length_slope("plain") - length_slope("sgd"),
-            **below(-0.25, refuted=-0.05, null=0.0, margin=0.05),
-            expected=BY_ROOT,
-            says="Adam moves rows of rare tokens further: per occurrence a row moves by (token frequency)^k, and k is"
-            " {higher} than with SGD",
-            alternatives={
-                "over the row's norm": slope("plain") - slope("sgd"),
-                **{
-                    f"at {times} the LR": length_slope("plain", tuned_for="plain", times=factor) - length_slope("sgd")
-                    for times, factor in (("half", 0.5), ("twice", 2.0))
-                },
-            },
-        ),
-        lowers_loss(
-            "b",
-            arm,
-            "rare",
-            f"loss on rare tokens, {remedy}, over plain Adam's",
-            remedy,
-            f"With {remedy} and a tuned LR, the loss on rare tokens is {{higher}}",
-        ),
-        lowers_loss(
-            "c",
-            "fast",
-            "common",
-            f"loss on common tokens, {FAST}, over plain Adam's ({remedy})",
-            remedy,
-            "With three times the embedding LR and a tuned LR, the loss on common tokens is {higher}",
-        ),
+    label = LABELS[remedy]
+    yield at_most(
+        -0.25,
+        length_slope(PLAIN) - length_slope(SGD),
+        f"exponent of a row's movement per occurrence on its token's frequency, Adam's less SGD's ({label})",
+        "Adam moves rows of rare tokens further: per occurrence a row moves by (token frequency)^k, and k is {higher} than with"
+        " SGD",
+        clause="a",
+        panel=label,
+        refuted=-0.05,
+        null=0.0,
+        margin=0.05,
+        expected=predicted(-0.5, "arithmetic: Adam divides by the root of a token's frequency, SGD does not", spread=0.03),
+        alternatives={
+            "over the row's norm": slope(PLAIN) - slope(SGD),
+            "at half the LR": length_slope(PLAIN, tuned_for=PLAIN, times=0.5) - length_slope(SGD),
+            "at twice the LR": length_slope(PLAIN, tuned_for=PLAIN, times=2.0) - length_slope(SGD),
+        },
     )
+    for clause, arm, tokens, name, change in (
+        ("b", remedy, "rare", f"{label}, over plain Adam's", label),
+        ("c", FAST, "common", f"{LABELS[FAST]}, over plain Adam's ({label})", "three times the embedding LR"),
+    ):
+        yield at_most(
+            -0.01,
+            token_loss_gap(arm, tokens),
+            f"loss on {tokens} tokens, {name}",
+            f"With {change} and a tuned LR, the loss on {tokens} tokens is {{higher}}",
+            clause=clause,
+            panel=label,
+            refuted=0.0,
+            null=0.0,
+            margin=0.005,
+            alternatives={
+                "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for=PLAIN),
+                f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
+            },
+        )
 
 
-RARE_TOKENS = judgement(
-    "emb.rare_tokens",
-    Criterion(
-        name="how far a lone gradient moves its row in all, LRs, at a β2 of 0.999",
-        observe=lone_gradients("at_0999"),
+@study.claim("emb.rare_tokens")
+def rare_tokens() -> Iterator[Part]:
+    yield within(
+        25.4,
+        38.1,
+        lone_gradients("at_0999"),
+        "how far a lone gradient moves its row in all, LRs, at a β2 of 0.999",
+        "A single gradient moves its row by {estimate} in total, whatever its size",
+        refuted=(15.9, 63.5),
+        unit="LRs",
         precondition=True,
-        **inside(25.4, 38.1, refuted=(15.9, 63.5), unit="LRs"),
-        says="A single gradient moves its row by {estimate} in total, whatever its size",
-    ),
-    *(criterion for arm, label in LABELS.items() for criterion in cured(arm, label)),
-    reported={
-        "movement per occurrence, rarest quarter of tokens over most common": (
-            probed("plain", "update_rare") / probed("plain", "update_common"),
-            "x",
-        ),
-        "exponent of the movement per step": probed("plain", "step_slope"),
-        "exponent of the movement per occurrence, plain Adam": length_slope("plain"),
-        "exponent of the movement per occurrence, SGD": length_slope("sgd"),
-        "exponent over the row's norm, SGD": slope("sgd"),
-        **{f"exponent over the row's norm, {label}": slope(arm) for arm, label in {"plain": "plain Adam", **LABELS}.items()},
-        **{
-            f"loss on all tokens, {label}, over plain Adam's": (relative_loss_gap(arm, "plain"), "relative")
-            for arm, label in {**LABELS, "fast": FAST}.items()
-        },
-        **{
-            f"loss on common tokens, {label}, over plain Adam's": (token_loss_gap(arm, "common"), "relative")
-            for arm, label in LABELS.items()
-        },
-        f"loss on rare tokens, {FAST}, over plain Adam's": (token_loss_gap("fast", "rare"), "relative"),
-        "movement by a single gradient at a β2 of 0.99, LRs": lone_gradients("at_099"),
-        "at a β2 of 0.95, LRs": lone_gradients("at_095"),
-        "largest over smallest movement, gradients of 1e-4 to 1e4": lone_gradients("spread"),
-        "movement per gradient with one at every step, LRs": lone_gradients("steady"),
-    },
-)
+    )
+    for remedy in REMEDIES:
+        yield from cured(remedy)
+    quarters = probed(PLAIN, "update_rare") / probed(PLAIN, "update_common")
+    yield reported(quarters, "movement per occurrence, rarest quarter of tokens over most common")
+    yield reported(probed(PLAIN, "step_slope"), "exponent of the movement per step")
+    for arm in (PLAIN, SGD):
+        yield reported(length_slope(arm), f"exponent of the movement per occurrence, {LABELS[arm]}")
+    for arm in (SGD, PLAIN, *REMEDIES):
+        yield reported(slope(arm), f"exponent over the row's norm, {LABELS[arm]}")
+    for arm in (*REMEDIES, FAST):
+        yield reported(relative_loss_gap(arm, PLAIN), f"loss on all tokens, {LABELS[arm]}, over plain Adam's")
+    for remedy in REMEDIES:
+        yield reported(token_loss_gap(remedy, "common"), f"loss on common tokens, {LABELS[remedy]}, over plain Adam's")
+    yield reported(token_loss_gap(FAST, "rare"), f"loss on rare tokens, {LABELS[FAST]}, over plain Adam's")
+    yield reported(lone_gradients("at_099"), "movement by a single gradient at a β2 of 0.99, LRs")
+    yield reported(lone_gradients("at_095"), "at a β2 of 0.95, LRs")
+    yield reported(lone_gradients("spread"), "largest over smallest movement, gradients of 1e-4 to 1e4")
+    yield reported(lone_gradients("steady"), "movement per gradient with one at every step, LRs")
 
-STUDY = study(
-    __file__,
-    version=2,
-    workload=Workload(model="gpt", dataset="python-docs", width=16, depth=1, heads=2, context=16),
-    # No decay, so that only Adam moves a row. One time constant of its second moment long.
-    training=Training(optimizer="adamw", weight_decay=0.0, schedule="cosine", batch_size=16, steps=1000),
-    measurement=Measurement(
-        probes=20, evaluations=2, evaluation_examples=64, final_examples=512, curve_points=20, token_rows=True
-    ),
-    arms={
-        "plain": Arm(label="plain Adam"),
-        **{arm: Arm(label=label, settings=settings) for arm, (label, settings) in REMEDIES.items()},
-        "fast": Arm(label=FAST, settings={"scaled_parameter": EMBEDDING, "scaled_lr": 3.0}),
-        "sgd": Arm(label="SGD", settings={"optimizer": "sgd"}, factors=lr_grid(-4, -1)),
-    },
-    factors=lr_grid(-8, -5),
-    seeds=32,
-    first_seed=51_000,
-    scales={
-        "smoke": scales.smoke(
-            training={"steps": 60}, measurement={"probes": 4, "evaluation_examples": 8, "final_examples": 64}
-        ),
-        "laptop": scales.laptop(
-            "about five minutes of training",
-        ),
-        "gpu": scales.gpu(
-            "one GPU, at most four minutes: 0.4M parameters on Python's standard library",
-            workload={"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64},
-            training={"batch_size": 32, "precision": "tf32", "steps": 2000},
-            measurement={"evaluation_examples": 128, "final_examples": 1024},
-            factors=lr_grid(-11, -6),
-            arm_factors={"sgd": lr_grid(-5, 0)},
-            seeds=8,
-        ),
-        "cluster": scales.gpu(
-            "many GPUs, hours: a 115M-parameter byte-level model on web text",
-            workload={"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024},
-            training={"batch_size": 64, "precision": "bf16", "steps": 10_000},
-            measurement={"evaluation_examples": 512, "final_examples": 2048},
-            factors=lr_grid(-13, -8),
-            arm_factors={"sgd": lr_grid(-5, 0)},
-            seeds=5,
-        ),
-    },
-    answer=("emb.rare_tokens",),
-    judgements=(RARE_TOKENS,),
-)
+
+STUDY = study.declared()

@@ -1,257 +1,235 @@
 """What takes memory in training, and how do accumulation and recomputation change it?"""
 
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 from .kit import *
 
-# Trained only for the step time: one LR suffices.
-LR, MLP_LR = {"peak_lr": (2.0**-9,)}, {"peak_lr": (2.0**-13,)}
+study = Draft(
+    __file__,
+    dict(model="gpt", dataset="markov:26", width=128, depth=9, heads=4, context=64)
+    | dict(optimizer="adamw", schedule="constant", warmup_fraction=0.0, batch_size=8, steps=16)
+    | dict(probes=2, evaluations=1, evaluation_examples=8, final_examples=8, solo=True),
+    version=2,  # why each version: reports/log
+    factors=peak_lrs(-9),
+    seeds=16,
+    first_seed=21_300,
+    answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
+)
+
+
+# Arms, trained only for the step time: one LR suffices.
+
+
+gpt_arm = partial(study.arm, panel="GPT", factors=peak_lrs(-9))
+PLAIN = gpt_arm("plain", "whole batch, all kept", reference=True)
+# A checkpoint at every block, as is common, and the root of the number of blocks.
+RECOMPUTED = gpt_arm("recomputed", "every block recomputed", recompute_segments=9)
+ROOT = gpt_arm("root", "recomputed in 3 segments", recompute_segments=3)
+ACCUMULATED = gpt_arm("accumulated", "4 micro-batches of a quarter", micro_batches=4)
+MICRO = gpt_arm("micro", "one micro-batch, a quarter", batch_size=2)
+
 # Matrices so large that compute, not Python, dominates the step time.
 MLP = {"model": "mlp", "dataset": "digits", "width": 1024, "depth": 9, "batch_size": 256}
-# A checkpoint at every block, as is common, and the root of the number of blocks.
-EVERY_BLOCK, ROOT = {"recompute_segments": 9}, {"recompute_segments": 3}
-PARTS = 4
+mlp_arm = partial(study.arm, panel="MLP", settings=MLP, factors=peak_lrs(-13))
+MLPS = (
+    mlp_arm("mlp_plain", "all kept", reference=True),
+    mlp_arm("mlp_recomputed", "every block recomputed", recompute_segments=9),
+)
+
+study.smoke(dict(width=16, heads=2, context=16), arm_settings={MLPS: {"width": 32, "batch_size": 64}})
+study.laptop("about two minutes of timed steps")
+study.gpu(
+    "one GPU, at most four minutes",
+    dict(width=1024, depth=16, heads=16, context=512, steps=40, precision="bf16"),
+    arm_settings={
+        RECOMPUTED: {"recompute_segments": 16},
+        ROOT: {"recompute_segments": 4},
+        MLPS: {"width": 4096, "batch_size": 8192},
+    },
+    seeds=6,
+)
+study.cluster(
+    "a GPU of a cluster, ten minutes: blocks of a model of a billion parameters",
+    dict(width=2048, depth=24, heads=16, context=1024, steps=40, precision="bf16"),
+    arm_settings={
+        RECOMPUTED: {"recompute_segments": 24},
+        ROOT: {"recompute_segments": 5},
+        MLPS: {"width": 8192, "batch_size": 8192},
+    },
+    seeds=6,
+)
 
 
-def gpt(label: str, **settings: Any) -> Arm:
-    """The reference has no settings of its own."""
-    return Arm(panel="GPT", label=label, settings=settings, factors=LR, reference=not settings)
+# Claims.
 
 
-def mlp(label: str, **recomputing: Any) -> Arm:
-    return Arm(panel="MLP", label=label, settings={**MLP, **recomputing}, factors=MLP_LR, reference=not recomputing)
-
-
-def both_mlps(**settings: int) -> dict[str, dict[str, int]]:
-    return {"mlp_plain": settings, "mlp_recomputed": settings}
-
-
-def on_a_gpu(description: str, blocks: int, root: int, mlp_width: int, **workload: int) -> Scale:
-    """root: segments, about the root of the number of blocks."""
-    return scales.gpu(
-        description,
-        workload={"depth": blocks, "heads": 16, **workload},
-        training={"precision": "bf16", "steps": 40},
-        arm_settings={
-            "recomputed": {"recompute_segments": blocks},
-            "root": {"recompute_segments": root},
-            **both_mlps(width=mlp_width, batch_size=8192),
-        },
-        seeds=6,
-    )
-
-
-def time_over(arm: str, other: str) -> SpeedUp:
+def time_ratio(arm: str, over: str) -> SpeedUp:
     """Step time of an arm over another's."""
-    return SpeedUp(arm=other, reference=arm)
+    return SpeedUp(arm=over, reference=arm)
 
 
-def lever(clause: str, name: str, number: str, says: str, times: float) -> Criterion:
-    """A lever's factor agrees with the document's to within a tenth."""
-    return Criterion(
-        name=name,
-        clause=clause,
-        observe=computed("memory.levers", number),
-        says=says,
-        **inside(0.9 * times, 1.1 * times, unit="x"),
-    )
-
-
-def slower(panel: str, kept: str, recomputed: str) -> Criterion:
-    return Criterion(
-        name=f"step time, recomputed over kept, {panel}",
-        panel=panel,
-        observe=time_over(recomputed, kept),
-        says=f"Recomputing every block makes a step of the {panel} take {{estimate}} as long",
-        **inside(1.2, 1.3, refuted=(1.1, 1.4), null=1.0, unit="x"),
-    )
-
-
-def larger(panel: str, number: str, what: str) -> Criterion:
-    """what: the subject of the sentence."""
-    return Criterion(
-        name=f"{panel}, with checkpoints over without",
-        panel=panel,
-        observe=computed("memory.with_checkpoints", number),
-        says=f"With checkpoints, {what} is {{estimate}} as large",
-        **inside(2.0, 3.0, refuted=AtMost(value=1.5), null=1.0, unit="x"),
-    )
-
-
-def deeper(batch: int) -> Criterion:
-    return larger(f"depth at a batch of {batch}", f"depth_at_{batch}", f"the largest model, by depth, at batch {batch}")
-
-
-ACCUMULATION = judgement(
+study.claim(
     "mem.accumulation",
-    Criterion(
-        name="distance of the gradient of equal micro-batches from the whole batch's",
-        observe=computed("memory.accumulation", "error"),
-        says="Up to 16 equal micro-batches reproduce the large batch's gradient with a relative error of {estimate}",
-        **below(1e-5, refuted=1e-3),
+    at_most(
+        1e-5,
+        computed("memory.accumulation", "error"),
+        "distance of the gradient of equal micro-batches from the whole batch's",
+        "Up to 16 equal micro-batches reproduce the large batch's gradient with a relative error of {estimate}",
+        refuted=1e-3,
     ),
-    reported={
-        "the same for unequal micro-batches with equally weighted mean losses": (
-            computed("memory.accumulation", "unequal_error"),
-            "share",
-        ),
-        f"step time with {PARTS} micro-batches over that with one micro-batch": (time_over("accumulated", "micro"), "x"),
-        "step time with micro-batches over that with the whole batch": (time_over("accumulated", "plain"), "x"),
-    },
+    reported(
+        computed("memory.accumulation", "unequal_error"),
+        "the same for unequal micro-batches with equally weighted mean losses",
+        "share",
+    ),
+    reported(time_ratio(ACCUMULATED, MICRO), "step time with 4 micro-batches over that with one micro-batch"),
+    reported(time_ratio(ACCUMULATED, PLAIN), "step time with micro-batches over that with the whole batch"),
 )
 
-PEAK = judgement(
+study.claim(
     "mem.accumulation_peak",
-    Criterion(
-        name="exponent of the peak on the number of micro-batches of one size",
+    within(
+        -0.02,
+        0.02,
+        computed("memory.accumulation_peak", "exponent"),
+        "exponent of the peak on the number of micro-batches of one size",
+        "With k accumulated micro-batches of one size, peak activation memory scales as k^{estimate}",
         clause="a",
-        observe=computed("memory.accumulation_peak", "exponent"),
-        says="With k accumulated micro-batches of one size, peak activation memory scales as k^{estimate}",
-        **inside(-0.02, 0.02, refuted=AtLeast(value=0.5)),
+        refuted=AtLeast(value=0.5),
     ),
-    Criterion(
-        name="exponent of the peak on the number of parts of one batch",
+    at_most(
+        -0.9,
+        computed("memory.accumulation_peak", "parted_exponent"),
+        "exponent of the peak on the number of parts of one batch",
+        "With one batch split into k parts, peak activation memory scales as k^{estimate}",
         clause="b",
-        observe=computed("memory.accumulation_peak", "parted_exponent"),
-        says="With one batch split into k parts, peak activation memory scales as k^{estimate}",
-        **below(-0.9, refuted=-0.5),
+        refuted=-0.5,
     ),
 )
 
-CHECKPOINTS = judgement(
+study.claim(
     "mem.checkpoint_memory",
-    Criterion(
-        name="exponent of the peak on depth, as many checkpoints as its root",
+    within(
+        0.45,
+        0.6,
+        computed("memory.depth", "root"),
+        "exponent of the peak on depth, as many checkpoints as its root",
+        "With √depth checkpoints, peak activation memory scales as depth^{estimate}",
         clause="a",
-        observe=computed("memory.depth", "root"),
-        says="With √depth checkpoints, peak activation memory scales as depth^{estimate}",
-        **inside(0.45, 0.6, refuted=AtLeast(value=0.8)),
+        refuted=AtLeast(value=0.8),
     ),
-    Criterion(
-        name="exponent of the peak on depth, all kept",
+    within(
+        0.95,
+        1.05,
+        computed("memory.depth", "kept"),
+        "exponent of the peak on depth, all kept",
+        "Without checkpoints, peak activation memory scales as depth^{estimate}",
         clause="b",
-        observe=computed("memory.depth", "kept"),
-        says="Without checkpoints, peak activation memory scales as depth^{estimate}",
-        **inside(0.95, 1.05, refuted=AtMost(value=0.75)),
+        refuted=AtMost(value=0.75),
     ),
+    reported(computed("memory.depth", "every_block"), "exponent with a checkpoint at every block, 4 to 36 blocks"),
     right={"supported": "square root"},
-    reported={"exponent with a checkpoint at every block, 4 to 36 blocks": computed("memory.depth", "every_block")},
 )
 
-COST = judgement(
+study.claim(
     "mem.checkpoint_cost",
-    Criterion(
-        name="operations that recomputing every block adds to a step",
-        observe=computed("memory.recomputed_operations", "extra"),
-        says="Recomputing every block of a 7B GPT completely adds {estimate} to the operations of a step",
-        **inside(0.30, 0.36, refuted=(0.2, 0.5), unit="relative"),
+    within(
+        0.30,
+        0.36,
+        computed("memory.recomputed_operations", "extra"),
+        "operations that recomputing every block adds to a step",
+        "Recomputing every block of a 7B GPT completely adds {estimate} to the operations of a step",
+        refuted=(0.2, 0.5),
+        unit="relative",
     ),
-    reported={
-        "as in torch, which omits the last product of every block": (
-            computed("memory.recomputed_operations", "extra_in_torch"),
-            "relative",
+    reported(
+        computed("memory.recomputed_operations", "extra_in_torch"),
+        "as in torch, which omits the last product of every block",
+        "relative",
+    ),
+)
+
+
+@study.claim("mem.checkpoint_time")
+def slower() -> Iterator[Part]:
+    for model, kept, recomputed in (("GPT", PLAIN, RECOMPUTED), ("MLP", *MLPS)):
+        yield within(
+            1.2,
+            1.3,
+            time_ratio(recomputed, kept),
+            f"step time, recomputed over kept, {model}",
+            f"Recomputing every block makes a step of the {model} take {{estimate}} as long",
+            refuted=(1.1, 1.4),
+            null=1.0,
+            panel=model,
         )
-    },
-)
+    yield reported(time_ratio(ROOT, PLAIN), "GPT, in 3 segments")
 
-TIME = judgement(
-    "mem.checkpoint_time",
-    slower("GPT", "plain", "recomputed"),
-    slower("MLP", "mlp_plain", "mlp_recomputed"),
-    reported={"GPT, in 3 segments": (time_over("root", "plain"), "x")},
-)
 
-BUDGET = judgement(
+study.claim(
     "mem.budget",
-    Criterion(
-        name="GB of 7 billion FP32 numbers",
-        observe=computed("memory.weights", "fp32_gb"),
-        says="The FP32 weights of 7 billion parameters take {estimate}",
-        **inside(6.3, 7.7, refuted=AtLeast(value=14.0), unit="GB"),
+    within(
+        6.3,
+        7.7,
+        computed("memory.weights", "fp32_gb"),
+        "GB of 7 billion FP32 numbers",
+        "The FP32 weights of 7 billion parameters take {estimate}",
+        refuted=AtLeast(value=14.0),
+        unit="GB",
     ),
     right={"supported": "7 GB", "refuted": "28 GB"},
 )
 
-ADAM_STATES = judgement(
+study.claim(
     "mem.adam_states",
-    Criterion(
-        name="bytes of Adam's state over those of FP32 weights",
-        observe=computed("memory.adam_state", "over_fp32_weights"),
-        says="Adam's state takes {estimate} the memory of FP32 weights",
-        **inside(1.9, 2.1, refuted=(1.5, 2.5), unit="x"),
+    within(
+        1.9,
+        2.1,
+        computed("memory.adam_state", "over_fp32_weights"),
+        "bytes of Adam's state over those of FP32 weights",
+        "Adam's state takes {estimate} the memory of FP32 weights",
+        refuted=(1.5, 2.5),
+        unit="x",
     ),
-    reported={"over weights in BF16, the state in FP32": (computed("memory.adam_state", "over_bf16_weights"), "x")},
+    reported(computed("memory.adam_state", "over_bf16_weights"), "over weights in BF16, the state in FP32", "x"),
 )
 
-LEVERS = judgement(
-    "mem.levers",
-    lever("a", "memory at batch 32 over 8", "batch", "At batch 32, a 7B GPT takes {estimate} the memory of batch 8", 4.0),
-    lever(
-        "b",
-        "memory at 2048 tokens over 1024",
-        "sequence",
-        "At 2,048 tokens, a 7B GPT takes {estimate} the memory of 1,024 tokens",
-        2.0,
-    ),
-    lever(
-        "c",
-        "memory in FP32 over mixed precision",
-        "precision",
-        "In FP32, a 7B GPT takes {estimate} the memory of mixed precision",
-        2.0,
-    ),
-    right={"supported": "as listed", "refuted": "only activations"},
-    reported={
-        "share of the activations that a checkpoint at every block saves": (computed("memory.levers", "checkpoints"), "share"),
-        "sum of the document's parts over the stated GPU": (
-            computed("memory.levers", "parts_over_stated"),
-            "x",
-        ),
-    },
-)
 
-SIZE = judgement(
-    "mem.checkpoint_size",
-    larger("batch", "batch", "the largest batch of a GPT-2 medium"),
-    *map(deeper, (2, 8, 16)),
-)
+@study.claim("mem.levers", right={"supported": "as listed", "refuted": "only activations"})
+def levers() -> Iterator[Part]:
+    # Factors are the document's.
+    for clause, lever, factor, name, pulled, other in (
+        ("a", "batch", 4.0, "memory at batch 32 over 8", "At batch 32", "batch 8"),
+        ("b", "sequence", 2.0, "memory at 2048 tokens over 1024", "At 2,048 tokens", "1,024 tokens"),
+        ("c", "precision", 2.0, "memory in FP32 over mixed precision", "In FP32", "mixed precision"),
+    ):
+        says = f"{pulled}, a 7B GPT takes {{estimate}} the memory of {other}"
+        yield within(0.9 * factor, 1.1 * factor, computed("memory.levers", lever), name, says, clause=clause, unit="x")
+    checkpoints, parts = (computed("memory.levers", number) for number in ("checkpoints", "parts_over_stated"))
+    yield reported(checkpoints, "share of the activations that a checkpoint at every block saves", "share")
+    yield reported(parts, "sum of the document's parts over the stated GPU", "x")
 
-STUDY = study(
-    __file__,
-    # Version 1 had regions that were changed after pilots (reports/log).
-    version=2,
-    workload=Workload(model="gpt", dataset="markov:26", width=128, depth=9, heads=4, context=64),
-    training=Training(optimizer="adamw", batch_size=8, steps=16, schedule="constant", warmup_fraction=0.0),
-    measurement=Measurement(probes=2, evaluations=1, evaluation_examples=8, final_examples=8, solo=True),
-    arms={
-        "plain": gpt("whole batch, all kept"),
-        "recomputed": gpt("every block recomputed", **EVERY_BLOCK),
-        "root": gpt("recomputed in 3 segments", **ROOT),
-        "accumulated": gpt(f"{PARTS} micro-batches of a quarter", micro_batches=PARTS),
-        "micro": gpt("one micro-batch, a quarter", batch_size=2),
-        "mlp_plain": mlp("all kept"),
-        "mlp_recomputed": mlp("every block recomputed", **EVERY_BLOCK),
-    },
-    factors=LR,
-    seeds=16,
-    first_seed=21_300,
-    scales={
-        "smoke": scales.smoke(
-            workload={"width": 16, "heads": 2, "context": 16}, arm_settings=both_mlps(width=32, batch_size=64)
-        ),
-        "laptop": scales.laptop(
-            "about two minutes of timed steps",
-        ),
-        "gpu": on_a_gpu("one GPU, at most four minutes", blocks=16, root=4, mlp_width=4096, width=1024, context=512),
-        "cluster": on_a_gpu(
-            "a GPU of a cluster, ten minutes: blocks of a model of a billion parameters",
-            blocks=24,
-            root=5,
-            mlp_width=8192,
-            width=2048,
-            context=1024,
-        ),
-    },
-    answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
-    judgements=(ACCUMULATION, PEAK, CHECKPOINTS, COST, TIME, BUDGET, ADAM_STATES, LEVERS, SIZE),
-)
+
+@study.claim("mem.checkpoint_size")
+def larger() -> Iterator[Part]:
+    for number, panel, subject in (
+        ("batch", "batch", "the largest batch of a GPT-2 medium"),
+        ("depth_at_2", "depth at a batch of 2", "the largest model, by depth, at batch 2"),
+        ("depth_at_8", "depth at a batch of 8", "the largest model, by depth, at batch 8"),
+        ("depth_at_16", "depth at a batch of 16", "the largest model, by depth, at batch 16"),
+    ):
+        yield within(
+            2.0,
+            3.0,
+            computed("memory.with_checkpoints", number),
+            f"{panel}, with checkpoints over without",
+            f"With checkpoints, {subject} is {{estimate}} as large",
+            refuted=AtMost(value=1.5),
+            null=1.0,
+            unit="x",
+            panel=panel,
+        )
+
+
+STUDY = study.declared()

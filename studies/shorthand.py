@@ -1,7 +1,3 @@
-"""The former name of kit.py, answered for one version."""
+"""The former room of kit.py, whose functions have changed with it."""
 
-import warnings
-
-from .kit import *
-
-warnings.warn("folklore.studies.shorthand is called folklore.studies.kit now", FutureWarning, stacklevel=2)
+raise ImportError("folklore.studies.shorthand is gone: write the study with folklore.studies.kit (CONTRIBUTING.md, 'A study')")

@@ -105,7 +105,7 @@ def test_studies_import_what_they_are_made_of() -> None:
         computes, measures = path.parent.name == "computed", path.parent.name == "metrics"
         allowed = ("declare", *(("train", "randomness") if computes else ()))
         # What is withdrawn belongs to the register, and stands in a file of its own.
-        beside = ("computed",) if computes else ("metrics",) if measures else ("kit", "scales", "metrics")
+        beside = ("computed",) if computes else ("metrics",) if measures else ("kit", "criteria", "comparing", "metrics")
         beside = ("errata",) if path.stem == "register" else beside
         names = [name for name in ours(path) if not (name[0] == "studies" and name[1] in beside)]
         assert all(name[0] == "harness" and name[1] in allowed for name in names), path
@@ -115,9 +115,9 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
     for path in sources("harness"):
         assert all(name[0] in ("harness", "models") for name in ours(path)), path
     # "memory" is also a word of operating systems and of what an outlier leaves behind, "weight_decay" a hyper-parameter,
-    # "optimizers" a folder of the engine, "scales" a field of a study.
+    # "optimizers" a folder of the engine.
     names = {path.stem for path in (ROOT / "studies").glob("*.py")}
-    names -= {"__init__", "register", "errata", "scales", "kit", "shorthand", "memory", "weight_decay", "optimizers"}
+    names -= {"__init__", "register", "errata", "kit", "criteria", "comparing", "shorthand", "memory", "weight_decay", "optimizers"}
     names -= {"precision", "gradient_flow"}  # also what classifiers are measured by, and what a study asks to be measured
     for path in sources("harness"):
         strings = {node.value for node in nodes(path) if isinstance(node, ast.Constant)}

@@ -102,7 +102,7 @@ def test_an_optimum_at_the_edge_is_no_number(study: Study) -> None:
 
 def test_a_difference_that_a_claim_rests_on_is_the_claims(study: Study) -> None:
     """The same trials gave two intervals on one page: the table's, of the reference's loss, and the claim's."""
-    decides = no_worse("gap", loss_gap("none", "half"), "says", margin=0.01).model_dump()
+    decides = no_worse(loss_gap("none", "half"), "gap", "says", margin=0.01).model_dump()
     records = recorded(changed(study, {"judgements.0.criteria": [decides]}), {"none": 2.1})
     (verdict,) = records.verdicts()
     (panel,) = arms_table(records, [verdict]).panels

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.declare import AtMost, Outside, Study
-from folklore.harness.declare.metrics import Gap, Log2, Quotient, Scaled, TunedLoss
+from folklore.harness.declare import AtLeast, AtMost, Outside, Study, Within
+from folklore.harness.declare.metrics import FailureRate, Gap, Log2, LossGap, Quotient, Scaled, TunedLoss
 from folklore.harness.declare.trial import Trial
 from folklore.harness.errors import UserError
 from folklore.harness.judge.sentences import filled
@@ -18,8 +18,7 @@ from folklore.harness.plan.plan import make_plan
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.result import LaneResult
-from folklore.studies import scales
-from folklore.studies.kit import compare, exceeds, inside, judgement, lr_grid
+from folklore.studies.kit import at_least, at_most, beyond, compare, exceeds, lr_grid, no_worse, unit_of, within
 from tests.harness.helpers import result, rows
 
 # Losses start at 2.3 (helpers): a loss of 1.0 falls by 1.3.
@@ -127,6 +126,7 @@ def test_a_python_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
         ("x = 1", "STUDY is missing; it must be a Study"),
         ("STUDY = 3", "STUDY is int; it must be a Study"),
         ("STUDY = 1 / 0", r"raises ZeroDivisionError \(division by zero\) in mine.py, line 1: fix it"),
+        ("from folklore.studies.shorthand import above", r"shorthand is gone: write the study with folklore.studies.kit"),
         ("STUDY = (", r"raises SyntaxError \('\(' was never closed\) in mine.py, line 1: fix it"),
         (GOOD.replace("beta2", "bta2"), "bta2"),
         (GOOD.replace("name=", "by=0, name="), r"raises ValueError \(by = 0: must be positive.* in mine.py, line 2: fix it"),
@@ -143,23 +143,33 @@ def test_a_python_file_that_is_none_is_one_line(content: str | None, message: st
     assert str(file) in str(refused.value)
 
 
-def test_a_judgement_says_what_to_do_by_verdict() -> None:
-    criterion = exceeds("c", TunedLoss(arm="a"), "says")
-    found = judgement("a.b", criterion, if_supported="Do.", if_refuted="Do not.", if_opposite="Undo.", advice={"open": "Wait."})
-    assert found.criteria == (criterion,)
-    assert found.advice == {"supported": "Do.", "refuted": "Do not.", "refuted: opposite": "Undo.", "open": "Wait."}
+def test_criteria_by_the_region_that_they_claim() -> None:
+    """A region that is not given follows: what is claimed up from a value is refuted from there down."""
+    loss = TunedLoss(arm="a")
+    made = (at_least(0.7, loss), at_least(0.7, loss, refuted=0.5), at_most(0.3, loss, refuted=0.5), beyond(0.9, 1.1, loss))
+    assert [(each.claimed, each.refuted) for each in made] == [
+        (AtLeast(value=0.7), AtMost(value=0.7)),
+        (AtLeast(value=0.7), AtMost(value=0.5)),
+        (AtMost(value=0.3), AtLeast(value=0.5)),
+        (Outside(low=0.9, high=1.1), Within(low=0.9, high=1.1)),
+    ]
+    assert within(0.9, 1.1, loss).refuted == Outside(low=0.9, high=1.1)
+    assert within(0.9, 1.1, loss, refuted=(0.8, 1.2)).refuted == Outside(low=0.8, high=1.2)
+    assert within(0.9, 1.1, loss, refuted=AtMost(value=0.5)).refuted == AtMost(value=0.5)
 
 
-def test_regions_of_a_range() -> None:
-    assert inside(0.9, 1.1)["refuted"] == Outside(low=0.9, high=1.1)
-    assert inside(0.9, 1.1, refuted=(0.8, 1.2))["refuted"] == Outside(low=0.8, high=1.2)
-    assert inside(0.9, 1.1, refuted=AtMost(value=0.5))["refuted"] == AtMost(value=0.5)
+def test_what_matters_is_a_margin() -> None:
+    gap = TunedLoss(arm="a") - TunedLoss(arm="b")
+    beats, keeps_up = exceeds(gap, by=0.01), no_worse(gap, margin=0.02)
+    assert (beats.null, beats.margin, beats.claimed, beats.refuted) == (0.0, 0.01, AtLeast(value=0.01), AtMost(value=0.0))
+    assert (keeps_up.test, keeps_up.claimed, keeps_up.refuted) == ("no_worse", AtMost(value=0.02), AtLeast(value=0.02))
 
 
-def test_usual_scales() -> None:
-    assert not scales.smoke(training={"steps": 5}).judged
-    assert scales.laptop("a minute", "Small.").departures == ("Small.",)
-    assert scales.gpu("one GPU").device == "cuda"
+def test_the_unit_is_the_metrics() -> None:
+    a, b = TunedLoss(arm="a"), TunedLoss(arm="b")
+    failing = FailureRate(arm="a", tuned_for="b")
+    units = [unit_of(each) for each in (LossGap(left=a, right=b), failing, a / b, (a / b).log2(), a - b, a)]
+    assert units == ["relative", "share", "x", "octaves", "", ""]
 
 
 def test_metrics_are_reckoned_with_as_numbers_are() -> None:
