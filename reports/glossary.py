@@ -57,10 +57,22 @@ VERDICTS = (
     Term("invalid", "Trials are missing or crashed, so there is no number. A diverged trial is an outcome; a crash is not."),
     Term(
         "firm",
-        "The verdict survives four checks: the correction for the number of claims that are tested, leaving out any single"
-        " seed, every other reading of the data that the study declares, and its bounds moved by a quarter.",
+        "The verdict repeats on fresh seeds what the version before it came to by the same rule, is of the size that the claim"
+        " speaks of, and survives every check: the correction for the number of claims that are tested, leaving out any single"
+        " seed, every other reading of the data, tuned losses at a vertex, its bounds moved by a quarter, and no best value at"
+        " an end of its grid or read off a grid coarser than half octaves.",
     ),
-    Term("fragile", "The verdict fails at least one of the four checks of a firm one. The page says which."),
+    Term(
+        "new",
+        "The verdict survives every check of a firm one, but was asked once, or by a rule that is new. It waits for a repetition.",
+    ),
+    Term("fragile", "The verdict fails at least one of the checks of a firm one. The page says which."),
+    Term(
+        "below the claim's size",
+        "The claim's words ask for more than was trained: a transformer for 100k parameters, 2M tokens and 1,000 steps,"
+        " pretraining and long runs for 20 tokens a parameter and 10,000 steps, large and modern models for 100M parameters,"
+        " fine-tuning for a checkpoint of other data. The verdict speaks of models of the size trained, and grades no document.",
+    ),
     Term(
         "exact", "The number is counted or follows from a closed form, and so has no error: 65504 is the largest FP16 number."
     ),

@@ -6,13 +6,14 @@ from types import MappingProxyType
 from typing import Any
 
 from ..harness.declare import Claim, Study
-from ..harness.judge.outcomes import WITHDRAWN
+from ..harness.judge.error_rates import BELOW, COMPUTED, EXACT, FIRM, FRAGILE, NEW
+from ..harness.judge.outcomes import INVALID, OUT_OF_REGIME, WITHDRAWN
 from ..harness.plan.catalog import Register
 from ..harness.words import enumerated
 from . import document_page, phrases
 from . import rows as shared
 from .highlights import highlights
-from .outcome_table import MACHINES, Column, OutcomeTable
+from .outcome_table import MACHINES, Column, OutcomeTable, TableOutcome
 from .places import page
 from .verdict_words import GRADES, NOT_TESTED, ORDER
 
@@ -51,7 +52,7 @@ def content(
         "judged": sum(each["judged"] and each["verdict"] != WITHDRAWN for each in rows),
         "withdrawn": sum(each["verdict"] == WITHDRAWN for each in rows),
         "standings": [
-            name for name in ("firm", "fragile", "exact", "computed") if any(name in each["standings"] for each in rows)
+            name for name in (FIRM, NEW, FRAGILE, BELOW, EXACT, COMPUTED) if any(name in each["standings"] for each in rows)
         ],
         "surprising": any(each["surprise"] is not None for each in rows),
         "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
@@ -97,18 +98,30 @@ def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) 
     }
 
 
+# What a claim's outcome rests on: it was measured in the claim's regime, or below the size that its words ask for; arithmetic
+# settles it; nothing here can test it.
+BASES = ("measured", "below", "arithmetic", "untested")
+
+
+def basis_of(outcome: TableOutcome | None) -> str:
+    if outcome is None or outcome.verdict.verdict in (OUT_OF_REGIME, INVALID, WITHDRAWN):
+        return "untested"
+    if outcome.verdict.is_arithmetic:
+        return "arithmetic"
+    return "below" if outcome.verdict.below_size else "measured"
+
+
+def _verdict(outcome: TableOutcome | None) -> str:
+    return outcome.verdict.verdict if outcome else NOT_TESTED
+
+
 def bar(column: Column, claims: Sequence[Claim], table: OutcomeTable) -> dict[str, Any]:
-    """How many claims came to each verdict in a column, those that arithmetic settles apart, and how many of the decided ones
-    may be false."""
+    """How many claims came to each verdict in a column, by what that rests on, and how many of the decided ones may be false."""
     found = [table.outcomes.get((claim.id, *column)) for claim in claims]
     rates = table.rates[column]
-    settled = [each.verdict.verdict for each in found if each is not None and each.verdict.is_arithmetic]
     return {
         "label": " ".join(column),
-        "counts": shared.counted(
-            each.verdict.verdict if each else NOT_TESTED for each in found if not (each and each.verdict.is_arithmetic)
-        ),
-        "arithmetic": shared.counted(settled),
+        **{basis: shared.counted(_verdict(each) for each in found if basis_of(each) == basis) for basis in BASES},
         "decided": rates.decided,
         "tested": rates.tested,
         "false": math.ceil(rates.expected_false - 1e-9),

@@ -72,6 +72,11 @@ def no_worse(observe: Any, name: str = "", says: str = "", margin: float = 0.005
     return criterion(None, None, observe, name, says, **{"test": "no_worse", "null": 0.0, "margin": margin, **options})
 
 
+def equivalent(observe: Any, name: str = "", says: str = "", *, margin: float, **options: Any) -> Criterion:
+    """The same as the reference within `margin`, either way."""
+    return criterion(None, None, observe, name, says, **{"test": "equivalence", "null": 0.0, "margin": margin, **options})
+
+
 def exceeds(observe: Any, name: str = "", says: str = "", by: float = 0.005, **options: Any) -> Criterion:
     """Above zero by at least what matters; refuted at zero and below, and where it is surely smaller than that."""
     return at_least(by, observe, name, says, **{"null": 0.0, "margin": by, "refuted": 0.0, **options})

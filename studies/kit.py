@@ -3,6 +3,8 @@
 What a study declares, every metric that several studies use, criteria (criteria.py), and the usual workloads and grids.
 """
 
+from typing import Any
+
 from ..harness.declare import *
 from ..harness.declare.draft import Draft as Draft
 from ..harness.declare.draft import Part as Part
@@ -12,10 +14,10 @@ from .comparing import compare as compare
 from .criteria import *
 
 # Workloads of laptop scale, and what one GPU and a cluster make of a GPT.
-SMALL_GPT: Settings = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "heads": 2, "context": 16}
-DIGITS_MLP: Settings = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2}
-GPU_GPT: Settings = {"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64}
-CLUSTER_GPT: Settings = {"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024}
+SMALL_GPT: dict[str, Any] = {"model": "gpt", "dataset": "python-docs", "width": 16, "depth": 1, "heads": 2, "context": 16}
+DIGITS_MLP: dict[str, Any] = {"model": "mlp", "dataset": "digits", "width": 64, "depth": 2}
+GPU_GPT: dict[str, Any] = {"dataset": "python-source", "width": 96, "depth": 4, "heads": 4, "context": 64}
+CLUSTER_GPT: dict[str, Any] = {"dataset": "web-text", "width": 768, "depth": 16, "heads": 12, "context": 1024}
 
 
 def peak_lrs(*exponents: float) -> dict[str, tuple[float, ...]]:

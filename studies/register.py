@@ -2,11 +2,9 @@
 
 Paraphrased, with the document's hedge; a source names the document and its section or question ("advanced" is the second quiz
 of CP). `short` is for dense rows. `quantifier`: a recommendation is about most workloads, one of several options or causes
-about some. `regime`: only if the document states one. What its words name is enforced: transformers and language models are
-GPTs; large, modern or of scale means at least 100M parameters; a claim about language modelling that depends on the batch or on
-curvature (Lion, Sophia) needs steps of 2,000 tokens and 100k parameters, the least at which an expert takes one seriously;
-"some tasks" and "often" ask for no size. `size` is a number of the document, never ours. `lost`: missing in our copies, and
-inferred. `own`: no document claims it; its sources discuss the matter, and none is graded.
+about some. `regime`: only if the document states one; its words, and the paraphrase's, give the claim's least size
+(harness/declare/claim_size.py). `size` is a number of the document, never ours. `lost`: missing in our copies, and inferred.
+`own`: no document claims it; its sources discuss the matter, and none is graded.
 
 `sides`: what the documents say if they contradict each other or themselves, as "name: what it says [places]"; the paraphrase
 states the first. Every place of a side is among the sources, too; a document that takes no side is only there. A side without a
@@ -230,7 +228,7 @@ _CLAIMS = {
         paraphrase="the critical batch size depends on the task, from about 1,000 to millions of tokens",
         short="The critical batch lies between 1,000 and millions of tokens, by task",
         sources="TB 3",
-        regime=Regime(words="language models, whose batches are counted in tokens", models=("gpt",), least_parameters=100_000),
+        regime=Regime(words="language models, whose batches are counted in tokens", models=("gpt",)),
         size="1,000 to over 1,000,000 tokens",
         measure="(a) B_crit of one model and images with noisy over clean labels: CI ≥ 2, refuted ≤ 1.25; (b) B_crit of a"
         " language model between 1,000 and 4 million tokens (2, 1.25 and 4 million ours)",
@@ -302,9 +300,7 @@ _CLAIMS = {
         paraphrase="transformers of modern scale diverge almost surely if trained without warmup",
         short="Transformers of modern scale diverge almost surely without warmup",
         sources="GL Q13; TB 2; CP Q2",
-        regime=Regime(
-            words="transformers at modern scale, at their usual peak LR", models=("gpt",), least_parameters=100_000_000
-        ),
+        regime=Regime(words="transformers at modern scale, at their usual peak LR", models=("gpt",)),
         size="nearly all runs",
         sides=(
             "almost surely: without warmup they diverge almost surely [GL Q13]",
@@ -359,9 +355,7 @@ _CLAIMS = {
         short="Clipping is the likeliest cure of NaN after hundreds of steps",
         sources="CP Q1; GL Q39",
         quantifier="most",
-        regime=Regime(
-            words="large transformers that reach NaN after hundreds of steps", models=("gpt",), least_parameters=100_000_000
-        ),
+        regime=Regime(words="large transformers that reach NaN after hundreds of steps", models=("gpt",)),
         size="clipping at norm 1.0",
         sides=(CLIP_FIRST, WARMUP_FIRST),
         measure="(a) share of the runs diverging after hundreds of steps that clipping at 1.0 saves: over half; (b) share in"
@@ -545,7 +539,7 @@ _CLAIMS = {
         short="Cosine decay beats step decay on most tasks of large scale",
         sources="GL Q18",
         quantifier="most",
-        regime=Regime(words="tasks of large scale", least_parameters=100_000_000),
+        regime=Regime(words="tasks of large scale"),
         measure="two step schedules, each at its best LR: worse than cosine decay by at least 0.5% of the loss reduction",
     ),
     "decay.beats_constant": _claim(
@@ -919,7 +913,7 @@ _CLAIMS = {
         paraphrase="AdamW always beats SGD on large language models",
         short="AdamW always beats SGD on large language models",
         sources="GL Q29; GL Q45",
-        regime=Regime(words="large language models", models=("gpt",), least_parameters=100_000_000),
+        regime=Regime(words="large language models", models=("gpt",)),
         measure="at equal tuning budget SGD's loss is higher by ≥ 1% of the loss reduction (ours), refuted if lower",
     ),
     "gen.lm_large_batch": _claim(
@@ -929,7 +923,7 @@ _CLAIMS = {
         short="Large batches with a linear LR are fine for modern language models",
         sources="TB 3; GL Q14; GL Q33; GL Q43",
         quantifier="most",
-        regime=Regime(words="modern large language models on web data", models=("gpt",), least_parameters=100_000_000),
+        regime=Regime(words="modern large language models on web data", models=("gpt",)),
         sides=(
             "linear: large batches work fine with a linearly scaled LR [TB 3]",
             "square root: the LR of Adam grows with the square root of the batch [GL Q14; GL Q33; GL Q43]",
@@ -1160,7 +1154,7 @@ _CLAIMS = {
         short="Lion keeps half of Adam's state and is sometimes as good as AdamW",
         sources="GL Q28",
         quantifier="some",
-        regime=Regime(words="language modelling", models=("gpt",), least_parameters=100_000, least_batch=2_000),
+        regime=Regime(words="language modelling", models=("gpt",)),
         size="about half of Adam's memory; LR 3–10x lower",
         measure="at one of two batch sizes at least: (a) half of AdamW's state bytes; (b) η*Adam/η*Lion CI in [3, 10]; (c)"
         " tuned loss no worse by 0.5% of the loss reduction",
@@ -1169,7 +1163,7 @@ _CLAIMS = {
         paraphrase="Sophia needs fewer steps and less compute than Adam on language models; whether it wins at scale is open",
         short="Sophia needs fewer steps and less compute than Adam",
         sources="GL Q46",
-        regime=Regime(words="language modelling; open at scale", models=("gpt",), least_parameters=100_000, least_batch=2_000),
+        regime=Regime(words="language modelling; open at scale", models=("gpt",)),
         measure="to AdamW's tuned loss, over AdamW's, with a tuned clipping factor, and own schedule and LR per length: (a)"
         " steps: below 0.8; (b) gradients including the estimator's: below 0.9 (ours)",
     ),
@@ -1203,7 +1197,7 @@ _CLAIMS = {
         paraphrase="Lion is more sensitive than AdamW to the choice of LR and weight decay",
         short="Lion is more sensitive than AdamW to the LR and to decay",
         sources="GL Q28",
-        regime=Regime(words="language modelling", models=("gpt",), least_parameters=100_000, least_batch=2_000),
+        regime=Regime(words="language modelling", models=("gpt",)),
         measure="octaves within 5% of the best, Lion over AdamW, both CIs < 1, refuted if one is > 1 (ours): (a) of LR; (b) of"
         " weight decay, open ranges counted from the same LR x decay",
     ),

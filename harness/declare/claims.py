@@ -64,13 +64,12 @@ Sides = tuple[Annotated[Side, BeforeValidator(_side, json_schema_input_type=str 
 
 
 class Regime(Spec):
-    """What a claim speaks of. The words are for readers; where no arm of a scale is of such a kind there is no verdict."""
+    """What a claim speaks of. Its words give its least size (claim_size.py); where an arm is of another kind there is no
+    verdict."""
 
     words: str = Field(min_length=1)
     models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")
     optimizers: tuple[str, ...] = Field(default=(), description="optimizers it speaks of; none: of all")
-    least_parameters: int | None = Field(default=None, ge=1, description="of the smallest model that it speaks of")
-    least_batch: int | None = Field(default=None, ge=1, description="tokens or examples of the smallest step it speaks of")
 
 
 def _in_words(regime: Any) -> Any:

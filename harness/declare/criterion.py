@@ -193,7 +193,7 @@ class Criterion(Spec):
                     f"{name}: the region claimed ({self.claimed.words()}) holds differences within margin ="
                     f" {self.margin:g}, which do not matter; claim more than the margin, or leave it out"
                 )
-        least, most = self._bounds
+        least, most = self.bounds
         if self.null <= least or self.null >= most:
             raise ValueError(
                 f"{name}: null = {self.null:g} lies at the end of what can be observed, and nothing lies beyond it;"
@@ -203,7 +203,7 @@ class Criterion(Spec):
 
     @model_validator(mode="after")
     def _values_can_be_observed(self) -> Self:
-        name, (least, most) = f"criterion '{self.name}'", self._bounds
+        name, (least, most) = f"criterion '{self.name}'", self.bounds
         if self.expected is not None:
             value = self.expected.value
             if not least <= value <= most or (self.observe.log_axis and value <= 0):
@@ -214,7 +214,7 @@ class Criterion(Spec):
         return self
 
     @property
-    def _bounds(self) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
         return (0.0, 1.0) if isinstance(self.observe, ShareOfRuns) else self.observe.bounds
 
     @model_validator(mode="after")

@@ -39,6 +39,10 @@ class Trials(Protocol):
     declared_seeds: tuple[int, ...]
     # Weight of the past where range tests are smoothed.
     smoothing: float
+    # Whether a tuned loss is that of the vertex of a parabola through the best point and those beside it.
+    vertex: bool
+    # What was chosen of grids with several values, by the points: arm, factor and index.
+    chosen: set[tuple[str, str, int]]
     # What has been worked out under `resamples`, by observable.
     evaluated: dict[Spec, Numbers]
 

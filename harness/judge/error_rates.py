@@ -16,7 +16,8 @@ from .outcomes import DECIDED, OPEN
 from .robustness import Robustness
 from .verdict import Verdict
 
-FIRM, FRAGILE, EXACT, COMPUTED = "firm", "fragile", "exact", "computed"
+FIRM, NEW, FRAGILE, BELOW = "firm", "new", "fragile", "below the claim's size"
+EXACT, COMPUTED = "exact", "computed"
 # Standings of what arithmetic settles, and no trial.
 ARITHMETIC = (EXACT, COMPUTED)
 
@@ -58,20 +59,26 @@ def _p(verdict: Verdict) -> float:
 
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
     """Firm: it survives the correction for the register, leaving out any one seed, every other reading, and its bounds moved by
-    a quarter, and was asked before it was seen. Exact, computed: arithmetic settles it (declare/computed.py). Fragile: else.
-    Empty: it decides nothing, or whether it holds is not known."""
+    a quarter, was asked before it was seen, and repeats what the version before it came to by the same rule. New: it does not
+    repeat anything yet. Below the claim's size: it speaks of less than the claim. Exact, computed:
+    arithmetic settles it (declare/computed.py). Fragile: else. Empty: it decides nothing, or whether it holds is not known."""
     if verdict.verdict not in DECIDED:
         return ""
     if verdict.is_arithmetic:
         return EXACT if all(each.grade == "exact" for each in verdict.findings) else COMPUTED
+    if verdict.below_size:
+        return BELOW
     if robustness is None:
         return ""
-    return FRAGILE if why_fragile(verdict, robustness, rates) else FIRM
+    if why_fragile(verdict, robustness, rates):
+        return FRAGILE
+    return NEW if verdict.new else FIRM
 
 
 def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> list[str]:
     """What it does not survive, a clause each."""
     found = ["its criteria were written after its trials were seen"] if verdict.after_the_fact else []
+    found += [verdict.unrepeated] if verdict.unrepeated else []
     found += ["its criteria differ from those declared before its trials"] if verdict.declared_otherwise else []
     q = rates.q.get(place_in_register(verdict), 0.0)
     if q > ALPHA:
@@ -84,4 +91,4 @@ def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> 
     moved = [each for each in robustness.choices_that_matter if each.moved]
     if moved:
         found.append(f"with {moved[0].choice} it is {moved[0].verdict}")
-    return found
+    return [*found, *robustness.grids]

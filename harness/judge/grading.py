@@ -4,7 +4,7 @@ A document that gives no number is graded by the direction alone: a threshold th
 documents disagree each has a side, and how large an effect is may be what tells them apart: the verdict itself decides. If a
 study's criteria tell the sides apart, the one shown to be right is supported and the others are refuted; else only those on
 the first side, which the claim states, are graded. What only we ask, what our copies of the documents have lost, and what is
-withdrawn, grades nobody.
+withdrawn, grades nobody; nor does what was measured below the size that a claim speaks of.
 """
 
 from ..declare import Claim
@@ -26,7 +26,7 @@ def right_side(claim: Claim, verdict: Verdict) -> str:
 
 def grade(claim: Claim, verdict: Verdict, document: str) -> str | None:
     """A document's grade on a claim, one of the verdicts; None if it has none."""
-    if claim.own or document in claim.ungraded or verdict.verdict == WITHDRAWN:
+    if claim.own or document in claim.ungraded or verdict.verdict == WITHDRAWN or verdict.below_size:
         return None
     found = by_direction(claim, verdict)
     if not claim.sides:

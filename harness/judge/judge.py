@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ..declare import Claim, Criterion, Judgement, Regime, Reported, Study
+from ..declare.claim_size import claim_size
 from ..declare.level import ALPHA
 from ..declare.trials import NotEstimableError
 from ..plan import catalog
@@ -22,13 +23,16 @@ from .cautions import Rows, cautions
 from .combining import combined
 from .observe import observe
 from .outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, REGIME
-from .regimes import outside
+from .regimes import below, outside, run_size
 from .sentences import Sentence, filled
 from .settling import what_would_settle
 from .spelling import spell_interval
 from .surprises import surprise
 from .trial_arrays import TrialArrays
 from .verdict import CriterionFinding, Verdict
+
+# What advice begins with whose trials are smaller than what the claim speaks of.
+OF_THIS_SIZE = "For models of this size: "
 
 
 def judge(
@@ -125,10 +129,11 @@ def _verdict(
     judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float, calibration: Rows
 ) -> Verdict:
     criteria = judgement.criteria_at(table.scale)
-    parts = Counter(each.panel for each in criteria if not each.precondition)
+    parts = [each for each in criteria if not each.precondition]
+    tested = Counter(each.panel for each in parts)
     findings = tuple(
         _finding(
-            each, claim.regime if claim else None, table, alpha, calibration, 1 if each.precondition else parts[each.panel]
+            each, claim.regime if claim else None, table, alpha, calibration, 1 if each.precondition else tested[each.panel]
         )
         for each in criteria
     )
@@ -137,6 +142,8 @@ def _verdict(
     reason = explaining.explained(findings, found, deciding, alpha)
     answer = explaining.answer(findings, found, deciding)
     verdict, reading = found.verdict, found.reading
+    lacking = below(claim_size(claim), run_size(parts, table.study, table.scale)) if claim else ""
+    advice = judgement.advice_on(verdict, reading)
     return Verdict(
         study=table.study.name,
         claim=judgement.claim,
@@ -153,7 +160,7 @@ def _verdict(
         findings=findings,
         reading=reading,
         answer=answer,
-        advice=judgement.advice_on(verdict, reading),
+        advice=f"{OF_THIS_SIZE}{advice}" if advice and lacking else advice,
         p=found.p if verdict not in (OUT_OF_REGIME, INVALID) else 1.0,
         direction=found.direction,
         cautions=tuple(dict.fromkeys(each for finding in findings for each in finding.cautions)),
@@ -161,6 +168,7 @@ def _verdict(
         right=dict[str, str]((judgement.right or {}).items()),
         surprise=deciding.surprise,
         after_the_fact=bool(table.study.revised),
+        below_size=lacking,
     )
 
 

@@ -1,6 +1,14 @@
-"""Whether a scale is in the regime of a claim: a claim about large transformers is neither shown nor refuted by a toy."""
+"""Whether a scale is in the regime of a claim: of its kind of model and optimizer, and of its size.
 
-from ..declare import Criterion, Regime, Study, arms_of
+What is of another kind says nothing about a claim. What is smaller than a claim's words ask for (declare/claim_size.py) is
+judged, and its verdict says for which size.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+
+from ..declare import Configuration, Criterion, Regime, Study, arms_of
+from ..declare.claim_size import ClaimSize
 from ..declare.design import Value
 from ..train.workloads import workload_of
 
@@ -8,34 +16,91 @@ KINDS = {"mlp": "an MLP", "cnn": "a CNN", "gpt": "a GPT"}
 
 
 def outside(regime: Regime, criterion: Criterion, study: Study, scale: str) -> str | None:
-    """Why not all arms that a criterion reads are of a claim's regime, a clause; None if they are, or nothing of that can be
-    checked."""
+    """Why not all arms that a criterion reads are of the kind a claim is about, a clause; None if they are, or nothing of that
+    can be checked."""
     arms = sorted(arms_of(criterion.observe) & set(study.arms_at(scale)))
     return next((reason for arm in arms if (reason := _objection(regime, study, scale, arm)) is not None), None)
 
 
 def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None:
-    """Of an arm that is tried at several sizes the largest counts."""
-    point = {name: max(values, key=_size) for name, values in study.factors_at(scale, arm).items()}
-    setting = study.configuration(scale, arm, point)
+    setting = _largest(study, scale, arm)
     workload, optimizer = workload_of(setting.workload), setting.training.optimizer
     if regime.models and not workload.may_be(regime.models):
         return f"the claim is about {regime.words}; this is {KINDS.get(workload.model_name, workload.model_name)}"
     if regime.optimizers and optimizer not in regime.optimizers:
         return f"the claim is about {regime.words}; this is {optimizer}"
-    count = workload.hidden_parameters
-    if regime.least_parameters is not None and count is not None and count < regime.least_parameters:
-        least, here = in_thousands(regime.least_parameters), in_thousands(count)
-        counted = "parameters without embeddings" if workload.model_name == "gpt" else "parameters"
-        return f"the claim is about {regime.words}, from {least} {counted} up; this model has {here}"
-    batch, unit = workload.batch(setting.training.batch_size)
-    if regime.least_batch is not None and batch < regime.least_batch:
-        return f"the claim is about {regime.words}; a step here sees {batch:,} {unit}"
     return None
+
+
+def _largest(study: Study, scale: str, arm: str) -> Configuration:
+    """Of an arm that is tried at several sizes the largest counts."""
+    return study.configuration(
+        scale, arm, {name: max(values, key=_size) for name, values in study.factors_at(scale, arm).items()}
+    )
 
 
 def _size(value: Value) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
+
+
+@dataclass(frozen=True)
+class RunSize:
+    """What a run trains, as a claim asks for it. parameters: without embeddings; None where they are not known. unit: of what
+    it sees, tokens or examples."""
+
+    parameters: int | None
+    tokens: int
+    steps: int
+    pretrained: bool
+    unit: str = "tokens"
+
+    @property
+    def tokens_per_parameter(self) -> float | None:
+        return self.tokens / self.parameters if self.parameters else None
+
+    @classmethod
+    def of(cls, setting: Configuration) -> "RunSize":
+        """Of several tasks, or texts one after the other, the later ones start from what the first ones left."""
+        workload = workload_of(setting.workload)
+        seen, unit = workload.batch(setting.training.batch_size)
+        steps = setting.training.steps
+        pretrained = setting.workload.tasks > 1 or "+" in setting.workload.dataset
+        return cls(workload.hidden_parameters, seen * steps, steps, pretrained, unit)
+
+
+def run_size(criteria: Iterable[Criterion], study: Study, scale: str) -> RunSize | None:
+    """The smallest of what decides, each criterion counting with the largest arm that it reads; None where no arm is read."""
+    sizes = [size for each in criteria if (size := _largest_read(each, study, scale)) is not None]
+    return min(sizes, key=_order, default=None)
+
+
+def _largest_read(criterion: Criterion, study: Study, scale: str) -> RunSize | None:
+    arms = sorted(arms_of(criterion.observe) & set(study.arms_at(scale)))
+    return max((RunSize.of(_largest(study, scale, arm)) for arm in arms), key=_order, default=None)
+
+
+def _order(size: RunSize) -> tuple[int, int, int]:
+    return size.parameters or 0, size.tokens, size.steps
+
+
+def below(least: ClaimSize, size: RunSize | None) -> str:
+    """What of a claim's size a run lacks, a clause; empty if nothing."""
+    return ", ".join(_lacking(least, size)) if size is not None else ""
+
+
+def _lacking(least: ClaimSize, size: RunSize) -> Iterator[str]:
+    for field in fields(least):
+        asked, here = getattr(least, field.name), getattr(size, field.name)
+        if asked and here is not None and here < asked:
+            yield _spelled(field.name, asked, here, size.unit)
+
+
+def _spelled(field: str, asked: int, here: float, unit: str) -> str:
+    if field == "pretrained":
+        return "it starts from no checkpoint that was trained on other data"
+    if field == "tokens_per_parameter":
+        return f"{here:.2g} of {asked} {unit} a parameter"
+    return f"{in_thousands(int(here))} of {in_thousands(asked)} {unit if field == 'tokens' else field}"
 
 
 def in_thousands(count: int) -> str:

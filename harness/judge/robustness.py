@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..declare import Judgement, Observed, Study, arms_of
+from ..declare import Judgement, Observed, Study, arms_of, leaves
+from ..declare.metrics import TunedLoss
 from ..declare.observed import RANGE_TEST, Choice
 from ..declare.parts import marks
 from ..plan.store.computations import Computations
 from ..results import DESCRIBED, ForScripts
+from .attempts import decides
+from .grids import weak_grids
 from .judge import judge
 from .outcomes import INVALID, OUT_OF_REGIME
 from .trial_arrays import TrialArrays
@@ -27,6 +30,7 @@ MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}
 WINDOWS = {"half the window": 0.5, "twice the window": 2.0}
 # Weight of the past where range tests are smoothed.
 SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
+AT_THE_VERTEX = "tuned losses at the vertex of a parabola"
 
 # Fewer than a verdict rests on: their error is 3% of an interval's length, and there are many to work out.
 RESAMPLES = 500
@@ -47,6 +51,8 @@ class Robustness:
     """seed -> the verdict without it"""
     alternatives: tuple[Alternative, ...]
     """the verdict by other choices that are as reasonable"""
+    grids: tuple[str, ...] = ()
+    """what it read off a grid that is too coarse, or at an end of one"""
 
     @property
     def seeds_that_matter(self) -> list[int]:
@@ -110,7 +116,17 @@ def robustness(
             gone |= choice in MARGINS | WINDOWS and _cannot_be_read(found, whole_verdicts[found.claim])
             if found.claim in alternatives and found.claim in touched and not gone:
                 alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
-    return [Robustness(each.claim, each.verdict, without[each.claim], tuple(alternatives[each.claim])) for each in numbers]
+    judgements = {each.claim: each for each in study.judgements}
+    return [
+        Robustness(
+            each.claim,
+            each.verdict,
+            without[each.claim],
+            tuple(alternatives[each.claim]),
+            tuple(weak_grids(judgements[each.claim], whole)),
+        )
+        for each in numbers
+    ]
 
 
 def _cannot_be_read(found: Verdict, declared: Verdict) -> bool:
@@ -151,6 +167,11 @@ def _universes(
             judgements = tuple(changed.get(each.claim, each) for each in study.judgements)
             otherwise = study.model_copy(update={"judgements": judgements})
             yield choice, otherwise, set(changed), _table(otherwise, scale, trials, computations)
+    tuned = {each.claim for each in study.judgements if any(isinstance(leaf, TunedLoss) for leaf in _leaves(each, scale))}
+    if tuned:
+        table = _table(study, scale, trials, computations)
+        table.vertex = True
+        yield AT_THE_VERTEX, study, tuned, table
     smoothed = {each.claim for each in study.judgements if any(arms_of(asked.observe, RANGE_TEST) for asked in each.criteria)}
     for choice, smoothing in SMOOTHINGS.items() if smoothed else ():
         table = _table(study, scale, trials, computations)
@@ -159,6 +180,10 @@ def _universes(
     if bool((trials["outcome"] == "diverged").any()):
         for choice, counted in _other_divergences(trials):
             yield choice, study, every, _table(study, scale, counted, computations)
+
+
+def _leaves(judgement: Judgement, scale: str) -> Iterator[Observed]:
+    return (leaf for criterion in judgement.criteria_at(scale) for leaf in leaves(criterion.observe))
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -199,17 +224,10 @@ def _read_otherwise(judgement: Judgement, choice: str) -> Judgement | None:
 def _as_before(study: Study, scale: str, before: Sequence[Judgement], judgement: Judgement) -> Judgement | None:
     """As an earlier version judged the claim; None if it asked the same, or of arms that there are no more."""
     other = next((each for each in before if each.claim == judgement.claim), None)
-    if other is None or not other.criteria_at(scale) or _decides(other, scale) == _decides(judgement, scale):
+    if other is None or not other.criteria_at(scale) or decides(other, scale) == decides(judgement, scale):
         return None
     arms = {arm for each in other.criteria_at(scale) for arm in arms_of(each.observe)}
     return other if arms <= set(study.arms_at(scale)) else None
-
-
-def _decides(judgement: Judgement, scale: str) -> list[tuple[Any, ...]]:
-    criteria = judgement.criteria_at(scale)
-    return [
-        (each.panel, each.observe, each.claimed, each.refuted, each.precondition, judgement.quantifier) for each in criteria
-    ]
 
 
 def _multiplied(judgement: Judgement, of: str, by: float) -> Judgement | None:

@@ -61,6 +61,8 @@ class TrialArrays:
         self._columns: dict[str, NDArray[Any]] = {}
         self.tunings = tunings(study, scale, trials)
         self.smoothing = SMOOTHING  # of range tests
+        self.vertex = False
+        self.chosen: set[tuple[str, str, int]] = set()
         self.resample_count = RESAMPLES
         self.evaluated: dict[Spec, Numbers] = {}
         self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
@@ -72,7 +74,7 @@ class TrialArrays:
         """The same trials, of some of the seeds."""
         other = copy.copy(self)
         other.seed_numbers, other.seeds = tuple(seed_numbers), len(seed_numbers)
-        other.evaluated, other._found, other._further = {}, {}, {}
+        other.evaluated, other._found, other._further, other.chosen = {}, {}, {}, set()
         other._of = self, [self.seed_numbers.index(seed) for seed in seed_numbers]
         return other
 

@@ -29,6 +29,8 @@ from ..plan.store.ledger import Ledger
 from ..plan.store.source_check import SourceCheck, SourceDefect, findings, mixed_sources
 from ..plan.store.trial_schema import JUDGED
 from ..train.machine.repository import OURS, Repository
+from . import verdict_history
+from .attempts import repeated
 from .cautions import published_calibration
 from .judge import judge
 from .outcomes import INVALID
@@ -97,7 +99,8 @@ class TrialSet:
 
     def verdicts(self) -> list[Verdict]:
         """As they stand: those that errata withdraw say so, and so do those judged by other than was declared."""
-        judged = self._judge()
+        rules = verdict_history.history().rules
+        judged = [repeated(each, self.study, rules) if each.findings else each for each in self._judge()]
         if mixed := mixed_sources(self.trials):
             judged = [replace(verdict, cautions=(mixed, *verdict.cautions)) for verdict in judged]
         if otherwise := self.declared_otherwise:

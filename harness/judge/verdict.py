@@ -50,6 +50,12 @@ class VerdictResult(Result):
     """whether criteria were written after these trials had been seen"""
     declared_otherwise: bool
     """whether it is judged by other than was declared before these trials"""
+    below_size: str
+    """what its trials lack of the size that the claim's words ask for; it then speaks of their size alone; empty: nothing"""
+    new: str
+    """why it is no repetition of an earlier version's verdict on fresh seeds; it is then not firm; empty: it is one"""
+    rule_change: str
+    """what was changed of its rule when the verdict by the rule before was known; empty: nothing"""
     panels: ForScripts[dict[str, str]]
     withdrawn: ForScripts[dict[str, str] | None]
     unit: str | None = None
@@ -161,7 +167,9 @@ class Verdict(ClaimVerdict):
     the null, or "none" within the margin; empty if that is not sure. panels: what becomes of it on each workload. right: the
     side of the documents that "supported" and "refuted" show to be right. surprise: how far it lies from what was expected
     (surprises.py). after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise:
-    something else was declared before them, as its first caution says.
+    something else was declared before them, as its first caution says. below_size: what its trials lack of the size that the
+    claim's words ask for. new: why it is no repetition of an earlier version's verdict. unrepeated: what that came to by the
+    same rule, if to something else. rule_change: of its rule, when the verdict by the rule before was known. Empty: nothing.
     """
 
     study: str
@@ -180,6 +188,10 @@ class Verdict(ClaimVerdict):
     surprise: float | None = None
     after_the_fact: bool = False
     declared_otherwise: bool = False
+    below_size: str = ""
+    new: str = ""
+    unrepeated: str = ""
+    rule_change: str = ""
 
     @property
     def is_arithmetic(self) -> bool:

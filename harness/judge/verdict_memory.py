@@ -18,10 +18,12 @@ from pydantic import TypeAdapter, ValidationError
 from ..declare import Study, fingerprint
 from ..plan.catalog import register
 from ..plan.store import declaration, evidence
+from ..plan.store.declaration import earlier_judgements
 from ..plan.store.ledger import Ledger
 from ..plan.store.remembered import recall, remember
 from ..plan.store.store import Store
-from . import explaining, verdict_history
+from . import attempts, explaining, verdict_history
+from .attempts import Attempt
 from .cautions import published_calibration
 from .judge import report
 from .robustness import Robustness
@@ -33,7 +35,7 @@ from .withdrawing import as_judged, as_they_stand
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
 # by planning: stores then forget what they were judged by before. tests/harness/judge/test_statistics_version.py fails if it
 # is not raised.
-STATISTICS_VERSION = 8
+STATISTICS_VERSION = 9
 # What else decides a number.
 LIBRARIES = ("numpy", "pandas", "scipy")
 
@@ -61,6 +63,8 @@ class JudgedTrials:
         found = records.verdicts()
         judged = records.study.scale(records.scale).judged
         reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
+        for each in found if judged else ():
+            reported[each.claim] += attempts.pooled_lines(each, records.study)
         return cls(judged, records.scale, records.device, found, records.robustness(found), reported, records.ran_under)
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +88,8 @@ def remember_verdicts(store: Store, study: Study, judged: Iterable[JudgedTrials]
 def state(store: Store, study: Study, trials: Sequence[str]) -> str:
     """Changes with all that a study's verdicts rest on. trials: the state of its ledger."""
     declared = declaration.state(store, study.name)
-    return fingerprint([study.canonical_json(), _claims(study), trials, declared, evidence.state(study.name), _statistics()])
+    beside = [_claims(study), trials, declared, evidence.state(study.name), _course(study), _statistics()]
+    return fingerprint([study.canonical_json(), *beside])
 
 
 def _file(study: Study) -> str:
@@ -112,6 +117,7 @@ def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
         found = _published()
         for study, now in judged:
             changed += _changes(study, found.get(study.name), now)
+            attempts.append(_replaced(study, found.get(study.name)))
             kept = [each.to_dict() for each in now]
             found[study.name] = {"of": _key_of_published(study), "version": study.version, "judged": kept}
         path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -129,12 +135,32 @@ def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[Judg
     return verdict_history.changes(before, after, (kept.get("version"), study.version), today)
 
 
+def _replaced(study: Study, kept: Mapping[str, Any] | None) -> list[Attempt]:
+    """What an earlier version came to, as it stands beside the evidence until this one is written there."""
+    if kept is None or kept.get("version") in (None, study.version):
+        return []
+    version, today = int(kept["version"]), datetime.now(UTC).date().isoformat()
+    judgements = earlier_judgements(evidence.earlier(study.name), study.version).get(f"as version {version} asked", ())
+    found = []
+    for each in kept["judged"]:
+        rules = {judgement.claim: attempts.rule_of(judgement, each["scale"]) for judgement in judgements}
+        found += attempts.replaced(study.name, version, today, each["verdicts"], rules)
+    return found
+
+
 def _key_of_published(study: Study) -> str:
     # What is reported and what is said decide nothing, and so are not in the hash.
     said = [each.model_dump(mode="json", include={"reported", "advice"}) for each in study.judgements]
     sentences = [[criterion.says for criterion in judgement.criteria] for judgement in study.judgements]
     told = [study.hash, said, sentences, study.revised, _claims(study)]
-    return fingerprint([*told, evidence.state(study.name)])
+    return fingerprint([*told, evidence.state(study.name), _course(study)])
+
+
+def _course(study: Study) -> list[Any]:
+    """What is known of its earlier versions."""
+    attempted = [asdict(each) for each in attempts.attempts() if each.study == study.name]
+    changed = [asdict(each) for each in verdict_history.history().rules if each.study == study.name]
+    return [attempted, changed]
 
 
 def _claims(study: Study) -> list[Any]:

@@ -29,7 +29,8 @@ class PlantedTable(TrialArrays):
         self.study, self.scale, self.seeds = study, SCALE, study.seeds_at(SCALE)
         self.seed_numbers = tuple(study.seed_numbers_at(SCALE))
         self.failures = {}
-        self.smoothing = SMOOTHING
+        self.smoothing, self.vertex = SMOOTHING, False
+        self.chosen: set[tuple[str, str, int]] = set()
         self.resample_count = RESAMPLES
         self.tunings = {}
         self.evaluated: dict[Spec, NDArray[np.float64]] = {}

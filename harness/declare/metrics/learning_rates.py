@@ -44,7 +44,7 @@ class Optimum(Observed):
         no further out than these. Not estimable at an edge of the grid. A resample whose lowest point is an edge counts with
         that edge: left out, it would narrow the interval on one side."""
         arm, over = self.arm, self.over
-        best = tuned(arm, over, trials, weights)
+        best = tuned(arm, over, trials, weights, by_points=False)
         loss = mean(trials.losses(arm, over, "validation_loss"), weights)
         x = np.log2(trials.grid(arm, over))
         inner = (best > 0) & (best < len(x) - 1)

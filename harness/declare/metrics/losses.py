@@ -122,7 +122,7 @@ class LossAt(_LossOfArm):
             assert self.tuned_for is not None
             vertex = Optimum(arm=self.tuned_for, over=self.over, window_octaves=self.window_octaves)
             # Not estimable if the other arm's best value lies at the edge of its grid.
-            tuned(self.tuned_for, self.over, trials, weights)
+            tuned(self.tuned_for, self.over, trials, weights, by_points=False)
             values, chosen = self.times * vertex.estimate(trials, weights), np.arange(len(weights))
         elif self.value is not None:
             values, chosen = np.array([self.value]), np.zeros(len(weights), dtype=np.int64)

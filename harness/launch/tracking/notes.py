@@ -103,7 +103,8 @@ def verdicts_note(verdicts: Sequence[Verdict], counts: Mapping[str, int], experi
 
 
 def _verdict(verdict: Verdict) -> str:
-    return f"{SIGNS[verdict.verdict]} {verdict.verdict}" + (f" ({verdict.reading})" if verdict.reading else "")
+    why = ", ".join(filter(None, (verdict.reading, "below the claim's size" if verdict.below_size else "")))
+    return f"{SIGNS[verdict.verdict]} {verdict.verdict}" + (f" ({why})" if why else "")
 
 
 def _estimate(verdict: Verdict) -> str:

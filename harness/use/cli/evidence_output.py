@@ -16,7 +16,7 @@ from ...judge.withdrawing import WithdrawnVerdict, as_judged
 from ...train.workloads import workload_of
 from ..reading.compare import Comparison, Side
 from ..reading.provenance import Basis, Explanation, sparkline
-from .output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, was
+from .output import COLOURS, Column, Row, coloured, out, print_facts, print_table, print_wrapped, qualifications, was
 
 # At most this many digests of an arm are printed unless all are asked for.
 DIGESTS_SHOWN = 4
@@ -38,13 +38,13 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
     _line(f"\n{each.study} version {each.version} · {each.scale} scale · {each.device} · {each.source}")
     _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{_read(verdict)}[/]: {escape(verdict.plain_answer)}")
     asked = asked_of_workloads(verdict, each.quantifier) or ""
-    cautions = ("its criteria were written after these trials had been seen",) * verdict.after_the_fact + verdict.cautions
+    late = "its criteria were written after these trials had been seen" * verdict.after_the_fact
     _print_labelled(
         ("", was(verdict) if isinstance(verdict, WithdrawnVerdict) else ""),
         ("by the rule: ", as_judged(verdict).reason),
         ("", asked[:1].lower() + asked[1:]),
-        ("what to do: ", verdict.advice),
-        *(("caution: ", line) for line in cautions),
+        ("caution: ", late),
+        *((f"{label}: ", text) for label, text in qualifications(verdict)),
         ("note: ", each.note),
     )
     for basis in each.criteria:

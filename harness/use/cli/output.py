@@ -255,8 +255,19 @@ def _answer(verdict: "Verdict") -> tuple[str, ...]:
 
     if isinstance(verdict, WithdrawnVerdict):
         return verdict.plain_answer, was(verdict)
-    advice = (f"what to do: {verdict.advice}",) if verdict.advice else ()
-    return (verdict.plain_answer, *advice, *(f"caution: {each}" for each in verdict.cautions))
+    return (verdict.plain_answer, *(f"{label}: {text}" for label, text in qualifications(verdict)))
+
+
+def qualifications(verdict: "Verdict") -> list[tuple[str, str]]:
+    """What to do after a verdict, and what qualifies it."""
+    lines = [
+        ("what to do", verdict.advice),
+        ("below the claim's size", verdict.below_size),
+        ("new", verdict.new),
+        ("rule", verdict.rule_change),
+        *(("caution", each) for each in verdict.cautions),
+    ]
+    return [(label, text) for label, text in lines if text]
 
 
 def was(verdict: "WithdrawnVerdict") -> str:

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from folklore.harness.declare import AtLeast, Claim, Criterion, Judgement, Outside, Regime, Reported, Study, Within
+from folklore.harness.declare import AtLeast, Claim, Criterion, Judgement, Outside, Reported, Study, Within
 from folklore.harness.declare.level import ALPHA
 from folklore.harness.declare.metrics import Computed, RelativeGap, TunedLoss
 from folklore.harness.declare.trial import Trial
@@ -373,19 +373,15 @@ def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     )
 
 
-def test_a_toy_refutes_no_claim_about_large_models(study: Study) -> None:
-    modern = Claim(
-        id="own.modern",
-        kinds=("empirical",),
-        paraphrase="large models need warmup",
-        measure="-",
-        regime=Regime(words="transformers of 100M parameters", models=("gpt",), least_parameters=100_000_000),
-    )
-    for gap in (0.05, -0.05):
+def test_a_toy_speaks_for_toys_alone_on_claims_about_large_models(study: Study) -> None:
+    """Its verdict stands, with what it lacks, and what to do is said of models of its size."""
+    modern = Claim(id="own.modern", paraphrase="large models need warmup", measure="-", regime="transformers")
+    advice = {"supported": "Warm up.", "refuted": "Do not."}
+    for gap, verdict in ((0.05, SUPPORTED), (-0.05, REFUTED)):
         claims = judging(study, [criterion(0.0, 0.0)]).model_copy(update={"claims": (modern,)})
-        judgements = (claims.judgements[0].model_copy(update={"claim": "own.modern"}),)
-        claims = claims.model_copy(update={"judgements": judgements})
+        judgement = claims.judgements[0].model_copy(update={"claim": "own.modern", "advice": advice})
+        claims = claims.model_copy(update={"judgements": (judgement,)})
         (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(gap)))
-        assert (found.verdict, found.reading) == (OUT_OF_REGIME, "regime")
-        assert "this model has 888" in found.plain_answer
-        assert found.p == 1.0
+        assert found.verdict == verdict
+        assert found.below_size.startswith("888 of 100M parameters, ")
+        assert found.advice == f"For models of this size: {advice[verdict]}"

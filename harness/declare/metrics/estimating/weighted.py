@@ -23,13 +23,16 @@ def mean(values_GS: Numbers, weights_RS: Numbers) -> Numbers:
     return np.asarray(weights_RS @ values_GS.T / weights_RS.sum(1, keepdims=True))
 
 
-def tuned(arm: str, over: str, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
+def tuned(arm: str, over: str, trials: Trials, weights: Numbers, by_points: bool = True) -> NDArray[np.int64]:
     """Index of the lowest mean validation loss under every weighting, [R]. An edge of the grid is no optimum.
 
-    Where an arm has one value, searched or given, there is nothing to choose any more.
+    by_points: the grid point itself is read, and no vertex of a parabola. Where an arm has one value, searched or given, there
+    is nothing to choose any more.
     """
     best = mean(trials.losses(arm, over, "validation_loss"), weights).argmin(axis=1)
     grid = trials.grid(arm, over)
+    if by_points:
+        trials.chosen.add((arm, over, int(best[0])))
     if len(grid) > 1 and best[0] in (0, len(grid) - 1):
         raise NotEstimableError(
             "open",
@@ -42,7 +45,23 @@ def tuned_loss(arm: str, over: str, trials: Trials, weights: Numbers, column: st
     """Mean test loss at the arm's tuned value under every weighting, nats [R]. Raises NotEstimableError at an edge. column:
     another loss, or an error, that is read there."""
     best = tuned(arm, over, trials, weights)
-    return mean(trials.losses(arm, over, column), weights)[np.arange(len(weights)), best]
+    means = mean(trials.losses(arm, over, column), weights)
+    if trials.vertex and means.shape[1] > 1:
+        return _at_vertex(np.log2(trials.grid(arm, over)), means, best)
+    return means[np.arange(len(weights)), best]
+
+
+def _at_vertex(x: Numbers, means_RG: Numbers, best_R: NDArray[np.int64]) -> Numbers:
+    """The least of the parabola through the best point and its neighbours, [R]; the point itself where it is no minimum."""
+    rows, inner = np.arange(len(means_RG)), np.clip(best_R, 1, len(x) - 2)
+    before, middle, after = (means_RG[rows, inner + step] for step in (-1, 0, 1))
+    x0, x1, x2 = (x[inner + step] for step in (-1, 0, 1))
+    slope = (after - middle) / (x2 - x1), (middle - before) / (x1 - x0)
+    curvature = (slope[0] - slope[1]) / (x2 - x0)
+    tangent = slope[1] + curvature * (x1 - x0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = middle - tangent**2 / (4 * curvature)
+    return np.where((curvature > 0) & (inner == best_R), least, means_RG[rows, best_R])
 
 
 def initial_loss(searched: Mapping[str, str], trials: Trials, weights: Numbers) -> Numbers:
