@@ -64,14 +64,16 @@ VERDICTS = (
     ),
     Term(
         "new",
-        "The verdict survives every check of a firm one, but was asked once, or by a rule that is new. It waits for a repetition.",
+        "The verdict survives every check of a firm one, but was asked once, or by a rule that is new. It waits for a"
+        " repetition.",
     ),
     Term("fragile", "The verdict fails at least one of the checks of a firm one. The page says which."),
     Term(
         "below the claim's size",
         "The claim's words ask for more than was trained: a transformer for 100k parameters, 2M tokens and 1,000 steps,"
         " pretraining and long runs for 20 tokens a parameter and 10,000 steps, large and modern models for 100M parameters,"
-        " fine-tuning for a checkpoint of other data. The verdict speaks of models of the size trained, and grades no document.",
+        " fine-tuning for a checkpoint of other data. The verdict speaks of models of the size trained, and grades no"
+        " document.",
     ),
     Term(
         "exact", "The number is counted or follows from a closed form, and so has no error: 65504 is the largest FP16 number."

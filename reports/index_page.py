@@ -116,7 +116,8 @@ def _verdict(outcome: TableOutcome | None) -> str:
 
 
 def bar(column: Column, claims: Sequence[Claim], table: OutcomeTable) -> dict[str, Any]:
-    """How many claims came to each verdict in a column, by what that rests on, and how many of the decided ones may be false."""
+    """How many claims came to each verdict in a column, by what that rests on, and how many of the decided ones may be
+    false."""
     found = [table.outcomes.get((claim.id, *column)) for claim in claims]
     rates = table.rates[column]
     return {

@@ -117,7 +117,18 @@ def test_the_harness_knows_neither_reports_nor_studies() -> None:
     # "memory" is also a word of operating systems and of what an outlier leaves behind, "weight_decay" a hyper-parameter,
     # "optimizers" a folder of the engine.
     names = {path.stem for path in (ROOT / "studies").glob("*.py")}
-    names -= {"__init__", "register", "errata", "kit", "criteria", "comparing", "shorthand", "memory", "weight_decay", "optimizers"}
+    names -= {
+        "__init__",
+        "register",
+        "errata",
+        "kit",
+        "criteria",
+        "comparing",
+        "shorthand",
+        "memory",
+        "weight_decay",
+        "optimizers",
+    }
     names -= {"precision", "gradient_flow"}  # also what classifiers are measured by, and what a study asks to be measured
     for path in sources("harness"):
         strings = {node.value for node in nodes(path) if isinstance(node, ast.Constant)}

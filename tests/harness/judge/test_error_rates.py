@@ -7,7 +7,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from folklore.harness.declare import Claim, Side, Source
-from folklore.harness.judge.error_rates import EXACT, FIRM, FRAGILE, error_rates, standing
+from folklore.harness.judge.error_rates import BELOW, EXACT, FIRM, FRAGILE, NEW, error_rates, standing
 from folklore.harness.judge.grading import grade
 from folklore.harness.judge.robustness import Alternative, Robustness
 from folklore.harness.judge.verdict import Verdict
@@ -52,8 +52,19 @@ def test_firm_and_fragile() -> None:
     among = error_rates([verdict(0.04), *(verdict(0.6, "open", claim=f"c.{index}") for index in range(20))])
     assert standing(verdict(0.04), robust, among) == FRAGILE
     assert standing(verdict(0.01, after_the_fact=True), robust, alone) == FRAGILE
+    assert standing(verdict(0.01, unrepeated="by the same rule version 2 came to open"), robust, alone) == FRAGILE
+    at_an_end = replace(robust, grids=("the strength chosen lies at an end of its grid",))
+    assert standing(verdict(0.01), at_an_end, alone) == FRAGILE
     assert standing(verdict(0.3, "open"), robust, alone) == ""
     assert standing(verdict(0.0, findings=(replace(FINDING, grade="exact"),)), None, alone) == EXACT
+
+
+def test_what_is_new_or_small_is_not_firm() -> None:
+    alone = error_rates([verdict(0.01)])
+    robust = Robustness("a.b", "supported", {0: "supported"}, ())
+    assert standing(verdict(0.01, new="it was asked once"), robust, alone) == NEW
+    assert standing(verdict(0.01, new="it was asked once", after_the_fact=True), robust, alone) == FRAGILE
+    assert standing(verdict(0.01, below_size="7k of 100M parameters"), robust, alone) == BELOW
 
 
 def claim(**fields: object) -> Claim:

@@ -121,7 +121,7 @@ def test_a_declared_reading_is_tried(wide: Study) -> None:
     (found,) = robustness(study, "laptop", "cpu", trials, verdicts)
     assert verdicts[0].verdict == SUPPORTED
     assert {each.choice: each.verdict for each in found.readings_that_matter} == {"the other way round": REFUTED}
-    (why,) = why_fragile(verdicts[0], found, error_rates(verdicts))
+    why, _ = why_fragile(verdicts[0], found, error_rates(verdicts))
     assert "the other way round" in why
     assert standing(verdicts[0], found, error_rates(verdicts)) == FRAGILE
 
