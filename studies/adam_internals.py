@@ -17,10 +17,6 @@ study = Draft(
     answer=("adam.bias", "adam.outlier", "adam.half_life", "adam.beta2_spikes"),
 )
 
-
-# Arms.
-
-
 # A constant LR, so that recovery is not an effect of the schedule; no decay, which would move weights itself.
 CONSTANT = {"schedule": "constant", "warmup_fraction": 0.05, "steps": 800}
 
@@ -34,7 +30,7 @@ OUTLIER = (
 )
 
 beta2_arm = partial(study.arm, panel="β2", settings=CONSTANT, steps=1500, factors=lr_grid(-9, -3))
-LOWER, USUAL = BETA2 = (
+BETA2 = (
     beta2_arm("beta2_0.95", "β2 0.95", beta2=0.95, reference=True),
     beta2_arm("beta2_0.999", "β2 0.999", beta2=0.999),
 )
@@ -64,9 +60,7 @@ study.cluster(
     seeds=6,
 )
 
-
 # Claims.
-
 
 uncorrected = partial(computed, "adam.uncorrected")
 
@@ -100,11 +94,9 @@ def bias() -> Iterator[Part]:
     yield reported(uncorrected("largest_step"), "largest step over the one with correction", "x")
     yield reported(uncorrected("largest_at"), "the step at which it occurs")
     yield reported(uncorrected("wrong_until"), "last step with an error above 10%")
-    for warmup, name in (
-        ("", "tuned loss without correction minus with it, no warmup, of the loss reduction"),
-        ("_warmup", "the same with 20% warmup"),
-    ):
-        yield reported(loss_gap(f"uncorrected{warmup}", f"corrected{warmup}"), name)
+    added = loss_gap("uncorrected", "corrected")
+    yield reported(added, "tuned loss without correction minus with it, no warmup, of the loss reduction")
+    yield reported(loss_gap("uncorrected_warmup", "corrected_warmup"), "the same with 20% warmup")
 
 
 study.claim(
@@ -149,9 +141,11 @@ study.claim(
 )
 
 
-def usual_adds(lr: float, first: float = 0.5, last: float = 1.0) -> LossGap:
+def beta2_adds(lr: float, first: float = 0.5, last: float = 1.0) -> LossGap:
     """How much higher the training loss is with a β2 of 0.999 than with 0.95, by default in the second half."""
-    return loss_gap(USUAL, LOWER, Curve, best_of=(LOWER,), of="train_loss", value=lr, first=first, last=last)
+    return loss_gap(
+        "beta2_0.999", "beta2_0.95", Curve, best_of=("beta2_0.95",), of="train_loss", value=lr, first=first, last=last
+    )
 
 
 # Judged at 2^-4, about 8 times a pilot's best LR for both β2. (Multiples of each arm's own best LR made the interval that of
@@ -160,20 +154,21 @@ def usual_adds(lr: float, first: float = 0.5, last: float = 1.0) -> LossGap:
 def late_loss() -> Iterator[Part]:
     yield at_least(
         0.0,
-        usual_adds(2.0**-4),
+        beta2_adds(2.0**-4),
         "late training loss at an LR of 2^-4, β2 0.999 less 0.95, of the loss reduction",
         "Late in training at eight times the best LR, a β2 of 0.999 {costs} of the loss reduction compared with 0.95",
         null=0.0,
         alternatives={
-            "at twice that LR": usual_adds(2.0**-3),
-            "at half that LR": usual_adds(2.0**-5),
-            "in the last tenth": usual_adds(2.0**-4, first=0.9),
+            "at twice that LR": beta2_adds(2.0**-3),
+            "at half that LR": beta2_adds(2.0**-5),
+            "in the last tenth": beta2_adds(2.0**-4, first=0.9),
         },
     )
-    yield reported(loss_gap(USUAL, LOWER, best_of=(LOWER,)), "tuned loss, β2 0.999 minus 0.95, of the loss reduction")
+    tuned = loss_gap("beta2_0.999", "beta2_0.95", best_of=("beta2_0.95",))
+    yield reported(tuned, "tuned loss, β2 0.999 minus 0.95, of the loss reduction")
     for exponent in (-5, -3):
-        yield reported(usual_adds(2.0**exponent), f"at an LR of 2^{exponent}")
-    yield reported(usual_adds(2.0**-4, first=0.1, last=0.2), "at an LR of 2^-4, in the second tenth of the run")
+        yield reported(beta2_adds(2.0**exponent), f"at an LR of 2^{exponent}")
+    yield reported(beta2_adds(2.0**-4, first=0.1, last=0.2), "at an LR of 2^-4, in the second tenth of the run")
     for exponent in (-4, -3):
         for arm in BETA2:
             spikes = Curve(arm=arm, of="train_loss_spikes", value=2.0**exponent, first=0.5) * 1000
@@ -194,8 +189,7 @@ study.claim(
 
 def outlier_adds(arm: str, reference: str = "steady", first: float = 0.5, last: float = 1.0) -> LossGap:
     """How much higher the training loss on the same batches is in a part of the run, by default after the outlier."""
-    window = {"of": "train_loss", "tuned_for": "steady", "first": first, "last": last}
-    return loss_gap(arm, reference, Curve, best_of=("steady",), **window)
+    return loss_gap(arm, reference, Curve, best_of=("steady",), of="train_loss", tuned_for="steady", first=first, last=last)
 
 
 study.claim(

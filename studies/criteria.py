@@ -97,10 +97,10 @@ def unit_of(observe: Observed) -> str:
     """How numbers of a metric are spelled: shares in percent, gaps of losses in percent with a sign, ratios as factors."""
     if isinstance(observe, LossGap | RelativeGap | MeanGap):
         return "relative"
-    if observe.is_share or observe.UNIT.startswith("share"):
+    if observe.is_share or observe.UNIT.startswith(("share", "relative")) or getattr(observe, "of", None) == "test_error":
         return "share"
     if isinstance(observe, Gap):
         return unit_of(observe.left)
-    if observe.UNIT.startswith("none (a ratio"):
+    if observe.UNIT.startswith("none (a ratio") or (isinstance(observe, Curve) and observe.divided_by is not None):
         return "x"
     return "octaves" if observe.UNIT == "octaves" else ""

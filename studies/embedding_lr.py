@@ -1,6 +1,7 @@
 """Does Adam move the embedding rows of rare tokens too far, and those of common tokens not far enough?"""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from .kit import *
@@ -52,18 +53,16 @@ study.cluster(
 
 
 def probed(arm: str, curve: Any, **options: Any) -> Curve:
-    """The last probe, which covers the last four fifths of the run."""
+    """The last probe, which covers the last four fifths of the run.
+
+    slope: the exponent, on a token's frequency, of its row's movement per occurrence, relative to the row's norm. length_slope:
+    that of the absolute movement, which shows the effect of Adam's division.
+    """
     return Curve(arm=arm, of=f"probe_token_{curve}", first=0.96, **options)
 
 
-def slope(arm: str) -> Curve:
-    """The exponent, on a token's frequency, of its row's movement per occurrence, relative to the row's norm."""
-    return probed(arm, "slope")
-
-
-def length_slope(arm: str, **options: Any) -> Curve:
-    """The same for the absolute movement, which shows the effect of Adam's division."""
-    return probed(arm, "length_slope", **options)
+def less_sgd(curve: str, **options: Any) -> Observed:
+    return probed(PLAIN, curve, **options) - probed(SGD, curve)
 
 
 def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
@@ -72,50 +71,7 @@ def token_loss_gap(arm: str, tokens: str, **options: Any) -> RelativeGap:
     return RelativeGap(left=Curve(arm=arm, **loss, **options), right=Curve(arm=PLAIN, **loss))
 
 
-def lone_gradients(number: str) -> Computed:
-    return computed("sparse.lone_gradients", number)
-
-
-def cured(remedy: str) -> Iterator[Part]:
-    """Adam moves rare rows further than SGD does, and this remedy helps."""
-    label = LABELS[remedy]
-    yield at_most(
-        -0.25,
-        length_slope(PLAIN) - length_slope(SGD),
-        f"exponent of a row's movement per occurrence on its token's frequency, Adam's less SGD's ({label})",
-        "Adam moves rows of rare tokens further: per occurrence a row moves by (token frequency)^k, and k is {higher} than with"
-        " SGD",
-        clause="a",
-        panel=label,
-        refuted=-0.05,
-        null=0.0,
-        margin=0.05,
-        expected=predicted(-0.5, "arithmetic: Adam divides by the root of a token's frequency, SGD does not", spread=0.03),
-        alternatives={
-            "over the row's norm": slope(PLAIN) - slope(SGD),
-            "at half the LR": length_slope(PLAIN, tuned_for=PLAIN, times=0.5) - length_slope(SGD),
-            "at twice the LR": length_slope(PLAIN, tuned_for=PLAIN, times=2.0) - length_slope(SGD),
-        },
-    )
-    for clause, arm, tokens, name, change in (
-        ("b", remedy, "rare", f"{label}, over plain Adam's", label),
-        ("c", FAST, "common", f"{LABELS[FAST]}, over plain Adam's ({label})", "three times the embedding LR"),
-    ):
-        yield at_most(
-            -0.01,
-            token_loss_gap(arm, tokens),
-            f"loss on {tokens} tokens, {name}",
-            f"With {change} and a tuned LR, the loss on {tokens} tokens is {{higher}}",
-            clause=clause,
-            panel=label,
-            refuted=0.0,
-            null=0.0,
-            margin=0.005,
-            alternatives={
-                "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for=PLAIN),
-                f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
-            },
-        )
+lone_gradients = partial(computed, "sparse.lone_gradients")
 
 
 @study.claim("emb.rare_tokens")
@@ -130,15 +86,53 @@ def rare_tokens() -> Iterator[Part]:
         unit="LRs",
         precondition=True,
     )
+    # Adam moves rare rows further than SGD does, and the remedy helps.
     for remedy in REMEDIES:
-        yield from cured(remedy)
+        label = LABELS[remedy]
+        yield at_most(
+            -0.25,
+            less_sgd("length_slope"),
+            f"exponent of a row's movement per occurrence on its token's frequency, Adam's less SGD's ({label})",
+            "Adam moves rows of rare tokens further: per occurrence a row moves by (token frequency)^k, and k is {higher} than"
+            " with SGD",
+            clause="a",
+            panel=label,
+            refuted=-0.05,
+            null=0.0,
+            margin=0.05,
+            expected=predicted(-0.5, "arithmetic: Adam divides by the root of a token's frequency, SGD does not", spread=0.03),
+            alternatives={
+                "over the row's norm": less_sgd("slope"),
+                "at half the LR": less_sgd("length_slope", tuned_for=PLAIN, times=0.5),
+                "at twice the LR": less_sgd("length_slope", tuned_for=PLAIN, times=2.0),
+            },
+        )
+        for clause, arm, tokens, compared, change in (
+            ("b", remedy, "rare", f"{label}, over plain Adam's", label),
+            ("c", FAST, "common", f"{LABELS[FAST]}, over plain Adam's ({label})", "three times the embedding LR"),
+        ):
+            yield at_most(
+                -0.01,
+                token_loss_gap(arm, tokens),
+                f"loss on {tokens} tokens, {compared}",
+                f"With {change} and a tuned LR, the loss on {tokens} tokens is {{higher}}",
+                clause=clause,
+                panel=label,
+                refuted=0.0,
+                null=0.0,
+                margin=0.005,
+                alternatives={
+                    "at plain Adam's LR": token_loss_gap(arm, tokens, tuned_for=PLAIN),
+                    f"of what comes after {tokens} tokens": token_loss_gap(arm, f"after_{tokens}"),
+                },
+            )
     quarters = probed(PLAIN, "update_rare") / probed(PLAIN, "update_common")
     yield reported(quarters, "movement per occurrence, rarest quarter of tokens over most common")
     yield reported(probed(PLAIN, "step_slope"), "exponent of the movement per step")
     for arm in (PLAIN, SGD):
-        yield reported(length_slope(arm), f"exponent of the movement per occurrence, {LABELS[arm]}")
+        yield reported(probed(arm, "length_slope"), f"exponent of the movement per occurrence, {LABELS[arm]}")
     for arm in (SGD, PLAIN, *REMEDIES):
-        yield reported(slope(arm), f"exponent over the row's norm, {LABELS[arm]}")
+        yield reported(probed(arm, "slope"), f"exponent over the row's norm, {LABELS[arm]}")
     for arm in (*REMEDIES, FAST):
         yield reported(relative_loss_gap(arm, PLAIN), f"loss on all tokens, {LABELS[arm]}, over plain Adam's")
     for remedy in REMEDIES:

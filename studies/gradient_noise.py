@@ -21,9 +21,7 @@ study = Draft(
     answer=("noise.temperature", "noise.memory", "noise.variance", "noise.step_cost"),
 )
 
-
-# Arms of one batch size and LR; three lines of them keep a ratio of the two, an octave of the LR apart.
-
+# Arms of a batch size and an LR. Of a ratio of the two that is kept constant there are three lines, an octave of the LR apart.
 
 # What a line keeps constant -> batch size -> log2 of the LR on the middle line.
 ROOT = "LR over the root of the batch"
@@ -59,6 +57,7 @@ for batch, middle in MIDDLE.items():
     for octave in (0, 1):
         trained(batch, middle + octave, 7 - middle - octave, "half_", "MLP, half the training", ", half")
 TRAINED = tuple(study.arms)
+# Which training the lowest, the middle and the highest line had.
 EPOCHS, HALF = ("epochs_", "", "epochs_"), ("epochs_", "half_", "half_")
 
 # Trained only for their step time.
@@ -67,7 +66,7 @@ SOLO = {"steps": 24, "evaluation_examples": 8, "final_examples": 8, "sharpness":
 
 def timed(model: str, batches: tuple[int, ...], settings: Settings) -> dict[int, str]:
     """Arms by batch size."""
-    arm = partial(study.arm, panel=f"step time, {model}", settings=SOLO | settings, factors=peak_lrs(-7))
+    arm = partial(study.arm, panel=f"step time, {model}", settings={**SOLO, **settings}, factors=peak_lrs(-7))
     return {batch: arm(f"{model.lower()}_{batch}", f"batch {batch}", batch_size=batch) for batch in batches}
 
 
@@ -80,14 +79,7 @@ study.smoke(dict(sharpness_examples=64), arm_settings={TRAINED: {"steps": 16}})
 study.laptop("about five minutes of training")
 TIMED_ON_GPU = {
     tuple(TIMED["MLP"].values()): {"width": 4096, "steps": 40},
-    tuple(TIMED["GPT"].values()): {
-        "width": 1024,
-        "depth": 4,
-        "heads": 16,
-        "context": 256,
-        "precision": "bf16",
-        "steps": 40,
-    },
+    tuple(TIMED["GPT"].values()): {"width": 1024, "depth": 4, "heads": 16, "context": 256, "precision": "bf16", "steps": 40},
 }
 study.gpu(
     "one GPU, at most four minutes: an MLP of 0.3M parameters, step times at widths 1024 and 4096",
@@ -99,9 +91,7 @@ study.cluster(
     "a GPU of a cluster, half an hour: an MLP of 4M parameters", dict(width=2048), arm_settings=TIMED_ON_GPU, seeds=10
 )
 
-
 # Claims.
-
 
 # One meaning for what a step costs and what it takes; a tenth was "linear" before, too.
 straight = partial(at_most, 0.1, unit="share")
@@ -187,8 +177,8 @@ WORDS: dict[Any, str] = {"sharpness": "log of the largest eigenvalue of the Hess
 SPREADS = {"sharpness": 0.05, "test_loss": 0.01}
 
 
-def explained(of: Any, kept: str = "LR over batch", trainings: tuple[str, ...] = ("", "", "")) -> Observed:
-    """The share of the variance that lies between lines."""
+def explained(of: Any, kept: str = "LR over batch", trainings: tuple[str, ...] = ("", "", "")) -> Any:
+    """The share of the variance that lies between the three lines that keep something constant."""
     lines = tuple(
         tuple(cell(batch, middle + octave, training) for batch, middle in LINES[kept].items())
         for octave, training in zip((-1, 0, 1), trainings, strict=True)

@@ -17,9 +17,7 @@ study = Draft(
     answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
 )
 
-
 # Arms, trained only for the step time: one LR suffices.
-
 
 gpt_arm = partial(study.arm, panel="GPT", factors=peak_lrs(-9))
 PLAIN = gpt_arm("plain", "whole batch, all kept", reference=True)
@@ -197,18 +195,18 @@ study.claim(
 
 
 @study.claim("mem.levers", right={"supported": "as listed", "refuted": "only activations"})
-def levers() -> Iterator[Part]:
-    # Factors are the document's.
-    for clause, lever, factor, name, pulled, other in (
+def as_listed() -> Iterator[Part]:
+    levers = partial(computed, "memory.levers")
+    # The factors are the document's.
+    for clause, lever, factor, name, condition, other in (
         ("a", "batch", 4.0, "memory at batch 32 over 8", "At batch 32", "batch 8"),
         ("b", "sequence", 2.0, "memory at 2048 tokens over 1024", "At 2,048 tokens", "1,024 tokens"),
         ("c", "precision", 2.0, "memory in FP32 over mixed precision", "In FP32", "mixed precision"),
     ):
-        says = f"{pulled}, a 7B GPT takes {{estimate}} the memory of {other}"
-        yield within(0.9 * factor, 1.1 * factor, computed("memory.levers", lever), name, says, clause=clause, unit="x")
-    checkpoints, parts = (computed("memory.levers", number) for number in ("checkpoints", "parts_over_stated"))
-    yield reported(checkpoints, "share of the activations that a checkpoint at every block saves", "share")
-    yield reported(parts, "sum of the document's parts over the stated GPU", "x")
+        says = f"{condition}, a 7B GPT takes {{estimate}} the memory of {other}"
+        yield within(0.9 * factor, 1.1 * factor, levers(lever), name, says, clause=clause, unit="x")
+    yield reported(levers("checkpoints"), "share of the activations that a checkpoint at every block saves", "share")
+    yield reported(levers("parts_over_stated"), "sum of the document's parts over the stated GPU", "x")
 
 
 @study.claim("mem.checkpoint_size")

@@ -1,6 +1,7 @@
 """What do Lion, Sophia, LARS and LAMB gain over AdamW and SGD?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from .kit import *
@@ -19,8 +20,7 @@ study = Draft(
 )
 
 
-# Arms: AdamW, Lion and Sophia at two batch sizes; then large batches.
-
+# Arms: AdamW, Lion and Sophia at two batch sizes, then large batches.
 
 OPTIMIZERS = {"AdamW": dict(optimizer="adamw", beta2=0.99), "Lion": dict(optimizer="lion", beta2=0.99)}
 RUNS = {8: dict(batch_size=8, steps=1000), 64: dict(batch_size=64, steps=300)}
@@ -41,24 +41,24 @@ TUNED = tuple(
     for (optimizer, batch), decay in DECAY.items()
 )
 
-# Sophia estimates curvature from a batch: it has the larger one alone. Lengths of its runs over AdamW's lie around the length of
-# equal loss in a pilot; gamma, its clipping factor, is about the best of a pilot that tried it with the LR.
+# Sophia estimates curvature from a batch: it has the larger one alone. Gamma, its clipping factor, is about the best of a pilot
+# that tried it with the LR.
 GAMMA = 0.0125
 SOPHIA = dict(optimizer="sophia", beta1=0.965, beta2=0.99, epsilon=1e-12, hessian_factor=GAMMA, weight_decay=4.0, batch_size=64)
+# Lengths of its runs over AdamW's, around the length of equal loss in a pilot.
+SOPHIA_LENGTHS = {"sophia_64_short": 0.7, "sophia_64": 1.2, "sophia_64_long": 2.0}
 
 
-def sophia(name: str, length: float, what: str, factors: Mapping[str, tuple[float, ...]]) -> str:
+def sophia(name: str, length: float, what: str, factors: dict[str, tuple[float, ...]]) -> str:
     steps = round(length * RUNS[64]["steps"])
     return study.arm(name, f"Sophia, {what}", "batch 64", SOPHIA, steps=steps, factors=factors)
 
 
-SOPHIA_LENGTHS = {
-    sophia(name, length, f"{length:g} of the steps", lr_grid(-9, -5)): length
-    for name, length in {"sophia_64_short": 0.7, "sophia_64": 1.2, "sophia_64_long": 2.0}.items()
-}
-# Gamma is varied at the best LR of a pilot, by factors of sixteen about that pilot's best.
-GAMMAS = peak_lrs(-7) | {"hessian_factor": tuple(GAMMA * 4.0**power for power in (-2, 0, 2))}
-GAMMA_VARIED = sophia("sophia_64_gamma", 1.2, "gamma varied", GAMMAS)
+for name, length in SOPHIA_LENGTHS.items():
+    sophia(name, length, f"{length:g} of the steps", lr_grid(-9, -5))
+# At the best LR of that pilot, by factors of sixteen about its best gamma.
+GAMMAS = {"hessian_factor": tuple(GAMMA * 4.0**power for power in (-2, 0, 2))}
+GAMMA_VARIED = sophia("sophia_64_gamma", 1.2, "gamma varied", peak_lrs(-7) | GAMMAS)
 
 DECAY_VARIED = tuple(
     gpt_arm(
@@ -77,30 +77,24 @@ SMALL, LARGE = dict(batch_size=16, steps=1280), dict(batch_size=256, steps=80)
 CNN = dict(model="cnn", dataset="digits", width=8, depth=2, weight_decay=5e-4, warmup_fraction=0.1)
 NESTEROV = CNN | dict(optimizer="sgd", nesterov=True)
 ADAMW = OPTIMIZERS["AdamW"] | dict(weight_decay=0.1, warmup_fraction=0.1)
+# Around its best LR, and around what the rule makes of the small batch's.
+NESTEROV_LARGE_LRS = peak_lrs(0, 0.5, 1, 1.5, 3, 3.5, 4, 5)
 
 CNNS = (
     study.arm("nesterov_small", "Nesterov SGD, small batch", "CNN", NESTEROV | SMALL, factors=lr_grid(-2, 1, 2)),
-    study.arm(
-        "nesterov_large",
-        "Nesterov SGD",
-        "CNN",
-        NESTEROV | LARGE,
-        factors=peak_lrs(0, 0.5, 1, 1.5, 3, 3.5, 4, 5),  # its best LR, and what the rule makes of the small batch's
-        reference=True,
-    ),
+    study.arm("nesterov_large", "Nesterov SGD", "CNN", NESTEROV | LARGE, factors=NESTEROV_LARGE_LRS, reference=True),
     study.arm("lars_large", "LARS", "CNN", CNN | LARGE, optimizer="lars", factors=lr_grid(2.5, 4, 2)),
 )
 GPTS = (
     study.arm("adamw_small", "AdamW, small batch", "GPT", ADAMW | SMALL, factors=lr_grid(-7, -5, 2)),
     study.arm("adamw_large", "AdamW", "GPT", ADAMW | LARGE, factors=lr_grid(-5, -3.5, 2), reference=True),
-    study.arm("lamb_large", "LAMB", "GPT", ADAMW | LARGE | dict(optimizer="lamb"), factors=lr_grid(-4.5, -3.5, 2)),
+    study.arm("lamb_large", "LAMB", "GPT", ADAMW | LARGE, optimizer="lamb", factors=lr_grid(-4.5, -3.5, 2)),
 )
 
 
-def steps_of_gpts(steps: int) -> dict[str | tuple[str, ...], dict[str, int]]:
+def steps_of_gpts(steps: int) -> dict[Any, Any]:
     """Overrides of a scale: the steps of AdamW and Lion; Sophia's are multiples."""
-    lengths = {**SOPHIA_LENGTHS, GAMMA_VARIED: 1.2}
-    multiples = {arm: {"steps": round(length * steps)} for arm, length in lengths.items()}
+    multiples = {arm: {"steps": round(length * steps)} for arm, length in (SOPHIA_LENGTHS | {GAMMA_VARIED: 1.2}).items()}
     return {TUNED + DECAY_VARIED: {"steps": steps}, **multiples}
 
 
@@ -214,13 +208,7 @@ def lion_is_narrower() -> Iterator[Part]:
         for batch in RUNS:
             for optimizer in OPTIMIZERS:
                 name = f"octaves of {words} within 5% of the loss reduction, {optimizer}, batch {batch}"
-                yield reported(basin(of, optimizer, batch), name, "")
-
-
-def gamma_costs(times: float) -> LossGap:
-    """What another gamma costs Sophia at a pilot's best LR."""
-    own, other = (LossAt(arm=GAMMA_VARIED, over="hessian_factor", value=GAMMA * factor) for factor in (1, times))
-    return LossGap(left=other, right=own, best_of=("sophia_64",))
+                yield reported(basin(of, optimizer, batch), name, unit="")
 
 
 @study.claim("opt.sophia")
@@ -240,48 +228,42 @@ def sophia_saves() -> Iterator[Part]:
             unit="x",
         )
     yield reported(loss_gap("sophia_64", "adamw_64"), "tuned loss, Sophia in 1.2 times the steps minus AdamW")
+    at_gamma = partial(LossAt, arm=GAMMA_VARIED, over="hessian_factor")
     for times in (1 / 16, 16):
-        yield reported(gamma_costs(times), f"loss at {times:.3g} times Sophia's gamma, less that at its own")
+        gap = LossGap(left=at_gamma(value=GAMMA * times), right=at_gamma(value=GAMMA), best_of=("sophia_64",))
+        yield reported(gap, f"loss at {times:.3g} times Sophia's gamma, less that at its own")
 
 
-# Panel, baseline and layer-wise optimizer.
-PAIRS = {"CNN, LARS against Nesterov SGD": ("nesterov", "lars"), "GPT, LAMB against AdamW": ("adamw", "lamb")}
+PAIRS = {"CNN, LARS against Nesterov SGD": CNNS, "GPT, LAMB against AdamW": GPTS}
 
 
 @study.claim("opt.layerwise")
-def rule_loses() -> Iterator[Part]:
+def scaling_rule_loses() -> Iterator[Part]:
     # The small batch's best LR, times the batch's growth for SGD, and times its root for Adam.
-    for (panel, (base, layerwise)), growth in zip(PAIRS.items(), (16.0, 4.0), strict=True):
-        large, tuned = f"{base}_large", f"{layerwise}_large"
-        by_rule = LossAt(arm=large, tuned_for=f"{base}_small", times=growth, window_octaves=2.0)
+    for (panel, (small, large, layerwise)), growth in zip(PAIRS.items(), (16.0, 4.0), strict=True):
+        by_rule = LossAt(arm=large, tuned_for=small, times=growth, window_octaves=2.0)
         yield exceeds(
-            LossGap(left=by_rule, right=TunedLoss(arm=tuned), best_of=(large, tuned)),
+            LossGap(left=by_rule, right=TunedLoss(arm=layerwise), best_of=(large, layerwise)),
             f"loss of the rule's LR, less that of the layer-wise optimizer, of the fall, {panel}",
-            f"At 16 times the batch and the LR of the scaling rule, {base} {{costs}} of the loss reduction compared"
-            f" with tuned {layerwise.upper()}",
+            f"At 16 times the batch and the LR of the scaling rule, {study.arms[large].label} {{costs}} of the loss reduction"
+            f" compared with tuned {study.arms[layerwise].label}",
             by=0.02,
             panel=panel,
         )
-    for panel, (base, layerwise) in PAIRS.items():
-        gap = loss_gap(f"{base}_large", f"{layerwise}_large")
-        yield reported(gap, f"tuned loss, baseline minus layer-wise optimizer, {panel}")
-    for panel, (base, _) in PAIRS.items():
-        ratio = lr_ratio(f"{base}_large", f"{base}_small")
-        yield reported(ratio, f"best LR of the baseline, large over small batch, {panel}")
+    for panel, (_, large, layerwise) in PAIRS.items():
+        yield reported(loss_gap(large, layerwise), f"tuned loss, baseline minus layer-wise optimizer, {panel}")
+    for panel, (small, large, _) in PAIRS.items():
+        yield reported(lr_ratio(large, small), f"best LR of the baseline, large over small batch, {panel}")
 
 
 @study.claim("opt.layerwise_ratio")
 def update_to_weight_ratio_is_constant() -> Iterator[Part]:
-    whole = "largest over smallest update-to-weight ratio over matrices and steps"
+    largest = "largest over smallest update-to-weight ratio over matrices and steps"
+    published = "the same of LARS with momentum 0.9 and decay 0.0005, as published"
     for clause, number, name, optimizer in (
-        ("a", "lamb", f"{whole}, LAMB with decay", "LAMB"),
+        ("a", "lamb", f"{largest}, LAMB with decay", "LAMB"),
         ("b", "lars", "the same of LARS without momentum and decay", "LARS without momentum and decay"),
-        (
-            "c",
-            "lars_with_momentum",
-            "the same of LARS with momentum 0.9 and decay 0.0005, as published",
-            "LARS as published",
-        ),
+        ("c", "lars_with_momentum", published, "LARS as published"),
     ):
         yield at_most(
             1.00001,

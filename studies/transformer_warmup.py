@@ -1,5 +1,6 @@
 """Does a post-norm transformer need warmup where a pre-norm one does not?"""
 
+from functools import partial
 from typing import Any
 
 from .kit import *
@@ -57,11 +58,14 @@ study.cluster(
 )
 
 
+def loss(name: str) -> Observed:
+    """Where an arm ends at the LR: post-norm is trained at no other."""
+    return FinalLoss(arm=name) if name.startswith("post") else LossAt(arm=name, value=2.0**EXPONENT)
+
+
 def gap(name: str, reference: str) -> LossGap:
-    """How much higher one arm ends than another at the LR, as a share of the loss reduction of pre-norm with warmup, whose grid
-    surrounds its best LR. Post-norm is trained at no other LR."""
-    ends = [FinalLoss(arm=arm) if arm.startswith("post") else LossAt(arm=arm, value=2.0**EXPONENT) for arm in (name, reference)]
-    return LossGap(left=ends[0], right=ends[1], best_of=(PRE_WARMUP,))
+    """A share of the loss reduction of pre-norm with warmup, whose grid surrounds its best LR."""
+    return LossGap(left=loss(name), right=loss(reference), best_of=(PRE_WARMUP,))
 
 
 POST_LOSES, PRE_LOSES = gap(POST, POST_WARMUP), gap(PRE, PRE_WARMUP)
@@ -81,23 +85,21 @@ TRAINS = at_most(
 )
 HALF_THE_LR = reported(saved_by(POST_HALF), "share of what post-norm loses without warmup that half of the LR saves")
 
+fails = partial(exceeds, by=FAILS, margin=0.01)
+
 study.claim(
     "warmup.post_norm",
     TRAINS,
-    exceeds(
+    fails(
         POST_LOSES,
         "loss without warmup over that with 10%, post-norm",
         "At one LR, post-norm without warmup {costs} of the loss reduction compared with 10% warmup",
-        by=FAILS,
-        margin=0.01,
         clause="a",
     ),
-    exceeds(
+    fails(
         POST_LOSES - PRE_LOSES,
         "what post-norm loses without warmup, minus what pre-norm loses",
         "Pre-norm loses less at the same LR, by {estimate} of the loss reduction",
-        by=FAILS,
-        margin=0.01,
         clause="b",
     ),
     reported(PRE_LOSES, "loss without warmup over that with 10%, pre-norm at the same LR"),

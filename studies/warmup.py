@@ -216,7 +216,6 @@ study.claim(
         refuted=0.0,
         null=0.0,
         margin=0.1,
-        unit="octaves",
         alternatives={"a bar of 20% of the loss reduction": lr_ratio(SGD_20, SGD_NONE, 0.2, SGD_BAR).log2()},
     ),
     reported(recovered("radam"), "share of the widening recovered by RAdam"),

@@ -7,8 +7,7 @@ study = Draft(
     SMALL_GPT
     | dict(optimizer="adamw", beta2=0.95, weight_decay=0.1, schedule="cosine", final_fraction=0.1, batch_size=8, steps=2000)
     | dict(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
-    # Until version 4 it was part of the study of warmup, whose trials its own would double; in version 5 all arms had 96 seeds.
-    version=6,
+    version=6,  # why each version: reports/log
     factors=lr_grid(-8, -5),
     # Paired differences scatter by 0.8% (5% warmup) to 1.0% (0.5%) of the loss reduction in version 5: 40 seeds tell 0.7% from
     # the margin, as far as 0.5% warmup was from it.

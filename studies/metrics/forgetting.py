@@ -131,7 +131,9 @@ def _chosen(arm: str, over: str, at: float | None, trials: Trials, weights: Numb
     if at is not None:
         return np.full(len(weights), position(trials, arm, over, at))
     accuracies = trials.values(arm, over, "validation_accuracy").astype(np.float64)
-    return np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
+    best = np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
+    trials.chosen.add((arm, over, int(best[0])))
+    return best
 
 
 def _at_level(arm: str, over: str, measure: Measure, tasks: str, level: float | None, place: int, trials: Trials) -> Numbers:
