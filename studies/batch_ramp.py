@@ -148,7 +148,6 @@ study.claim(
     reported(
         LossAt(arm="ramp", tuned_for="decay", of="test_error") - TunedLoss(arm="decay", of="test_error"),
         "test error with the raised batch size minus that with the lowered LR",
-        "share",
     ),
     reported(
         over_lowered("ramp", of="final_training_loss"),

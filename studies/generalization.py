@@ -145,13 +145,12 @@ def small_batches_generalize_better() -> Iterator[Part]:
             f"{where}: the test error of batch 256 is {{higher}} than that of batch 16",
             clause="b",
             panel=panel,
-            unit="share",
             **of_error,
         )
     for large, which in (("large_epochs", "15 epochs"), ("large_updates", "equal updates (243 epochs against 15)")):
         batches = "batch 256 minus that of batch 16"
         yield reported(loss_gap(large, "small"), f"digits: test loss of {batches}, of the loss reduction, tuned LRs, {which}")
-        yield reported(tuned_gap(large, "small", "test_error"), f"digits: test error of {batches}, tuned LRs, {which}", "share")
+        yield reported(tuned_gap(large, "small", "test_error"), f"digits: test error of {batches}, tuned LRs, {which}")
     yield reported(
         loss_gap("large_updates", "small", LossAt, value=ONE_LR),
         "digits: test loss of batch 256 minus that of batch 16, of the loss reduction, one LR, equal updates",

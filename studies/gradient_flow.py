@@ -191,7 +191,7 @@ def gradient_vanishes(arm: str, when: str, panel: str, network: str) -> Criterio
     ratio = Curve(arm=arm, **FIRST_OVER_LAST, **TIMES[when])
     name = f"gradient of the first layer over that of the last {when}, {panel}"
     says = f"With {network}, the first layer's gradient is {{estimate}} the last one's"
-    return at_most(0.01, ratio, name, says, refuted=0.1, unit="x", panel=panel, precondition=True)
+    return at_most(0.01, ratio, name, says, refuted=0.1, panel=panel, precondition=True)
 
 
 @study.claim("flow.healthy", right={"supported": "similar", "refuted": "differ"})
@@ -208,14 +208,14 @@ def similar() -> Iterator[Part]:
             name = f"largest gradient norm of a weight matrix {matrices} over the smallest {when}, {network}"
             says = f"In the {network}, the largest gradient norm of a matrix {matrices} is {{estimate}} the smallest {when}"
             alternatives = {"by root mean squares of the entries, of any kind": Curve(arm=arm, **ENTRIES, **at)}
-            yield at_most(10.0, ratio, name, says, clause=clause, unit="x", panel=network, alternatives=alternatives)
+            yield at_most(10.0, ratio, name, says, clause=clause, panel=network, alternatives=alternatives)
         for name, norms in {"matrices of any kind": NORMS, "of any kind, by root mean squares": ENTRIES}.items():
             for when, window in TIMES.items():
-                yield reported(Curve(arm=arm, **norms, **window), f"{name} {when}, {network}", "x")
+                yield reported(Curve(arm=arm, **norms, **window), f"{name} {when}, {network}")
     for arm, (network, _, _) in HEALTHY.items():
         yield reported(FinalLoss(arm=arm), f"test loss, {network}", "nats")
     sigmoids = Curve(arm="sigmoid_start_8", **NORMS, last=0.5)
-    yield reported(sigmoids, "of a network that is not healthy, sigmoids, depth 8, at the start", "x")
+    yield reported(sigmoids, "of a network that is not healthy, sigmoids, depth 8, at the start")
 
 
 @study.claim("flow.vanishing")
@@ -231,9 +231,7 @@ def vanishing() -> Iterator[Part]:
         name = f"how far the first layer moves, over how far the last one does, {deep.panel}"
         says = f"With {words}, the first layer moves {{estimate}} as far as the last one"
         alternatives = {"over how far that of a network with residuals and norms moves": far / twin_far}
-        yield at_most(
-            0.1, moved(deep.arm), name, says, clause="a", refuted=0.5, unit="x", panel=deep.panel, alternatives=alternatives
-        )
+        yield at_most(0.1, moved(deep.arm), name, says, clause="a", refuted=0.5, panel=deep.panel, alternatives=alternatives)
         # With SGD they learn nothing at all, whichever layers are trained.
         if deep in DEEP_ADAMW:
             gain = gained(deep.arm, deep.arm, deep.twin)
@@ -250,7 +248,7 @@ def vanishing() -> Iterator[Part]:
             (sgd.twin, f"{sgd.depth} layers with residuals and norms, SGD"),
             (adamw.twin, f"{adamw.depth} layers with residuals and norms, AdamW"),
         ):
-            yield reported(moved(arm), f"how far the first layer moves over how far the last one does, {network}", "x")
+            yield reported(moved(arm), f"how far the first layer moves over how far the last one does, {network}")
     for deep in DEEP_SGD:
         gain = gained(deep.arm, deep.arm, deep.twin)
         yield reported(gain, f"share of the loss reduction that {GAINS}, {deep.panel}", "share")
@@ -262,7 +260,7 @@ def vanishing() -> Iterator[Part]:
         yield reported(gain, f"the same gain with residuals and norms, depth {deep.depth}, {deep.optimizer}", "share")
     for deep in DEEP:
         ratio = Curve(arm=deep.arm, **FIRST_OVER_LAST, **END)
-        yield reported(ratio, f"first layer's gradient over the last one's at the end, {deep.panel}", "x")
+        yield reported(ratio, f"first layer's gradient over the last one's at the end, {deep.panel}")
 
 
 @study.claim("flow.dead_relu")
@@ -308,7 +306,7 @@ def not_converged() -> Iterator[Part]:
         yield reported(batch_norm, f"the same for the norm of a batch, as a monitor shows it, {network}")
     for network, arm in with_twin.items():
         ratio = Curve(arm=arm, **FIRST_OVER_LAST, **END)
-        yield reported(ratio, f"gradient of the first layer over that of the last at the end, {network}", "x")
+        yield reported(ratio, f"gradient of the first layer over that of the last at the end, {network}")
 
 
 STUDY = study.declared()

@@ -200,7 +200,6 @@ def tenth_is_good() -> Iterator[Part]:
             f"loss at a tenth of divergence, {setup}",
             f"On the {setup}, a tenth of the LR of divergence {{costs}} of the loss reduction compared with the best LR",
             panel=setup.panel,
-            unit="share",
             alternatives={
                 "no smoothing": setup.regret(TENTH, smoothing=0.0),
                 "smoothed by 0.98": setup.regret(TENTH, smoothing=0.98),
@@ -225,7 +224,6 @@ def steepest_is_good() -> Iterator[Part]:
             f"loss at the steepest point, {setup}",
             f"On the {setup}, the steepest point of the range test {{costs}} of the loss reduction compared with the best LR",
             panel=setup.panel,
-            unit="share",
             alternatives={
                 "largest slope, smoothed by 0.98, as fastai": setup.regret(FASTAI),
                 "largest slope, smoothed by 0.9, less the lag": setup.regret(FASTAI, smoothing=0.9, delag=True),
@@ -244,11 +242,11 @@ def steepest_is_good() -> Iterator[Part]:
     for setup in SETUPS:
         # Most of the CNN's ramps of 100 steps cannot be read.
         for steps in (1000,) if setup in CNNS else (100, 1000):
-            yield reported(setup.regret(STEEPEST, steps), f"loss at the steepest point, {setup}, {steps} steps", "share")
+            yield reported(setup.regret(STEEPEST, steps), f"loss at the steepest point, {setup}, {steps} steps")
     yield from readable("from which the steepest point", STEEPEST)
     for setup in (GPT_ADAM, MLP_SGD):
         for rule in ("valley", "slide", "steepest_linear"):
-            yield reported(setup.regret(FASTAI, rule=rule), f"loss at the pick of '{rule}', {setup}, 300 steps", "share")
+            yield reported(setup.regret(FASTAI, rule=rule), f"loss at the pick of '{rule}', {setup}, 300 steps")
 
 
 @study.claim("finder.head_to_head")

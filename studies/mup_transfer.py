@@ -200,7 +200,6 @@ def keeps_lr() -> Iterator[Part]:
             f" {base_width}",
             margin=0.01,
             clause="a",
-            unit="share",
             scales=scales,
             expected=expected,
         )
@@ -214,7 +213,6 @@ def keeps_lr() -> Iterator[Part]:
             refuted=0.0,
             null=0.0,
             clause="b",
-            unit="share",
             scales=scales,
         )
     yield reported(TunedLoss(arm="base_32"), "tuned loss at the base width 32")

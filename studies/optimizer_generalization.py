@@ -196,7 +196,6 @@ def adam_fits_as_well_and_generalizes_worse() -> Iterator[Part]:
             f"The test error of {model} is {{higher}} with Adam than with SGD",
             clause="a",
             panel=panel,
-            unit="share",
             alternatives={"in test loss": loss_gap(adam, sgd)},
         )
         yield no_worse(
@@ -211,7 +210,7 @@ def adam_fits_as_well_and_generalizes_worse() -> Iterator[Part]:
             yield reported(loss_gap(adam, sgd), f"test loss of Adam less that of SGD, of the loss reduction, {panel}")
     for arm in REMEDIES:
         name = f"test error minus that of SGD, 50 images of MNIST: {study.arms[arm].label}"
-        yield reported(error(arm) - error("mnist_50_sgd"), name, "share")
+        yield reported(error(arm) - error("mnist_50_sgd"), name)
 
 
 @study.claim("gen.adam_transformer")

@@ -153,7 +153,7 @@ def validation_loss_turns() -> Iterator[Part]:
         yield reported(turn_rate(arm=GROWING[panel][1079]), f"the same with all 1,079 examples, {panel}")
     for panel, (arm, _) in STOPPED.items():
         gap = stopped_loss(arm=arm, at="end", of="test_error") - stopped_loss(arm=arm, of="test_error")
-        yield reported(gap, f"test error at the end minus that where the validation loss is lowest, {panel}", unit="share")
+        yield reported(gap, f"test error at the end minus that where the validation loss is lowest, {panel}")
 
 
 def train_above_validation(arm: str, of: str = "train_loss", first: float = 0.1, last: float = 0.2) -> Observed:
@@ -238,7 +238,7 @@ def others_beat_a_lower_lr() -> Iterator[Part]:
     for panel, (run, _) in OVERFIT.items():
         for lever, label in {"dropout": "dropout", "decay": "weight decay"}.items():
             lower_lr, other = (FinalLoss(arm=f"{run}_{name}", of="test_error") for name in ("lower_lr", lever))
-            yield reported(lower_lr - other, f"test error of a lower LR minus that of {label}, {panel}", unit="share")
+            yield reported(lower_lr - other, f"test error of a lower LR minus that of {label}, {panel}")
 
 
 STUDY = study.declared()

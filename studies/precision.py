@@ -228,7 +228,7 @@ study.claim(
 
 @study.claim("prec.grad_norms")
 def norms_agree() -> Iterator[Part]:
-    same_norms = partial(at_most, 0.05, unit="share")
+    same_norms = partial(at_most, 0.05)
     for network, model in {"long": "GPT", "mlp": "MLP with SGD"}.items():
         for precision, runs in {"bf16": "BF16", "fp16": DYNAMIC_FP16}.items():
             distance = curve_distance(arm=f"{network}_{precision}", reference=f"{network}_fp32")
@@ -245,10 +245,10 @@ def norms_agree() -> Iterator[Part]:
         alone = {"distance from FP32 alone": distance}
         yield same_norms(distance - from_itself, name, says, panel=PANELS["cnn"], alternatives=alone)
     chaotic = partial(curve_distance, reference="chaotic_fp32")
-    yield reported(from_itself, "median distance on the CNN of FP32 from FP32 rounded differently", "share")
-    yield reported(chaotic(arm="chaotic_bf16"), "median distance on the CNN near its best LR, BF16 from FP32", "share")
-    yield reported(chaotic(arm="chaotic_again"), "median distance on the CNN near its best LR, FP32 from itself", "share")
-    yield reported(curve_distance(arm="bf16", reference="fp32"), "median distance in BF16 of the GPT of 400 steps", "share")
+    yield reported(from_itself, "median distance on the CNN of FP32 from FP32 rounded differently")
+    yield reported(chaotic(arm="chaotic_bf16"), "median distance on the CNN near its best LR, BF16 from FP32")
+    yield reported(chaotic(arm="chaotic_again"), "median distance on the CNN near its best LR, FP32 from itself")
+    yield reported(curve_distance(arm="bf16", reference="fp32"), "median distance in BF16 of the GPT of 400 steps")
     norms = {arm: Curve(arm=arm, of="probe_gradient_norm", statistic="median") for arm in CNN_ARMS}
     yield reported(norms["cnn_bf16"] / norms["cnn_fp32"], "median norm on the CNN in BF16 over that in FP32")
     yield reported(norms["cnn_fp16"] / norms["cnn_fp32"], "median norm on the CNN in FP16 over that in FP32")

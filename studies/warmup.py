@@ -225,10 +225,8 @@ study.claim(
 
 @study.claim("warmup.early_gradients", right={"supported": "large, noisy", "refuted": "small"})
 def early_over_late() -> Iterator[Part]:
-    for clause, curve, name in (
-        ("a", "gradient_norm", "gradient norm"),
-        ("b", "gradient_variance", "variance of the gradient"),
-    ):
+    curves: dict[Any, str] = {"gradient_norm": "gradient norm", "gradient_variance": "variance of the gradient"}
+    for clause, (curve, name) in zip("ab", curves.items(), strict=True):
         yield at_least(
             1.0,
             curve_ratio(arm="long_none", curve=curve),

@@ -19,7 +19,7 @@ from ..plan.store import evidence
 from ..words import enumerated
 from .outcomes import INVALID, OUT_OF_REGIME
 from .spelling import spell_interval
-from .statistics.pooling import pooled
+from .statistics.pooling import Interval, pooled
 from .verdict import Verdict
 from .verdict_history import RuleChange
 
@@ -123,6 +123,8 @@ def _repetition(verdict: Verdict, study: Study) -> tuple[str, str]:
     if not earlier:
         return "it was asked once, and is to be repeated on fresh seeds", ""
     last = earlier[-1]
+    if not last.rule:
+        return f"by which rule version {last.version} was judged is not kept; it came to {_worded(last)}", ""
     if last.rule != rule_of(_judgement(verdict, study), verdict.scale):
         return f"its rule is new: version {last.version} was judged by another, and came to {_worded(last)}", ""
     same = last.verdict == verdict.verdict
@@ -139,18 +141,20 @@ def pooled_lines(verdict: Verdict, study: Study) -> Iterator[str]:
     earlier = before(verdict, study.version)
     for criterion, finding in zip(criteria, verdict.findings, strict=True):
         same = {each.version: each.numbers[finding.name] for each in earlier if finding.name in each.numbers}
-        own = (finding.estimate, finding.low, finding.high, finding.unit)
-        intervals = [
-            (e, low, high) for e, low, high, unit in (*same.values(), own) if unit == finding.unit and _is_measured(low, high)
-        ]
-        if same and finding.grade == "measured" and len(intervals) == len(same) + 1:
+        numbers = [*same.values(), (finding.estimate, finding.low, finding.high, finding.unit)]
+        intervals = [interval for number in numbers if (interval := _with_error(*number, finding.unit)) is not None]
+        if same and finding.grade == "measured" and len(intervals) == len(numbers):
             versions = enumerated([*map(str, same), str(study.version)])
-            interval = np.clip(pooled(intervals, criterion.observe.log_axis), *criterion.bounds)
-            yield f"{finding.name}, pooled over versions {versions}: {spell_interval(*interval.tolist(), finding.unit)}"
+            estimate, low, high = np.clip(pooled(intervals, criterion.observe.log_axis), *criterion.bounds).tolist()
+            spelled = spell_interval(estimate, low, high, finding.unit)
+            yield f"{finding.name}, pooled over versions {versions}: {spelled}"
 
 
-def _is_measured(low: float | None, high: float | None) -> bool:
-    return low is not None and high is not None and low < high
+def _with_error(estimate: float | None, low: float | None, high: float | None, unit: str, wanted: str) -> Interval | None:
+    """An interval that has a length, in the unit that is wanted."""
+    if estimate is None or low is None or high is None or low >= high or unit != wanted:
+        return None
+    return estimate, low, high
 
 
 def _judgement(verdict: Verdict, study: Study) -> Judgement:

@@ -63,8 +63,8 @@ class JudgedTrials:
         found = records.verdicts()
         judged = records.study.scale(records.scale).judged
         reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
-        for each in found if judged else ():
-            reported[each.claim] += attempts.pooled_lines(each, records.study)
+        for verdict in found if judged else ():
+            reported[verdict.claim] += attempts.pooled_lines(verdict, records.study)
         return cls(judged, records.scale, records.device, found, records.robustness(found), reported, records.ran_under)
 
     def to_dict(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .variation import is_variation
 
 STUDIES, REGISTER = "folklore.studies", "folklore.register"
 # Modules beside the studies that hold none.
-NO_STUDIES = ("register", "errata", "scales", "kit", "criteria", "comparing", "shorthand")
+NO_STUDIES = ("register", "errata", "kit", "criteria", "comparing", "shorthand")
 
 
 @dataclass(frozen=True)

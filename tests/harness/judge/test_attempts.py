@@ -44,6 +44,7 @@ def attempt(study: Study, version: int, word: str = "supported", rule: str | Non
         (["refuted", "supported"], None, "", ""),
         (["supported", "open"], None, "", "by the same rule version 2 came to open"),
         (["supported", "partly"], "another", "its rule is new: version 2 was judged by another, and came to partly", ""),
+        (["supported"], "", "by which rule version 1 was judged is not kept; it came to supported", ""),
         # What could not be judged was no attempt.
         (["supported", "out of regime"], None, "", ""),
         (["out of regime"], None, "it was asked once, and is to be repeated on fresh seeds", ""),
