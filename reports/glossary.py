@@ -15,7 +15,7 @@ class Term:
     @property
     def id(self) -> str:
         """Its place on the page."""
-        return self.name.lower().replace(" ", "-")
+        return self.name.lower().replace(" ", "-").replace("'", "")
 
 
 VERDICTS = (

@@ -98,9 +98,13 @@ def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) 
     }
 
 
-# What a claim's outcome rests on: it was measured in the claim's regime, or below the size that its words ask for; arithmetic
-# settles it; nothing here can test it.
-BASES = ("measured", "below", "arithmetic", "untested")
+# What a claim's outcome rests on, in words.
+BASES = {
+    "measured": "measured in the claim's regime",
+    "below": "measured below the claim's size, which speak of small models and grade no document",
+    "arithmetic": "settled by arithmetic, without training",
+    "untested": "without a verdict here",
+}
 
 
 def basis_of(outcome: TableOutcome | None) -> str:

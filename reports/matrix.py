@@ -13,6 +13,7 @@ from ..harness.judge.withdrawing import WithdrawnVerdict
 from ..harness.plan import catalog
 from ..harness.plan.catalog import Register
 from . import index_page
+from .index_page import BASES
 from .outcome_table import OutcomeTable, TableOutcome, outcome_table
 from .verdict_words import MARKS, NOT_GRADED, WORDS
 
@@ -30,8 +31,9 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
         "and every trial, into `results/pages`.",
         "",
         f"{found['claims']} claims, {found['own']} questions of our own; {found['judged']} are judged. A verdict holds for its"
-        " scale. Firm: it survives the correction for all tested claims, leaving out any one seed, and every declared reading"
-        " of the data; fragile: it does not.",
+        " scale. Firm: it repeats the version before it on fresh seeds, and survives the correction for all tested claims,"
+        " leaving out any one seed, and every reasonable reading of the data; new: it repeats nothing yet; fragile: it does not"
+        " survive all of them.",
         "",
         *(line for bar in found["bars"] for line in _counts(bar)),
         "",
@@ -54,12 +56,12 @@ def markdown(studies: Sequence[Study], register: Register, judged: Sequence[Judg
 
 
 def _counts(bar: dict[str, Any]) -> list[str]:
-    measured, settled = (", ".join(WORDS[name].count(count) for name, count in bar[key]) for key in ("counts", "arithmetic"))
-    arithmetic = f" Settled by arithmetic, without training: {settled}." if settled else ""
-    return [
-        f"- {bar['label']}, measured: {measured}. Of the {bar['decided']} decided, at most {bar['false']} are expected to be"
-        f" wrong by chance.{arithmetic}"
-    ]
+    lines = [f"- {bar['label']}:"]
+    for basis, words in BASES.items():
+        counts = ", ".join(WORDS[name].count(count) for name, count in bar[basis])
+        lines += [f"  - {sum(count for _, count in bar[basis])} {words}: {counts}."] if counts else []
+    chance = f"  - Of the {bar['decided']} decided by measurement, at most {bar['false']} are expected to be wrong by chance."
+    return [*lines, chance]
 
 
 def _documents(found: dict[str, Any]) -> list[str]:

@@ -107,7 +107,7 @@ def test_the_matrix_strikes_it_and_says_why(study: Study, monkeypatch: pytest.Mo
     judged = site.JudgedTrials.of(records(study))
     found = matrix.markdown([study], register, [judged])
     assert "⊘ withdrawn; was ~~✓ supported: +4.97% " in found
-    assert "1 is withdrawn, 1 not yet tested. Of the 0 decided" in found
+    assert "2 without a verdict here: 1 is withdrawn, 1 not yet tested.\n  - Of the 0 decided" in found
     assert f"| `{ERRATUM.claim}` | 2026-11-25 | It asks &lt;too> little. It asks it twice. |" in found
 
 

@@ -14,11 +14,13 @@ from folklore.harness.judge.verdict import Verdict
 from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.harness.plan.catalog import Register
 from folklore.reports import document_page, glossary, index_page, rows, site
+from folklore.reports.index_page import BASES
 from folklore.reports.outcome_table import OutcomeTable, outcome_table
 from folklore.reports.verdict_words import NOT_GRADED, NOT_TESTED
 from tests.harness.helpers import changed
 from tests.reports.test_highlights import BASE, claim, outcome, table
 from tests.reports.test_site import REGISTER, records
+from tests.verdicts import a_finding
 
 pytestmark = pytest.mark.usefixtures("few_calibrated")
 TB, GL = (Document(key=key, title=f"The {key}", file="x") for key in ("TB", "GL"))
@@ -85,8 +87,20 @@ def test_firmness_is_that_of_the_scale_and_later_criteria_are_named() -> None:
     assert found.rates["laptop", "cpu"].tested == 10
     assert found.later == ("warmup",)
     (bar,) = index_page.content([], Register((TB,), (claim("warmup.size"), claim("a.b"))), found, ())["bars"]
-    assert bar["counts"] == [("supported", 1), (NOT_TESTED, 1)]
+    assert [bar[basis] for basis in BASES] == [[("supported", 1)], [], [], [(NOT_TESTED, 1)]]
     assert (bar["decided"], bar["false"]) == (1, 1)
+
+
+def test_what_a_verdict_rests_on_is_counted_apart() -> None:
+    measured, below = replace(BASE, claim="a.measured"), replace(BASE, claim="a.below", below_size="7k of 100M parameters")
+    settled = replace(BASE, claim="a.settled", findings=(a_finding(grade="exact"),))
+    gone = replace(BASE, claim="a.gone", verdict="out of regime")
+    claims = tuple(claim(each.claim) for each in (measured, below, settled, gone))
+    found = outcome_table([judged(measured, below, settled, gone)], Register((TB,), claims))
+    (bar,) = index_page.content([], Register((TB,), claims), found, ())["bars"]
+    assert {basis: sum(count for _, count in bar[basis]) for basis in BASES} == dict.fromkeys(BASES, 1)
+    assert found.speaking("a.below").standing == "below the claim's size"
+    assert graded(TB, found, claims[1]) == {NOT_GRADED: 1}
 
 
 def test_a_row_has_a_cell_for_each_scale_with_its_full_numbers() -> None:
