@@ -95,7 +95,7 @@ def test_what_a_verdict_rests_on_is_counted_apart() -> None:
     measured, below = replace(BASE, claim="a.measured"), replace(BASE, claim="a.below", below_size="7k of 100M parameters")
     settled = replace(BASE, claim="a.settled", findings=(a_finding(grade="exact"),))
     gone = replace(BASE, claim="a.gone", verdict="out of regime")
-    claims = tuple(claim(each.claim) for each in (measured, below, settled, gone))
+    claims = tuple(claim(each.claim, sources=[at("TB").model_dump()]) for each in (measured, below, settled, gone))
     found = outcome_table([judged(measured, below, settled, gone)], Register((TB,), claims))
     (bar,) = index_page.content([], Register((TB,), claims), found, ())["bars"]
     assert {basis: sum(count for _, count in bar[basis]) for basis in BASES} == dict.fromkeys(BASES, 1)
