@@ -26,11 +26,12 @@ MOST_SENTENCES = 4
 
 @dataclass(frozen=True)
 class Said:
-    """What is said of one claim, numbers in bold."""
+    """What is said of one claim, numbers in bold, and what to do."""
 
     claim: str
     verdict: str
     text: Markup
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable
     """The answer of a study at one scale. named: the claims that the study says answer it. standing: firm, fragile or exact."""
     spoken = speaking(verdicts, named, standing)
     brief = sum(len(each.answer) for each in spoken) > MOST_SENTENCES and len(spoken) > 1
-    said = [Said(each.claim, each.verdict, with_bold_numbers(shortened(each) if brief else each.answer)) for each in spoken]
+    texts = (with_bold_numbers(shortened(each) if brief else each.answer) for each in spoken)
+    said = [Said(each.claim, each.verdict, text, each.advice) for each, text in zip(spoken, texts, strict=True)]
     return Answer(
         Markup("") if named or any(each.verdict in DECIDED for each in spoken) else _undecided(verdicts),
         tuple(said),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..harness.declare import Claim
-from ..harness.judge.error_rates import FIRM, FRAGILE
+from ..harness.judge.error_rates import BELOW, FIRM, FRAGILE, NEW
 from ..harness.judge.grading import right_side
 from ..harness.judge.outcomes import REFUTED, SUPPORTED
 from ..harness.judge.sentences import Sentence, plain
@@ -44,8 +44,9 @@ class Item:
     right: str = ""
 
     @property
-    def fragile(self) -> bool:
-        return self.outcome.standing == FRAGILE
+    def qualified(self) -> bool:
+        """Whether how it stands has to be said with it."""
+        return self.outcome.standing in (FRAGILE, NEW, BELOW)
 
     @property
     def figure(self) -> str:

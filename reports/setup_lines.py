@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..harness.declare import Configuration
-from ..harness.judge.regimes import in_thousands
+from ..harness.judge.regimes import RunSize, in_thousands
 from ..harness.judge.trial_sets import TrialSet
 from ..harness.plan.recipe import optimizer_name, seen, settings_of
 from ..harness.train.schedules import schedule_named
@@ -47,6 +47,27 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
     return lines
 
 
+def for_whom(records: TrialSet, machine: Mapping[str, Any]) -> str:
+    """GPT, 3.3k parameters, 54k to 256k tokens · 2 cores · 22 seeds."""
+    study, scale = records.study, records.scale
+    by_model: dict[str, list[RunSize]] = {}
+    for setting in (each for arm in study.arms_at(scale) for each in settings_of(study, scale, arm)):
+        by_model.setdefault(_name(setting.workload.model, [setting]), []).append(RunSize.of(setting))
+    models = [f"{name}, {size}" if (size := _sizes(sizes)) else name for name, sizes in by_model.items()]
+    cores = f"{machine['cores']} cores" if "cores" in machine and records.device == "cpu" else str(machine["device"])
+    return " · ".join([*models, cores, f"{study.seeds_at(scale)} seeds"])
+
+
+def _sizes(runs: Sequence[RunSize]) -> str:
+    parameters = _range([run.parameters for run in runs if run.parameters])
+    seen_of = _range([run.tokens for run in runs])
+    return ", ".join(filter(None, (f"{parameters} parameters" if parameters else "", f"{seen_of} {runs[0].unit}")))
+
+
+def _range(counts: Sequence[int]) -> str:
+    return " to ".join(dict.fromkeys(in_thousands(count) for count in (min(counts), max(counts)))) if counts else ""
+
+
 def minutes(records: TrialSet) -> str:
     count = float(records.trials["seconds"].sum()) / 60
     return f"{count:.1f} minutes" if count < 10 else f"{count:.0f} minutes" if count < 120 else f"{count / 60:.1f} hours"
@@ -58,12 +79,15 @@ def _model(model: str, settings: Sequence[Configuration]) -> str:
     if model == "quadratic":
         sizes = dict.fromkeys(each.workload.dataset.partition(":")[2] for each in settings)
         return f"Quadratic of {enumerated(list(sizes))} dimensions"
-    names = dict.fromkeys(workload_of(each.workload).model_name for each in settings)
-    name = model.upper() if model in ("mlp", "cnn", "gpt") else enumerated(list(names))
+    name = _name(model, settings)
     if not counts[-1]:
         return name
-    size = " to ".join(dict.fromkeys(in_thousands(count) for count in (counts[0], counts[-1])))
-    return f"{name} of {size} parameters beside {'embeddings' if workload.reads_text else 'input and output'}"
+    return f"{name} of {_range(counts)} parameters beside {'embeddings' if workload.reads_text else 'input and output'}"
+
+
+def _name(model: str, settings: Sequence[Configuration]) -> str:
+    names = dict.fromkeys(workload_of(each.workload).model_name for each in settings)
+    return model.upper() if model in ("mlp", "cnn", "gpt") else enumerated(list(names))
 
 
 def _schedules(settings: Sequence[Configuration]) -> str:

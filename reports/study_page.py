@@ -20,6 +20,7 @@ from ..harness.declare.own_address import GIVEN
 from ..harness.declare.parts import all_parts
 from ..harness.judge.error_rates import ErrorRates, standing
 from ..harness.judge.explaining import told_workloads
+from ..harness.judge.judge import OF_THIS_SIZE
 from ..harness.judge.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
 from ..harness.judge.power import Resolution, resolution, whole_seeds
 from ..harness.judge.robustness import Robustness
@@ -45,7 +46,7 @@ from .figures.drawing import leading, on_a_card
 from .figures.render import as_svg, pixels
 from .highlights import CHOSEN
 from .places import card_figure_file, figure_name, trials_page
-from .setup_lines import environment_of, minutes, setup_lines
+from .setup_lines import environment_of, for_whom, minutes, setup_lines
 from .words import share
 
 # What a page says about the machine, in this order; the rest of the environment follows.
@@ -70,7 +71,8 @@ Neighbour = tuple[str, str]
 @dataclass(frozen=True)
 class Section:
     """What a page shows of one scale on one kind of device that needs the trials. figures: by claim, and by
-    name those of the whole study. lead: the one that the page begins with, broad. resolutions: by claim."""
+    name those of the whole study. lead: the one that the page begins with, broad. whom: what its verdicts speak for, a line.
+    resolutions: by claim."""
 
     name: str
     scale: str
@@ -82,6 +84,7 @@ class Section:
     setup: list[tuple[str, str]]
     figures: dict[str, dict[str, str]]
     lead: dict[str, str] | None
+    whom: str
     resolutions: dict[str, list[Resolution]]
     declared: dict[str, Any] | None
     tables: dict[str, list[dict[str, Any]]]
@@ -112,6 +115,7 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
         judged=judged,
         arms=arms_table(records, judged.verdicts) if judged.meant_to_be else None,
         setup=setup_lines(records, machine),
+        whom=for_whom(records, machine),
         figures=drawn,
         lead=lead,
         resolutions=_resolutions(records) if able else {},
@@ -250,7 +254,7 @@ def _advice_before(records: TrialSet, verdict: Verdict) -> str:
     if not records.declarations:
         return ""
     before = records.declarations[0].advice_on(verdict.claim, verdict.verdict, verdict.reading)
-    return before if before != verdict.advice else ""
+    return before if before != verdict.advice.removeprefix(OF_THIS_SIZE) else ""
 
 
 def _tally(cards: Sequence[Card]) -> list[tuple[str, int]]:

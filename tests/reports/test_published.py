@@ -154,11 +154,13 @@ def test_every_criterion_says_its_number_or_why_it_has_none(site: str, request: 
         assert [each for each in wanted if not any(each in text for text in told)] == []
 
 
-def test_a_page_begins_with_a_picture_and_its_claims_by_name(first_run: Path) -> None:
+def test_a_page_begins_with_whom_it_speaks_for_its_answer_and_a_picture(first_run: Path) -> None:
     for name in FEW:
         page = (first_run / f"{name}.html").read_text()
-        answer = page[page.index('class="words"') : page.index('class="setup"')]
-        assert page.index('<figure class="lead">') < page.index('<section class="answer"'), name
+        answer = page[page.index('class="answer"') : page.index('class="setup"')]
+        places = [page.index(f'class="{each}"') for each in ("whom", "answer", "advice", "lead", "others", "setup")]
+        assert places == sorted(places), name
+        assert re.search(r'<p class="whom">.*parameters, .* · \d+ cores · \d+ seeds</p>', page), name
         sentences = re.findall(r'<p class="sentence">(.*?)</p>', answer)
         assert 1 <= len(sentences) <= 6, name
         assert all(each.startswith('<a href="#') and 'class="mark ' in each for each in sentences), name

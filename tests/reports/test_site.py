@@ -170,17 +170,19 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
 
 
 def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
-    """Question, answer, advice, set-up, what was varied; caveats of the scale beside it."""
+    """Question, for whom, answer and advice; then the figure, set-up, what was varied and caveats of the scale."""
     told = changed(study, {"judgements.0.advice": {"supported": "Do <it>."}, "scales.laptop.departures": ("a <toy>",)})
     page = page_of(tmp_path, records(told))
-    first = page.partition("</section>")[0]
+    first, rest = page.partition("</section>")[::2]
     assert "<h1>Does &lt;b&gt;it&lt;/b&gt; work?</h1>" in first
     assert "Tuned loss, none over half: <b>4.97% (95% CI 4.91–5.02%)</b>." in first
-    assert "<li>Do &lt;it&gt;.</li>" in first
-    assert "<li>a &lt;toy&gt;</li>" in first
-    assert "10 steps of 4 × 8 tokens: 320 tokens" in first
-    assert "5 seeds, 50 runs, 1 diverged" in first
-    assert "folklore run toy --scale laptop" in first
+    assert "GPT, 888 parameters, 320 tokens · a &lt;machine&gt; · 5 seeds" in first
+    assert '<p class="advice">Do &lt;it&gt;.</p>' in first
+    setup = rest[rest.index('class="setup"') :]
+    assert "<li>a &lt;toy&gt;</li>" in setup
+    assert "10 steps of 4 × 8 tokens: 320 tokens" in setup
+    assert "5 seeds, 50 runs, 1 diverged" in setup
+    assert "folklore run toy --scale laptop" in setup
     assert page.index("</section>") < page.index("Every arm at its best learning rate") < page.index("The documents' claims")
 
 
