@@ -20,6 +20,23 @@ def loss_gap(arm: str, reference: str, metric: Any = TunedLoss, best_of: tuple[s
     return LossGap(left=metric(arm=arm, **options), right=metric(arm=reference, **options), best_of=best_of)
 
 
+def at_equal_training_loss(arm: str, reference: str, level: float, of: str = "evaluation_loss", **options: Any) -> Gap:
+    """How much higher a curve of the arm lies than the reference's, each where its training loss first comes to a level.
+
+    For generalization, early stopping and the LR as a lever: at equal steps one of the two has simply learnt more.
+    """
+    return _matched(arm, reference, of=of, where="train_loss", level=level, **options)
+
+
+def at_equal_new_accuracy(arm: str, reference: str, level: float, **options: Any) -> Gap:
+    """How much higher the arm's accuracy on old tasks is, each where that on the new one first comes to a level."""
+    return _matched(arm, reference, of="evaluation_old_accuracy", where="evaluation_new_accuracy", level=level, **options)
+
+
+def _matched(arm: str, reference: str, **options: Any) -> Gap:
+    return Gap(left=Matched(arm=arm, **options), right=Matched(arm=reference, **options))
+
+
 def relative_loss_gap(arm: str, reference: str, metric: Any = TunedLoss, **options: Any) -> RelativeGap:
     """The same as a share of the reference's loss."""
     return RelativeGap(left=metric(arm=arm, **options), right=metric(arm=reference, **options))

@@ -48,7 +48,7 @@ def test_firm_comes_before_fragile_and_the_surest_first() -> None:
         outcome("e.refuted", verdict="refuted"),
     )
     assert ids(found["What holds"]) == ["c.surest", "b.less", "a.fragile"]
-    assert [item.fragile for item in found["What holds"].items] == [False, False, True]
+    assert [item.qualified for item in found["What holds"].items] == [False, False, True]
     assert ids(found["What fails"]) == ["e.refuted"]
 
 

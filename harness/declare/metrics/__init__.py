@@ -40,6 +40,7 @@ from .divergence import FailureRate
 from .hardware import SpeedUp
 from .learning_rates import BasinWidth, MaxTrainable, Optimum
 from .losses import FinalLoss, LossAfter, LossAt, MeanGap, TunedLoss
+from .matched import Matched
 from .unmeasured import LEFT, Left, Unmeasured
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "LossAfter",
     "LossAt",
     "LossGap",
+    "Matched",
     "MaxTrainable",
     "Mean",
     "MeanGap",
