@@ -24,7 +24,7 @@ class Draft:
     """Collects a study.
 
     study = Draft(__file__, {"model": "mlp", "dataset": "digits"}, version=1, seeds=10, factors=lr_grid(-9, -5), steps=300)
-    study.arm("plain", "no momentum", reference=True)
+    study.arm("plain", "no momentum", momentum=0.0, reference=True)
     study.arm("momentum", "momentum of 0.9", momentum=0.9)
     study.laptop("a minute of training")
     study.claim("own.momentum", exceeds(loss_gap("plain", "momentum")))

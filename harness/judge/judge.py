@@ -21,6 +21,7 @@ from ..plan import catalog
 from . import explaining
 from .cautions import Rows, cautions
 from .combining import combined
+from .confounding import confounded
 from .observe import observe
 from .outcomes import INVALID, OPEN, OUT_OF_REGIME, REFUTED, REGIME
 from .regimes import below, outside, run_size
@@ -143,6 +144,7 @@ def _verdict(
     answer = explaining.answer(findings, found, deciding)
     verdict, reading = found.verdict, found.reading
     lacking = below(claim_size(claim), run_size(parts, table.study, table.scale)) if claim else ""
+    together = confounded(parts, table.study, table.scale)
     advice = judgement.advice_on(verdict, reading)
     return Verdict(
         study=table.study.name,
@@ -163,7 +165,7 @@ def _verdict(
         advice=f"{OF_THIS_SIZE}{advice}" if advice and lacking else advice,
         p=found.p if verdict not in (OUT_OF_REGIME, INVALID) else 1.0,
         direction=found.direction,
-        cautions=tuple(dict.fromkeys(each for finding in findings for each in finding.cautions)),
+        cautions=tuple(dict.fromkeys([*together, *(each for finding in findings for each in finding.cautions)])),
         panels=found.panels,
         right=dict[str, str]((judgement.right or {}).items()),
         surprise=deciding.surprise,

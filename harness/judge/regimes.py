@@ -23,7 +23,7 @@ def outside(regime: Regime, criterion: Criterion, study: Study, scale: str) -> s
 
 
 def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None:
-    setting = _largest(study, scale, arm)
+    setting = largest(study, scale, arm)
     workload, optimizer = workload_of(setting.workload), setting.training.optimizer
     if regime.models and not workload.may_be(regime.models):
         return f"the claim is about {regime.words}; this is {KINDS.get(workload.model_name, workload.model_name)}"
@@ -32,7 +32,7 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
     return None
 
 
-def _largest(study: Study, scale: str, arm: str) -> Configuration:
+def largest(study: Study, scale: str, arm: str) -> Configuration:
     """Of an arm that is tried at several sizes the largest counts."""
     return study.configuration(
         scale, arm, {name: max(values, key=_size) for name, values in study.factors_at(scale, arm).items()}
@@ -76,7 +76,7 @@ def run_size(criteria: Iterable[Criterion], study: Study, scale: str) -> RunSize
 
 def _largest_read(criterion: Criterion, study: Study, scale: str) -> RunSize | None:
     arms = sorted(arms_of(criterion.observe) & set(study.arms_at(scale)))
-    return max((RunSize.of(_largest(study, scale, arm)) for arm in arms), key=_order, default=None)
+    return max((RunSize.of(largest(study, scale, arm)) for arm in arms), key=_order, default=None)
 
 
 def _order(size: RunSize) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""Curves read where another one comes to a level: of planted runs, of which one learns twice as fast and is no better for it."""
+"""Curves read where another one comes to a level, of planted runs: one learns twice as fast and is no better for it."""
 
 import numpy as np
 import pytest
@@ -51,5 +51,5 @@ def test_an_accuracy_is_come_to_from_below(table: TrialArrays) -> None:
 
 
 def test_a_level_that_runs_do_not_come_to_is_no_number(table: TrialArrays) -> None:
-    with pytest.raises(NotEstimableError, match="0% of the runs of .* come to a train loss of 1.5, fewer than 90%"):
+    with pytest.raises(NotEstimableError, match=r"0% of the runs of .* come to a train loss of 1.5, fewer than 90%"):
         observe(Matched(arm="slow", of="evaluation_loss", where="train_loss", level=1.5), table)
