@@ -1,6 +1,6 @@
 """The least size of what a claim speaks of, by its words: a claim about large language models is not shown by a toy.
 
-One table for all claims, fixed before any verdict was looked at by it. What it reads is a claim's paraphrase and the words of
+One table for all claims, fixed before any verdict was judged by it. What it reads is a claim's paraphrase and the words of
 its regime, without what these say that the claim is not about.
 """
 

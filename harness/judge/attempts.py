@@ -126,7 +126,7 @@ def _repetition(verdict: Verdict, study: Study) -> tuple[str, str]:
     if not last.rule:
         return f"by which rule version {last.version} was judged is not kept; it came to {_worded(last)}", ""
     if last.rule != rule_of(_judgement(verdict, study), verdict.scale):
-        return f"its rule is new: version {last.version} was judged by another, and came to {_worded(last)}", ""
+        return f"version {last.version} asked by another rule or of other arms, and came to {_worded(last)}", ""
     same = last.verdict == verdict.verdict
     return "", "" if same else f"by the same rule version {last.version} came to {_worded(last)}"
 

@@ -43,7 +43,7 @@ def attempt(study: Study, version: int, word: str = "supported", rule: str | Non
         (["supported"], None, "", ""),
         (["refuted", "supported"], None, "", ""),
         (["supported", "open"], None, "", "by the same rule version 2 came to open"),
-        (["supported", "partly"], "another", "its rule is new: version 2 was judged by another, and came to partly", ""),
+        (["supported", "partly"], "another", "version 2 asked by another rule or of other arms, and came to partly", ""),
         (["supported"], "", "by which rule version 1 was judged is not kept; it came to supported", ""),
         # What could not be judged was no attempt.
         (["supported", "out of regime"], None, "", ""),

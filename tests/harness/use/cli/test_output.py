@@ -100,7 +100,8 @@ def test_a_plan_that_is_piped(columns: str) -> None:
 def test_verdicts_that_are_piped() -> None:
     printed = CLI.invoke(app, ["verdicts", "warmup", "--published"]).stdout
     lines = printed.splitlines()
-    assert any(re.fullmatch(rf"[\w ]+ \(regime\) +{re.escape(NAMES[0])}", line) for line in lines)
+    assert any(re.fullmatch(rf"\w+ \([\w ]+\) +{re.escape(NAMES[0])}", line) for line in lines)
+    assert sum(line.startswith("  below the claim's size: ") for line in lines) >= 3
     assert (
         sum(re.match(r"  With AdamW, the largest LR that still trains is \S+ larger \(", line) is not None for line in lines)
         == 1

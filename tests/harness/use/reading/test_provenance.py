@@ -97,7 +97,7 @@ def test_why_and_show_for_people(store: Store, file: str) -> None:
         "rests on 50 trials",
         "without single seeds",
         "21 more",
-        "firm, if it survives",
+        "fragile: the best peak LR is read off a grid coarser than half octaves",
     ):
         assert words in why
     digest = Ledger(store, "toy").trials()["digest"][0]
