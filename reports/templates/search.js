@@ -26,6 +26,12 @@
     ["accumulation", "micro batches", "gradient accumulation"],
     ["parametrization", "parameterization"], ["regularization", "regularisation"], ["generalize", "generalise", "generalization"],
   ];
+  // Words of a question that say nothing of its subject; harness/use/reading/asked_claims.py leaves out the same.
+  const STOP_WORDS = new Set((
+    "a against an and any are as at be better can do does for from good have help helps how i if in is it less make "
+    + "makes matter matters me more my need needed of on or should than that the there to use versus vs was we what "
+    + "when which why will with work works worse you"
+  ).split(" "));
   // What is also found by a wider word: cosine is a schedule.
   const WIDER = {
     schedule: ["cosine", "linear decay", "step decay", "decaying", "half the peak", "warmup stable decay", "final lr", "reducelronplateau"],
@@ -53,8 +59,14 @@
     return [...new Set([...words(text), ...wider, ...same.flatMap(words)])];
   }
 
-  // Whether every word asked for begins one of the words of an index.
-  const matches = (found, asked) => words(asked).every((word) => found.some((own) => own.startsWith(word)));
+  // Stop words alone stand for themselves: the first letters of a word may be one.
+  function significant(text) {
+    const rest = words(text).filter((word) => !STOP_WORDS.has(word));
+    return rest.length ? rest : words(text);
+  }
+
+  // Whether every significant word asked for begins one of the words of an index.
+  const matches = (found, asked) => significant(asked).every((word) => found.some((own) => own.startsWith(word)));
 
   window.folklore = Object.assign(window.folklore ?? {}, { search: { index, matches } });
 })();

@@ -36,6 +36,8 @@ SEARCHES = {
     "warm-up": ["warmup.widens"],
     "bfloat16": ["prec.bf16"],
     "wid": ["mup.invariant", "warmup.widens"],
+    "does a warm-up help?": ["warmup.widens"],
+    "cosine vs step": ["decay.cosine"],
     "armup": [],
     "width larger": [],
 }

@@ -7,7 +7,7 @@ import typer
 from ...plan.store.store import Store
 from . import choices, completion
 from .base import AsJson, ScaleName, SomeStudy, StoreUri, command
-from .output import err, print_json, print_verdicts, told
+from .output import err, print_claims, print_json, print_verdicts, told
 
 if TYPE_CHECKING:
     from ...judge.verdict import Verdict
@@ -83,11 +83,16 @@ def compare(
 @command(
     "why",
     "folklore why warmup.widens",
+    "folklore why warmup   # the claims of a study",
+    'folklore why "does warmup help"   # the claims that a question is about',
     "folklore why warmup.widens --published --trials   # every digest it rests on",
     "folklore why my.claim --study my-study.yaml --scale laptop --json",
 )
 def why(
-    claim: Annotated[str, typer.Argument(metavar="CLAIM", help="a claim's id", autocompletion=completion.claims)],
+    claim: Annotated[
+        str,
+        typer.Argument(metavar="CLAIM", help="a claim's id, a study's name, or a question", autocompletion=completion.claims),
+    ],
     study: Annotated[
         str | None,
         typer.Option("--study", help="judged by this study alone; default: by any", autocompletion=completion.studies),
@@ -98,11 +103,22 @@ def why(
     every_trial: Annotated[bool, typer.Option("--trials", help="print every trial's digest")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """From a verdict back to its trials: the claim, its criteria, estimates, single seeds, how firm it is, and digests."""
+    """From a verdict back to its trials: the claim, its criteria, estimates, single seeds, how firm it is, and digests.
+
+    Of a study's name, or a question that several claims answer, one line for each claim.
+    """
     studies = choices.some_studies(study, store, claim=claim)
+    from ..reading.asked_claims import claims_meant, in_brief
+
+    meant = claims_meant(claim, studies)
+    if len(meant) > 1:
+        rows = [row for row in in_brief(Store(store), meant, studies, published) if scale in (None, row.scale)]
+        (print_json if as_json else print_claims)(rows)
+        return
     from ..reading.provenance import explain
     from ..reading.references import PUBLISHED
 
+    (claim,) = meant or (claim,)
     found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
     if as_json:
         print_json(found)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ...judge.verdict import Verdict
     from ...judge.withdrawing import WithdrawnVerdict
     from ...launch.facts import PlanFacts
+    from ..reading.asked_claims import ClaimInBrief
     from ..reading.stored_studies import StudyRow
     from .doctor import Check
 
@@ -248,6 +249,14 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
             print_wrapped(Text("its criteria were written after these trials had been seen", style="yellow"), INDENT)
         rows = [Row((coloured(each.verdict, each.reading), each.claim), _answer(each)) for each in verdicts_here]
         print_table((Column("verdict"), Column("claim")), rows, header=False)
+
+
+def print_claims(rows: "Sequence[ClaimInBrief]") -> None:
+    """A line for each: id, verdict, what it claims."""
+    for row in rows:
+        verdict = coloured(row.verdict, row.reading) + Text(f" at {row.scale} scale") if row.verdict else Text("not yet tested")
+        print_wrapped(Text(f"{row.claim}: ", style="bold") + verdict + Text(f": {row.title}", style="not bold"))
+    print_wrapped(Text(f"`folklore why {rows[0].claim}` tells what a verdict rests on"))
 
 
 def _answer(verdict: "Verdict") -> tuple[str, ...]:
