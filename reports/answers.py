@@ -2,7 +2,8 @@
 
 The rule. A study names the claims that answer its question (Study.answer). If it names none, they are the decided ones, or if
 nothing is decided, which is then said first, the open ones, those that came nearest before others. Of these as many speak as
-there is room for in four sentences, firm ones before fragile ones. They are said in declared order.
+there is room for in four sentences, firm ones before fragile ones. They are said in declared order, but no claim that is not
+decided comes before one that is.
 
 If named claims have more than four sentences together each says its first alone. What would mislead is not left out: that a
 claim is open, that some of its parts fail, on which workloads it holds.
@@ -59,8 +60,7 @@ def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable
 def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> list[Verdict]:
     """The verdicts whose sentences begin the page, in the order they are said."""
     if named:
-        by_claim = {each.claim: each for each in verdicts}
-        return [by_claim[claim] for claim in named if claim in by_claim]
+        return decided_first(verdicts, named)
     decided = [each for each in verdicts if each.verdict in DECIDED]
     ordered = sorted(decided, key=lambda each: standing(each) == FRAGILE)
     ordered = ordered or sorted((each for each in verdicts if each.verdict == OPEN), key=lambda each: each.p)
@@ -73,6 +73,12 @@ def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callab
             room -= needed
     # Said in declared order: what is firm only comes before what is fragile when there is not room for all.
     return sorted(found, key=list(verdicts).index)
+
+
+def decided_first(verdicts: Sequence[Verdict], named: Sequence[str]) -> list[Verdict]:
+    """The verdicts on these claims, in the order of their names as far as they are decided, then the others."""
+    by_claim = {verdict.claim: verdict for verdict in verdicts}
+    return sorted((by_claim[claim] for claim in named if claim in by_claim), key=lambda verdict: verdict.verdict not in DECIDED)
 
 
 def shortened(verdict: Verdict) -> tuple[Sentence, ...]:

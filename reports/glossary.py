@@ -47,7 +47,7 @@ VERDICTS = (
     Term(
         "out of regime",
         "This scale or device cannot show the effect, and the sentence says why: the claim speaks of large models, or a GPU is"
-        " needed, or what the claim presupposes does not occur here. In counts: cannot be seen here.",
+        " needed, or what the claim presupposes does not occur here. In counts: not testable here.",
     ),
     Term(
         "withdrawn",

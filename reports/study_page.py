@@ -21,7 +21,7 @@ from ..harness.declare.parts import all_parts
 from ..harness.judge.error_rates import ErrorRates, standing
 from ..harness.judge.explaining import told_workloads
 from ..harness.judge.judge import OF_THIS_SIZE
-from ..harness.judge.outcomes import DECIDED, INVALID, VERDICTS, WITHDRAWN
+from ..harness.judge.outcomes import INVALID, VERDICTS, WITHDRAWN
 from ..harness.judge.power import Resolution, resolution, whole_seeds
 from ..harness.judge.robustness import Robustness
 from ..harness.judge.trial_sets import HERE, TrialSet
@@ -38,7 +38,7 @@ from ..harness.plan.store.trial_schema import SUMMARY
 from ..harness.train.workloads import workload_of
 from ..harness.train.workloads.base import PROOF, READ
 from ..harness.words import counted, enumerated, power_of_two
-from .answers import answer
+from .answers import answer, decided_first
 from .arms_table import ArmsTable, arms_table
 from .claim_cards import Card, card
 from .figures import choosing, search, trial_curves
@@ -335,10 +335,9 @@ def _draw(records: TrialSet, judged: JudgedTrials, output: Path) -> tuple[dict[s
 
 
 def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[str]) -> str | None:
-    """The claim whose figure a page begins with: the first of those that answer its question, else of the decided ones."""
-    decided = [each.claim for each in verdicts if each.verdict in DECIDED]
-    every = [*study.answer, *decided, *(each.claim for each in verdicts)]
-    return next((claim for claim in every if claim in drawn), None)
+    """The claim whose figure a page begins with: of those that answer its question, else of all, the first decided one."""
+    every = [*decided_first(verdicts, study.answer), *decided_first(verdicts, [each.claim for each in verdicts])]
+    return next((verdict.claim for verdict in every if verdict.claim in drawn), None)
 
 
 def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Path, names: Sequence[str]) -> dict[str, str]:

@@ -45,12 +45,12 @@ READINGS = {
     "no effect": "no effect that matters",
     "opposite": "the opposite is true",
     "different": "not the same",
-    "worse": "worse by more than the margin",
+    "worse": "costs more than the margin",
     "too noisy": "too noisy",
     "between": "between the regions",
     "multiplicity": "not significant over several tests",
     "precondition": "precondition not met",
-    "regime": "another regime",
+    "regime": "",
 }
 # What one criterion, or one workload, comes to.
 OUTCOMES = {

@@ -17,7 +17,7 @@ study = Draft(
     factors={},
     seeds=16,
     first_seed=141_000,
-    answer=("crit.ceiling", "crit.noise_scale", "crit.advice", "crit.small_batch_slow"),
+    answer=("crit.small_batch_slow", "crit.noise_scale", "crit.ceiling", "crit.advice"),
 )
 
 
@@ -256,7 +256,7 @@ def hyperbola() -> Iterator[Part]:
     for sweep in SWEEPS:
         words = sweep.words(
             "error of ln S of the fitted curve",
-            "steps to a loss follow 1 + B_crit/B, which flattens past B_crit, to an error of {estimate} in their logarithm",
+            "1 + B_crit/B, which flattens past B_crit, predicts the logarithm of the steps to a loss to within {estimate}",
         )
         published = expected(0.05, "Zhang et al. 2024: 0.038 to 0.055", spread=0.08 if sweep in (MLP, NOISY) else 0.06)
         yield at_most(0.1, hyperbola_error(**sweep.curve, raw=True), **words, clause="a", refuted=0.15, expected=published)

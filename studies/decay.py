@@ -16,7 +16,7 @@ study = Draft(
     search=Search(low=2.0**-9, high=2.0**-3, rounds=3, proposals=4, seeds=3, first_seed=20_000),
     seeds=12,
     first_seed=133_000,
-    answer=("decay.floor_and_length", "decay.final_positive", "decay.beats_constant", "decay.trapezoid"),
+    answer=("decay.beats_constant", "decay.cosine_vs_linear", "decay.final_positive", "decay.trapezoid"),
 )
 # Runs of 80 tokens per parameter take more than four minutes on a GPU; smoke trains every arm.
 LONGEST, NOT_GPU = ("laptop", "cluster"), ("smoke", "laptop", "cluster")
@@ -339,7 +339,7 @@ def floor_trend(longest: int, **options: Any) -> Criterion:
         -0.001,
         floor_change(20, longest),
         f"what zero costs against 10%, its change per doubling of the tokens, 20 to {longest}",
-        f"From 20 to {longest} tokens per parameter, each doubling makes decay to zero cost {{more}} of the loss reduction,"
+        f"For each doubling from 20 to {longest} tokens per parameter, decay to zero costs {{more}} of the loss reduction,"
         " compared with decay to 10%",
         refuted=0.0,
         null=0.0,

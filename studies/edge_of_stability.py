@@ -145,7 +145,7 @@ study.claim(
     as_derived(
         computed("descent.quadratic", "best_rate"),
         "error left a step at the fastest LR, over (κ - 1) / (κ + 1)",
-        "At the fastest LR, what a step leaves of the error is {estimate} the predicted (κ - 1) / (κ + 1)",
+        "At the fastest LR, a step multiplies the error by {estimate} the predicted (κ - 1) / (κ + 1)",
         clause="c",
     ),
     at_least(

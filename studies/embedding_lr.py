@@ -93,8 +93,8 @@ def rare_tokens() -> Iterator[Part]:
             -0.25,
             less_sgd("length_slope"),
             f"exponent of a row's movement per occurrence on its token's frequency, Adam's less SGD's ({label})",
-            "Adam moves rows of rare tokens further: per occurrence a row moves by (token frequency)^k, and k is {higher} than"
-            " with SGD",
+            "Per occurrence, a row moves by (token frequency)^k; k is {higher} with Adam than with SGD, and a lower k moves"
+            " rows of rare tokens further",
             clause="a",
             panel=label,
             refuted=-0.05,

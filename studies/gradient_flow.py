@@ -229,7 +229,7 @@ def vanishing() -> Iterator[Part]:
         yield gradient_vanishes(deep.arm, "at the start", deep.panel, words)
         far, twin_far = (Curve(arm=arm, of="probe_flow_first_moved", **END) for arm in (deep.arm, deep.twin))
         name = f"how far the first layer moves, over how far the last one does, {deep.panel}"
-        says = f"With {words}, the first layer moves {{estimate}} as far as the last one"
+        says = f"With {words}, the movement of the first layer is {{larger}} than that of the last one"
         alternatives = {"over how far that of a network with residuals and norms moves": far / twin_far}
         yield at_most(0.1, moved(deep.arm), name, says, clause="a", refuted=0.5, panel=deep.panel, alternatives=alternatives)
         # With SGD they learn nothing at all, whichever layers are trained.

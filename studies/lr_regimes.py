@@ -19,7 +19,7 @@ study = Draft(
     factors=peak_lrs(-6),
     seeds=16,
     first_seed=98_000,
-    answer=("lr.sharp", "lr.most_important", "adam.lr_tolerance"),
+    answer=("lr.most_important", "lr.sharp", "adam.lr_tolerance"),
 )
 
 
@@ -192,7 +192,9 @@ def good_turns_bad() -> Iterator[Part]:
     for setup in SETUPS:
         half, good = (MaxTrainable(arm=setup.name, within=share, of="fall") for share in (0.5, 0.05))
         name = "LR that loses half of the loss reduction over the last within 5% of it"
-        says = f"The {setup} loses half of the loss reduction at {{estimate}} the last LR within 5% of its best"
+        says = (
+            f"On the {setup}, the LR that loses half of the loss reduction is {{estimate}} the largest LR that loses at most 5%"
+        )
         yield at_most(3.0, half / good, name, says, clause="a")
         at_three_times = LossAt(arm=setup.name, tuned_for=setup.name, times=3.0, window_octaves=2.0)
         lost = LossGap(left=at_three_times, right=TunedLoss(arm=setup.name))

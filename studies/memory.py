@@ -14,7 +14,7 @@ study = Draft(
     factors=peak_lrs(-9),
     seeds=16,
     first_seed=21_300,
-    answer=("mem.budget", "mem.levers", "mem.checkpoint_memory", "mem.checkpoint_size"),
+    answer=("mem.adam_states", "mem.accumulation_peak", "mem.checkpoint_memory", "mem.levers"),
 )
 
 # Arms, trained only for the step time: one LR suffices.

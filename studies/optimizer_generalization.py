@@ -16,7 +16,7 @@ study = Draft(
     search=Search(low=2.0**-11, high=2.0**1, rounds=4, proposals=4, seeds=2, first_seed=145_950),
     seeds=20,
     first_seed=145_000,
-    answer=("gen.sgd_vs_adam", "gen.adam_train_loss", "gen.adam_transformer", "gen.lm_large_batch"),
+    answer=("gen.sgd_vs_adam", "gen.adam_transformer", "gen.adam_train_loss", "gen.lm_large_batch"),
 )
 
 

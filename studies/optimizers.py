@@ -16,7 +16,7 @@ study = Draft(
     factors=peak_lrs(-7),
     seeds=8,
     first_seed=97_000,
-    answer=("opt.layerwise", "opt.layerwise_ratio", "opt.lion", "opt.sophia"),
+    answer=("opt.lion", "opt.sophia", "opt.layerwise", "opt.layerwise_ratio"),
 )
 
 

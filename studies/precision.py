@@ -257,9 +257,31 @@ def norms_agree() -> Iterator[Part]:
 number = partial(computed, "constants.number_formats")
 study.claim(
     "prec.range",
-    within(65503.0, 65505.0, number("fp16_largest"), "largest FP16 number, by doubling until it overflows", clause="a"),
-    within(4.5e-8, 6.5e-8, number("fp16_smallest"), "smallest FP16 number, by halving until it is flushed", clause="b"),
-    within(0.99, 1.01, number("bf16_exponent_bits"), "octaves of BF16's normal range over FP32's", clause="c", unit="share"),
+    within(
+        65503.0,
+        65505.0,
+        number("fp16_largest"),
+        "largest FP16 number, by doubling until it overflows",
+        "The largest FP16 number is {estimate}",
+        clause="a",
+    ),
+    within(
+        4.5e-8,
+        6.5e-8,
+        number("fp16_smallest"),
+        "smallest FP16 number, by halving until it is flushed",
+        "The smallest FP16 number is {estimate}",
+        clause="b",
+    ),
+    within(
+        0.99,
+        1.01,
+        number("bf16_exponent_bits"),
+        "octaves of BF16's normal range over FP32's",
+        "BF16's normal range has {estimate} of the octaves of FP32's",
+        clause="c",
+        unit="share",
+    ),
 )
 
 # Inputs far from zero for their spread: the mean that layer norm subtracts is a hundred times the spread, and is rounded. Means
@@ -284,15 +306,19 @@ def cancels() -> Iterator[Part]:
         label = precision.upper()
         panel = f"{label}, inputs far from zero"
         name = f"layer norm in {label}, error in unit roundoffs, inputs of mean 100 and spread 1"
+        says = f"On inputs of mean 100 and spread 1, layer norm in {label} has an error of {{estimate}} unit roundoffs"
         layer_norm = error_of("layer_norm", precision, **FAR)
         narrow = {"spread 0.1": error_of("layer_norm", precision, offset=100.0, spread=0.1)}
-        yield at_least(cancellation, layer_norm, name, clause="a", panel=panel, expected=expected, alternatives=narrow)
+        yield at_least(cancellation, layer_norm, name, says, clause="a", panel=panel, expected=expected, alternatives=narrow)
         name = f"matrix product in {label}, the same inputs"
         says = f"On the same inputs, a matrix product in {label} has an error of {{estimate}} unit roundoffs"
         yield at_most(cancellation, error_of("matmul", precision, **FAR), name, says, clause="b", panel=panel)
     for precision, label in {"bf16": "BF16", "fp16": "FP16"}.items():
         name = f"layer norm in {label}, error in unit roundoffs, inputs of mean 2 and spread 4"
-        yield at_least(cancellation, error_of("layer_norm", precision), name, clause="a", panel=f"{label}, inputs around zero")
+        says = f"On inputs of mean 2 and spread 4, layer norm in {label} has an error of {{estimate}} unit roundoffs"
+        yield at_least(
+            cancellation, error_of("layer_norm", precision), name, says, clause="a", panel=f"{label}, inputs around zero"
+        )
     yield reported(error_of("softmax", "bf16"), "softmax in BF16, mean 2 and spread 4")
     yield reported(error_of("softmax", "bf16", **FAR), "softmax in BF16, mean 100 and spread 1")
     yield reported(error_of("log_sum_exp", "bf16", **FAR), "log-sum-exp in BF16, mean 100 and spread 1")
@@ -347,13 +373,24 @@ study.claim(
     unscaled(
         nan_rate(arm="fp16_2m"),
         "unscaled FP16 runs of 2M tokens a step that reach NaN",
+        "Without loss scaling, {estimate} of the FP16 runs of 2M tokens a step reach NaN",
         panel="gradients underflow",
         alternatives={"at a quarter of that LR": nan_rate(arm="fp16_2m", times=0.25)},
     ),
     scaled(nan_rate(arm="fp16_2m_scaled"), "the same runs scaled by 2^16 that reach NaN", panel="gradients underflow"),
-    unscaled(nan_rate(arm="fp16", times=512.0), "unscaled FP16 runs at 512 times the best LR that reach NaN", panel="high LR"),
+    unscaled(
+        nan_rate(arm="fp16", times=512.0),
+        "unscaled FP16 runs at 512 times the best LR that reach NaN",
+        "Without loss scaling, {estimate} of the FP16 runs at 512 times the best LR reach NaN",
+        panel="high LR",
+    ),
     scaled(nan_rate(arm="fp16_dynamic", times=512.0), "the same runs with dynamic scaling that reach NaN", panel="high LR"),
-    unscaled(of_cnn(arm="large_fp16"), "unscaled FP16 runs with activations past 65504 that reach NaN", panel="large features"),
+    unscaled(
+        of_cnn(arm="large_fp16"),
+        "unscaled FP16 runs with activations past 65504 that reach NaN",
+        "Without loss scaling, {estimate} of the FP16 runs with activations above 65,504 reach NaN",
+        panel="large features",
+    ),
     scaled(
         of_cnn(arm="large_fp16_dynamic"), "the same runs with dynamic scaling, activations past 65504", panel="large features"
     ),
@@ -366,7 +403,14 @@ autocast = partial(computed, "constants.autocast")
 in_16_bits = "matrix products that FP16 autocast computes in 16 bits"
 study.claim(
     "prec.mixed_formats",
-    at_most(0.01, autocast("backward"), f"share of the backward pass's {in_16_bits}", refuted=0.5, unit="share"),
+    at_most(
+        0.01,
+        autocast("backward"),
+        f"share of the backward pass's {in_16_bits}",
+        "In the backward pass, FP16 autocast computes {estimate} of the matrix products in 16 bits",
+        refuted=0.5,
+        unit="share",
+    ),
     reported(autocast("forward"), f"share of the forward pass's {in_16_bits}", "share"),
     right={"supported": "FP32 backward", "refuted": "16 bits"},
 )

@@ -237,7 +237,7 @@ def deviations_find_more() -> Iterator[Part]:
             0.5,
             detected_share(**sought(workload, run, rule, but_not="loss_ratio")),
             f"{words}: share found by {detector}, of the runs that only it or the loss ratio finds, {panel}",
-            f"{panel}, {words}: of the runs that only a loss ratio or only {detector} find, the latter find {{estimate}}",
+            f"{panel}, {words}: {detector} find {{estimate}} of the runs that only they or only a loss ratio find",
             clause=clause,
             panel=panel,
         )

@@ -192,7 +192,8 @@ study.claim(
         0.5,
         recovered("held"),
         "share of the widening recovered by a second moment formed at LR 0",
-        "A second moment formed at an LR of zero recovers {estimate} of the octaves that warmup gains with AdamW",
+        "Forming AdamW's second moment at an LR of zero achieves {estimate} of what warmup does for the largest usable LR,"
+        " in octaves",
         clause="a",
         null=0.0,
         alternatives={"a bar of 10% of the loss reduction": recovered("held", 0.1)},
@@ -201,7 +202,7 @@ study.claim(
         0.5,
         recovered("first_gradient"),
         "share of the widening recovered by v0 = g0²",
-        "A second moment that starts at the first squared gradient, which also shrinks early steps, recovers {estimate}",
+        "Starting it at the first squared gradient, which also shrinks early steps, achieves {estimate} of what warmup does",
         clause="b",
         null=0.0,
         expected=predicted(1.0, "Kalra and Barkeshli 2024: the same learning rates train", spread=0.5),
@@ -211,7 +212,7 @@ study.claim(
         # In a pilot SGD without a ramp does not come within 5% of SGD with one at any LR.
         lr_ratio(SGD_20, SGD_NONE, 0.1, SGD_BAR).log2(),
         "octaves that SGD gains by 20% warmup",
-        "SGD, which has no second moment, gains {estimate} from 20% warmup",
+        "For SGD, which has no second moment, 20% warmup raises the largest usable LR by {estimate}",
         clause="c",
         refuted=0.0,
         null=0.0,

@@ -15,7 +15,7 @@ study = Draft(
     factors=peak_lrs(-7),
     seeds=10,
     first_seed=25_200,
-    answer=("wd.growth", "wd.adamw_vs_l2", "wd.sgd_identity"),
+    answer=("wd.adamw_vs_l2", "wd.sgd_identity", "wd.growth"),
 )
 
 MLP = DIGITS_MLP | dict(batch_size=32)
@@ -124,7 +124,7 @@ def grows() -> Iterator[Part]:
             2.0,
             growth(decayed, lr),
             f"norm of the weights, end over start, {panel}",
-            f"With decay, the weight norm of the {panel} ends at {{estimate}} its initial value",
+            f"With decay, the {panel} ends training at {{estimate}} its initial weight norm",
             clause="a",
             panel=panel,
             refuted=1.0,

@@ -119,7 +119,7 @@ def estimate(
             seconds += step * trial_passes(configuration) / of_a_step * len(pack.trials)
             sources["one step timed"] += len(pack.trials)
         else:
-            sources["nominal rates"] += len(pack.trials)
+            sources["typical speeds of such devices"] += len(pack.trials)
             steps = configuration.training.steps
             passes = trial_passes(configuration) * _pass_seconds(configuration, model, device.kind)
             busy = 1.0 if configuration.measurement.solo else rate.busy_factor

@@ -1,6 +1,6 @@
 """Memory as counted bytes: what tensors hold at once, operation by operation, on any machine and for any size.
 
-Counted are storages from their first sight to their end, as an allocator would that neither rounds nor keeps what is free. In
+Counted are storages from their first sight to their end, without what an allocator rounds up or keeps after it is free. In
 `pretended()` tensors have shapes and no numbers, so that a model of any size is counted in seconds; kernels are chosen, and say
 what they keep for the backward pass, as on a CPU.
 """

@@ -18,9 +18,10 @@ def firm(_: Verdict) -> str:
     return "firm"
 
 
-def test_named_claims_speak_in_the_order_named_whatever_they_came_to() -> None:
-    found = answer([verdict("a"), verdict("b", "open"), verdict("c")], ("c", "b"), firm)
-    assert claims(found) == ("c", "b")
+def test_named_claims_speak_in_the_order_named_decided_ones_first() -> None:
+    verdicts = [verdict("a"), verdict("b", "open"), verdict("c", "refuted"), verdict("d", "out of regime")]
+    assert claims(answer(verdicts, ("d", "c", "b", "a"), firm)) == ("c", "a", "d", "b")
+    assert claims(answer(verdicts, ("d", "b"), firm)) == ("d", "b")
 
 
 def claims(found: Answer) -> tuple[str, ...]:

@@ -109,6 +109,10 @@ class LossGap(Observed):
 
     FORMER: ClassVar[Mapping[str, FormerKind]] = {"fall_share": dict}
 
+    @property
+    def is_share(self) -> bool:
+        return True
+
     def first_declared(self) -> dict[str, Any]:
         """Hashes of studies go on with the kind that it was published as."""
         fields = {name: declared(value) for name, value in self if value is not None}

@@ -89,8 +89,8 @@ def budget(
     out.print()
     print_wrapped(
         Text(
-            "Counted as an allocator would that neither rounds nor keeps what is free: leave a tenth for that, and for"
-            " libraries' workspaces. Of plain training in PyTorch, whose optimizers hold as much as the weights for a moment;"
+            "Leave a tenth free: these numbers leave out what an allocator rounds up and keeps, and libraries' workspaces."
+            " They are of plain training in PyTorch, whose optimizers hold as much as the weights for a moment;"
             " kernels that write attention's matrix out hold more."
         )
     )
@@ -99,7 +99,7 @@ def budget(
 def _real(plain: "Budget", held: int | None) -> str:
     """What one such step held on this machine, beside what was counted of it."""
     if held is None:
-        return "not made: too large for a try, or of products in 16 bits"
+        return "not run here: it is too large to try, or multiplies in 16 bits"
     counted = plain.step.peak
     if max(held, counted) <= AS_COUNTED * min(held, counted):
         said = f"as counted, within {AS_COUNTED - 1:.0%}"

@@ -76,7 +76,8 @@ def error(arm: str) -> Observed:
     return TunedLoss(arm=arm, of="test_error")
 
 
-RECOVERED = Share(part=LossGap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b")), whole=RELATIVE, whole_at_least=0.01)
+LOSS_GAP = LossGap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b"))
+RECOVERED = Share(part=LOSS_GAP, whole=RELATIVE, whole_at_least=0.01)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +86,11 @@ RECOVERED = Share(part=LossGap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b")
         (error("a") - error("b"), "share", POINTS),
         (Scaled(of=error("a") - error("b"), by=0.5), "share", POINTS),
         (RECOVERED - RECOVERED, "relative", POINTS),
+        (LOSS_GAP - LOSS_GAP, "relative", POINTS),
+        (LOSS_GAP, "relative", "relative"),
         (error("a"), "share", "share"),
         (RECOVERED, "share", "share"),
-        (LossGap(left=FinalLoss(arm="a"), right=FinalLoss(arm="b")), "share", "share"),
+        (LOSS_GAP, "share", "share"),
         (RelativeGap(left=error("a"), right=error("b")), "relative", "relative"),
         (error("a") / error("b"), "x", "x"),
         (FinalLoss(arm="a") - FinalLoss(arm="b"), "nats", "nats"),
