@@ -1,6 +1,7 @@
 """Claims and numbers as they stand in sentences and dense rows."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 
 from markupsafe import Markup, escape
 
@@ -45,6 +46,16 @@ def with_bold_numbers(sentences: Iterable[Sentence], *, whole: bool = True) -> M
         Markup("").join(_bold(part, whole) if isinstance(part, Number) else escape(part) for part in each.parts)
         for each in sentences
     )
+
+
+def with_study_links(text: str, there: Collection[str]) -> Markup:
+    """A text, escaped, in which "study NAME" leads to that study's page. there: studies that have one."""
+
+    def linked(match: re.Match[str]) -> str:
+        name = match[1]
+        return f'study <a href="{name}.html">{name}</a>' if name in there else match[0]
+
+    return Markup(re.sub(r"\bstudy (\w+)", linked, escape(text)))
 
 
 def _bold(number: Number, whole: bool) -> Markup:

@@ -113,6 +113,8 @@ def write(
         if study.claims
     }
 
+    there = {name for name, (_, sections, _) in drawn.items() if sections is not None or (output / page(name)).is_file()}
+
     def write_page(study: Study) -> bool:
         _, sections, compared = drawn[study.name]
         if sections is None:
@@ -126,11 +128,12 @@ def write(
             sections,
             partial(_rates, tables),
             calibration.rows(),
-            _neighbours(study, declared, lambda name: drawn[name][1] is not None or (output / page(name)).is_file()),
+            _neighbours(study, declared, there.__contains__),
             experiments.get(study.name),
             store_option,
         )
-        _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared))
+        linked = partial(phrases.with_study_links, there=there)
+        _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared, linked=linked))
         _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
         return True
 

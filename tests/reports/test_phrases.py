@@ -30,3 +30,11 @@ def test_what_was_measured_is_bold_and_all_is_escaped() -> None:
 def test_a_title_has_a_capital_unless_it_begins_with_a_symbol(said: str, title: str) -> None:
     assert phrases.title(Claim(id="a.b", kinds=("exact",), paraphrase=said, measure="m")) == title
     assert phrases.title(Claim(id="a.b", kinds=("exact",), paraphrase="long", short=said, measure="m")) == title
+
+
+def test_studies_are_linked_where_they_have_a_page() -> None:
+    text = phrases.with_study_links("With study warmup and study decay: a < b, as this study says.", {"warmup", "says"})
+    assert (
+        text
+        == 'With study <a href="warmup.html">warmup</a> and study decay: a &lt; b, as this study <a href="says.html">says</a>.'
+    )
