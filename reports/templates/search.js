@@ -29,8 +29,8 @@
   // Words of a question that say nothing of its subject; harness/use/reading/asked_claims.py leaves out the same.
   const STOP_WORDS = new Set((
     "a against an and any are as at be better can do does for from good have help helps how i if in is it less make "
-    + "makes matter matters me more my need needed of on or should than that the there to use versus vs was we what "
-    + "when which why will with work works worse you"
+    + "makes matter matters me more my need needed of on or should than that the there to up use versus vs was we "
+    + "what when which why will with work works worse you"
   ).split(" "));
   // What is also found by a wider word: cosine is a schedule.
   const WIDER = {

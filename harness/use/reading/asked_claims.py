@@ -20,10 +20,10 @@ from .stored_studies import readable_name
 STOP_WORDS = re.findall(
     r"\w+",
     "a against an and any are as at be better can do does for from good have help helps how i if in is it less make "
-    "makes matter matters me more my need needed of on or should than that the there to use versus vs was we what "
+    "makes matter matters me more my need needed of on or should than that the there to up use versus vs was we what "
     "when which why will with work works worse you ",
 )
-SAME = {"learning rate": "lr", "warm up": "warmup"}
+SAME = {"learning rate": "lr"}
 # Claims that score less than this share of the best are not about the question; at most so many are listed.
 ABOUT_AS_WELL, MOST_CLAIMS = 0.7, 8
 

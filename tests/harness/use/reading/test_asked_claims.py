@@ -29,6 +29,7 @@ def test_a_name_stands_for_its_claims() -> None:
 
 def test_a_question_is_answered_by_the_claims_with_its_words() -> None:
     found = claims_meant("Does warmup help?", STUDIES)
+    assert claims_meant("does warm-up help", STUDIES)[:3] == found[:3]
     assert {"warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.pre_norm"} <= set(found)
     assert len(found) == MOST_CLAIMS
     assert claims_meant("adam vs sgd", STUDIES)[0] == "gen.sgd_vs_adam"
