@@ -36,8 +36,8 @@ def with_power(value: float) -> Markup:
 
 # What stands beside a verdict: why it is not more.
 READINGS = {
-    "smaller": "smaller than claimed",
-    "larger": "larger than claimed",
+    "smaller": "the value is smaller than claimed",
+    "larger": "the value is larger than claimed",
     "direction": "right direction, size open",
     "some parts": "some parts hold",
     "untested parts": "a part cannot be tested",

@@ -8,7 +8,7 @@ from .drawing import HEIGHT, Drawing, Panel, grid
 from .palette import SOFT, Look, numbered
 from .scales import Scale
 
-CAPTION = "Computed, not trained; what is measured by seeds is drawn for the first of them."
+CAPTION = "Computed, not trained; a curve that depends on the seed is that of the first seed."
 
 
 def drawing(plots: Sequence[Mapping[str, Any]]) -> Drawing | None:

@@ -45,8 +45,8 @@ SHARPNESS = (
 )
 TASKS = (
     "Test accuracy, or loss, where runs end, with 95% intervals on old tasks. A line joins the strengths of a remedy, in the"
-    " order of its name, and begins where there is none. Pale: the way without one while the last task was trained. Best is the"
-    " upper right, or of losses the lower left."
+    " order of its name, and begins where there is none. Pale: the way without one while the last task was trained. Better runs"
+    " lie at the upper right, or for losses at the lower left."
 )
 
 
