@@ -10,6 +10,7 @@ from ..harness.judge.verdict_history import Change, Stand
 from ..harness.plan.catalog import Register
 from . import phrases
 from .places import page
+from .verdict_words import why
 
 PAGE = "changes.html"
 
@@ -100,10 +101,10 @@ def _note(change: Change) -> str:
 def _said(stand: Stand) -> Said:
     version = f"version {stand.version}" if stand.version else "version not known"
     told = version if stand.published else f"{version}, in the log alone"
-    return Said(stand.verdict, stand.reading, phrases.number(stand), told)
+    return Said(stand.verdict, why(stand.reading), phrases.number(stand), told)
 
 
 def _withdrawal(erratum: Erratum) -> Step:
     version = f"version {erratum.version}"
-    old = Said(erratum.verdict, erratum.reading, erratum.number, version)
+    old = Said(erratum.verdict, why(erratum.reading), erratum.number, version)
     return Step(erratum.date, erratum.scale, old, Said(WITHDRAWN, "", "", version), "", erratum.reason)

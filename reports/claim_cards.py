@@ -21,6 +21,7 @@ from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
 from ..harness.words import enumerated
 from . import changes_page
 from .phrases import title, with_bold_numbers
+from .verdict_words import why
 from .words import OUTCOMES, READINGS
 
 TESTS = {
@@ -130,7 +131,7 @@ def card(
         erratum=verdict.erratum if isinstance(verdict, WithdrawnVerdict) else None,
         was="" if judged is verdict else judged.verdict,
         course=changes_page.course(changes),
-        reading=READINGS.get(judged.reading, judged.reading),
+        reading=READINGS.get(judged.reading, why(judged.reading)),
         standing=stands,
         fragile=tuple(why_fragile(verdict, robust, rates)) if robust is not None and stands == FRAGILE else (),
         sentence=with_bold_numbers(judged.answer),
@@ -232,7 +233,7 @@ def _rule(criterion: Criterion, finding: CriterionFinding, claim: Claim) -> Rule
         lines += [] if bound is None else [("turns open", f"at a bound of {spell(bound, unit)}")]
     found = finding.reason if finding.estimate is not None else f"no number: {finding.reason}"
     name = f"Precondition: {criterion.name}" if criterion.precondition else criterion.name
-    return Rule(name, tuple(lines), f"{finding.verdict}{f' ({finding.reading})' if finding.reading else ''}: {found}")
+    return Rule(name, tuple(lines), f"{finding.verdict}{f' ({reading})' if (reading := why(finding.reading)) else ''}: {found}")
 
 
 def _interval(observed: Observed, finding: CriterionFinding) -> str:

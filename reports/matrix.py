@@ -15,7 +15,7 @@ from ..harness.plan.catalog import Register
 from . import index_page
 from .index_page import BASES
 from .outcome_table import OutcomeTable, TableOutcome, outcome_table
-from .verdict_words import MARKS, NOT_GRADED, WORDS
+from .verdict_words import MARKS, NOT_GRADED, WORDS, why
 
 PATH = Path(__file__).parent / "README.md"
 
@@ -105,8 +105,8 @@ def _cell(outcome: TableOutcome | None) -> str:
 
 
 def _told(verdict: Verdict, standing: str = "") -> str:
-    why = ", ".join(each for each in (verdict.reading, standing) if each)
-    told = f"{MARKS[verdict.verdict]} {verdict.verdict}" + (f" ({why})" if why else "")
+    beside = ", ".join(each for each in (why(verdict.reading), standing) if each)
+    told = f"{MARKS[verdict.verdict]} {verdict.verdict}" + (f" ({beside})" if beside else "")
     if verdict.estimate is None or verdict.low is None or verdict.high is None:
         return told
     return f"{told}: {spell_interval(verdict.estimate, verdict.low, verdict.high, verdict.unit)}"

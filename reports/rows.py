@@ -9,7 +9,7 @@ from ..harness.judge.withdrawing import WithdrawnVerdict
 from . import phrases
 from .outcome_table import Column, OutcomeTable, TableOutcome
 from .places import place_of
-from .verdict_words import ORDER
+from .verdict_words import ORDER, why
 
 # A longer name of a section stands on the document's page only.
 LONGEST_SECTION = 12
@@ -28,7 +28,7 @@ def cell(outcome: TableOutcome | None, column: Column, places: Collection[str], 
     numbers = ("" if each is None else repr(each) for each in (verdict.estimate, verdict.low, verdict.high))
     return {
         "verdict": given or verdict.verdict,
-        "reading": verdict.reading if given in ("", verdict.verdict) else "",
+        "reading": why(verdict.reading) if given in ("", verdict.verdict) else "",
         "standing": outcome.standing,
         "why_fragile": "; ".join(outcome.why_fragile),
         "number": phrases.number(verdict),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..harness.judge.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, SUPPORTED, WITHDRAWN
+from ..harness.judge.outcomes import INVALID, OPEN, OUT_OF_REGIME, PARTLY, REFUTED, REGIME, SUPPORTED, WITHDRAWN
 
 NOT_TESTED = "not yet tested"
 NOT_GRADED = "not graded"
@@ -37,3 +37,8 @@ ORDER = tuple(WORDS)
 # What a document may be graded.
 GRADES = tuple(name for name in ORDER if name not in (WITHDRAWN, NOT_TESTED, NOT_GRADED))
 MARKS = {verdict: words.mark for verdict, words in WORDS.items()}
+
+
+def why(reading: str) -> str:
+    """A reading beside its verdict: "regime" says no more than "out of regime" does."""
+    return "" if reading == REGIME else reading

@@ -4,13 +4,16 @@ A metric names the form that shows it (Observed.figure); a claim has the first o
 Nothing else chooses: no page asks what kind a metric is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...harness.declare import Judgement
 from ...harness.declare.metrics import Computed
 from ...harness.declare.observed import Observed
 from ...harness.declare.parts import parts
+from ...harness.judge.combining import least_that_hold
+from ...harness.judge.explaining import listed
 from ...harness.judge.trial_sets import TrialSet
+from ...harness.plan.catalog import register
 from . import arithmetic, curves, detectors, fits, forest, lines, losses, lr, range_tests, search, values
 from .drawing import ClaimFigure, Drawing, StudyFigure, caption
 from .frames import of_kind
@@ -61,7 +64,19 @@ def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
     if computed is not None and of_kind([judgement.criteria_at(records.scale)[0].observe], Computed):
         return computed
     trained = _of_trials(records, judgement)
+    if trained is not None and trained.drawing is not None:
+        trained = replace(trained, caption=f"{trained.caption}{_enough(records, judgement)}")
     return trained if computed is None or (trained is not None and trained.drawing is not None) else computed
+
+
+def _enough(records: TrialSet, judgement: Judgement) -> str:
+    """On how many of its workloads a claim has to hold, if not on all: more may be red than green."""
+    claim = register().including(records.study).claim(judgement.claim)
+    names = list(dict.fromkeys(each.panel for each in judgement.criteria_at(records.scale) if not each.precondition))
+    least = least_that_hold(judgement.quantifier or claim.quantifier, len(names))
+    if least == len(names):
+        return ""
+    return f" It is enough that {'one' if least == 1 else least} of these {'holds' if least == 1 else 'hold'}: {listed(names)}."
 
 
 def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:

@@ -46,6 +46,7 @@ EDGE = (
 )
 # Curve -> what its axis says, where that is not its name.
 AXES = {"probe_gradient_norm": "gradient norm", "probe_gradient_variance": "variance of the gradient"}
+CRITICAL_BATCH = "critical batch size"
 # Stacks by what makes them one: several arms may lie in one.
 Stacks = dict[object, Stack]
 
@@ -139,16 +140,14 @@ def _noise(metric: NoiseScale, criterion: Criterion, table: TrialArrays, stacks:
     )
     panel = Panel(Scale(f"{unit} seen", 10, ticks=4), Scale(f"noise scale ({unit})", 10, ticks=4), height=HEIGHT, caption=NOISE)
     panel.title = _titled(criterion.panel or _arm(metric, table), criterion, table)
-    panel.looks |= {"_mean": Look(INK, "", "-"), "_critical": Look(CRITICAL, "", "--")}
+    panel.looks |= {"_mean": Look(INK, "", "-"), CRITICAL_BATCH: Look(CRITICAL, "", "--")}
     for part in all_parts(criterion.observe):
         own = isinstance(part, NoiseScale) and part.arm == metric.arm
         if (own or isinstance(part, KINDS["critical_batch_size"])) and (seen := number(part, table)) is not None:
-            series = "_mean" if isinstance(part, NoiseScale) else "_critical"
+            series = "_mean" if isinstance(part, NoiseScale) else CRITICAL_BATCH
             span: Columns = {"left": part.first * total, "right": part.last * total} if isinstance(part, NoiseScale) else {}
             panel.add("region", series, low=seen.low, high=seen.high, **span)
             panel.add("rule", series, y=seen.estimate, **span)
-            if series == "_critical":
-                panel.note("critical batch", -math.inf, seen.high, series, place="above")
     curve = band(scale, table.seeds, log=True)
     panel.add("curve", f"_{metric.arm}", looks(table.study)[metric.arm], x=share * total, **curve)
     stacks[criterion, metric.arm] = (panel,)

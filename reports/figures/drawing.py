@@ -21,8 +21,9 @@ POINTS = ("estimate", "beside", "run", "ring", "cross")  # with an interval: fro
 RULE, REGION = "rule", "region"  # a straight line at x or at y; what lies from left to right and from low to high
 NOTES = ("note", "finding")  # words; a finding stands out
 NUMBERS = ("x", "y", "left", "right", "low", "high")
-# Inches of what is inside a panel, and of a figure: 6 inches are 576 pixels, and 11 points of them 9 pixels on a phone's 360.
-HEIGHT, WIDTH = 3.0, 6.0
+# Inches at the sides of a panel without numbers or names; of what is inside a panel, and of a figure: 6 inches are 576 pixels,
+# and 11 points of them 9 pixels on a phone's 360.
+SIDE, HEIGHT, WIDTH = 0.25, 3.0, 6.0
 # Of the figure that leads a page: 1,000 pixels; and of one on a card, a third of that.
 WIDE, NARROW = 10.4, 4.2
 # A page begins with no more panels than that.
@@ -48,14 +49,12 @@ class Mark:
 
 @dataclass
 class Panel:
-    """x, y: its axes. names: inches left of it for names on its y axis. caption: how to read it. Series that begin with an
-    underscore are in no legend."""
+    """x, y: its axes. caption: how to read it. Series that begin with an underscore are in no legend."""
 
     x: Scale
     y: Scale
     title: str = ""
     height: float = HEIGHT
-    names: float = 0.0
     caption: str = ""
     looks: dict[str, Look] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)

@@ -194,7 +194,7 @@ def _sweep(sweep: Any, name: str, table: TrialArrays) -> Panel:
     if (seen := number(sweep, table)) is not None:
         panel.title += f"\nB_crit = {in_prose(seen.estimate, seen.low, seen.high)}"
         panel.add("region", "_critical", left=seen.low, right=seen.high)
-    panel.add("rule", "_critical", x=knee)
+        panel.add("rule", "_critical", x=seen.estimate)
     panel.add("faint", "_fewest", Look(SOFT, "", "--"), x=x[[0, -1]], y=floor)
     ends = np.array([x[0], min(x[-1], floor * knee / low)])
     panel.add("faint", "_halving", x=ends, y=floor * knee / ends)

@@ -12,27 +12,24 @@ from ...harness.declare.design import in_words
 from ...harness.declare.metrics import FinalLoss, Gap, LossGap, RelativeGap, TunedLoss
 from ...harness.declare.metrics.estimating.weighted import tuned_index
 from ...harness.declare.observed import Observed
-from ...harness.declare.parts import parts, with_other_arms
+from ...harness.declare.parts import all_parts, parts, with_other_arms
 from ...harness.declare.trials import NotEstimableError, Numbers
 from ...harness.judge.spelling import HUNDREDTHS, PERCENT, in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
-from .drawing import BOLD, LETTER, WIDTH, ClaimFigure, Drawing, Panel, across, grid, wrapped
-from .frames import number
+from .drawing import BOLD, LETTER, SIDE, WIDE, WIDTH, ClaimFigure, Drawing, Panel, across, grid, wrapped
+from .frames import number, of_kind
 from .palette import INK, SOFT, Look, looks
 from .scales import Scale
 
-# Inches of a row, of a further line of its text, and at the sides.
-ROW, LINE, SIDE = 0.52, 0.19, 0.2
-INNER = WIDTH - 2 * SIDE
+# Inches of a row, of a further line of its text; of a panel, and of one that leads a page beside another one.
+ROW, LINE, INNER, BESIDE = 0.52, 0.19, WIDTH - 2 * SIDE, WIDE / 2 - 2 * SIDE
 # How much further out than what decides what stands beside it may reach, of the width of the former.
 WIDER = 1.5
 MOST_BESIDE, MOST_REPORTED, MOST_OWN = 7, 6, 2
-AXES = {
-    RelativeGap: "difference in test loss (negative: lower)",
-    LossGap: "difference in loss, of the loss reduction (negative: lower)",
-}
+# What an axis says after the quantity of a difference, and of other numbers by their unit.
+DIFFERENCES = {RelativeGap: " (negative: lower)", LossGap: ", of the loss reduction (negative: lower)"}
 UNITS = {"x": "ratio", "relative": "relative difference", "share": "share", POINTS: "points"}
 
 
@@ -54,10 +51,9 @@ class Row:
     def number(self) -> str:
         return in_prose(self.seen.estimate, self.seen.low, self.seen.high, self.unit)
 
-    @property
-    def text(self) -> str:
-        """Its label in lines beside which its number has room."""
-        return wrapped(self.label, (INNER - len(self.number) * LETTER - 0.15) / BOLD)
+    def text(self, inner: float) -> str:
+        """Its label in lines beside which its number has room. inner: inches of both."""
+        return wrapped(self.label, (inner - len(self.number) * LETTER - 0.15) / BOLD)
 
     @property
     def core(self) -> list[float]:
@@ -86,7 +82,8 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
         panels.setdefault((row.unit, row.criterion.observe.log_axis), []).append(row)
     for (unit, _), rows in panels.items():
         rows += [row for row in beside if row.unit == unit and row.label not in known][:MOST_BESIDE]
-    return grid([_panel(rows, unit, log, table) for (unit, log), rows in panels.items()], columns=1)
+    inner = INNER if len(panels) == 1 else BESIDE
+    return grid([_panel(rows, unit, log, inner, table) for (unit, log), rows in panels.items()], columns=1)
 
 
 def is_row(metric: Observed) -> bool:
@@ -94,30 +91,42 @@ def is_row(metric: Observed) -> bool:
     return metric.figure == FIGURE.name or (not metric.figure and any(is_row(part) for part in parts(metric)))
 
 
-def _panel(rows: list[Row], unit: str, log: bool, table: TrialArrays) -> Panel:
+def _panel(rows: list[Row], unit: str, log: bool, inner: float, table: TrialArrays) -> Panel:
     """Rows from the top, in inches: a line of text, and under it the interval among its regions."""
-    said = {AXES.get(type(row.criterion.observe), "") for row in rows if row.criterion is not None}
-    label = (said.pop() if len(said) == 1 else "") or UNITS.get(unit, unit)
-    if len({row.against for row in rows}) == 1 and rows[0].against:
-        # The axis names the one arm that all are against, and not every row.
-        label = f"difference in test loss from {table.study.arms[rows[0].against].label}"
+    origin = table.study.arms[rows[0].against].label if rows[0].against and len({row.against for row in rows}) == 1 else ""
+    label = _axis([row.criterion for row in rows if row.criterion is not None], unit, origin)
+    if origin:  # the axis names the one arm that all are against, and not every row
         rows = [replace(row, label=arm_label(row.arm, table)) for row in rows]
     factor = 100.0 if unit in HUNDREDTHS else 1.0
     limits = _limits(rows, log)
     least, most = (factor * end for end in limits)
     x = Scale(label, 10 if log else 0, least, most, ticks=7, percent=unit in PERCENT)
-    panel = Panel(x, Scale(names={}), names=SIDE, height=0.0, caption="What decides, with 95% intervals.")
+    panel = Panel(x, Scale(names={}), height=0.0, caption="What decides, with 95% intervals.")
     for index, row in enumerate(rows):
-        _add(panel, row, index, factor, limits)
+        _add(panel, row, index, row.text(inner), factor, limits)
     panel.y = Scale(names={}, low=-panel.height, high=0.0)
     return panel
 
 
-def _add(panel: Panel, row: Row, index: int, factor: float, limits: tuple[float, float]) -> None:
+def _axis(criteria: Sequence[Criterion], unit: str, origin: str) -> str:
+    """What its metrics measure, in their unit; of numbers without one, the words with which all their names begin. origin: the
+    arm that all differences are from."""
+    metrics = [each.observe for each in criteria]
+    every = [part for metric in metrics for part in all_parts(metric)]
+    read = {in_words(part.column) for part in every if hasattr(part, "column")}
+    if not all(isinstance(each, Gap | RelativeGap | LossGap) for each in metrics) or not (read or of_kind(every, LossGap)):
+        begin = {each.name.rpartition(", ")[0] or each.name for each in criteria}
+        return UNITS.get(unit, unit) or (begin.pop() if len(begin) == 1 else "value")
+    what = read.pop() if len(read) == 1 else "loss"
+    ends = [words for kind, words in DIFFERENCES.items() if of_kind(every, kind)]
+    return f"difference in {what}{f' from {origin}' * bool(origin)}{[*ends, f', {UNITS.get(unit, unit)}'][0]}"
+
+
+def _add(panel: Panel, row: Row, index: int, text: str, factor: float, limits: tuple[float, float]) -> None:
     decides, ink = row.criterion is not None, "_ink" if row.criterion is not None else "_soft"
-    panel.note(row.text, -math.inf, -panel.height, ink, place="below", kind="finding" if decides else "note")
+    panel.note(text, -math.inf, -panel.height, ink, place="below", kind="finding" if decides else "note")
     panel.note(row.number, math.inf, -panel.height, ink, "right", "below")
-    panel.height += ROW + LINE * row.text.count("\n")
+    panel.height += ROW + LINE * text.count("\n")
     y = 0.16 - panel.height
     if row.criterion is not None:
         panel.regions(row.criterion, "x", lambda value: value * factor, (y - 0.11, y + 0.11))
@@ -174,16 +183,17 @@ def arm_label(arm: str, table: TrialArrays) -> str:
 
 
 def _beside(criteria: Sequence[Criterion], table: TrialArrays) -> list[Row]:
-    """The other arms of the panels against the same references."""
+    """The other arms of the panels against the same references, two arms once."""
     study = table.study
-    found: dict[str, Row] = {}
+    own = {frozenset(pair(criterion.observe)) for criterion in criteria}
+    found: dict[frozenset[str], Row] = {}
     for criterion in criteria:
         left, right = pair(criterion.observe)
         for arm in study.arms_at(table.scale) if left else ():
-            if study.arms[arm].panel == study.arms[left].panel and arm not in (left, right):
+            if study.arms[arm].panel == study.arms[left].panel and arm != right and frozenset((arm, right)) not in own:
                 row = _row(with_other_arms(criterion.observe, {left: arm}), criterion.written_in, table)
                 if row is not None:
-                    found.setdefault(row.label, row)
+                    found.setdefault(frozenset((arm, right)), row)
     return list(found.values())
 
 

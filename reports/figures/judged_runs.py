@@ -11,7 +11,7 @@ from .palette import INK, SOFT, Look, numbered
 from .scales import Scale, rows
 
 # Inches of a row, and for names on its left; letters of a name.
-ROW, NAMES, LONGEST = 0.34, 2.3, 26
+ROW, LONGEST = 0.34, 26
 MOST_LAWS, ACROSS, MOST_PARTS = 12, 3, 40
 
 
@@ -31,7 +31,7 @@ def drawing(judged: RunVerdict) -> Drawing | None:
 def _runs(judged: RunVerdict, part: TaskFinding) -> Panel:
     """Each run as a dot, and the mean of each arm with its 95% interval."""
     arms = [judged.claim.arm, *([judged.claim.other] if isinstance(judged.claim.other, str) else [])]
-    panel = Panel(Scale(_metric(judged)), rows([_short(name) for name in arms]), height=0.5 + ROW * len(arms), names=NAMES)
+    panel = Panel(Scale(_metric(judged)), rows([_short(name) for name in arms]), height=0.5 + ROW * len(arms))
     for row, values in enumerate(part.samples):
         look = numbered(row)
         panel.add("run", f"_arm {row}", look, x=values, y=-row)
@@ -55,7 +55,7 @@ def _effects(judged: RunVerdict) -> Panel:
         lines.append(("average of these", judged.estimate, judged.low, judged.high))
     other = f"difference, % of {_short(str(judged.claim.other))}"
     unit = other if judged.unit == "relative" else f"difference in {_metric(judged)}"
-    panel = Panel(Scale(unit), rows([_short(name) for name, *_ in lines]), height=0.5 + ROW * len(lines), names=NAMES)
+    panel = Panel(Scale(unit), rows([_short(name) for name, *_ in lines]), height=0.5 + ROW * len(lines))
     question = judged.claim.question
     for rule, name in ((question.claimed, "_claimed"), (question.refuted, "_refuted")):
         for low, high in rule.pieces:

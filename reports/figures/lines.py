@@ -15,8 +15,8 @@ from .frames import band, known
 from .palette import looks
 from .scales import Scale, rows
 
-# Inches for the names of arms, and of a row.
-NAMES, ROW = 1.75, 0.21
+# Inches of a row.
+ROW = 0.21
 SHARPNESS = "sharpness (natural logarithm)"
 
 
@@ -34,7 +34,7 @@ def _panel(metric: Any, seen: Observation, table: TrialArrays) -> Panel:
     label = SHARPNESS if metric.of == "sharpness" else study.loss_label("test", table.scale, arms)
     title = in_prose(seen.estimate, seen.low, seen.high, "share") + " between lines"
     y = rows([study.arms[arm].label if arm else "" for arm in spread])
-    panel = Panel(Scale(label), y, title, height=ROW * (1 + len(spread)), names=NAMES, caption=CAPTION)
+    panel = Panel(Scale(label), y, title, height=ROW * (1 + len(spread)), caption=CAPTION)
     ends = band(np.stack([of_arm(arm, metric.of, table, table.resamples) for arm in arms], axis=1), table.seeds)
     for place, arm in enumerate(arms):
         estimate = across(*(ends[name][place] for name in ("y", "low", "high")))

@@ -17,8 +17,8 @@ from .scales import Scale, rows
 if TYPE_CHECKING:
     from ...harness.judge.lr_range import RangeTest
 
-# Inches for the names of rules, and of a rule's row.
-NAMES, ROW = 1.75, 0.24
+# Inches of a rule's row.
+ROW = 0.24
 
 
 def draw_range_test(found: "RangeTest", path: Path) -> None:
@@ -32,14 +32,14 @@ def drawing(found: "RangeTest") -> Drawing:
     unit = SQUARED_ERROR if found.squares else "nats"
     x = Scale("learning rate", 10, float(found.lr[0]), float(found.lr[-1]))
     y = Scale(f"training loss ({unit})", low=max(0.0, lowest - 0.2 * (top - lowest)), high=top)
-    curves = Panel(x, y, names=NAMES)
+    curves = Panel(x, y)
     for index, (raw, mean) in enumerate(zip(found.losses, found.smoothed, strict=True)):
         curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
         curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
     if found.start is not None:
         curves.add("region", "_claimed", left=found.grid[0], right=found.grid[-1])
         curves.add("rule", "_null", x=found.start)
-        curves.note(f"start at {found.start:.2g}", found.start, top, place="below", align="center")
+        curves.note(f"start at {found.start:.2g}", found.start, top, place="below")
     for row, lr in enumerate(each.lr for each in found.summary()):
         if lr is not None:
             curves.add(
@@ -50,7 +50,7 @@ def drawing(found: "RangeTest") -> Drawing:
                 y=np.fmin(np.interp(np.log(lr), np.log(found.lr), np.mean(found.smoothed, axis=0)), top),
             )
     names = [in_words(rule) for rule in found.picks]
-    under = Panel(x, rows(names), height=ROW * len(names), names=NAMES)
+    under = Panel(x, rows(names), height=ROW * len(names))
     for row, picks in enumerate(found.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
         under.add("estimate", f"_{row}", numbered(row), x=lrs, y=-row)

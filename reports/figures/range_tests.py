@@ -1,7 +1,7 @@
 """Range tests: what each rule picks, over the best LR of whole runs, under the losses of those."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ SHORT = {
     "tenth_of_halfway": "half back / 10",
     "steepest_centred": "steepest decade",
 }
-# Inches: for the names of rules, left of the second column, of a curve, of a rule's row.
-NAMES, BESIDE, CURVE, ROW = 1.6, 0.8, 1.15, 0.25
+# Inches of a curve, of a rule's row.
+CURVE, ROW = 1.15, 0.25
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     best = {each.range_test: seen.estimate for each in found if (seen := number(each.optimum, table))}
     values = [lr / best[each.range_test] for each in found for rule in rules for lr in each.picked(rule, table)]
     x = Scale("LR picked / best LR", 10, min([*values, 0.02]) / 2, max([*values, 20]) * 2, ticks=4)
-    return grid([_stack(each, best[each.range_test], rules, x, index % 2 == 0, table) for index, each in enumerate(found)])
+    return grid([_stack(each, best[each.range_test], rules, x, table) for each in found])
 
 
 def _comparisons(judgement: Judgement, scale: str, table: TrialArrays) -> list[Comparison]:
@@ -107,9 +107,9 @@ def _is_known(each: Comparison, table: TrialArrays) -> bool:
     return number(each.optimum, table) is not None
 
 
-def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, first: bool, table: TrialArrays) -> Stack:
+def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, table: TrialArrays) -> Stack:
     y = rows([("▸ " if rule in each.criteria else "") + SHORT.get(rule, in_words(rule)) for rule in rules])
-    under = Panel(x, y if first else replace(y, names={}), height=ROW * len(rules) + 0.1, names=NAMES if first else BESIDE)
+    under = Panel(x, y, height=ROW * len(rules) + 0.1)
     under.looks |= {
         "_picks": looks(table.study)[each.optimum.arm],
         "_others": Look(SOFT, "o", ""),
@@ -125,28 +125,29 @@ def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, first:
             low, high = max(x.low or 0.0, seen.low), min(x.high or np.inf, seen.high)
             series = ("estimate", "_decides") if decides else ("beside", "_others")
             under.add(*series, **across(seen.estimate, low, high), y=-row)
-    top = _whole_runs(each, best, x, first, table)
+    top = _whole_runs(each, best, x, table)
     for panel in (top, under):
         panel.add("rule", x=1.0)
-        panel.add("rule", "_null", x=0.1)
+        panel.add("rule", "_tenth", Look(INK, "", "--"), x=0.1)
     return top, under
 
 
-def _whole_runs(each: Comparison, best: float, x: Scale, first: bool, table: TrialArrays) -> Panel:
+def _whole_runs(each: Comparison, best: float, x: Scale, table: TrialArrays) -> Panel:
     arm, over = each.optimum.arm, each.optimum.over
     values = mean(table.losses(arm, over, "test_loss"), table.resamples)
     start, lowest = float(initial_loss({arm: over}, table, table.resamples[:1])[0]), float(values[0].min())
     fall = start - lowest
     label = table.study.loss_label("test", table.scale, [arm])
     y = Scale(label, low=max(0.0, lowest - 0.06 * fall), high=start + 0.08 * fall, ticks=4)
-    panel = Panel(x, y, each.name, CURVE, names=NAMES if first else BESIDE, caption=CAPTION)
+    panel = Panel(x, y, each.name, CURVE, caption=CAPTION)
     panel.add("curve", f"_{arm}", looks(table.study)[arm], x=table.grid(arm, over) / best, **band(values, table.seeds))
     return panel
 
 
 CAPTION = (
     "Above: test loss of whole runs against their LR over the best. Below: LRs that rules pick from range tests:"
-    " a dot is a seed, a diamond the geometric mean with its 95% interval. Solid line: the best LR; dotted: a tenth of it."
+    " a diamond, or gray a large dot, is the geometric mean with its 95% interval. Solid line: the best LR; dashed: a tenth of"
+    " it."
     " ▸: the rules of this claim."
 )
 FIGURE = ClaimFigure("range-tests", draw)

@@ -8,7 +8,8 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise, product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +20,28 @@ mpl.use("Agg")
 import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.text import Annotation
 
 from ...harness.declare.trials import Numbers
-from .drawing import BOLD, LETTER, LINES, NOTES, POINTS, REGION, RULE, Drawing, Mark, Panel, wrapped
+from .drawing import BOLD, LETTER, LINES, NOTES, POINTS, REGION, RULE, SIDE, Drawing, Mark, Panel, Stack, wrapped
 from .palette import INK, SOFT, Look
-from .scales import set_ticks
+from .scales import FONT, TEXT, inches, set_ticks
 
-# Points, and what a browser makes of inches.
-TEXT, PIXELS_AN_INCH = 11, 96
-# Inches around a stack, for its labels and its title; of a line of a title, of a legend, of what stands before its names.
-LEFT, RIGHT, BOTTOM, TOP = 0.85, 0.2, 0.58, 0.14
-TITLE_ROW, LEGEND_ROW, LEGEND_MARK, GAP = 0.2, 0.22, 0.6, 0.1
+# What a browser makes of inches.
+PIXELS_AN_INCH = 96
+# Inches around a stack, for its labels and its title; between names and their axis; of a line of a label, of a title, of a
+# legend, of what stands before its names.
+LEFT, RIGHT, BOTTOM, TOP, BESIDE = 0.85, 0.2, 0.58, 0.14, 0.12
+LABEL_ROW, TITLE_ROW, LEGEND_ROW, LEGEND_MARK, GAP = 0.19, 0.2, 0.23, 0.6, 0.1
 THEME: Any = {
     "svg.hashsalt": "folklore",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
+    "font.sans-serif": [FONT],
     **dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.fontsize"), TEXT),
     **dict.fromkeys(("xtick.labelsize", "ytick.labelsize"), TEXT),
     **dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), SOFT),
@@ -67,20 +71,22 @@ MARKS: Mapping[str, Mapping[str, Any]] = {
 }
 INTERVALS = {"estimate": 2.4, "beside": 1.3}  # their widths
 BAND, NUMBER_TINT, TINTS = 0.18, 0.3, {"_claimed": 0.13, "_refuted": 0.13, "_soft": 0.2}
+# The other side of a note.
+OTHER = {"left": "right", "right": "left", "above": "below", "below": "above"}
 # Of a curve; of one with more points some have none.
 MOST_MARKERS = 24
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A panel in its figure, in inches. lowest: whether the x axis of its stack is its own."""
+    """A panel in its figure, in inches. label: of its x axis, in lines; None: it shares that of the panel below."""
 
     panel: Panel
     left: float
     top: float
     width: float
     title: str
-    lowest: bool
+    label: str | None
 
 
 @dataclass(frozen=True)
@@ -121,27 +127,49 @@ def laid_out(drawing: Drawing) -> Layout:
     legends = [Legend(drawing.panels, shared, 0.05, 0.08, width)] if shared else []
     placed: list[Placed] = []
     top = sum(0.08 + legend.height for legend in legends)
-    for at in range(0, len(drawing.stacks), drawing.columns):
-        row = drawing.stacks[at : at + drawing.columns]
-        slots = min(drawing.columns, len(drawing.stacks))  # a last panel is no wider than those above it
-        margins = [max(panel.names for panel in stack) or LEFT for stack in row]
-        inside = (width - sum(margins) - (slots - len(row)) * LEFT) / slots - RIGHT
+    rows = [_row(drawing.stacks[at : at + drawing.columns]) for at in range(0, len(drawing.stacks), drawing.columns)]
+    margins = [max(_margin(panel) for stack in column for panel in stack) for column in zip_longest(*rows, fillvalue=())]
+    inside = (width - sum(margins)) / len(margins) - RIGHT
+    for row in rows:
         titles = [wrapped(stack[0].title, inside / BOLD) for stack in row]
         head = TOP + TITLE_ROW * max(title.count("\n") + bool(title) for title in titles)
         start, bottom = 0.0, top
-        for stack, title, left in zip(row, titles, margins, strict=True):
+        labels = [wrapped(stack[-1].x.label, inside + RIGHT) for stack in row]
+        for stack, title, label, left in zip(row, titles, labels, margins, strict=False):
             below = top + head
             for panel in stack:
                 of_stack = title if panel is stack[0] else ""
-                placed.append(Placed(panel, start + left, below, inside, of_stack, panel is stack[-1]))
+                placed.append(Placed(panel, start + left, below, inside, of_stack, label if panel is stack[-1] else None))
                 below += panel.height + GAP
-            below += BOTTOM - GAP
+            below += BOTTOM - GAP + LABEL_ROW * label.count("\n")
             if (names := _listed(stack)) and not shared:
                 legends.append(Legend(stack, names, start + 0.1, below, left + inside + RIGHT - 0.1))
                 below += legends[-1].height
             start, bottom = start + left + inside + RIGHT, max(bottom, below)
         top = bottom
     return Layout(top + 0.05, tuple(placed), tuple(legends))
+
+
+def _row(stacks: Sequence[Stack]) -> list[Stack]:
+    """Names that stand left of a panel do not stand between the two again."""
+    row = list(stacks[:1])
+    for before, stack in pairwise(stacks):
+        taken = [panel.y.names for panel in before if panel.y.names]
+        row.append(tuple(replace(it, y=replace(it.y, names={})) if it.y.names in taken else it for it in stack))
+    return row
+
+
+def _margin(panel: Panel) -> float:
+    """Inches left of a panel, for the numbers or names of its y axis and its label."""
+    widest = max(map(inches, panel.y.places(*panel.limits("y")).values()), default=0.0)
+    if panel.y.names is not None:
+        return widest + BESIDE if widest else SIDE
+    return max(LEFT, widest + BESIDE + LABEL_ROW * (2 + _upright(panel).count("\n")))
+
+
+def _upright(panel: Panel) -> str:
+    """The label of the y axis, in lines that are little longer than the panel is high."""
+    return wrapped(panel.y.label, panel.height + BOTTOM)
 
 
 def _listed(panels: Sequence[Panel]) -> tuple[str, ...]:
@@ -165,6 +193,7 @@ def as_figure(drawing: Drawing) -> Figure:
     layout, width = laid_out(drawing), drawing.width
     with sns.axes_style("ticks", rc=THEME), mpl.rc_context(THEME):
         figure = Figure(figsize=(width, layout.height))
+        FigureCanvasAgg(figure)  # which measures text
         for each in layout.placed:
             bottom, high = each.top + each.panel.height, each.panel.height / layout.height
             box = each.left / width, 1 - bottom / layout.height, each.width / width, high
@@ -196,10 +225,10 @@ def _draw(axes: Axes, placed: Placed) -> None:
     panel = placed.panel
     for name, scale, axis in (("x", panel.x, axes.xaxis), ("y", panel.y, axes.yaxis)):
         axes.set(**{f"{name}scale": "log" if scale.log else "linear", f"{name}lim": panel.limits(name)})
-        set_ticks(axis, scale)
-    axes.set(xlabel=panel.x.label if placed.lowest else "", ylabel=panel.y.label)
+        set_ticks(axis, scale, placed.width if name == "x" else math.inf)
+    axes.set(xlabel=placed.label or "", ylabel=_upright(panel))
     axes.set_title(placed.title)
-    axes.tick_params(labelbottom=placed.lowest)
+    axes.tick_params(labelbottom=placed.label is not None)
     if panel.y.names is not None:  # names are no numbers: rows have no line beside them
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -245,11 +274,45 @@ def _ends(mark: Mark, names: Sequence[str], limits: tuple[float, float]) -> Numb
 
 
 def _note(axes: Axes, look: Look, mark: Mark) -> None:
+    """At the first of the places around its own that no line crosses and no other note covers; if there is none, at its own."""
+    for across, down in product((1, -1), repeat=2):
+        note = _annotated(axes, look, _turned(mark, across, down))
+        if not _covered(axes, note):
+            return
+        note.remove()
+    _annotated(axes, look, mark)
+
+
+def _turned(mark: Mark, across: int, down: int) -> Mark:
+    """On the other side of its place, and of the panel where that is an edge of it."""
+    align, place = OTHER.get(mark.align, mark.align), OTHER.get(mark.place, mark.place)
+    x, y = (
+        np.where(np.isinf(mark.numbers[name]), sign * mark.numbers[name], mark.numbers[name])
+        for name, sign in (("x", across), ("y", down))
+    )
+    return replace(
+        mark,
+        numbers=mark.numbers | {"x": x, "y": y},
+        align=mark.align if across > 0 else align,
+        place=mark.place if down > 0 else place,
+    )
+
+
+def _covered(axes: Axes, note: Annotation) -> bool:
+    """Also by the axis below it."""
+    box = note.get_window_extent()
+    lines = (line.get_path().transformed(line.get_transform()) for line in axes.lines)
+    others = (text.get_window_extent() for text in axes.texts if text is not note)
+    crossed = any(line.intersects_bbox(box, filled=False) for line in lines) or any(map(box.overlaps, others))
+    return crossed or box.y0 < axes.bbox.y0
+
+
+def _annotated(axes: Axes, look: Look, mark: Mark) -> Annotation:
     x, y = float(mark.numbers["x"][0]), float(mark.numbers["y"][0])
     coordinates = tuple("axes fraction" if math.isinf(value) else "data" for value in (x, y))
     place = tuple(float(value > 0) if math.isinf(value) else value for value in (x, y))
     shift = {"left": 5, "right": -5}.get(mark.align, 0) if math.isfinite(x) or (x > 0) == (mark.align == "left") else 0
-    axes.annotate(
+    return axes.annotate(
         mark.text, place, xycoords=coordinates, xytext=(shift, {"above": 5, "below": -5}.get(mark.place, 0)),  # type: ignore[arg-type]
         textcoords="offset points", ha=mark.align, va={"above": "bottom", "below": "top"}.get(mark.place, "center"),
         color=look.colour, fontweight="bold" if mark.kind == "finding" else "normal", annotation_clip=False,

@@ -3,14 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from matplotlib.axis import Axis
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullLocator
 
 from ..words import power
 
+# Points of all text; inches between the numbers of an axis.
+FONT, TEXT, APART = "DejaVu Sans", 11, 0.06
 # Of labels on an axis.
 MOST_TICKS = 6
 # Of an axis, at either end, where its limits are not given.
@@ -53,7 +58,9 @@ class Scale:
         places = MaxNLocator(self.ticks - 1).tick_values(low, high)
         inside = [float(f"{at:.10g}") for at in places if low <= at <= high]
         digits = max((len(f"{at:.6g}".partition(".")[2]) for at in inside), default=0)
-        return {at: f"{at:g}%".replace("-", "−") if self.percent else f"{at:.{digits}f}".replace("-", "−") for at in inside}
+        if self.percent or max(map(abs, inside), default=0.0) >= 1e4:
+            return {at: (f"{at:g}%" if self.percent else number(at)).replace("-", "−") for at in inside}
+        return {at: f"{at:.{digits}f}".replace("-", "−") for at in inside}
 
 
 def rows(labels: Sequence[str]) -> Scale:
@@ -62,9 +69,23 @@ def rows(labels: Sequence[str]) -> Scale:
     return Scale(names=names, low=0.4 - len(labels), high=0.6)
 
 
-def set_ticks(axis: Axis, scale: Scale) -> None:
-    """Plain text: matplotlib's own labels of logarithms go through its TeX parser, and took a fifth of a site."""
-    places = scale.places(*sorted(axis.get_view_interval()))
+@cache
+def inches(text: str) -> float:
+    """The width of a line of text."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(family=FONT, size=TEXT), False)
+    return float(width) / 72
+
+
+def set_ticks(axis: Axis, scale: Scale, length: float = math.inf) -> None:
+    """length: inches of an axis on which numbers lie beside each other; what has no room is left out. Plain text: matplotlib's
+    own labels of logarithms go through its TeX parser, and took a fifth of a site."""
+    ends = np.sort(axis.get_view_interval())
+    places, free = {}, -math.inf
+    for at, text in sorted(scale.places(*ends).items()):
+        low, middle, high = axis.get_transform().transform(np.array([ends[0], at, ends[1]]))
+        share, room = (middle - low) / (high - low), inches(text) / 2 / length
+        if share - room > free:
+            places[at], free = text, share + room + APART / length
     axis.set_major_locator(FixedLocator(list(places)))
     axis.set_major_formatter(FixedFormatter(list(places.values())))
     axis.set_minor_locator(NullLocator())
@@ -89,11 +110,11 @@ def _log_places(low: float, high: float, base: int, most: int) -> list[float]:
 
 def number(value: float) -> str:
     """As an axis says it: 0.003, 200, 5000, 30k, 2·10⁻⁴."""
-    if value >= 1e6:
-        return f"{value / 1e6:g}M" if value < 1e9 else power(value)
-    if value >= 1e4:
+    if 1e6 <= value < 1e9:
+        return f"{value / 1e6:g}M"
+    if 1e4 <= value < 1e6:
         return f"{value / 1e3:g}k"
-    if value >= 9.9e-4 or value <= 0:
+    if 9.9e-4 <= value < 1e9 or value <= 0:
         return f"{value:g}"
     exponent = math.floor(math.log10(value) + 1e-9)
     factor = f"{value / 10.0**exponent:.3g}"

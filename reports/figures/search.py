@@ -4,7 +4,7 @@ import numpy as np
 
 from ...harness.declare.design import in_words
 from ...harness.judge.trial_sets import TrialSet
-from .drawing import LETTER, Drawing, Panel, StudyFigure, grid
+from .drawing import Drawing, Panel, StudyFigure, grid
 from .lr import FACTORS
 from .palette import looks
 from .scales import Scale, rows
@@ -22,14 +22,12 @@ def draw(records: TrialSet) -> Drawing | None:
     for title, factor in dict.fromkeys((arms[arm].panel, tuning.search.factor) for arm, tuning in found.items()):
         own = [arm for arm, tuning in found.items() if (arms[arm].panel, tuning.search.factor) == (title, factor)]
         names = [arms[arm].label for arm in own]
-        left = max(map(len, names)) * LETTER + 0.15
         base = 0 if any(found[arm].search.linear for arm in own) else 2
         panel = Panel(
             Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base),
             rows(names),
             title,
             ROW * len(own),
-            names=left,
             caption=CAPTION,
         )
         for row, arm in enumerate(own):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -15,7 +16,7 @@ from ...harness.declare.metrics import (
 from ...harness.declare.metrics.estimating.weighted import present, tuned_index
 from ...harness.declare.observed import KINDS, Observed
 from ...harness.declare.parts import all_parts
-from ...harness.declare.trials import NotEstimableError
+from ...harness.declare.trials import NotEstimableError, Numbers
 from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation, binomial
 from ...harness.judge.trial_arrays import TrialArrays
@@ -44,9 +45,9 @@ SHARPNESS = (
     " judged stands above."
 )
 TASKS = (
-    "Test accuracy, or loss, where runs end, with 95% intervals on old tasks. A line joins the strengths of a remedy, in the"
-    " order of its name, and begins where there is none. Pale: the way without one while the last task was trained. Better runs"
-    " lie at the upper right, or for losses at the lower left."
+    "Test error (share), or loss, where runs end, with 95% intervals on old tasks. A line joins the strengths of a remedy, in"
+    " the order of its name, and begins where there is none. Pale: remedies that this claim does not read, and gray the way"
+    " without one while the last task was trained. Better runs lie at the lower left."
 )
 
 
@@ -240,9 +241,10 @@ def _tasks(records: TrialSet, judgement: Judgement) -> list[Panel]:
 
 def _remedies(title: str, table: TrialArrays, measure: Measure, read: Collection[str]) -> Panel:
     """All arms of a panel, so that remedies can be compared, and small those that a claim does not read: through the strengths
-    of each a line, which begins at the first arm, where there is none; pale, that arm's way while the last task was trained."""
-    study = table.study
-    x, y = Scale(f"{measure} on the new task", ticks=5), Scale(f"{measure} on old tasks", ticks=5)
+    of each a line, which begins at the first arm, where there is none; pale, that arm's way while the last task was trained.
+    What is little, as errors of good remedies are, is told apart on logarithms."""
+    study, shown = table.study, {"accuracy": "error", "loss": "loss"}[measure]
+    x, y = Scale(f"{shown} on the new task", 10, ticks=5), Scale(f"{shown} on old tasks", 10, ticks=5)
     panel, start = Panel(x, y, title, caption=TASKS), (np.empty(0), np.empty(0))
     for arm in study.arms_at(table.scale):
         if study.arms[arm].panel != title:
@@ -256,23 +258,27 @@ def _remedies(title: str, table: TrialArrays, measure: Measure, read: Collection
         if not ends:
             continue
         look, label = looks(study)[arm], study.arms[arm].label
-        news, olds = np.array([(new.estimate, old.estimate) for _, new, old in ends]).T
+        seen = [(new.estimate, old.estimate, old.low, old.high) for _, new, old in ends]
+        news, olds, lows, highs = _lost(np.array(seen).T, measure)
         if not panel.marks:
             start = news, olds
-            on_old, on_new = (curves.mean(axis=0) for curves in last_task(arm, over, 0, table, measure))
+            on_old, on_new = (_lost(curves.mean(axis=0), measure) for curves in last_task(arm, over, 0, table, measure))
             panel.add("faint", "_soft", x=on_new, y=on_old)
         if len(ends) > 1:
             label += f" {', '.join(spelled(at) for at, _, _ in ends)}"
-            panel.add("line", label, look, x=np.append(start[0], news), y=np.append(start[1], olds))
+            panel.add("line" if arm in read else "faint", label, look, x=np.append(start[0], news), y=np.append(start[1], olds))
         kind_of_mark = "estimate" if arm in read else "beside"
-        lows, highs = ([getattr(old, side) for *_, old in ends] for side in ("low", "high"))
         panel.add(kind_of_mark, label, look, x=news, y=olds, low=lows, high=highs)
     points = np.concatenate([[], *(mark.numbers["x"] for mark in panel.of("estimate", "beside"))])
     if not len(points):
         return panel
-    pad = 0.05 * np.ptp(points) + 0.005  # the way there comes from far below, and what remedies cost is little
-    panel.x = Scale(x.label, 0, points.min() - pad, points.max() + pad, ticks=5)
+    low, high = x.around(points)  # the way there comes from far above, and what remedies cost is little
+    panel.x = replace(x, low=low, high=high)
     return panel
+
+
+def _lost(values: Numbers, measure: Measure) -> Numbers:
+    return 1 - values if measure == "accuracy" else values
 
 
 FIGURE = ClaimFigure("values", draw)
