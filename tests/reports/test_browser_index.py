@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,19 @@ def test_printed_the_index_has_rows_and_no_filters(browser: Browser, folder: Pat
         for hidden in ("header", "#filters", ".table-tools >> nth=0"):
             expect(page.locator(hidden)).to_be_hidden()
         assert shown(page) == list(TOLD)
+
+
+@pytest.mark.parametrize("width", [1000, 1400])
+def test_words_of_an_outcome_do_not_cover_its_numbers(browser: Browser, width: int) -> None:
+    """The longest of them, in the one column of an index of one scale."""
+    page = browser.new_page(viewport={"width": width, "height": 600})
+    verdict = "<span>out of regime <span class=reading>precondition</span></span>"
+    number, standing = "−0.004% (−0.030 to 0.022)", "below the claim's size"
+    words = f"{verdict} <span class=seen>{number}</span> <span class=standing>{standing}</span>"
+    style = (Path(site.__file__).parent / "templates" / "style.css").read_text()
+    page.set_content(f"<style>{style}</style><table class=columns-1><td><span class=outcome>{words}</span></table>")
+    boxes = [each.bounding_box() for each in page.locator(".outcome > *").all()]
+    for a, b in combinations([box for box in boxes if box], 2):
+        beside = a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
+        assert beside or a["y"] + a["height"] <= b["y"] + 1 or b["y"] + b["height"] <= a["y"] + 1
+    page.close()

@@ -30,6 +30,7 @@ from folklore.harness.judge.verdict_memory import JudgedTrials
 from folklore.harness.plan.store.declaration import Declaration
 from folklore.reports import site
 from folklore.reports.claim_cards import Card, calibration_in_words, card, power_in_words
+from folklore.reports.verdict_words import why
 from tests.reports.test_site import REGISTER, of, records
 from tests.verdicts import a_finding, a_verdict
 
@@ -86,6 +87,17 @@ def made(found: Verdict, judgement: Judgement | None = None, of_claim: Claim | N
     asked = judgement or Judgement(claim="c", criteria=(criterion(),) * len(found.findings))
     given = {"robust": ROBUST, "rates": RATES, **fields}
     return card(found, of_claim or claim(), asked, DOCUMENTS, **given)  # type: ignore[arg-type]
+
+
+def test_out_of_regime_does_not_say_regime_twice() -> None:
+    """On a card, and in a row of the index."""
+    found = verdict("out of regime", reading="regime")
+    assert made(found).reading == ""
+    assert why(found.reading) == ""
+    assert (why("precondition"), made(verdict("open", reading="precondition")).reading) == (
+        "precondition",
+        "precondition not met",
+    )
 
 
 @pytest.mark.parametrize("name", VERDICTS)

@@ -7,6 +7,7 @@ from itertools import combinations
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
@@ -85,13 +86,36 @@ def check_figure(drawing: Drawing, figure: Figure) -> None:
     assert 360 / (96 * WIDTH) * TEXT * 96 / 72 >= 9
     sizes = [float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, axes.title, axes.xaxis.label)]
     assert min(sizes) >= TEXT
-    boxes = _titles(figure)
-    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes), "a title is cut"
-    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2)), "a title covers another"
+    check_texts(figure)
+
+
+def check_texts(figure: Figure) -> None:
+    """No words are cut off, cover others, or are struck through by a curve."""
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    texts = [each for each in figure.findobj(Text) if each.get_visible() and each.get_text().strip()]
+    ticks = [tick for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for tick in axis.get_major_ticks()]
+    hidden = {id(tick.label1) for tick in ticks if not tick.label1.get_visible()} | {id(tick.label2) for tick in ticks}
+    boxes = {each: each.get_window_extent(renderer) for each in texts if id(each) not in hidden}
+    whole = figure.bbox.padded(1)
+    cut = [each.get_text() for each, box in boxes.items() if not (whole.contains(*box.min) and whole.contains(*box.max))]
+    assert cut == [], "cut off"
+    pairs = combinations(boxes.items(), 2)
+    covered = [(a.get_text(), b.get_text()) for (a, of_a), (b, of_b) in pairs if of_a.padded(-1).overlaps(of_b.padded(-1))]
+    assert covered == [], "one covers the other"
+    struck = [
+        note.get_text() for axes in figure.axes for note in axes.texts for line in axes.lines if _crosses(line, boxes[note])
+    ]
+    assert struck == [], "struck through"
+
+
+def _crosses(line: Line2D, box: Bbox) -> bool:
+    return bool(line.get_path().transformed(line.get_transform()).intersects_bbox(box.padded(-1), filled=False))
 
 
 def _check_panel(panel: Panel) -> None:
     """Every marker within its axes, no loss below zero, few curves, and names that differ."""
+    assert panel.x.label, f"{panel.title}: an axis without a name"
     assert _outside(panel).empty, f"{panel.title}: a marker lies outside its axes"
     curves = seen_in(panel).query("mark == 'curve'")
     assert curves["series"].nunique() <= 8
@@ -100,14 +124,6 @@ def _check_panel(panel: Panel) -> None:
     assert len(set(looks)) == len(looks), f"{panel.title}: two names look alike"
     if "loss" in panel.y.label and "flushed" not in panel.y.label:
         assert panel.limits("y")[0] >= 0, f"{panel.title}: a loss below zero"
-
-
-def _titles(figure: Figure) -> list[Bbox]:
-    """Where titles of panels lie, in pixels."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    texts = [(axes.get_title("left"), axes.get_children()) for axes in figure.axes]
-    found = [(title, each) for title, children in texts for each in children if title and isinstance(each, Text)]
-    return [each.get_window_extent(renderer) for title, each in found if each.get_text() == title]
 
 
 def _outside(panel: Panel) -> pd.DataFrame:

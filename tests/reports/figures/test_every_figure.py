@@ -1,6 +1,7 @@
 """Figures of the published evidence draw what is judged, and can be read; what leaves little to draw breaks nothing."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -26,18 +27,29 @@ from folklore.harness.declare.metrics.estimating.range_test_rules import RULES, 
 from folklore.harness.declare.observed import KINDS, Observed
 from folklore.harness.judge.lr_range import RangeTest
 from folklore.harness.judge.observe import observe
+from folklore.harness.judge.spelling import in_prose
 from folklore.harness.judge.statistics.intervals import binomial
 from folklore.harness.plan.catalog import load_study
 from folklore.reports.figures import detectors, losses, lr
 from folklore.reports.figures import lr_range as range_test
 from folklore.reports.figures.choosing import BY_NAME, OF_STUDIES, ORDER, claim_figure, figures_of, study_figures
-from folklore.reports.figures.drawing import Drawing, Panel
+from folklore.reports.figures.drawing import Drawing, Panel, leading
 from folklore.reports.figures.lr_range import draw_range_test
 from folklore.reports.figures.palette import looks
 from folklore.reports.figures.render import as_figure
 from folklore.studies.metrics.precision import underflow_share
 from folklore.studies.metrics.warmup import curve_ratio
-from tests.reports.figures.helpers import check_figure, drawn, figure_of, judgement_of, judging, published, recorded, seen_in
+from tests.reports.figures.helpers import (
+    check_figure,
+    check_texts,
+    drawn,
+    figure_of,
+    judgement_of,
+    judging,
+    published,
+    recorded,
+    seen_in,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +125,38 @@ def test_a_forest_has_the_intervals_of_its_criteria() -> None:
         assert holds(estimates, x=100 * seen.estimate, left=100 * seen.low, right=100 * seen.high)
 
 
+def test_the_axis_of_a_forest_names_what_its_metrics_read() -> None:
+    """Errors are not losses, of the loss reduction is a unit, and numbers without one have the name of what they are."""
+    loss, error = panels_of("generalization", "gen.small_batch")
+    assert loss.x.label == "difference in test loss, of the loss reduction (negative: lower)"
+    assert error.x.label == "difference in test error from batch 16, points"
+    ratio, exponent = panels_of("weight_decay", "wd.growth")
+    assert (ratio.x.label, exponent.x.label) == ("ratio", "late exponent of the norm on the step, no decay")
+
+
+def test_a_forest_shows_a_pair_of_arms_once() -> None:
+    (panel,) = panels_of("optimizer_generalization", "gen.sgd_vs_adam")
+    texts = [text.replace("\n", " ").removeprefix("MLP: ") for text in seen_in(panel)["text"] if "against" in text]
+    pairs = [frozenset(text.split(" against ")) for text in texts]
+    assert len(pairs) == len(set(pairs)) > 2
+
+
+@pytest.mark.parametrize("claim", ["crit.range", "crit.hyperbola"])
+def test_the_line_at_a_critical_batch_size_is_at_the_number_of_its_title(claim: str) -> None:
+    for panel in panels_of("critical_batch", claim):
+        seen = seen_in(panel)
+        (at,) = seen.query("mark == 'rule' and series == '_critical'")["x"]
+        (span,) = seen.query("mark == 'region' and series == '_critical'").itertuples()
+        assert f"B_crit = {in_prose(at, span.left, span.right)}" in panel.title
+
+
+def test_a_caption_says_if_not_all_have_to_hold() -> None:
+    """A claim about some remedies holds over rows that are red."""
+    enough = "It is enough that one of these holds: skipping the step, going back to a checkpoint,"
+    assert enough in figure_of("spikes", "spike.playbook").caption
+    assert "enough" not in figure_of("decay", "decay.cosine_vs_linear").caption
+
+
 def test_survival_has_exact_intervals_and_only_arms_that_diverge() -> None:
     records, (panel,) = published("warmup"), panels_of("warmup", "warmup.late_nan")
     curves = seen_in(panel).query("mark == 'curve'")
@@ -167,21 +211,25 @@ SHOWING = {
     "decay": (),
     "edge_of_stability": ("curves",),
     "forgetting": ("values",),
-    "generalization": ("values",),
+    "embedding_lr": ("emb.rare_tokens",),
+    "generalization": ("values", "gen.small_batch"),
     "gradient_flow": ("fit",),
     "gradient_noise": ("lines",),
     "lr_finder": ("range-tests",),
+    "lr_regimes": ("lr.layers_differ",),
     "mup_transfer": ("fit", "values"),
+    "optimizer_generalization": ("gen.sgd_vs_adam", "gen.adam_train_loss"),
+    "optimizers": ("opt.layerwise_ratio",),
     "overfitting": ("fit.val_turns",),
     "precision": ("values", "prec.grad_norms"),
-    "spikes": ("spike.deviations",),
+    "spikes": ("spike.deviations", "spike.playbook"),
     "warmup": ("lr", "survival", "forest", "curves"),
     "weight_decay": ("wd.growth",),
 }
 
 
 # Of studies, together every figure of one.
-OF_WHOLE = {"decay": ("search",), "warmup": ("lr", "losses")}
+OF_WHOLE = {"decay": ("search",), "edge_of_stability": ("losses",), "warmup": ("lr", "losses")}
 
 
 @pytest.mark.parametrize("name", SHOWING)
@@ -190,6 +238,8 @@ def test_a_figure_of_every_kind_is_readable_on_a_phone(name: str) -> None:
         shown = figure_of(name, what)
         assert shown.kind == what or "." in what
         check(drawn(shown.drawing))
+        lines = re.findall(r"solid line|dash-dotted|dashed|dotted", shown.caption.lower())
+        assert len(set(lines)) == len(lines), "a line has two meanings"
     for figure in OF_STUDIES:
         if figure.name in OF_WHOLE.get(name, ()):
             check(drawn(figure.draw(published(name))))
@@ -197,6 +247,7 @@ def test_a_figure_of_every_kind_is_readable_on_a_phone(name: str) -> None:
 
 def check(drawing: Drawing) -> None:
     check_figure(drawing, as_figure(drawing))
+    check_texts(as_figure(leading(drawing)))
 
 
 def test_every_kind_is_among_these() -> None:
@@ -293,6 +344,7 @@ def test_rules_have_rows_of_their_own_below_the_losses() -> None:
     picks = {rule: (suggest(rule, lrs, trained),) for rule in RULES}
     curves, rows = range_test.drawing(RangeTest(lrs, trained[None], picks)).panels
     assert curves.limits("y")[0] >= 0
+    check_texts(as_figure(range_test.drawing(RangeTest(lrs, trained[None], picks))))
     assert curves.limits("x") == rows.limits("x") == (lrs[0], lrs[-1])
     assert rows.y.names is not None
     assert len(set(rows.y.names.values())) == len(RULES)
