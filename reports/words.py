@@ -50,7 +50,6 @@ READINGS = {
     "between": "between the regions",
     "multiplicity": "not significant over several tests",
     "precondition": "precondition not met",
-    "regime": "",
 }
 # What one criterion, or one workload, comes to.
 OUTCOMES = {
