@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F
@@ -100,6 +101,7 @@ def state_bytes(step: Step, optimizer: str) -> int:
     return state_numbers(optimizer) * FLOAT_BYTES * step.parameters
 
 
+@lru_cache(maxsize=64)
 def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int | None = None) -> Subject:
     """A model that a study may name, for data of these facts. Raises UserError where the two do not fit. segments: into how
     many its blocks are parted if they are recomputed; none: every block is one."""
@@ -131,13 +133,15 @@ def best_segments(workload: Workload, facts: DataFacts, precision: str, batch: i
     count = len(workload_of(workload).model(facts).blocks)
 
     def peak(segments: int) -> int:
-        return count_step(built_in(workload, facts, precision, segments), batch, recompute=True).peak
+        return count_step(built_in(workload, facts, precision, segments), batch, True).peak
 
     return min(sorted({count, round(math.sqrt(count))}), key=peak) if count else 0
 
 
+@lru_cache(maxsize=64)
 def count_step(subject: Subject, batch: int, recompute: bool = False) -> Step:
-    """One forward and backward pass of a batch. Raises UserError for a model that cannot be run."""
+    """One forward and backward pass of a batch, counted once, for a deep model takes a second. Raises UserError for a model
+    that cannot be run."""
     if not subject.numbers:
         with suppress(Exception):  # what looks at its numbers has to be given some
             return _counted(subject.make, batch, recompute, pretended())
@@ -193,9 +197,11 @@ def budget(
         found = replace(found, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
     if limit is None:
         return found
+    if total(replace(step, peak=0), found.state) > limit:  # the weights alone, whatever the batch
+        return replace(found, largest=0)
 
     def excess(size: int) -> int:
-        counted = step if size == batch else count_step(subject, size, recompute)
+        counted = count_step(subject, size, recompute)
         return total(replace(counted, peak=math.ceil(more * counted.peak)), found.state) - limit
 
     return replace(found, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))

@@ -1,7 +1,8 @@
 """A memory budget against arithmetic, against a step that was really taken, and against every smaller batch."""
 
+import json
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+from typer.testing import CliRunner
 
 from folklore.harness.declare import Training, Workload
 from folklore.harness.errors import UserError
@@ -19,6 +21,7 @@ from folklore.harness.train.real_step import real_peak
 from folklore.harness.train.workloads.data import DataFacts
 from folklore.harness.train.workloads.own.budget import own
 from folklore.harness.train.workloads.own.workload import OwnWorkload
+from folklore.harness.use.cli import app
 from folklore.harness.use.cli.budget import _real
 from tests.harness.train.own_workloads import Made, linear, made
 
@@ -51,6 +54,7 @@ def test_without_numbers_as_with_them(precision: str, recompute: bool, monkeypat
     subject = built_in(SHALLOW, TEXT, precision)
     found = count_step(subject, 4, recompute)
     monkeypatch.setattr(counted, "pretended", nullcontext)
+    count_step.cache_clear()
     assert count_step(subject, 4, recompute) == found
 
 
@@ -85,6 +89,24 @@ def test_the_largest_batch_fits_and_the_next_does_not(recompute: bool) -> None:
     totals = {batch: budget(subject, batch, "adamw", None, recompute).total for batch in (found.largest, found.largest + 1)}
     assert totals[found.largest] <= limit < totals[found.largest + 1]
     assert budget(subject, 2, "adamw", found.step.weights).largest == 0
+
+
+def test_no_step_is_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A 7B model's step takes a second to count, and its budget asked for 14 of which 5 differ. Weights that are larger than
+    the memory need no smaller batch to be tried."""
+    counts: list[tuple[int, bool]] = []
+    count = counted._counted
+
+    def recorded(make: counted.Make, batch: int, recompute: bool, mode: AbstractContextManager[None]) -> counted.Step:
+        counts.append((batch, recompute))
+        return count(make, batch, recompute, mode)
+
+    monkeypatch.setattr(counted, "_counted", recorded)
+    arguments = ["budget", "gpt", "--width", "2048", "--depth", "9", "--heads", "2", "--context", "8", "--memory", "1", "--json"]
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.output)["largest_batch"] == 0
+    assert counts == [(8, True), (8, True), (8, False), (16, False), (16, True)], "in 3 and in 9 segments, plain, and again"
 
 
 def test_a_peak_of_several_lines() -> None:
