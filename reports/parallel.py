@@ -23,9 +23,10 @@ def parallel_map(
     """`work` of each item, in order, in forked processes where that is safe: on Linux, with no other thread running.
 
     A process that starts afresh would import for longer than most pages take. What `work` changes in memory is lost; what it
-    returns travels pickled. done: is told how many of all are finished, in order.
+    returns travels pickled. done: is told how many of all are finished, in order, and at the start that none is.
     """
     found: list[Result] = []
+    done(0, len(items))
     for result in _results(work, items):
         found.append(result)
         done(len(found), len(items))

@@ -121,11 +121,13 @@ def _print_line(line: Text) -> None:
 
 
 def told(what: str) -> Callable[[int, int], None]:
-    """Shows on a terminal how many studies are done, on one line that the next output takes."""
+    """Shows how many studies are done: on a terminal on one line that the next output takes, elsewhere a line a study."""
 
     def tell(count: int, of: int) -> None:
-        if err.is_terminal:
-            line = f"{what}: {count} of {of} studies"
+        line = f"{what}: {count} of {of} studies"
+        if not err.is_terminal:
+            err.print(line)
+        else:
             err.print(line if count < of else " " * len(line), end="\r")
 
     return tell

@@ -86,6 +86,16 @@ def test_lines_are_wrapped_as_deep_as_they_begin(monkeypatch: pytest.MonkeyPatch
     assert max(map(len, lines)) <= 40
 
 
+def test_a_long_command_is_not_silent_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line a study where no terminal shows the count: `make reports` was silent for two minutes in CI."""
+    written = io.StringIO()
+    monkeypatch.setattr(output, "err", output.PlainConsole(file=written))
+    tell = output.told("drawn")
+    for count in range(3):
+        tell(count, 2)
+    assert written.getvalue().splitlines() == [f"drawn: {count} of 2 studies" for count in range(3)]
+
+
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_a_plan_that_is_piped(columns: str) -> None:
     """COLUMNS is the terminal's, and a pipe is none."""
