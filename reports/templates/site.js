@@ -1,4 +1,4 @@
-// What pages can do beyond being read: themes, tables that sort and download. Without scripts all of them
+// What pages can do beyond being read: themes, tables that sort, turn pages and download. Without scripts all of them
 // still read.
 "use strict";
 
@@ -117,8 +117,42 @@
         const keyed = [...table.tBodies[0].rows].map((row) => [sortedBy(row.cells[column]), row]);
         keyed.sort((a, b) => (ascending ? 1 : -1) * compare(a[0], b[0]));
         table.tBodies[0].append(...keyed.map((pair) => pair[1]));
+        table.dispatchEvent(new Event("sorted"));
       });
     });
+  }
+
+  // ---- long tables, some rows at a time; as CSV, in print and without scripts they are whole
+
+  const ROWS = 200;
+
+  function setUpPaging(table) {
+    const rows = table.tBodies[0].rows;
+    if (rows.length <= ROWS) return;
+    const tools = document.createElement("p");
+    tools.className = "paging";
+    tools.innerHTML = '<button type="button">Previous rows</button> <output></output> <button type="button">Next rows</button> <button type="button">All rows</button>';
+    const [previous, next, all] = tools.querySelectorAll("button");
+    let [start, size] = [0, ROWS];
+
+    function show() {
+      const end = Math.min(start + size, rows.length);
+      [...rows].forEach((row, index) => row.classList.toggle("off", index < start || index >= end));
+      tools.querySelector("output").textContent = `rows ${start + 1} to ${end} of ${rows.length}`;
+      [previous.disabled, next.disabled, all.disabled] = [start === 0, end === rows.length, size > ROWS];
+    }
+
+    function go(first, count = ROWS) {
+      [start, size] = [first, count];
+      show();
+    }
+
+    previous.addEventListener("click", () => go(start - ROWS));
+    next.addEventListener("click", () => go(start + ROWS));
+    all.addEventListener("click", () => go(0, rows.length));
+    table.addEventListener("sorted", show);
+    (table.closest(".wide") ?? table).before(tools);
+    show();
   }
 
   // ---- curves of chosen trials
@@ -263,5 +297,6 @@
     document.querySelectorAll("table[data-csv]").forEach(setUpDownload);
     document.querySelectorAll("table.sortable:not(.trials)").forEach(setUpSorting);
     document.querySelectorAll("table.trials").forEach(setUpTrials);
+    document.querySelectorAll("table.trials").forEach(setUpPaging);
   });
 })();
