@@ -4,11 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from markupsafe import Markup
 
-from ..harness.declare import Claim, Criterion, Document, Erratum, Judgement, Observed, Published
+from ..harness.declare import Claim, Criterion, Document, Erratum, Judgement, Observed, Published, Study
+from ..harness.judge.attempts import Attempt
 from ..harness.judge.error_rates import FRAGILE, ErrorRates, standing, why_fragile
 from ..harness.judge.explaining import asked_of_workloads
 from ..harness.judge.power import Resolution
@@ -18,12 +20,15 @@ from ..harness.judge.spelling import in_prose, number_and_interval, region, spel
 from ..harness.judge.verdict import CriterionFinding, Verdict
 from ..harness.judge.verdict_history import Change, RuleChange
 from ..harness.judge.withdrawing import WithdrawnVerdict, as_judged
-from ..harness.words import enumerated
+from ..harness.words import counted, enumerated
 from . import changes_page
 from .phrases import title, with_bold_numbers
+from .places import place_of
 from .verdict_words import why
 from .words import OUTCOMES, READINGS
 
+# As CITATION.cff, LICENSE and pyproject.toml have them.
+AUTHORS, LICENCE, PACKAGE = "The Folklore developers", "MIT", "folklore-harness"
 TESTS = {
     "no_worse": "No worse by more than the margin, tested at 5% on one side: being better never refutes.",
     "equivalence": "The same within the margin, by two tests at 5% each.",
@@ -97,6 +102,7 @@ class Card:
     cite: str
     command: str
     advice_before: str
+    earlier: tuple[Attempt, ...]
 
 
 def card(
@@ -116,9 +122,11 @@ def card(
     cite: str = "",
     command: str = "",
     advice_before: str = "",
+    earlier: Sequence[Attempt] = (),
 ) -> Card:
     """changes: of the claim's published verdict at this scale. rule_changes: of its rule in this study. cite, command: how to
-    name it, and what trains it again. advice_before: as it was declared, if it was changed after the verdict."""
+    name it, and what trains it again. advice_before: as it was declared, if it was changed after the verdict.
+    earlier: what versions of the study that were replaced came to."""
     criteria = judgement.criteria_at(verdict.scale)
     stands = standing(verdict, robust, rates)
     own = tuple(each for each in published if each.claim == verdict.claim)
@@ -153,6 +161,18 @@ def card(
         cite=cite,
         command=command,
         advice_before=advice_before,
+        earlier=tuple(earlier),
+    )
+
+
+def citation(verdict: Verdict, claim: Claim, study: Study, as_of: str, site_url: str) -> str:
+    """A verdict as others can cite it: authors, year, title, what it rests on, and its address if the pages have one. as_of: as
+    2026-11-28."""
+    named = f"claim {verdict.claim}, study {study.name} version {study.version} (hash {study.hash})"
+    link = f" {site_url}{place_of(verdict)}" if site_url else ""
+    return (
+        f"{AUTHORS} ({as_of[:4]}). {title(claim)}. Folklore {version(PACKAGE)}, {named}, {verdict.scale} scale,"
+        f" {counted(verdict.seeds, 'seed')}, as of {as_of}.{link}"
     )
 
 

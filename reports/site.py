@@ -3,9 +3,10 @@ right. Equal data gives equal bytes."""
 
 import logging
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from ..harness.elsewhere.gate import Gate
 from ..harness.elsewhere.judge_runs import JudgedRuns
 from ..harness.errors import one_line
 from ..harness.judge.error_rates import ErrorRates
-from ..harness.judge.spelling import spell, spell_interval
+from ..harness.judge.spelling import in_prose, spell, spell_interval
 from ..harness.judge.trial_sets import HERE, TrialSet
 from ..harness.judge.verdict import Verdict
 from ..harness.judge.verdict_history import history
@@ -35,7 +36,7 @@ from . import (
     phrases,
     study_page,
 )
-from .claim_cards import row
+from .claim_cards import LICENCE, PACKAGE, row
 from .figures.lr_range import draw_range_test
 from .outcome_table import OutcomeTable, outcome_table
 from .parallel import parallel_map
@@ -63,9 +64,10 @@ def write(
     only: Collection[str] | None = None,
     known: Callable[[Study], list[JudgedTrials] | None] = lambda study: None,
     published: Callable[[Study], list[JudgedTrials] | None] = published_verdicts,
-    experiments: Mapping[str, str] = MappingProxyType({}),
+    experiments: Mapping[str, str] | None = MappingProxyType({}),
     store_option: str = "",
     drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
+    site_url: str = "",
 ) -> dict[str, list[JudgedTrials]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
 
@@ -74,12 +76,13 @@ def write(
 
     only: the studies whose pages are written; links lead to pages and places that are there. known: what is known without
     judging of a study whose page is not written. published: what stands beside the published evidence.
-    experiments: ids of the studies' experiments in the store's MLflow. store_option: what a command on a page needs to reach
-    the store, such as " --store /data"; empty for the default one. drawn_so_far: is told how many studies are judged and drawn.
+    experiments: ids of the studies' experiments in the store's MLflow; None: pages do not lead there. store_option: what a
+    command on a page needs to reach the store, such as " --store /data"; empty for the default one. drawn_so_far: is told how
+    many studies are judged and drawn. site_url: where the pages will be, with a slash at its end; empty if that is not known,
+    and then they name no address.
     """
-    pages = _templates()
+    pages = _templates(site_url)
     _write_assets(output, pages)
-    _write_calibration_and_glossary(output, pages)
 
     def judge_and_draw(study: Study) -> tuple[list[JudgedTrials], list[Section] | None, bool]:
         """What became of the claims; of a study whose page is written what is on it, and whether it is compared."""
@@ -93,14 +96,17 @@ def write(
             return judged, None, False
         own = list(zip(sets, judged, strict=True))
         compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
-        _write_beside(output, pages, study, register, compared)
-        return judged, [study_page.draw(records, each, output, store_option) for records, each in own], bool(compared)
+        sections = [study_page.draw(records, each, output, store_option, bool(site_url)) for records, each in own]
+        _write_beside(output, pages, study, register, compared, _as_of(sections))
+        return judged, sections, bool(compared)
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
     every = zip(in_turn, parallel_map(_or_left_out(judge_and_draw), in_turn, drawn_so_far), strict=True)
     drawn = {study.name: each for study, each in every if each is not None}
     studies, in_turn = ([study for study in each if study.name in drawn] for each in (studies, in_turn))
+    pages.globals["as_of"] = _as_of(section for _, sections, _ in drawn.values() for section in sections or ())
+    _write_calibration_and_glossary(output, pages)
     found = {name: judged for name, (judged, _, _) in drawn.items()}
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     declared = [study for study in studies if study.variation_of is None]
@@ -129,12 +135,14 @@ def write(
             partial(_rates, tables),
             calibration.rows(),
             _neighbours(study, declared, there.__contains__),
-            experiments.get(study.name),
+            (experiments or {}).get(study.name),
             store_option,
+            site_url,
+            experiments is not None,
         )
         linked = partial(phrases.with_study_links, there=there)
-        _save(output / page(study.name), pages.get_template("study.html").render(shown, compared=compared, linked=linked))
-        _save(output / trials_page(study.name), pages.get_template("trials.html").render(shown))
+        _write_page(output / page(study.name), pages, "study.html", **shown, compared=compared, linked=linked)
+        _write_page(output / trials_page(study.name), pages, "trials.html", **shown)
         return True
 
     written = parallel_map(_or_left_out(write_page), in_turn)
@@ -187,13 +195,12 @@ def _write_index_and_documents(
         for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
     ]
     shown = changes_page.content(register, history().verdicts, there)
-    _save(output / changes_page.PAGE, pages.get_template(changes_page.PAGE).render(shown))
+    _write_page(output / changes_page.PAGE, pages, changes_page.PAGE, **shown)
     content = index_page.content(studies, register, table, there, changes, own, figures(output))
-    _save(output / "index.html", pages.get_template("index.html").render(content, store_option=store_option))
+    _write_page(output / "index.html", pages, "index.html", **content, store_option=store_option)
     for document in register.documents:
         graded = document_page.content(document, register, table, there)
-        text = pages.get_template("document.html").render(graded, store_option=store_option)
-        _save(output / f"document-{document.key}.html", text)
+        _write_page(output / f"document-{document.key}.html", pages, "document.html", **graded, store_option=store_option)
 
 
 def _neighbours(
@@ -212,11 +219,11 @@ def _neighbours(
 def _write_calibration_and_glossary(output: Path, pages: Environment) -> None:
     if counted := calibration.rows():
         shown = calibration.content(counted, calibration.runs_elsewhere())
-        _save(output / "calibration.html", pages.get_template("calibration.html").render(shown))
-    _save(output / "glossary.html", pages.get_template("glossary.html").render(glossary.content()))
+        _write_page(output / "calibration.html", pages, "calibration.html", **shown)
+    _write_page(output / "glossary.html", pages, "glossary.html", **glossary.content())
 
 
-def _templates() -> Environment:
+def _templates(site_url: str = "") -> Environment:
     pages = Environment(
         loader=PackageLoader("folklore.reports"),
         autoescape=True,
@@ -229,10 +236,12 @@ def _templates() -> Environment:
     pages.globals["scripts"] = _assets(pages, "site.js")
     pages.globals["calibrated"] = bool(calibration.rows())
     pages.globals["words"] = WORDS
+    pages.globals |= {"licence": LICENCE, "version": version(PACKAGE), "site_url": site_url, "picture": "", "as_of": ""}
     pages.filters["claim_title"] = phrases.title
     pages.filters["with_bold_numbers"] = phrases.with_bold_numbers
     pages.filters["spell"] = spell
     pages.filters["prose"] = phrases.number
+    pages.filters["in_prose"] = lambda numbers: in_prose(*numbers)
     pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
     return pages
 
@@ -262,18 +271,28 @@ def _write_beside(
     study: Study,
     register: Register,
     found: Mapping[tuple[str, str], Sequence[comparison_page.Pair]],
+    as_of: str = "",
 ) -> None:
     path = output / beside_page(study.name)
     if not found:
         path.unlink(missing_ok=True)
         return
     content: dict[str, Any] = comparison_page.content(study, register, found)
-    _save(path, pages.get_template("beside.html").render(content, row=row))
+    _write_page(path, pages, "beside.html", **content, row=row, as_of=as_of)
 
 
 def _observations(study: Study) -> int:
     """How much there is to observe of a study, for judging takes as long."""
     return sum(len(judgement.criteria) + len(judgement.reported) for judgement in study.judgements)
+
+
+def _as_of(sections: Iterable[Section]) -> str:
+    """The day of the latest trial; empty without trials."""
+    return max((section.as_of for section in sections), default="")
+
+
+def _write_page(path: Path, pages: Environment, template: str, **shown: Any) -> None:
+    _save(path, pages.get_template(template).render(shown, file=path.name))
 
 
 def _save(path: Path, text: str) -> None:

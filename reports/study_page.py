@@ -18,6 +18,7 @@ import pandas as pd
 from ..harness.declare import Claim, Judgement, Study
 from ..harness.declare.own_address import GIVEN
 from ..harness.declare.parts import all_parts
+from ..harness.judge.attempts import attempts
 from ..harness.judge.error_rates import ErrorRates, standing
 from ..harness.judge.explaining import told_workloads
 from ..harness.judge.judge import OF_THIS_SIZE
@@ -40,10 +41,10 @@ from ..harness.train.workloads.base import PROOF, READ
 from ..harness.words import counted, enumerated, power_of_two
 from .answers import answer, decided_first
 from .arms_table import ArmsTable, arms_table
-from .claim_cards import Card, card
+from .claim_cards import Card, card, citation
 from .figures import choosing, search, trial_curves
 from .figures.drawing import leading, on_a_card
-from .figures.render import as_svg, pixels
+from .figures.render import as_svg, pixels, save
 from .highlights import CHOSEN
 from .places import card_figure_file, figure_name, trials_page
 from .setup_lines import environment_of, for_whom, minutes, setup_lines
@@ -70,14 +71,16 @@ Neighbour = tuple[str, str]
 
 @dataclass(frozen=True)
 class Section:
-    """What a page shows of one scale on one kind of device that needs the trials. figures: by claim, and by
-    name those of the whole study. lead: the one that the page begins with, broad. whom: what its verdicts speak for, a line.
+    """What a page shows of one scale on one kind of device that needs the trials. as_of: the day of its latest trial, as
+    2026-11-28. figures: by claim, and by name those of the whole study. lead: the one that the page begins with, broad. whom:
+    what its verdicts speak for, a line.
     resolutions: by claim."""
 
     name: str
     scale: str
     device: str
     source: str
+    as_of: str
     runs: int
     judged: JudgedTrials
     arms: ArmsTable | None
@@ -95,14 +98,14 @@ class Section:
         return f"{self.scale}-{self.device}"
 
 
-def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: str = "") -> Section:
-    """Writes figures and curves into `output` on the way."""
+def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: str = "", with_picture: bool = False) -> Section:
+    """Writes figures and curves into `output` on the way. with_picture: the leading figure as a PNG, too."""
     trials, study = records.trials, records.study
     environment = environment_of(records)
     machine = {key: environment[key] for key in MACHINE if key in environment}
     name = f"{study.name}-{records.scale}-{records.device}"
     able = judged.meant_to_be and not any(verdict.verdict == INVALID for verdict in judged.verdicts)
-    drawn, lead = ({}, None) if judged.meant_to_be and not able else _draw(records, judged, output)
+    drawn, lead = ({}, None) if judged.meant_to_be and not able else _draw(records, judged, output, with_picture)
     factors = sorted({factor for point in set(trials["point"]) for factor in json.loads(point)})
     shown = _of_first_seeds(trials, MOST_TRIALS)
     files = _write_curves(name, shown, output, study)
@@ -111,6 +114,7 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
         scale=records.scale,
         device=records.device,
         source=records.source,
+        as_of=max(trials["finished_at"])[:10],
         runs=len(trials),
         judged=judged,
         arms=arms_table(records, judged.verdicts) if judged.meant_to_be else None,
@@ -140,7 +144,6 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
             "left_out": len(trials) - len(shown),
             "curve_files": list(files.values()),
             "factors": factors,
-            "in_mlflow": records.source == HERE,
         },
     )
 
@@ -154,12 +157,21 @@ def content(
     neighbours: tuple[Neighbour | None, Neighbour | None] = (None, None),
     experiment: str | None = None,
     store_option: str = "",
+    site_url: str = "",
+    with_mlflow: bool = True,
 ) -> dict[str, Any]:
     """What the template is given. calibrated: rows of the calibration. experiment: the study's id
-    in the store's MLflow. store_option: what a command needs to reach the store."""
+    in the store's MLflow. store_option: what a command needs to reach the store. site_url: where the pages will be, if that is
+    known. with_mlflow: whether the page leads to MLflow."""
+    leads = [each.lead for each in sections if each.lead]
     return {
         "study": study,
-        "sections": [_section(study, register, each, rates, calibrated) for each in sections],
+        "as_of": max((each.as_of for each in sections), default=""),
+        "picture": leads[0]["picture"] if leads else "",
+        "sections": [
+            {**_section(study, register, each, rates, calibrated, site_url), "in_mlflow": each.source == HERE and with_mlflow}
+            for each in sections
+        ],
         "command": _command(study, None, store_option),
         "trials_page": trials_page(study.name),
         "previous": neighbours[0],
@@ -171,11 +183,16 @@ def content(
 
 
 def _section(
-    study: Study, register: Register, section: Section, rates: Rates, calibrated: Sequence[Mapping[str, Any]]
+    study: Study,
+    register: Register,
+    section: Section,
+    rates: Rates,
+    calibrated: Sequence[Mapping[str, Any]],
+    site_url: str,
 ) -> dict[str, Any]:
     judged = section.judged
     robust = {each.claim: each for each in judged.robustness}
-    cards = _cards(study, register, section, robust, rates, calibrated) if judged.meant_to_be else []
+    cards = _cards(study, register, section, robust, rates, calibrated, site_url) if judged.meant_to_be else []
     claims = {judgement.claim for judgement in study.judgements}
     warned = caveats(study, section)
 
@@ -221,10 +238,15 @@ def _cards(
     robust: Mapping[str, Robustness],
     rates: Rates,
     calibrated: Sequence[Mapping[str, Any]],
+    site_url: str,
 ) -> list[Card]:
     known, documents = register.including(study), {document.key: document for document in register.documents}
     judgements = {judgement.claim: judgement for judgement in study.judgements}
     past = history()
+
+    def place(verdict: Verdict) -> tuple[str, str, str, str]:
+        return verdict.claim, study.name, verdict.scale, verdict.device
+
     return [
         card(
             verdict,
@@ -238,12 +260,12 @@ def _cards(
             section.judged.reported.get(verdict.claim, ()),
             section.tables.get(verdict.claim, ()),
             calibrated,
-            [each for each in past.verdicts if each.place == (verdict.claim, study.name, verdict.scale, verdict.device)],
+            [each for each in past.verdicts if each.place == place(verdict)],
             [each for each in past.rules if (each.claim, each.study) == (verdict.claim, study.name)],
-            f"Folklore, claim {verdict.claim}, study {study.name} version {study.version} (hash {study.hash}), {verdict.scale}"
-            f" scale, {verdict.seeds} seeds.",
+            citation(verdict, known.claim(verdict.claim), study, section.as_of, site_url),
             section.details["command"],
             section.details["advice_before"].get(verdict.claim, ""),
+            [each for each in attempts() if (each.claim, each.study, each.scale, each.device) == place(verdict)],
         )
         for verdict in section.judged.verdicts
     ]
@@ -314,7 +336,9 @@ def _command(study: Study, scale: str | None, store_option: str) -> str:
     return f"make study-{study.name}" + (f" SCALE={scale}" if scale else "")
 
 
-def _draw(records: TrialSet, judged: JudgedTrials, output: Path) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
+def _draw(
+    records: TrialSet, judged: JudgedTrials, output: Path, with_picture: bool
+) -> tuple[dict[str, dict[str, str]], dict[str, str] | None]:
     """Claim, or name of a figure of the whole study -> its caption and image, which is written; without an image if the
     caption says that there is nothing to draw. And the figure that the page begins with."""
     judgements = records.study.judgements if judged.meant_to_be else ()
@@ -331,7 +355,10 @@ def _draw(records: TrialSet, judged: JudgedTrials, output: Path) -> tuple[dict[s
     there = [key for key, each in drawn.items() if each.drawing is not None]
     lead = _leading_claim(records.study, judged.verdicts, there) if judged.meant_to_be else next(iter(there), None)
     names = next((told_workloads(each) for each in judged.verdicts if each.claim == lead), ())
-    return written, {**_written_wide(drawn[lead], written[lead], output, names), "claim": lead} if lead else None
+    if lead is None:
+        return written, None
+    wide = _written_wide(drawn[lead], written[lead], output, names, with_picture)
+    return written, {**wide, "claim": lead}
 
 
 def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[str]) -> str | None:
@@ -340,13 +367,19 @@ def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[
     return next((verdict.claim for verdict in every if verdict.claim in drawn), None)
 
 
-def _written_wide(shown: choosing.Shown, written: Mapping[str, str], output: Path, names: Sequence[str]) -> dict[str, str]:
+def _written_wide(
+    shown: choosing.Shown, written: Mapping[str, str], output: Path, names: Sequence[str], with_picture: bool
+) -> dict[str, str]:
+    """picture: a PNG, which is what pages that link here can show."""
     assert shown.drawing is not None
     wide = leading(shown.drawing, names)
     file = written["image"].removesuffix(".svg") + "-wide.svg"
     (output / file).write_text(as_svg(wide), "utf-8")
+    picture = file.replace(".svg", ".png") if with_picture else ""
+    if picture:
+        save(wide, output / picture)
     width, height = pixels(wide)
-    return {**written, "image": file, "width": width, "height": height, "narrow": written["image"]}
+    return {**written, "image": file, "width": width, "height": height, "narrow": written["image"], "picture": picture}
 
 
 def _written(shown: choosing.Shown, place: str, output: Path, files: dict[str, str]) -> dict[str, str]:

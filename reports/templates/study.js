@@ -1,4 +1,4 @@
-// A study's page: a link into a fold opens it, and a printed page has its folds open.
+// A study's page: a link into a fold opens it, a printed page has its folds open, and citations can be copied.
 "use strict";
 
 (() => {
@@ -14,6 +14,14 @@
 
   addEventListener("hashchange", reveal);
   addEventListener("DOMContentLoaded", reveal);
+  // The clipboard's own interface is missing on pages that are served without TLS.
+  addEventListener("DOMContentLoaded", () => document.querySelectorAll("button.copy").forEach((button) => {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(button.previousElementSibling);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+    });
+  }));
   addEventListener("beforeprint", () => printed().forEach((fold) => {
     fold.dataset.opened = fold.open ? "" : "for print";
     fold.open = true;

@@ -17,17 +17,43 @@ if TYPE_CHECKING:
     from ...judge.verdict_history import Change
 
 
+SiteUrl = Annotated[
+    str,
+    typer.Option(
+        "--site-url",
+        envvar="FOLKLORE_SITE_URL",
+        help="where the pages will be; they and their citations name it. Default: they name no address",
+    ),
+]
+
+
 @command("report", "folklore report", "folklore report --store s3://bucket/folklore --output public   # a folder to serve")
 def report(
-    store: StoreUri = "results", output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None
+    store: StoreUri = "results",
+    output: Annotated[str | None, typer.Option("--output", help="default: STORE/pages")] = None,
+    site_url: SiteUrl = "",
 ) -> None:
     """Write all pages again from stored and published trials. Trains nothing."""
+    _write(store, Path(output) if output else None, site_url)
+
+
+@command("site", "folklore site public", "folklore site public --site-url https://example.org/folklore/")
+def site(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="where to write; any static host serves it as it is")],
+    store: StoreUri = "results",
+    site_url: SiteUrl = "",
+) -> None:
+    """Write all pages as a folder for a web server: they lead to no MLflow of this machine. Trains nothing."""
+    _write(store, Path(folder), site_url, with_mlflow=False)
+
+
+def _write(store: str, folder: Path | None, site_url: str, with_mlflow: bool = True) -> None:
     choices.require_there(store)
     from ..reading.pages import write_pages
 
-    studies, folder = choices.some_studies(None, store), Path(output) if output else None
-    folder, _ = write_pages(Store(store), studies, folder, drawn_so_far=told("judged and drawn"))
-    out.print(f"pages: {folder / 'index.html'}")
+    studies, tell = choices.some_studies(None, store), told("judged and drawn")
+    written, _ = write_pages(Store(store), studies, folder, drawn_so_far=tell, site_url=site_url, with_mlflow=with_mlflow)
+    out.print(f"pages: {written / 'index.html'}")
 
 
 @command("sync", "folklore sync   # all studies", "folklore sync warmup --tracking http://mlflow:5000 --all")

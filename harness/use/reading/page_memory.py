@@ -20,21 +20,29 @@ PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
 PAGES = "written/pages.json"
 
 
-def state(store: Store, output: Path, studies: Iterable[Study], only: Collection[str], experiments: Mapping[str, str]) -> str:
+def state(
+    store: Store,
+    output: Path,
+    studies: Iterable[Study],
+    only: Collection[str],
+    experiments: Mapping[str, str] | None,
+    site_url: str = "",
+) -> str:
     """Changes with all that the pages in a folder are made of, and with the pages themselves.
 
-    studies: all that the index shows; only: those whose pages are written; experiments: their ids in MLflow.
+    studies: all that the index shows; only: those whose pages are written; experiments: their ids in MLflow; None: pages do
+    not lead there.
     """
     of_studies = [
         [
             study.canonical_json(),
             Ledger(store, study.name).state(),
             declaration.state(store, study.name),
-            experiments.get(study.name),
+            (experiments or {}).get(study.name),
         ]
         for study in studies
     ]
-    made_of = [of_studies, sorted(only), _files(evidence.FOLDER, evidence.digest), _code()]
+    made_of = [of_studies, sorted(only), experiments is None, site_url, _files(evidence.FOLDER, evidence.digest), _code()]
     return fingerprint([*made_of, str(output), _files(output)])
 
 

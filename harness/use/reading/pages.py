@@ -40,9 +40,10 @@ class Site(Protocol):
         only: Collection[str] | None,
         known: Callable[[Study], list[JudgedTrials] | None],
         *,
-        experiments: Mapping[str, str],
+        experiments: Mapping[str, str] | None,
         store_option: str,
         drawn_so_far: Callable[[int, int], None],
+        site_url: str,
     ) -> dict[str, list[JudgedTrials]]:
         """Write all pages, or those of some studies; returns what became of every study's claims."""
 
@@ -91,12 +92,15 @@ def write_pages(
     only: Sequence[str] | None = None,
     drawn_so_far: Callable[[int, int], None] = lambda count, of: None,
     plans: Mapping[str, Plans] | None = None,
+    site_url: str = "",
+    with_mlflow: bool = True,
 ) -> tuple[Path, Mapping[str, list[Verdict]]]:
     """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
 
     only: those studies' pages. Pages are left as they are if nothing that is on them has changed. A variation has a page of its
     own and no place in the index. drawn_so_far: is told how many studies are judged and drawn, and of how many. plans: those
-    that the command has made, by study. Raises UnwritableError.
+    that the command has made, by study. site_url: where the pages will be, if that is known. with_mlflow: whether they lead to
+    the runs in the store's MLflow, which is served on its own machine alone. Raises UserError.
     """
     if output is None:
         output = pages_folder(store)
@@ -108,9 +112,11 @@ def write_pages(
         have = {(each.scale, each.device) for each in own}
         return own + published_sets(study, lambda *place: place not in have, made)
 
-    shown = experiments(Path(store.root)) if store.is_local else {}
+    site_url = _as_folder(site_url)
+    local = experiments(Path(store.root)) if store.is_local else {}
+    shown = local if with_mlflow else None
     names = [study.name for study in ordered] if only is None else only
-    state = partial(page_memory.state, store, output, ordered, names, shown)
+    state = partial(page_memory.state, store, output, ordered, names, shown, site_url)
     if (current := _current(store, state, [study for study in ordered if study.name in names])) is not None:
         return output, _verdicts(current)
     pages = site()
@@ -125,6 +131,7 @@ def write_pages(
             experiments=shown,
             store_option=store_option(store),
             drawn_so_far=drawn_so_far,
+            site_url=site_url,
         )
     except OSError as error:
         raise UnwritableError(
@@ -137,6 +144,13 @@ def write_pages(
     if len(found) == len(ordered):
         remember(store, page_memory.PAGES, state(), str(output))
     return output, _verdicts(found)
+
+
+def _as_folder(site_url: str) -> str:
+    """With a slash at its end. Raises UserError."""
+    if site_url and not re.fullmatch(r"https?://[^\s?#]+", site_url):
+        raise UserError(f"--site-url {site_url}: must be where the pages will be, such as https://example.org/folklore/")
+    return f"{site_url.rstrip('/')}/" if site_url else ""
 
 
 def _current(store: Store, state: Callable[[], str], studies: Iterable[Study]) -> dict[str, list[JudgedTrials]] | None:

@@ -88,6 +88,7 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
         (("run", "warmup", "--scale", "smoke", "--program", "captured"), "program 'captured' needs a CUDA GPU"),
         (("verdicts", "--store", "/etc/passwd"), "is a file"),
         (("report", "--output", "/etc/passwd"), "pages /etc/passwd: cannot be written"),
+        (("site", "/etc/passwd", "--site-url", "example.org"), "--site-url example.org: must be where the pages will be"),
         *(((name, "--store", "/tmp/folklore-nothing-here"), "no such folder") for name in ("report", "sync")),
         (
             ("run", "warmup", "--set", "peek_lr=1"),

@@ -21,13 +21,15 @@ def test_pages_are_written_anew_only_if_something_on_them_changes(
     (folder / "toy.html").write_text("as written")
     (folder / "figures" / "one.svg").write_text("as drawn")
 
-    def current(others: tuple[Study, ...] = (), only: tuple[str, ...] = (study.name,)) -> bool:
-        return page_memory.state(stored, folder, [study, *others], only, experiments) == written
+    def current(others: tuple[Study, ...] = (), only: tuple[str, ...] = (study.name,), site_url: str = "") -> bool:
+        return page_memory.state(stored, folder, [study, *others], only, experiments, site_url) == written
 
     written = page_memory.state(stored, folder, [study], [study.name], experiments)
     assert current()
     assert not current(only=(study.name, "other"))
     assert not current(others=(study.model_copy(update={"name": "other"}),)), "the index shows another study"
+    assert not current(site_url="https://example.org/"), "pages name their address"
+    assert page_memory.state(stored, folder, [study], [study.name], None) != written, "pages lead to no MLflow"
     experiments[study.name] = "2"
     assert not current(), "the page links to another experiment"
     experiments[study.name] = "1"
