@@ -102,7 +102,8 @@ def test_no_step_is_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         return count(make, batch, recompute, mode)
 
     monkeypatch.setattr(counted, "_counted", recorded)
-    arguments = ["budget", "gpt", "--width", "2048", "--depth", "9", "--heads", "2", "--context", "8", "--memory", "1", "--json"]
+    size = ["--width", "2048", "--depth", "9", "--heads", "2", "--context", "8"]
+    arguments = ["budget", "gpt", *size, "--memory", "1", "--json"]
     shown = CliRunner().invoke(app, arguments)
     assert shown.exit_code == 0, shown.output
     assert json.loads(shown.output)["largest_batch"] == 0
