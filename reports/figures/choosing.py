@@ -72,8 +72,7 @@ def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
 def _enough(records: TrialSet, judgement: Judgement) -> str:
     """On how many of its workloads a claim has to hold, if not on all: more may be red than green."""
     claim = register().including(records.study).claim(judgement.claim)
-    parts = [each for each in judgement.criteria_at(records.scale) if not each.precondition]
-    names = list(dict.fromkeys(each.panel or "" for each in parts))
+    names = list(dict.fromkeys(each.panel or "" for each in judgement.criteria_at(records.scale) if not each.precondition))
     least = least_that_hold(judgement.quantifier or claim.quantifier, len(names))
     if least == len(names):
         return ""

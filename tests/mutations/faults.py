@@ -112,15 +112,15 @@ DIGESTS = (
     Fault(
         "verdicts are remembered whatever trials come",
         "harness/judge/verdict_memory.py",
-        "_claims(study), trials, declared, evidence.state(study.name), _statistics()]",
-        "_claims(study), declared, evidence.state(study.name), _statistics()]",
+        "beside = [_claims(study), trials, declared,",
+        "beside = [_claims(study), declared,",
         JUDGING + "test_verdict_memory.py::test_it_forgets_when_trials_thresholds_evidence_or_statistics_change",
     ),
     Fault(
         "a threshold moves after the run",
         "studies/warmup.py",
-        'AT_THE_END = inside(0.5, 2.0, unit="x")',
-        'AT_THE_END = inside(0.4, 2.5, unit="x")',
+        "            0.5,\n            2.0,\n            divergence_time(arm=arm),",
+        "            0.4,\n            2.5,\n            divergence_time(arm=arm),",
         "tests/studies/test_sameness.py::test_it_says_what_it_said[warmup]",
     ),
 )
