@@ -274,9 +274,10 @@ def _ends(mark: Mark, names: Sequence[str], limits: tuple[float, float]) -> Numb
 
 
 def _note(axes: Axes, look: Look, mark: Mark) -> None:
-    """At the first of the places around its own that no line crosses and no other note covers; if there is none, at its own."""
-    for across, down in product((1, -1), repeat=2):
-        note = _annotated(axes, look, _turned(mark, across, down))
+    """At the first of the places around its own, near ones first, that no line crosses and no other note covers; if there is
+    none, at its own."""
+    for lift, across, down in product((0, 12, -12, 24, -24), (1, -1), (1, -1)):
+        note = _annotated(axes, look, _turned(mark, across, down), lift)
         if not _covered(axes, note):
             return
         note.remove()
@@ -307,13 +308,15 @@ def _covered(axes: Axes, note: Annotation) -> bool:
     return crossed or box.y0 < axes.bbox.y0
 
 
-def _annotated(axes: Axes, look: Look, mark: Mark) -> Annotation:
+def _annotated(axes: Axes, look: Look, mark: Mark, lift: int = 0) -> Annotation:
+    """lift: points above where it would stand."""
     x, y = float(mark.numbers["x"][0]), float(mark.numbers["y"][0])
     coordinates = tuple("axes fraction" if math.isinf(value) else "data" for value in (x, y))
     place = tuple(float(value > 0) if math.isinf(value) else value for value in (x, y))
-    shift = {"left": 5, "right": -5}.get(mark.align, 0) if math.isfinite(x) or (x > 0) == (mark.align == "left") else 0
+    beside = {"left": 5, "right": -5}.get(mark.align, 0) if math.isfinite(x) or (x > 0) == (mark.align == "left") else 0
+    above = {"above": 5, "below": -5}.get(mark.place, 0)
     return axes.annotate(
-        mark.text, place, xycoords=coordinates, xytext=(shift, {"above": 5, "below": -5}.get(mark.place, 0)),  # type: ignore[arg-type]
+        mark.text, place, xycoords=coordinates, xytext=(beside, above + lift),  # type: ignore[arg-type]
         textcoords="offset points", ha=mark.align, va={"above": "bottom", "below": "top"}.get(mark.place, "center"),
         color=look.colour, fontweight="bold" if mark.kind == "finding" else "normal", annotation_clip=False,
     )  # fmt: skip

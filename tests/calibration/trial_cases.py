@@ -274,6 +274,13 @@ CASES: tuple[Case, ...] = (
         3,
     ),
     _of_points("curve_slope", m.Curve(arm="a", of="probe_gradient_norm", statistic="slope"), w.probe_curves(_ratio), PAIR, 3),
+    _of_points(
+        "matched",
+        m.Matched(arm="a", of="evaluation_loss", where="train_loss", level=2.0),
+        w.falling_curves(_ratio),
+        PAIR,
+        3,
+    ),
     _of_points("curve_distance", curve_distance(arm="b", reference="a"), w.distant_curves(lambda e: 0.05 * 1.2**e), PAIR, 3),
     _of_points("underflow_share", underflow_share(arm="a", of="activation"), w.probe_curves(_ratio), PAIR, 3),
     _of_points("noise_scale", m.NoiseScale(arm="a"), w.noisy_gradients(lambda e: 20.0 * 1.2**e), {"a": {}}, 3),

@@ -224,6 +224,30 @@ def flat_runs(distance: Callable[[float], float]) -> Draw:
     return draw
 
 
+def falling_curves(levels: Callable[[float], Mapping[str, float]]) -> Draw:
+    """Training losses that fall in straight lines to 1, each run's at its own pace; where one comes to 2 the validation loss is
+    the arm's level, each run's around it."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        seeds = planned.seeds_at(SCALE)
+        columns: Filled = {}
+        step = np.linspace(STEPS / PROBES, STEPS, PROBES)
+        for index, (arm, level) in enumerate(levels(effect).items()):
+            start = 3.0 + 0.2 * generator.random((3, seeds, 1))
+            train = start - (start - 1.0) * step / STEPS
+            height = level * _positive(condition.own(index) * 0.05 * condition.noise(generator, 3, seeds))
+            curves = {"step": np.broadcast_to(step, train.shape), "train_loss": train}
+            curves |= {
+                "evaluation_step": np.broadcast_to(step, train.shape),
+                "evaluation_loss": height[..., None] + train - 2.0,
+            }
+            losses = np.array([3.0, 2.0, 3.0])[:, None] + 0.05 * condition.noise(generator, 3, seeds)
+            _put_runs(columns, arm, losses, curves)
+        return columns
+
+    return draw
+
+
 def distant_curves(distance: Callable[[float], float]) -> Draw:
     """Two arms on three LRs whose gradient norms lie a relative distance apart, each seed's around it."""
 

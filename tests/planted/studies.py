@@ -198,10 +198,10 @@ def _add_readings(own: _Claims, by_momentum: Quotient, one_more: RelativeGap) ->
     own.add(harmless, test="no_worse", margin=1.1, **ratio)
     own.together(
         "bowl.modern",
-        "Momentum raises the largest stable LR of a large transformer",
+        "Momentum raises the largest stable LR of a transformer",
         ({"name": "ratio", "observe": by_momentum, "claimed": AtLeast(value=1.5), "refuted": AtMost(value=1.2)},),
         ("out of regime", "regime"),
-        regime=Regime(words="transformers of a billion parameters", models=("gpt",), least_parameters=10**9),
+        regime=Regime(words="transformers", models=("gpt",)),
     )
 
 

@@ -83,12 +83,14 @@ def test_losses_mean_what_is_declared_of_them(case: Case) -> None:
     doubled, raised = (world(case, SEEDS, on_losses(change)) for change in (lambda x: 2 * x, lambda x: x + 1))
     for observable in case.observables:
         was, means = value(observable, plain(case)), observable.of_losses
-        # A level that is declared in nats is raised with the losses.
-        level = {"level": observable.level + 1} if hasattr(observable, "level") else {}
+        # A level that is declared in nats moves with the losses.
+        level = getattr(observable, "level", None)
+        moved = [{}, {}] if level is None else [{"level": 2 * level}, {"level": level + 1}]
+        twice, higher = (observable.model_copy(update=each) for each in moved)
         if means == "is one":
-            assert_same([value(observable, doubled), value(observable, raised)], [2 * was, was + 1])
+            assert_same([value(twice, doubled), value(higher, raised)], [2 * was, was + 1])
         elif means == "no zero":
-            assert_same([value(observable.model_copy(update=level), raised)], [was])
+            assert_same([value(higher, raised)], [was])
         else:
             assert_same([value(observable, doubled)], [was])
 

@@ -19,6 +19,7 @@ from folklore.harness.declare.metrics import (
     Curve,
     Gap,
     Left,
+    Matched,
     MaxTrainable,
     Mean,
     Slope,
@@ -249,7 +250,8 @@ def test_every_text_is_an_arm_or_a_factor(kind: type[Observed]) -> None:
     marked = marks(kind, ArmRole).keys() | marks(kind, FactorRole).keys()
     free = {name for name, field in kind.model_fields.items() if texts(field.annotation)} - marked
     # What is computed names a function and its arguments, which the study's registry checks; names of curves are checked, too.
-    known = {Unmeasured: {"reason"}, Left: {"was"}, Computed: {"function", "arguments", "number"}, Curve: {"of", "divided_by"}}
+    known = {Unmeasured: {"reason"}, Left: {"was"}, Computed: {"function", "arguments", "number"}}
+    known |= {Curve: {"of", "divided_by"}, Matched: {"of", "where"}}
     assert free == known.get(kind, set())
 
 
