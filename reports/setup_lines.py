@@ -48,7 +48,7 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
 
 
 def for_whom(records: TrialSet, machine: Mapping[str, Any]) -> str:
-    """GPT, 3.3k parameters, 54k to 256k tokens · 2 cores · 22 seeds."""
+    """GPT, 3.3k parameters, 54k to 256k tokens seen · 2 cores · 22 seeds."""
     study, scale = records.study, records.scale
     by_model: dict[str, list[RunSize]] = {}
     for setting in (each for arm in study.arms_at(scale) for each in settings_of(study, scale, arm)):
@@ -61,7 +61,7 @@ def for_whom(records: TrialSet, machine: Mapping[str, Any]) -> str:
 def _sizes(runs: Sequence[RunSize]) -> str:
     parameters = _range([run.parameters for run in runs if run.parameters])
     seen_of = _range([run.tokens for run in runs])
-    return ", ".join(filter(None, (f"{parameters} parameters" if parameters else "", f"{seen_of} {runs[0].unit}")))
+    return ", ".join(filter(None, (f"{parameters} parameters" if parameters else "", f"{seen_of} {runs[0].unit} seen")))
 
 
 def _range(counts: Sequence[int]) -> str:

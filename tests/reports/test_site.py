@@ -222,7 +222,7 @@ def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     first, rest = page.partition("</section>")[::2]
     assert "<h1>Does &lt;b&gt;it&lt;/b&gt; work?</h1>" in first
     assert "Tuned loss, none over half: <b>4.97% (95% CI 4.91–5.02%)</b>." in first
-    assert "GPT, 888 parameters, 320 tokens · a &lt;machine&gt; · 5 seeds" in first
+    assert "GPT, 888 parameters, 320 tokens seen · a &lt;machine&gt; · 5 seeds" in first
     assert '<p class="advice">Do &lt;it&gt;.</p>' in first
     setup = rest[rest.index('class="setup"') :]
     assert "<li>a &lt;toy&gt;</li>" in setup
