@@ -79,6 +79,17 @@ def within(
     return criterion(Within(low=low, high=high), refuted, observe, name, says, **options)
 
 
+def as_published(
+    value: float, margin: float, observe: Any, source: str, name: str = "", says: str = "", **options: Any
+) -> Criterion:
+    """The number that theory or a publication gives, where there is one: a criterion is that number, and no bar of ours.
+
+    margin: how far from it does not matter, a difference, or a factor above 1 where the metric's axis is a logarithm.
+    """
+    low, high = (value / margin, value * margin) if observe.log_axis else (value - margin, value + margin)
+    return within(low, high, observe, name, says, expected=predicted(value, source), **options)
+
+
 def beyond(low: float, high: float, observe: Any, name: str = "", says: str = "", **options: Any) -> Criterion:
     """Claimed outside of a range, refuted within it."""
     return criterion(Outside(low=low, high=high), Within(low=low, high=high), observe, name, says, **options)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.declare import AtLeast, AtMost, Outside, Study, Within
+from folklore.harness.declare import AtLeast, AtMost, Expected, Outside, Study, Within
 from folklore.harness.declare.metrics import FailureRate, Gap, Log2, LossGap, Quotient, Scaled, TunedLoss
 from folklore.harness.declare.trial import Trial
 from folklore.harness.errors import UserError
@@ -18,7 +18,7 @@ from folklore.harness.plan.plan import make_plan
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.result import LaneResult
-from folklore.studies.kit import at_least, at_most, beyond, compare, exceeds, lr_grid, no_worse, unit_of, within
+from folklore.studies.kit import as_published, at_least, at_most, beyond, compare, exceeds, lr_grid, no_worse, unit_of, within
 from tests.harness.helpers import result, rows
 
 # Losses start at 2.3 (helpers): a loss of 1.0 falls by 1.3.
@@ -156,6 +156,15 @@ def test_criteria_by_the_region_that_they_claim() -> None:
     assert within(0.9, 1.1, loss).refuted == Outside(low=0.9, high=1.1)
     assert within(0.9, 1.1, loss, refuted=(0.8, 1.2)).refuted == Outside(low=0.8, high=1.2)
     assert within(0.9, 1.1, loss, refuted=AtMost(value=0.5)).refuted == AtMost(value=0.5)
+
+
+def test_a_published_number_is_the_criterion() -> None:
+    """Within a difference of it, or within a factor where the axis is a logarithm; what was expected is drawn beside it."""
+    a, b = TunedLoss(arm="a"), TunedLoss(arm="b")
+    exponent, ratio = as_published(-0.5, 0.25, a - b, "someone 2024"), as_published(4.0, 2.0, a / b, "someone 2024")
+    assert exponent.claimed == Within(low=-0.75, high=-0.25)
+    assert (ratio.claimed, ratio.refuted) == (Within(low=2.0, high=8.0), Outside(low=2.0, high=8.0))
+    assert ratio.expected == Expected(value=4.0, source="someone 2024")
 
 
 def test_what_matters_is_a_margin() -> None:
