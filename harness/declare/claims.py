@@ -71,6 +71,14 @@ class Regime(Spec):
     models: tuple[str, ...] = Field(default=(), description="models it speaks of; none: of all")
     optimizers: tuple[str, ...] = Field(default=(), description="optimizers it speaks of; none: of all")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _words_give_its_size(cls, value: Any) -> Any:
+        for field in ("least_parameters", "least_batch"):
+            if isinstance(value, dict) and field in value:
+                raise ValueError(f"{field} = {value[field]}: a claim's words give its least size; leave it out")
+        return value
+
 
 def _in_words(regime: Any) -> Any:
     return {"words": regime} if isinstance(regime, str) else regime

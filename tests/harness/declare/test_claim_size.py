@@ -2,7 +2,7 @@
 
 import pytest
 
-from folklore.harness.declare import Claim
+from folklore.harness.declare import Claim, Regime
 from folklore.harness.declare.claim_size import ClaimSize, claim_size
 
 TRANSFORMER = {"parameters": 100_000, "tokens": 2_000_000, "steps": 1_000}
@@ -39,3 +39,8 @@ def test_words_give_the_least_size(words: str, size: dict[str, int]) -> None:
         Claim(id="own.a", paraphrase="it helps", measure="-", regime=words),
     ):
         assert claim_size(claim) == ClaimSize(**size)
+
+
+def test_a_size_set_by_hand_is_told_where_sizes_come_from() -> None:
+    with pytest.raises(ValueError, match="least_parameters = 1000: a claim's words give its least size; leave it out"):
+        Regime.model_validate({"words": "large models", "least_parameters": 1000})
