@@ -136,8 +136,6 @@ CHECKED_SP = named("check", 32) + named("check_sp", *CHECKED)
 # The base has depth 2.
 DEPTHS = (*named("depth", 1), (2, "base_32"), *named("depth", 4, 8))
 
-equivalent = partial(criterion, None, None, test="equivalence", null=0.0)
-
 
 def lr_exponent(arms: Arms, window_octaves: float = 1.5) -> Slope:
     """The exponent of the best LR in width or depth, with optima from seven points of a half-octave grid, against noise."""

@@ -42,6 +42,10 @@ class Attempt:
     numbers: Mapping[str, tuple[float, float, float, str]]
     rule: str = ""
 
+    @property
+    def place(self) -> tuple[str, str, str, str, int]:
+        return self.claim, self.study, self.scale, self.device, self.version
+
 
 def attempts() -> list[Attempt]:
     """Of all studies, the earliest first."""
@@ -56,9 +60,10 @@ def _read(path: str, changed: int, size: int) -> tuple[Attempt, ...]:
 
 
 def append(found: Sequence[Attempt]) -> None:
-    """A line each, behind those that are there."""
-    if found:
-        lines = ",\n".join(json.dumps(asdict(each), ensure_ascii=False) for each in (*attempts(), *found))
+    """A line each, behind those that are there; one that is there stays as it was first written."""
+    known = {each.place: each for each in (*found, *attempts())}
+    if new := [each for each in found if known[each.place] is each]:
+        lines = ",\n".join(json.dumps(asdict(each), ensure_ascii=False) for each in (*attempts(), *new))
         (evidence.FOLDER / FILE).write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 

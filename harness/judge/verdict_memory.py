@@ -111,13 +111,14 @@ def judged_evidence(study: Study) -> list[JudgedTrials]:
 def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
     """Judge the published evidence of these studies again and keep the verdicts beside it; those of others stay. Verdicts that
     become others are returned, and added to the history."""
+    with evidence.written_by_one():  # what a version replaces is known before the version is judged
+        attempts.append([each for study in studies for each in _replaced(study, _published().get(study.name))])
     judged = [(study, [JudgedTrials.of(records) for records in published_sets(study)]) for study in studies]
     path, changed = _path(), list[Change]()
     with evidence.written_by_one():  # another process may have published others while these were judged
         found = _published()
         for study, now in judged:
             changed += _changes(study, found.get(study.name), now)
-            attempts.append(_replaced(study, found.get(study.name)))
             kept = [each.to_dict() for each in now]
             found[study.name] = {"of": _key_of_published(study), "version": study.version, "judged": kept}
         path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -40,22 +40,6 @@ def test_a_grid_of_whole_octaves_is_coarse_where_its_points_are_read(
     assert weak(observe, table(study, per_octave)) == expected
 
 
-def test_an_end_of_a_grid_is_named(study: Study) -> None:
-    """A tuned LR at an end is no number at all; a remedy's strength may lie there, and is then not firm."""
-    trials = table(study, 2)
-    trials.chosen.add(("none", "peak_lr", 0))
-    of_seeds = trials.of_seeds
-    trials.of_seeds = lambda seeds: _marked(of_seeds(seeds))  # type: ignore[method-assign]
-    (line,) = weak(LossAt(arm="none", value=2.0**-7), trials)
-    assert line.startswith("the peak LR chosen for ")
-    assert line.endswith(", 0.000977, lies at an end of its grid")
-
-
-def _marked(trials: TrialArrays) -> TrialArrays:
-    trials.chosen.add(("none", "peak_lr", 0))
-    return trials
-
-
 @pytest.mark.parametrize("optimum", [-7.0, -7.3, -6.6])
 def test_the_vertex_of_a_parabola_is_its_least(study: Study, optimum: float) -> None:
     """Of planted parabolas, whose least lies between the points of the grid."""

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from folklore.harness.declare import Study
+from folklore.harness.judge.attempts import attempts, rule_of
 from folklore.harness.judge.trial_sets import publish, stored_sets
 from folklore.harness.judge.verdict_history import Change, RuleChange, Stand, append, changes, history
-from folklore.harness.judge.verdict_memory import publish_verdicts
+from folklore.harness.judge.verdict_memory import publish_verdicts, published_verdicts
 from folklore.harness.plan.catalog import register, study_names
 from folklore.harness.plan.store import evidence
+from folklore.harness.plan.store.declaration import declare
 from folklore.harness.plan.store.source_check import SourceCheck
 from folklore.harness.plan.store.store import Store
-from tests.harness.helpers import bowl, result, stored
+from tests.harness.helpers import bowl, changed, result, stored
 
 
 def test_it_ends_with_what_is_published() -> None:
@@ -69,6 +71,26 @@ def test_a_renamed_verdict_and_trials_that_came_later_are_changes_of_words_alone
     assert not change("inconclusive", "open", (1, 2)).of_words_alone
     assert not change("inconclusive", "supported").of_words_alone
     assert not change("refuted", "invalid").of_words_alone
+
+
+def test_a_version_that_is_published_knows_what_it_replaces(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is judged as a repetition at once, and publishing again adds no second attempt."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    for version in (1, 2, 2):
+        asked = changed(study, {}, version=version)
+        store = Store(str(tmp_path / f"store{version}"))
+        declare(store, asked, "laptop", 0)
+        planted = stored(asked, store, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)))
+        (records,) = stored_sets(asked, planted)
+        publish(records, SourceCheck())
+        publish_verdicts([asked])
+        ((kept,),) = [each.verdicts for each in published_verdicts(asked) or []]
+        assert kept.new == ("it was asked once, and is to be repeated on fresh seeds" if version == 1 else "")
+    (attempt,) = attempts()
+    assert (attempt.version, attempt.verdict) == (1, "supported")
+    assert attempt.rule == rule_of(study.judgements[0], "laptop")
 
 
 def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

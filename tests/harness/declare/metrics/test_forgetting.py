@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from folklore.harness.declare import AtLeast, AtMost, Criterion, Judgement, Study
 from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
+from folklore.harness.judge.grids import weak_grids
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
@@ -62,6 +63,22 @@ def test_the_last_task_is_read_by_itself(table: TrialArrays) -> None:
 def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays) -> None:
     found = observe(task_accuracy(arm="held", over="consolidation"), table).estimate
     assert found == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
+
+
+@pytest.mark.parametrize(("strengths", "ends"), [(STRENGTHS, 0), (STRENGTHS[1:], 1), (STRENGTHS[:2], 1)])
+def test_a_strength_at_an_end_of_its_grid_is_named(study: Study, strengths: tuple[float, ...], ends: int) -> None:
+    """The strength of 10 has the best validation accuracy: inside the whole grid, at an end of one that is cut."""
+    made = with_arms(study, {"held": {**DIGITS, "beta2": 0.9}}, 0.01)
+    held = made.arms["held"].model_copy(update={"factors": {"consolidation": strengths, "peak_lr": (0.01,)}})
+    table = table_of(made.model_copy(update={"arms": {**made.arms, "held": held}}), outcome)
+    criterion = Criterion(
+        name="x",
+        observe=task_accuracy(arm="held", over="consolidation"),
+        claimed=AtLeast(value=0.5),
+        refuted=AtMost(value=0.4),
+    )
+    found = weak_grids(Judgement(claim="a.b", criteria=(criterion,)), table)
+    assert [line.endswith("10, lies at an end of its grid") for line in found if "end of" in line] == [True] * ends
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)
