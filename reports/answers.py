@@ -51,10 +51,16 @@ def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable
     texts = (with_bold_numbers(shortened(each) if brief else each.answer) for each in spoken)
     said = [Said(each.claim, each.verdict, text, each.advice) for each, text in zip(spoken, texts, strict=True)]
     return Answer(
-        Markup("") if named or any(each.verdict in DECIDED for each in spoken) else _undecided(verdicts),
+        _said_first(verdicts, named or any(each.verdict in DECIDED for each in spoken)),
         tuple(said),
         tuple(dict.fromkeys(each.advice for each in spoken if each.advice)),
     )
+
+
+def _said_first(verdicts: Sequence[Verdict], answered: object) -> Markup:
+    if so_far := next((each.so_far for each in verdicts if each.so_far), ""):
+        return Markup(f"So far, {so_far} are trained: these are not the declared verdicts yet.")
+    return Markup("") if answered else _undecided(verdicts)
 
 
 def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> list[Verdict]:

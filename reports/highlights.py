@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..harness.declare import Claim
-from ..harness.judge.error_rates import BELOW, FIRM, FRAGILE, NEW
+from ..harness.judge.error_rates import BELOW, FIRM, FRAGILE, NEW, SO_FAR
 from ..harness.judge.grading import right_side
 from ..harness.judge.outcomes import REFUTED, SUPPORTED
 from ..harness.judge.sentences import Sentence, plain
@@ -46,7 +46,7 @@ class Item:
     @property
     def qualified(self) -> bool:
         """Whether how it stands has to be said with it."""
-        return self.outcome.standing in (FRAGILE, NEW, BELOW)
+        return self.outcome.standing in (FRAGILE, NEW, BELOW, SO_FAR)
 
     @property
     def figure(self) -> str:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..harness.declare import Claim, Study
-from ..harness.judge.error_rates import BELOW, COMPUTED, EXACT, FIRM, FRAGILE, NEW
+from ..harness.judge.error_rates import STANDINGS
 from ..harness.judge.outcomes import INVALID, OUT_OF_REGIME, WITHDRAWN
 from ..harness.plan.catalog import Register
 from ..harness.words import enumerated
@@ -51,9 +51,7 @@ def content(
         "own": len(rows) - len(asked),
         "judged": sum(each["judged"] and each["verdict"] != WITHDRAWN for each in rows),
         "withdrawn": sum(each["verdict"] == WITHDRAWN for each in rows),
-        "standings": [
-            name for name in (FIRM, NEW, FRAGILE, BELOW, EXACT, COMPUTED) if any(name in each["standings"] for each in rows)
-        ],
+        "standings": [name for name in STANDINGS if any(name in each["standings"] for each in rows)],
         "surprising": any(each["surprise"] is not None for each in rows),
         "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
         "kinds": sorted({kind for claim in claims for kind in claim.kinds}),

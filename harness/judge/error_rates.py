@@ -16,8 +16,10 @@ from .outcomes import DECIDED, OPEN
 from .robustness import Robustness
 from .verdict import Verdict
 
-FIRM, NEW, FRAGILE, BELOW = "firm", "new", "fragile", "below the claim's size"
+FIRM, NEW, FRAGILE, BELOW, SO_FAR = "firm", "new", "fragile", "below the claim's size", "so far"
 EXACT, COMPUTED = "exact", "computed"
+# In the order of filters.
+STANDINGS = (FIRM, NEW, FRAGILE, SO_FAR, BELOW, EXACT, COMPUTED)
 # Standings of what arithmetic settles, and no trial.
 ARITHMETIC = (EXACT, COMPUTED)
 
@@ -60,12 +62,15 @@ def _p(verdict: Verdict) -> float:
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
     """Firm: it survives the correction for the register, leaving out any one seed, every other reading, and its bounds moved by
     a quarter, was asked before it was seen, and repeats what the version before it came to by the same rule. New: it does not
-    repeat anything yet. Below the claim's size: it speaks of less than the claim. Exact, computed:
-    arithmetic settles it (declare/computed.py). Fragile: else. Empty: it decides nothing, or whether it holds is not known."""
+    repeat anything yet. Below the claim's size: it speaks of less than the claim. So far: its run is not at its end. Exact,
+    computed: arithmetic settles it (declare/computed.py). Fragile: else. Empty: it decides nothing, or whether it holds is not
+    known."""
     if verdict.verdict not in DECIDED:
         return ""
     if verdict.is_arithmetic:
         return EXACT if all(each.grade == "exact" for each in verdict.findings) else COMPUTED
+    if verdict.so_far:
+        return SO_FAR
     if verdict.below_size:
         return BELOW
     if robustness is None:

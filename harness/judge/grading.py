@@ -26,7 +26,7 @@ def right_side(claim: Claim, verdict: Verdict) -> str:
 
 def grade(claim: Claim, verdict: Verdict, document: str) -> str | None:
     """A document's grade on a claim, one of the verdicts; None if it has none."""
-    if claim.own or document in claim.ungraded or verdict.verdict == WITHDRAWN or verdict.below_size:
+    if claim.own or document in claim.ungraded or verdict.verdict == WITHDRAWN or verdict.below_size or verdict.so_far:
         return None
     found = by_direction(claim, verdict)
     if not claim.sides:

@@ -46,14 +46,16 @@ class TrialArrays:
         failures: dict[str, str] | None = None,
         seed_numbers: Sequence[int] | None = None,
         computations: Computations | None = None,
+        with_further: bool = True,
     ):
-        """seed_numbers: those that are judged; default: all of the scale. computations: results of computed jobs."""
+        """seed_numbers: those that are judged; default: all of the scale. computations: results of computed jobs. with_further:
+        whether arms also count with the seeds that they have beyond the study's."""
         self.study, self.scale, self._trials = study, scale, trials
         self.declared_seeds = tuple(study.seed_numbers_at(scale))
         self.seed_numbers = self.declared_seeds if seed_numbers is None else tuple(seed_numbers)
         self.computations = computations or {}
         self.seeds = len(self.seed_numbers)
-        self.failures = failures or {}
+        self.failures, self.with_further = failures or {}, with_further
         self.rows = {
             (arm, point, seed): index
             for index, (arm, point, seed) in enumerate(zip(trials["arm"], trials["point"], trials["seed"], strict=True))
@@ -82,7 +84,7 @@ class TrialArrays:
         """The same trials, with the seeds that all of these arms have beyond those of the study (Scale.arm_seeds)."""
         declared = self.study.seed_numbers_at(self.scale)
         further = self.study.shared_seeds_at(self.scale, arms) - len(declared)
-        if further <= 0 or self.seed_numbers[-1] not in declared:
+        if further <= 0 or not self.with_further or self.seed_numbers[-1] not in declared:
             return self
         if further not in self._further:
             other = copy.copy(self)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..declare import Judgement, Study
+from ..declare.study import MINIMUM_JUDGED_SEEDS
 from ..errors import UserError
 from ..plan.computing import computed_jobs, digest, jobs_of
 from ..plan.plan import Plan, Plans
@@ -52,7 +53,8 @@ def everywhere(scale: str, device: str) -> bool:
 @dataclass(frozen=True)
 class TrialSet:
     """Trials that belong together, and where they come from. source_check: None of those not published, and of those published
-    before there was one. earlier: declarations of earlier versions, whose judgements are alternative readings."""
+    before there was one. earlier: declarations of earlier versions, whose judgements are alternative readings. seeds_so_far:
+    how many seeds are judged if its run is not at its end: from the first on those that are whole in all arms."""
 
     study: Study
     scale: str
@@ -65,11 +67,21 @@ class TrialSet:
     computations: Computations = field(default_factory=dict)
     source_check: SourceCheck | None = None
     earlier: tuple[Declaration, ...] = ()
+    seeds_so_far: int | None = None
 
     @cached_property
     def table(self) -> TrialArrays:
         """The trials as arrays, for all that is observed and drawn of them."""
-        return TrialArrays(self.study, self.scale, self.trials, dict(self.failures), computations=self.computations)
+        numbers = self.study.seed_numbers_at(self.scale)[: self.seeds_so_far]
+        further = self.seeds_so_far is None
+        return TrialArrays(
+            self.study, self.scale, self.trials, dict(self.failures), numbers, self.computations, with_further=further
+        )
+
+    @property
+    def so_far(self) -> str:
+        """Of a run that is not at its end, the seeds that are judged; '' if all are."""
+        return f"{self.seeds_so_far} of {self.study.seeds_at(self.scale)} seeds" if self.seeds_so_far else ""
 
     @property
     def computed(self) -> list[Computation]:
@@ -105,7 +117,7 @@ class TrialSet:
             judged = [replace(verdict, cautions=(mixed, *verdict.cautions)) for verdict in judged]
         if otherwise := self.declared_otherwise:
             judged = [replace(each, declared_otherwise=True, cautions=(otherwise, *each.cautions)) for each in judged]
-        return as_they_stand(self.study, judged)
+        return as_they_stand(self.study, [replace(each, so_far=self.so_far) for each in judged] if self.so_far else judged)
 
     def _judge(self) -> list[Verdict]:
         if self.looks:
@@ -116,8 +128,8 @@ class TrialSet:
         return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table, calibration=calibration)
 
     def robustness(self, verdicts: Sequence[Verdict]) -> list[Robustness]:
-        """Whether the verdicts hold under other choices; of trials that were judged once."""
-        if self.looks or not self.study.scale(self.scale).judged:
+        """Whether the verdicts hold under other choices; of trials that were judged once, at the end of their run."""
+        if self.looks or self.seeds_so_far or not self.study.scale(self.scale).judged:
             return []
         return robustness(
             self.study,
@@ -171,7 +183,21 @@ def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: 
     plan = searched_plan(plan, trials)
     errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
     selected = plan.select(trials)
-    return TrialSet(plan.study, plan.scale, plan.device, source, selected, errors, len(selected) == len(plan.trials))
+    complete = len(selected) == len(plan.trials)
+    found = TrialSet(plan.study, plan.scale, plan.device, source, selected, errors, complete)
+    return found if complete or errors else replace(found, seeds_so_far=_seeds_so_far(plan, selected))
+
+
+def _seeds_so_far(plan: Plan, trials: pd.DataFrame) -> int | None:
+    """How many seeds, from the first on, are whole in all arms; None if that is too few to judge, or what is trained depends on
+    results."""
+    study, scale = plan.study, plan.scale
+    if study.search_at(scale) is not None or not study.scale(scale).judged:
+        return None
+    count = trials["seed"].value_counts().to_dict()
+    numbers = study.seed_numbers_at(scale)
+    whole = len(list(itertools.takewhile(lambda seed: count.get(seed, 0) == len(plan.grid[seed]), numbers)))
+    return whole if whole >= MINIMUM_JUDGED_SEEDS else None
 
 
 def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None) -> Plan:
@@ -234,6 +260,8 @@ def checked(records: TrialSet, as_is: str | None = None, repository: Repository 
         way_out = f"`folklore run {records.study.name} --scale {records.scale}` goes on"
         what = f"{', '.join(invalid)} cannot be judged, for trials or computed numbers are missing"
         found.append(SourceDefect(what, way_out))
+    if records.so_far:
+        found.append(SourceDefect(f"it is judged by {records.so_far} so far", "the same command trains the rest"))
     if found and as_is is None:
         told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
         place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"

@@ -56,6 +56,8 @@ class VerdictResult(Result):
     """why it is no repetition of an earlier version's verdict on fresh seeds; it is then not firm; empty: it is one"""
     rule_change: str
     """what was changed of its rule when the verdict by the rule before was known; empty: nothing"""
+    so_far: str
+    """of a run that is not at its end, the seeds that are judged; the verdict is not the declared one yet; empty: all are"""
     panels: ForScripts[dict[str, str]]
     withdrawn: ForScripts[dict[str, str] | None]
     unit: str | None = None
@@ -169,7 +171,8 @@ class Verdict(ClaimVerdict):
     (surprises.py). after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise:
     something else was declared before them, as its first caution says. below_size: what its trials lack of the size that the
     claim's words ask for. new: why it is no repetition of an earlier version's verdict. unrepeated: what that came to by the
-    same rule, if to something else. rule_change: of its rule, when the verdict by the rule before was known. Empty: nothing.
+    same rule, if to something else. rule_change: of its rule, when the verdict by the rule before was known. so_far: of a run
+    that is not at its end, the seeds that are judged. Empty: nothing.
     """
 
     study: str
@@ -192,6 +195,7 @@ class Verdict(ClaimVerdict):
     new: str = ""
     unrepeated: str = ""
     rule_change: str = ""
+    so_far: str = ""
 
     @property
     def is_arithmetic(self) -> bool:

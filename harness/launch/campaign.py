@@ -24,6 +24,7 @@ from .lanes_job import lanes_job
 from .pack_queue import InTurn, MeasuredFirst, PackQueue
 from .progress import RunView
 from .ray_process import RayProcess
+from .rounds import Rounds
 from .tracking.live import Launch, Projector, Sink
 from .tracking.sync import open_tracker
 from .training_job import TrainingJob
@@ -51,14 +52,18 @@ def train(
     ray: RayProcess,
     deadline: float | None = None,
     at_the_end: Callable[[], object] = lambda: None,
+    after_round: Callable[[Prepared], object] | None = None,
 ) -> list[LaunchOutcome]:
     """Train what is left of each study and project it into MLflow. Finished packs are kept whatever happens.
 
-    deadline: when training stops, by time.monotonic. at_the_end: called in a thread while Ray ends. Raises UnwritableError
-    where the store takes nothing any more, and RunFailedError where Ray is lost for good or a user's code raises.
+    deadline: when training stops, by time.monotonic. at_the_end: called in a thread while Ray ends. after_round: called in a
+    thread with what is trained, alone, after each round of its seeds (rounds.py). Raises UnwritableError where the store takes
+    nothing any more, and RunFailedError where Ray is lost for good or a user's code raises.
     """
     projector = Projector()
     parts = [StudyRun(study, options, view, projector) for study in prepared]
+    if after_round is not None and len(parts) == 1:
+        parts[0].show_rounds(after_round)
     try:
         for part in parts:
             projector.serve(part.sink)
@@ -107,11 +112,15 @@ class StudyRun:
         self.kept_steps = kept_steps(prepared.plan.trials)
         self.queue: PackQueue | None = None
         self.computing: ComputingQueue | None = None
+        self.rounds: Rounds | None = None
         self.packs: dict[str, PlannedPack] = {}
         self.jobs: set[str] = set()
         self.finished_packs: list[str] = []
         self.failed_packs: list[str] = []
         self.ended = False
+
+    def show_rounds(self, after_round: Callable[[Prepared], object]) -> None:
+        self.rounds = Rounds(self.prepared.plan, self.ledger.digests(), partial(after_round, self.prepared))
 
     def measurements(self) -> dict[str, Job]:
         """What is to be measured of the shapes that something is left to train of."""
@@ -180,6 +189,8 @@ class StudyRun:
         self.finished_packs.append(pack)
         self.projector.add(self.sink, pack)
         self.view.finished(pack)
+        if self.rounds is not None and pack in self.packs:
+            self.rounds.finished(self._digests(pack))
 
     def failed(self, pack: str, error: str) -> None:
         self.failed_packs.append(pack)
@@ -198,6 +209,8 @@ class StudyRun:
         settled = len(self.finished_packs) + len(self.failed_packs) == len(self.packs) + len(self.jobs)
         handed_out = self.queue is not None and self.queue.exhausted and self.computing is not None and self.computing.exhausted
         complete = self.ended and handed_out and settled
+        if self.rounds is not None and complete:
+            self.rounds.wait()
         status = "KILLED" if not complete else "FAILED" if self.failed_packs else "FINISHED"
         try:
             self.sink.finish(status)

@@ -71,6 +71,7 @@ EVENTS: Mapping[str, Mapping[str, str]] = {
         "below_size": "what its trials lack of the size that the claim's words ask for; empty: nothing",
         "new": "why it is no repetition of an earlier version's verdict; empty: it is one",
         "rule_change": "what was changed of its rule when the verdict by the rule before was known; empty: nothing",
+        "so_far": "of a run that is not at its end, the seeds that are judged; empty: all are, and it is the declared verdict",
         "withdrawn": "of a withdrawn verdict: what it was (verdict, reading), date and reason; else none",
         "variation": "whether it is of a variation, and so none of the declared study",
     },

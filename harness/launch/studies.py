@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from .campaign import LaunchOutcome
 
 
+# A run shorter than this, in seconds, has said all before what it says so far is shown.
+SECONDS_WITH_ROUNDS = 60.0
+
+
 @dataclass(frozen=True)
 class UntilDecided:
     """Seeds are added until claims are decided; most_seeds: an arm at most, by default four times the study's own."""
@@ -85,8 +89,11 @@ def launch(
     until_decided: UntilDecided | None,
     reporter: Reporter,
     at_the_end: Callable[[], object],
+    after_round: Callable[[Prepared], object],
 ) -> Launched:
-    """Train what is missing of some studies. at_the_end: called in a thread of its own while Ray ends. Raises UserError."""
+    """Train what is missing of some studies. at_the_end: called in a thread of its own while Ray ends. after_round: in another,
+    after each round of seeds of a study that is trained alone (rounds.py). Raises UserError.
+    """
     # The training machine is inspected in place: the machine that starts a cluster's run may have no GPU itself.
     cluster = None if options.address is None else cluster_device(options.address)
     pairs = _with_own_datasets(studies, scale, options)
@@ -97,7 +104,8 @@ def launch(
     ]
     _declare_all(ready, until_decided)
     ready = [_at_look(each) for each in ready]
-    outcomes = _train_or_sync(ready, options, deadline, reporter, at_the_end)
+    shown = after_round if len(ready) == 1 and until_decided is None and _has_rounds(ready[0]) else None
+    outcomes = _train_or_sync(ready, options, deadline, reporter, at_the_end, shown)
     every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
         further = [following for each in ready if (following := _at_next_look(each, reporter)) is not None]
@@ -109,6 +117,13 @@ def launch(
         ready = [each for each in ready if each.plan.study.name not in names] + further
     unfinished = any(outcome.interrupted for outcome in outcomes) and _tell_what_is_left(ready, reporter)
     return Launched(ready, every, unfinished)
+
+
+def _has_rounds(ready: Prepared) -> bool:
+    """Whether it is long enough to be shown on the way, and its trials are known beforehand."""
+    study, scale = ready.plan.study, ready.plan.scale
+    judged = study.scale(scale).judged and not looks_of(declarations(ready.ledger.store, study, scale), study)
+    return judged and study.search_at(scale) is None and ready.estimate.seconds >= SECONDS_WITH_ROUNDS
 
 
 def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
@@ -190,6 +205,7 @@ def _train_or_sync(
     deadline: float | None,
     reporter: Reporter,
     at_the_end: Callable[[], object],
+    after_round: Callable[[Prepared], object] | None = None,
 ) -> "list[LaunchOutcome]":
     """Train what is left; where nothing is, only bring MLflow up to date."""
     for each in ready:
@@ -225,7 +241,7 @@ def _train_or_sync(
         # Beside Ray's start: it imports torch.
         from .campaign import most_valuable_first, train
 
-        return train(most_valuable_first(left), options, reporter.view(), ray, deadline, at_the_end)
+        return train(most_valuable_first(left), options, reporter.view(), ray, deadline, at_the_end, after_round)
 
 
 def _resources(left: Sequence[Prepared], options: Options) -> Resources:

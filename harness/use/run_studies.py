@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ..declare import Study
@@ -14,6 +16,8 @@ from ..launch.studies import Launched, UntilDecided, launch
 from ..launch.tracking.server import how_to_browse
 from ..launch.tracking.sync import open_tracker
 from ..options import Options, checkpoint_seconds
+from ..plan.prepare import Prepared
+from ..plan.store.ledger import Ledger
 from ..plan.store.mlflow_address import require_known
 from ..plan.store.pages_folder import pages_folder
 from ..plan.store.store import Store
@@ -38,11 +42,14 @@ def run_studies(
     store.check_writable()
     pages_folder(store)
     with leases(store, [study.name for study in studies]):
-        launched = launch(store, studies, scale, options, deadline, until_decided, reporter, at_the_end=site)
+        show = partial(_show_so_far, store=store, reporter=reporter)
+        launched = launch(store, studies, scale, options, deadline, until_decided, reporter, site, show)
         # Without a deadline only a person interrupts a launch, who is not kept waiting for pages.
         stopped = launched.unfinished and deadline is None
         if not stopped:
-            pages, verdicts = _show(launched, store, options, reporter)
+            pages, verdicts = _show(launched.studies, store, reporter)
+            if launched.in_mlflow:
+                reporter.say(f"MLflow: {how_to_browse(options, store)}")
             _attach(launched, pages, verdicts, options, reporter)
             _warn(launched, reporter)
         code = INTERRUPTED if stopped else FAILED if launched.count("given_up") else FINE
@@ -65,15 +72,22 @@ def _warn(launched: Launched, reporter: Reporter) -> None:
         reporter.warn(f"{given_up} trials or computed jobs were given up; their claims are invalid until they are done")
 
 
-def _show(launched: Launched, store: Store, options: Options, reporter: Reporter) -> tuple[Path, dict[str, list[Verdict]]]:
+def _show_so_far(ready: Prepared, store: Store, reporter: Reporter) -> None:
+    """Of a study that is still being trained. The ledger is read anew: the run's own is not for two threads."""
+    ready = replace(ready, ledger=Ledger(store, ready.plan.study.name))
+    if stored_set(ready.plan, ready.ledger).so_far:
+        _show([ready], store, reporter)
+
+
+def _show(prepared: Sequence[Prepared], store: Store, reporter: Reporter) -> tuple[Path, dict[str, list[Verdict]]]:
     """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
-    studies = [each.plan.study for each in launched.studies]
+    studies = [each.plan.study for each in prepared]
     names = [study.name for study in studies]
     others = [study for study in every_study(store) if study.name not in names]
-    plans = {each.plan.study.name: each.plans for each in launched.studies}
+    plans = {each.plan.study.name: each.plans for each in prepared}
     pages, found = write_pages(store, [*others, *studies], only=names, plans=plans)
     shown: dict[str, list[Verdict]] = {}
-    for each in launched.studies:
+    for each in prepared:
         own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
         own = own or stored_set(each.plan, each.ledger).verdicts()
         shown[each.plan.study.name] = own
@@ -84,8 +98,6 @@ def _show(launched: Launched, store: Store, options: Options, reporter: Reporter
     reporter.say(f"page: {pages / page}.html")
     for name in names:
         reporter.emit("page", path=f"{pages / name}.html")
-    if launched.in_mlflow:
-        reporter.say(f"MLflow: {how_to_browse(options, store)}")
     return pages, shown
 
 

@@ -103,7 +103,9 @@ def verdicts_note(verdicts: Sequence[Verdict], counts: Mapping[str, int], experi
 
 
 def _verdict(verdict: Verdict) -> str:
-    why = ", ".join(filter(None, (verdict.reading, "below the claim's size" if verdict.below_size else "")))
+    below = "below the claim's size" if verdict.below_size else ""
+    so_far = f"so far, {verdict.so_far}" if verdict.so_far else ""
+    why = ", ".join(filter(None, (verdict.reading, below, so_far)))
     return f"{SIGNS[verdict.verdict]} {verdict.verdict}" + (f" ({why})" if why else "")
 
 

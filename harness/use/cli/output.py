@@ -239,6 +239,7 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
         verdicts_here = list(group)
         called = (readable or {}).get(study, study)
         place = f" · {called}" * (called != study) + f" · {scale} scale · {device} · {verdicts_here[0].trials} trials"
+        place += f" · so far, {verdicts_here[0].so_far}" if verdicts_here[0].so_far else ""
         out.print()
         print_wrapped(Text(study, style="bold") + Text(place, style="not bold"))
         if is_variation(study):

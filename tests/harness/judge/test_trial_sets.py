@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 from folklore.harness.declare import Study
-from folklore.harness.judge.trial_sets import HERE, planned_set, publish, published_sets, trial_sets
+from folklore.harness.errors import UserError
+from folklore.harness.judge.error_rates import SO_FAR, error_rates, standing
+from folklore.harness.judge.trial_sets import HERE, checked, planned_set, publish, published_sets, trial_sets
 from folklore.harness.plan.plan import make_plan
 from folklore.harness.plan.store import evidence, trial_rows, trial_schema
 from folklore.harness.plan.store.declaration import declarations, declare
@@ -166,3 +168,43 @@ def test_publishing_keeps_what_earlier_versions_judged(study: Study, tmp_path, m
         publish(replace(found, declarations=tuple(declarations(store, each, "laptop"))), SourceCheck())
     (back,) = published_sets(each)
     assert [(before.version, list(before.declared)) for before in back.earlier] == [(1, ["judgements"])]
+
+
+def test_a_run_that_is_not_at_its_end_is_judged_by_its_whole_seeds_and_says_so(study: Study) -> None:
+    """As if it had that many; no verdict is firm before the declared one, and none grades a document or is published."""
+    planned = changed(study, seeds=12)
+    every = frame(planned, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.01)))
+    begun = every[(every["seed"] < 7) | ((every["seed"] == 7) & (every["arm"] == "none"))]
+    (found,) = trial_sets(planned, begun, HERE)
+    (verdict,) = found.verdicts()
+    assert verdict.so_far == "7 of 12 seeds"
+    assert (verdict.verdict, verdict.seeds) == ("supported", 7)
+    (of_seven,) = trial_sets(changed(study, seeds=7), every, HERE)
+    assert verdict.estimate == of_seven.verdicts()[0].estimate
+    assert standing(verdict, None, error_rates([verdict])) == SO_FAR
+    assert found.robustness([verdict]) == []
+    with pytest.raises(UserError, match="judged by 7 of 12 seeds so far"):
+        checked(found)
+    (whole,) = trial_sets(planned, every, HERE)
+    assert whole.verdicts()[0].so_far == ""
+
+
+def test_what_is_too_few_seeds_or_failed_is_not_judged_so_far(study: Study) -> None:
+    planned = changed(study, seeds=12)
+    every = frame(planned, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)))
+    assert verdicts(planned, every[every["seed"] < 4]) == ["invalid"]
+    missing = every["digest"].iloc[-1]
+    (found,) = trial_sets(planned, every[every["digest"] != missing], HERE, failures={missing: "out of memory"})
+    assert [each.verdict for each in found.verdicts()] == ["invalid"]
+
+
+def test_further_seeds_of_an_arm_count_when_all_are_there(study: Study) -> None:
+    """The run is at its end only with them; until then an arm counts with the seeds that all have."""
+    more = changed(study, {"scales.laptop.arm_seeds": {"none": 9, "half": 9}})
+    every = frame(more, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.01)))
+    (begun,) = trial_sets(more, every[every["seed"] < 8], HERE)
+    (whole,) = trial_sets(more, every, HERE)
+    count = study.seeds_at("laptop")
+    assert [each.so_far for each in begun.verdicts()] == [f"{count} of {count} seeds"]
+    assert [each.seeds for each in begun.verdicts()] == [count]
+    assert [(each.so_far, each.seeds) for each in whole.verdicts()] == [("", 9)]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from folklore.harness.declare import Claim, Source, Study
 from folklore.harness.declare.trial import Trial
 from folklore.harness.errors import UserError
 from folklore.harness.judge.trial_sets import published_sets, stored_sets
+from folklore.harness.judge.verdict import Verdict
 from folklore.harness.launch import studies as launching
 from folklore.harness.launch.campaign import LaunchOutcome
 from folklore.harness.launch.reporter import NullReporter
@@ -23,6 +25,7 @@ from folklore.harness.launch.tracking.sync import open_tracker, sync
 from folklore.harness.options import Options
 from folklore.harness.plan import catalog, plan
 from folklore.harness.plan.catalog import load_study, study_names
+from folklore.harness.plan.plan import make_pack
 from folklore.harness.plan.prepare import Prepared
 from folklore.harness.plan.store.declaration import declarations
 from folklore.harness.plan.store.ledger import Ledger
@@ -255,3 +258,43 @@ def test_a_run_that_trains_nothing_imports_nothing_heavy(
     assert "nothing to train: all trials are in the ledger" in said
     assert any("warmup.improves_best" in line and "supported" in line for line in said), said
     assert page.stat().st_mtime_ns == written
+
+
+class Rounded(Trainer):
+    """Hears after the first five seeds of twelve, as a run does that is long enough."""
+
+    def __call__(self, ready: Sequence[Prepared], *arguments: object) -> list[LaunchOutcome]:
+        (prepared,) = ready
+        after_round = arguments[-1]
+        assert callable(after_round)
+        first = prepared.plan.study.seed_numbers_at("laptop")[:5]
+        packs = [make_pack([trial for trial in pack.trials if trial.seed in first]) for pack in prepared.left]
+        super().__call__([replace(prepared, left=tuple(pack for pack in packs if pack.trials))])
+        after_round(prepared)
+        rest = [make_pack([trial for trial in pack.trials if trial.seed not in first]) for pack in prepared.left]
+        return super().__call__([replace(prepared, left=tuple(pack for pack in rest if pack.trials))])
+
+
+class Judged(NullReporter):
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.page, self.shown, self.events = page, list[tuple[str, int, bool]](), list[str]()
+
+    def emit(self, event: str, **fields: Any) -> None:
+        if event == "verdict":
+            self.events.append(fields["so_far"])
+
+    def judged(self, verdicts: Sequence[Verdict]) -> None:
+        on_page = "So far, 5 of 12 seeds are trained" in self.page.read_text()
+        self.shown += [(each.so_far, each.seeds, on_page) for each in verdicts]
+
+
+def test_a_run_shows_what_its_seeds_say_so_far(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In lines, events and on the page, marked; at the end nothing of it is left."""
+    monkeypatch.setattr(launching, "SECONDS_WITH_ROUNDS", 0.0)
+    Rounded(monkeypatch, _gap(0.1, 0.0001), shows=True)
+    reporter = Judged(tmp_path / "pages" / "toy.html")
+    assert run_studies([changed(study, seeds=12)], "laptop", Options(str(tmp_path)), None, reporter=reporter) == 0
+    assert reporter.shown == [("5 of 12 seeds", 5, True), ("", 12, False)]
+    assert reporter.events == ["5 of 12 seeds", ""]
+    assert "So far" not in reporter.page.read_text()

@@ -1,0 +1,57 @@
+"""What the seeds so far say: told while the rest is trained, after five whole seeds, ten, twenty, and so on."""
+
+import logging
+import threading
+from collections.abc import Callable, Collection
+
+from ..declare.study import MINIMUM_JUDGED_SEEDS
+from ..errors import quoted
+from ..plan.plan import Plan
+
+log = logging.getLogger(__name__)
+
+# Every round has so many times the seeds of the one before: each is judged and drawn anew, which takes some seconds.
+GROWTH = 2
+
+
+class Rounds:
+    """Counts the whole seeds of a plan as its trials are done, and after each round calls back, in a thread beside training.
+
+    done: digests of the trials that are stored already. after_round: judges what is stored and shows it.
+    """
+
+    def __init__(self, plan: Plan, done: Collection[str], after_round: Callable[[], object]):
+        numbers = plan.study.seed_numbers_at(plan.scale)
+        self._left = [{trial.digest for trial in plan.grid[seed]} - set(done) for seed in numbers]
+        self._after_round, self._thread = after_round, threading.Thread()
+        self._next = MINIMUM_JUDGED_SEEDS
+        while self._next <= self.whole:
+            self._next *= GROWTH
+
+    @property
+    def whole(self) -> int:
+        """How many seeds, from the first on, are trained in all arms."""
+        return next((count for count, left in enumerate(self._left) if left), len(self._left))
+
+    def finished(self, digests: Collection[str]) -> None:
+        """A round that ends while the one before is still being judged is left to the next."""
+        for left in self._left:
+            left.difference_update(digests)
+        whole = self.whole
+        if not self._next <= whole < len(self._left) or self._thread.is_alive():
+            return
+        while self._next <= whole:
+            self._next *= GROWTH
+        self._thread = threading.Thread(target=self._show, name="after-round", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until what is being shown is shown."""
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _show(self) -> None:
+        try:
+            self._after_round()
+        except Exception as error:  # whatever pages raise: training goes on
+            log.warning("what the seeds so far say could not be shown (%s)", quoted(error))
