@@ -113,6 +113,11 @@ class Workload(Spec):
         strict=True,
         description="train on only the first n examples of the training split, of a text tokens; none: the whole split",
     )
+    training_set: Costless[Literal["first", "drawn"]] = Field(
+        default="first",
+        description="which n examples training_set_size means; 'drawn': each seed draws its own at random, so that what other"
+        " examples would change is a part of the noise between seeds",
+    )
     loss: Literal["cross_entropy", "squared_error"] = Field(
         default="cross_entropy",
         description="of an mlp's or cnn's classes; 'squared_error': half the squared distance from the one-hot target, summed"

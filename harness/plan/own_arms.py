@@ -20,7 +20,7 @@ OTHER_MODEL = "it compares models, and there is one"
 # by in these is what a study is about.
 DESIGN = (
     *("parametrization", "zero_readout", "activation", "norm", "residual", "init_gain", "norm_placement", "feature_scale"),
-    *("loss", "training_set_size", "tasks", "scenario", "adapter_rank"),
+    *("loss", "training_set_size", "training_set", "tasks", "scenario", "adapter_rank"),
 )
 COMPUTED = "it is computed, of no workload"
 

@@ -188,7 +188,8 @@ def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str
     """Raises UserError for data that a configuration cannot be trained on."""
     for configuration in configurations:
         workload = configuration.workload
-        require_data(configuration, data.load(datasets[workload.dataset]).limited(workload.training_set_size))
+        dataset = data.load(datasets[workload.dataset])
+        require_data(configuration, dataset.limited(workload.training_set_size, workload.training_set == "drawn"))
     for workload in {configuration.workload for configuration in configurations}:
         data.load(datasets[workload.dataset]).training_arrays(workload.label_noise)
 

@@ -79,7 +79,7 @@ class Pack:
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
         torch.backends.cudnn.allow_tf32 = tensor_cores  # of convolutions
         self.agreed, self.data_hash = set() if agreed is None else agreed, dataset.facts.hash
-        dataset = dataset.limited(first.workload.training_set_size)
+        dataset = dataset.limited(first.workload.training_set_size, first.workload.training_set == "drawn")
         for configuration in configurations:
             require_data(configuration, dataset)
         workload, precision = workload_of(first.workload), self.training.precision

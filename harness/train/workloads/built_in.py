@@ -53,7 +53,9 @@ class BuiltInWorkload(BaseWorkload):
         declared, found = self.declared, self.declared.dataset
         if declared.training_set_size is not None:
             what = "tokens" if self.architecture.reads_text else "training examples"
-            found += f", its first {declared.training_set_size:,} {what}"
+            drawn = declared.training_set == "drawn"
+            found += f", {declared.training_set_size:,} {what} that each seed draws" * drawn
+            found += f", its first {declared.training_set_size:,} {what}" * (not drawn)
         if declared.tasks > 1:
             what = "texts one" if self.reads_text else f"classes in {declared.tasks} tasks one"
             found += f", its {what} after another" + f" ({SCENARIOS[declared.scenario]})" * (not self.reads_text)

@@ -388,6 +388,11 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name, "step
         shared={"sampling": "epochs", "batch_size": 30, "micro_batches": 2, "batch_ramp": (0.5,), "steps": 25},
         stops=(18, 22),
     ),
+    "a training set for each seed": Case(
+        _workload(MLP, training_set="drawn", training_set_size=12),
+        {**SGD, "sampling": "epochs"},
+        measurement={"test_examples": 30},
+    ),
     "full in micro-batches": Case(shared={**SGD, "sampling": "full", "batch_size": DIGITS, "micro_batches": 13}),
     "augmentation": Case(CNN, own=({}, {"augmentation": "shift"}, {"augmentation": "flip_and_shift", "shift_pixels": 3})),
     **{

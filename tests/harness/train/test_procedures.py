@@ -61,6 +61,27 @@ def test_epochs_see_every_example_once() -> None:
             assert (epoch == other).mean() < 0.01, "an order of its own"
 
 
+@pytest.mark.parametrize("sampling", ["replacement", "epochs", "full"])
+def test_each_seed_may_draw_a_training_set(sampling: str) -> None:
+    """Ten of all examples, the same ones in all lanes of a seed, and no others; and no loss of training examples is evaluated,
+    which the lanes do not share."""
+    few = Workload.model_validate({**MLP.model_dump(), "training_set": "drawn", "training_set_size": 10})
+    of_a_seed = [
+        contract.lane(
+            few, seed=seed, measurement={**MEASUREMENT, "test_examples": 8}, sampling=sampling, batch_size=10, steps=40
+        )
+        for seed in (0, 0, 1, 2)
+    ]
+    made = Pack(of_a_seed, load("digits"))
+    assert not any(each.split == "train" for each in made.evaluations)
+    sets = [set(drawn(made, number, 40)) for number in range(4)]
+    assert [len(each) for each in sets] == [10] * 4
+    assert sets[0] == sets[1]
+    together = sets[0] | sets[2] | sets[3]
+    assert len(together) > 25
+    assert max(together) > DIGITS // 2
+
+
 def test_a_full_batchs_halves_are_random_samples() -> None:
     """Examples that come class by class: the variance that a probe finds is still near that of batches that are drawn."""
     dataset = load("digits")

@@ -43,6 +43,12 @@ DECLARED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (MLP | {"adapter_rank": 4}, {}, "adapter_rank = 4: is of workload.tasks; set that, too, or leave it out"),
     (MLP, {"replay": 0.1}, "replay = 0.1: is of workload.tasks; set that, too, or leave it out"),
     (TASKS, {"sampling": "epochs"}, "sampling = epochs: each of several tasks draws with replacement; leave it out"),
+    (MLP | {"training_set": "drawn"}, {}, "training_set = drawn: says which examples training_set_size means; set that, too"),
+    (
+        MLP | {"training_set": "drawn", "training_set_size": 9},
+        {"measurement": {"training_examples": 9}},
+        "training_examples = 9: evaluates the same training examples in all lanes",
+    ),
     (MLP, {"alarm": "loss_ratio"}, r"alarm = loss_ratio: is of training\.remedy; set that, too, or leave it out"),
     (MLP, {"remedy": "skip", "alarm": "deviations"}, r"set measurement\.gradient_norms, too"),
     (MLP, RAMP | {"batch_ramp": (0.5, 0.5)}, r"batch_ramp = \(0\.5, 0\.5\): must rise, each inside \(0, 1\)"),
@@ -100,6 +106,7 @@ PACKED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         )
         for workload, batch, examples in ((MLP, 8, 1079), (MLP, 1080, 1079), (LINEAR, 8, 16384))
     ),
+    (GPT | {"training_set": "drawn", "training_set_size": 99}, {}, "training_set = drawn: dataset 'markov' is a text"),
     (MLP | {"tasks": 3}, {}, "tasks = 3: must divide the number of classes of dataset 'digits', 10"),
     (MLP | {"tasks": 5}, {"steps": 4}, "tasks = 5: must be at most steps = 4"),
     (GPT | {"tasks": 2}, {}, r"tasks = 2: dataset 'markov' is 1 text\(s\), each of which is a task; join"),

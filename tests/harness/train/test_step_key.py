@@ -76,6 +76,7 @@ WORKLOAD: dict[str, Change] = {
     "feature_scale": ({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1}, 2.0),
     "label_noise": ({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1}, 0.5),
     "training_set_size": ({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1}, 100),
+    "training_set": ({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1, "training_set_size": 100}, "drawn"),
 }
 # Those by which other operations are made, as this test finds them.
 CHANGING = {

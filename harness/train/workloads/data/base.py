@@ -80,9 +80,13 @@ class Dataset(ABC):
         data do not come in this number of tasks."""
 
     @abstractmethod
-    def limited(self, training_set_size: int | None) -> "Dataset":
-        """The same with the first this many examples, or tokens of a text, for its training split. Raises UserError where it
-        has fewer."""
+    def limited(self, training_set_size: int | None, drawn: bool = False) -> "Dataset":
+        """The same with the first this many examples, or tokens of a text, for its training split; drawn: with as many for
+        each seed, of its own, and numbers of examples are then of those (own_index). Raises UserError where it has fewer."""
+
+    def own_index(self, seed: int) -> Index:
+        """The training examples that a seed draws for itself, in its order, [training_set_size]."""
+        raise NotImplementedError
 
     @abstractmethod
     def gather(self, arrays: "tuple[Tensor, ...]", index: "Tensor", context: int) -> "tuple[Tensor, Tensor]":
@@ -128,15 +132,19 @@ class ByExample(Dataset):
             raise UserError(f"label_noise = {label_noise}: dataset '{self.name}' has no labels; leave it at 0")
         return self.arrays("train")
 
-    def limited(self, training_set_size: int | None) -> Self:
+    def limited(self, training_set_size: int | None, drawn: bool = False) -> Self:
         if training_set_size is None:
             return self
         if training_set_size > (count := self.count("train")):
             raise UserError(
                 f"training_set_size = {training_set_size}: dataset '{self.name}' has {count}; choose at most this many"
             )
-        return self.first_trained(training_set_size)
+        return self.drawn(training_set_size) if drawn else self.first_trained(training_set_size)
 
     @abstractmethod
     def first_trained(self, count: int) -> Self:
         """The same with the first this many training examples."""
+
+    def drawn(self, count: int) -> Self:
+        """The same with as many training examples for each seed, of its own."""
+        raise UserError(f"training_set = drawn: dataset '{self.name}' gives all seeds the same examples; leave it out")

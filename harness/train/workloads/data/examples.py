@@ -23,14 +23,19 @@ SHARES: dict[Split, float] = {"validation": 0.2, "test": 0.2}
 
 @dataclass(frozen=True)
 class Examples(ByExample):
-    """Features float32 [N, ...] and labels int64 [N], or targets float32 [N, O], for each split."""
+    """Features float32 [N, ...] and labels int64 [N], or targets float32 [N, O], for each split. own: how many training
+    examples each seed draws for itself; None: all seeds have the same ones."""
 
     name: str
     facts: DataFacts
     splits: dict[Split, tuple[NDArray[np.float32], NDArray[np.int64] | NDArray[np.float32]]]
+    own: int | None = None
 
     def count(self, split: Split) -> int:
-        return len(self.splits[split][1])
+        return self.own if self.own is not None and split == "train" else len(self.splits[split][1])
+
+    def own_index(self, seed: int) -> Index:
+        return numpy_generator(seed, "training set", 0).permutation(len(self.splits["train"][1]))[: self.own]
 
     def arrays(self, split: Split) -> "tuple[Tensor, ...]":
         import torch
@@ -49,6 +54,9 @@ class Examples(ByExample):
         replaced = generator.random(len(labels)) < label_noise
         drawn = generator.integers(0, self.facts.classes, size=len(labels))
         return features, torch.where(torch.from_numpy(replaced), torch.from_numpy(drawn), labels)
+
+    def drawn(self, count: int) -> Self:
+        return replace(self, own=count)
 
     def first_trained(self, count: int) -> Self:
         features, labels = self.splits["train"]

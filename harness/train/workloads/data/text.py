@@ -70,7 +70,11 @@ class Text(Dataset):
                     f" {context}; give a longer text or a shorter context"
                 )
 
-    def limited(self, training_set_size: int | None) -> "Text":
+    def limited(self, training_set_size: int | None, drawn: bool = False) -> "Text":
+        if drawn:
+            raise UserError(
+                f"training_set = drawn: dataset '{self.name}' is a text, which is trained on in its order; leave it out"
+            )
         if training_set_size is None:
             return self
         if self.texts > 1:
