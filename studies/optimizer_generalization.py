@@ -132,7 +132,7 @@ study.laptop(
 PHOTOGRAPHS = dict(dataset="cifar-10", label_noise=0.0, final_examples=6000, evaluation_examples=1000)
 AUGMENTED = dict(batch_size=128, augmentation="flip_and_shift", shift_pixels=4)
 study.gpu(
-    "one GPU, at most four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
+    "one GPU, about four minutes: CNNs of 75,000 parameters on photographs, GPTs of 0.4M on Python code",
     arm_settings={
         CNNS: PHOTOGRAPHS | AUGMENTED | dict(width=32, depth=4, steps=1000),
         MLPS: {"width": 256},
