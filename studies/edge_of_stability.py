@@ -13,11 +13,11 @@ study = Draft(
     dict(model="quadratic", dataset="quadratic:16", batch_size=256, steps=2000)
     | dict(optimizer="sgd", momentum=0.0, weight_decay=0.0, schedule="constant", warmup_fraction=0.0)
     | dict(probes=10, evaluations=20, evaluation_examples=2048, final_examples=2048),
-    version=3,
+    version=4,
     factors={"peak_lr": (1.99,)},
     seeds=8,
-    first_seed=41_000,
-    answer=("eos.sharpness", "eos.nonmonotone", "eos.quadratic", "eos.newton"),
+    first_seed=171_000,
+    answer=("eos.sharpness", "eos.batch_sharpness", "eos.nonmonotone", "eos.quadratic"),
 )
 
 
@@ -86,20 +86,29 @@ FLOW = Run("flow", "near gradient flow", "Gradient descent", GD | dict(probes=50
 # Batches of 25 examples, as in usual training.
 BATCHES = dict(sampling="replacement", batch_size=25)
 SGD_BATCHES = Run("sgd_batches", "SGD, batches", "Batches", GD | BATCHES, (0.15, 0.05), (4000, 4000))
-ADAM_BATCHES = Run("adam_batches", "Adam, batches", "Batches", ADAM | BATCHES, (0.0005, 1e-4), (3000, 4000), ADAM_LIMIT)
-RUNS = (*DESCENTS, *OTHERS, FLOW, SGD_BATCHES, ADAM_BATCHES)
+# As Andreyev and Beneventano advise: small initial weights, and high LRs, for at low ones training ends too early. Half of the
+# lowest LR at which a pilot diverged, and a quarter of it, at equal LR x steps.
+LONG = GD | dict(sampling="replacement", init_gain=0.3, batch_sharpness=32, probes=24)
+SETTLING = {
+    (size, lr): Run(f"sgd_{size}_{lr}", f"batch {size}", f"SGD, {lr} LR", LONG | dict(batch_size=size), lrs, steps)
+    for lr, lrs, steps in (("high", (0.5, 0.1), (16_000, 16_000)), ("half", (0.25, 0.05), (32_000, 32_000)))
+    for size in (10, 25, 50)
+}
+RUNS = (*DESCENTS, *OTHERS, FLOW, SGD_BATCHES, *SETTLING.values())
 
 for run in RUNS:
     lasting = dict(steps=run.steps[0], curve_points=run.steps[0] // POINT)
     study.arm(run.arm, run.label, run.panel, TANH_MLP | lasting | run.settings, factors={"peak_lr": run.lrs[:1]})
 
 study.smoke(dict(steps=60), arm_settings={tuple(run.arm for run in RUNS): dict(steps=100, curve_points=5, probes=4)})
-study.laptop("about five minutes of training")
+# In a pilot the quarters of a run differed by a twentieth.
+study.laptop("about five minutes of training", arm_seeds={run.arm: 16 for run in SETTLING.values()})
 IMAGES: dict[str, Any] = {
     "arm_settings": {
         run.arm: CIFAR_MLP
         | dict(steps=run.steps[1], curve_points=run.steps[1] // POINT)
-        | dict(batch_size=500 if run in (SGD_BATCHES, ADAM_BATCHES) else 5000)
+        # As large a share of the examples as on digits.
+        | dict(batch_size=20 * run.settings.get("batch_size", 250))
         for run in RUNS
     },
     "arm_factors": {run.arm: {"peak_lr": run.lrs[1:]} for run in RUNS},
@@ -223,11 +232,68 @@ def sharpness_rises_to_the_limit() -> Iterator[Part]:
         yield sharpness(run.edge(edge_sharpness, "median"), f"LR x {which} at the edge over {run.limit:.4g}, {run.label}")
     for run in OTHERS:
         yield sharpness(run.edge(edge_sharpness, "start"), f"sharpness at the start over the limit, {run.label}")
-    highest = SGD_BATCHES.edge(edge_sharpness, "highest", until=0.0)
-    yield sharpness(highest, "highest LR x sharpness over 2, SGD in mini-batches")
     yield sharpness(edge_sharpness(arm="adam", limit=2.0, of="highest"), "highest LR x sharpness over 2, Adam")
-    highest = ADAM_BATCHES.edge(edge_sharpness, "highest", until=0.0)
-    yield sharpness(highest, "highest LR x preconditioned sharpness over 38, Adam with batches")
+
+
+@study.claim("eos.batch_sharpness")
+def batch_sharpness_settles_at_the_limit() -> Iterator[Part]:
+    late = partial(Run.edge, metric=edge_sharpness, of="late", until=0.0)
+    for (size, lr), run in SETTLING.items():
+        title = f"batches of {size}, {lr} LR"
+        of_run = {"panel": title, "unit": "x"}
+        start, third, last = (run.edge(edge_sharpness, of, until=0.0, batches="mean") for of in ("start", "third", "last"))
+        yield at_most(
+            0.8,
+            start,
+            f"batch sharpness at the start over the limit, {title}",
+            f"With {title}, batch sharpness starts at {{estimate}} the limit",
+            refuted=1 / 1.1,
+            precondition=True,
+            **of_run,
+        )
+        if lr == "high":
+            # It is this LR's limit that stops it.
+            half = late(SETTLING[size, "half"], batches="mean", lr_of=run.arm)
+            yield at_least(
+                1.3,
+                half,
+                f"batch sharpness at half the LR over the limit, {title}",
+                f"With {title}, batch sharpness goes to {{estimate}} the limit if the LR is halved",
+                refuted=1.1,
+                precondition=True,
+                **of_run,
+            )
+        yield as_published(
+            1.0,
+            1.1,
+            late(run, batches="mean"),
+            "Andreyev and Beneventano 2024: batch sharpness hovers around 2/LR",
+            f"LR x batch sharpness over 2, {title}",
+            f"With {title}, LR x batch sharpness is {{estimate}} the limit of 2",
+            clause="a",
+            **of_run,
+        )
+        yield within(
+            1 / 1.1,
+            1.1,
+            Quotient(top=last, bottom=third),
+            f"batch sharpness in the last quarter over that in the third, {title}",
+            f"With {title}, batch sharpness of the last quarter is {{estimate}} that of the third",
+            clause="b",
+            **of_run,
+        )
+        yield at_most(
+            1.0,
+            late(run),
+            f"LR x sharpness over 2, {title}",
+            f"With {title}, LR x sharpness is {{estimate}} the limit of 2",
+            null=1.0,
+            clause="c",
+            **of_run,
+        )
+    for (size, lr), run in SETTLING.items():
+        pooled = late(run, batches="pooled")
+        yield reported(pooled, f"LR x batch sharpness over 2 by the ratio of means, batches of {size}, {lr} LR", "x")
 
 
 SIDE_TO_SIDE = "Cohen et al. 2021, section 3: along the sharpest direction iterates jump from side to side, every other step up"

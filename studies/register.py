@@ -799,6 +799,17 @@ _CLAIMS = {
         measure="LR x sharpness over the limit of 2: median within [0.9, 1.2], refuted outside (ours), at the edge in full"
         " batches at three LRs, and in mini-batches over the second half of the run; reported: heavy-ball, Nesterov and Adam",
     ),
+    "eos.batch_sharpness": _claim(
+        paraphrase="in mini-batch SGD the curvature of a batch's loss along its own gradient settles at 2/LR, and the largest"
+        " curvature of the whole loss below it",
+        short="In mini-batches it is batch sharpness that settles at 2/LR",
+        sources="GL Q11",
+        own=True,
+        regime="SGD without momentum",
+        measure="batch sharpness, the mean over batches of g'Hg over |g|² (arXiv 2412.20553), which begins below the limit and"
+        " exceeds it at half the LR: (a) LR x batch sharpness over 2 is 1 within a factor of 1.1 over a run's second half; (b)"
+        " that of its last quarter is that of its third within a factor of 1.1 (ours); (c) LR x sharpness over 2 is below 1",
+    ),
     "eos.nonmonotone": _claim(
         paraphrase="at the edge of stability the loss bounces from step to step but falls in the long run, in healthy training",
         short="At the edge of stability the loss bounces, and falls in the long run",

@@ -528,6 +528,13 @@ class Measurement(Spec):
     sharpness_examples: Examples = Field(
         default=1024, ge=1, description="fixed training examples that its loss is the mean over"
     )
+    batch_sharpness: Whole = Field(
+        default=0,
+        ge=0,
+        le=100_000,
+        description="on probed steps, the curvature of the loss of mini-batches along their own gradients, mean over this many,"
+        " drawn from sharpness_examples (Andreyev and Beneventano 2024); 0: it is not measured",
+    )
     preconditioned_sharpness: bool = Field(
         default=False,
         description="wherever sharpness is measured, also the largest eigenvalue of the Hessian between the inverse roots of"

@@ -1,4 +1,4 @@
-"""The largest eigenvalue of the Hessian of a mean loss, of all lanes of a pack at once.
+"""Of a mean loss the largest eigenvalue of its Hessian, and its curvature along its own gradient; all lanes of a pack at once.
 
 Lanczos's method with full reorthogonalization (Golub and Van Loan 2013, section 10.1; Paige 1972) on products of the Hessian
 with vectors, which are gradients of gradients (Pearlmutter 1994): differentiating the sum of all lanes' losses twice gives each
@@ -65,17 +65,33 @@ def sharpness(
     start_KP = start_KP.to(network.flat_KP.device)
     if near_KP is not None:
         start_KP = near_KP + ASIDE * _unit(start_KP)
+    with _differentiated_twice(network, "sharpness"):
+        product = hessian_product(network, inputs, targets)
+        if preconditioner_KP is not None:
+            product = _between(product, preconditioner_KP.rsqrt())
+        return largest_eigenvalue(product, start_KP)
+
+
+def along_gradient(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Of the mean loss of each lane's own examples [K, B, ...], with gradient g and Hessian H: g'Hg and |g|^2, [K] each. Raises
+    as `sharpness` does."""
+    with _differentiated_twice(network, "batch_sharpness"):
+        gradients = _gradients(network, inputs, targets)
+        gradient_KP = network.joined(gradients).detach()
+        image_KP = _product(network, gradients, gradient_KP)
+        return (gradient_KP * image_KP).sum(dim=1), gradient_KP.square().sum(dim=1)
+
+
+@contextmanager
+def _differentiated_twice(network: PackedNetwork, measurement: str) -> Iterator[None]:
     try:
-        with network.in_fp32(), _in_fp32(network.flat_KP.device):
-            product = hessian_product(network, inputs, targets)
-            if preconditioner_KP is not None:
-                product = _between(product, preconditioner_KP.rsqrt())
-            return largest_eigenvalue(product, start_KP)
+        with network.in_fp32(), _in_fp32(network.flat_KP.device), torch.enable_grad():
+            yield
     except RuntimeError as error:
         if "not implemented" not in str(error):
             raise
         raise UserError(
-            f"measurement sharpness: {one_line(error)}; a module has to be differentiable twice, or set it off"
+            f"measurement {measurement}: {one_line(error)}; a module has to be differentiable twice, or set it off"
         ) from None
 
 
@@ -99,32 +115,40 @@ def _in_fp32(device: torch.device) -> Iterator[None]:
 def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> Product:
     """Of examples [N, ...], in this many at once as an evaluation takes; if these are all, their gradient is made once."""
     lanes, chunk = network.flat_KP.shape[0], network.examples_at_once(targets)
-    leaves = network.leaves
 
     def gradient(part: Tensor, answers: Tensor) -> list[Tensor]:
-        losses_K = network.losses(part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape))
-        total = losses_K.sum() * network.share(answers, targets)
-        return list(torch.autograd.grad(total, leaves, create_graph=True, materialize_grads=True))
+        share = network.share(answers, targets)
+        return _gradients(network, part.expand(lanes, *part.shape), answers.expand(lanes, *answers.shape), share)
 
     parts = list(zip(torch.split(inputs, chunk), torch.split(targets, chunk), strict=True))
     kept = gradient(*parts[0]) if len(parts) == 1 else None
 
     def product(vector_KP: Tensor) -> Tensor:
-        vectors = network.as_leaves(vector_KP)
         total_KP = torch.zeros_like(vector_KP)
         for part in parts:
-            gradients = kept or gradient(*part)
-            # What is linear in the weights, or takes no part in the loss, has a gradient that depends on none of them.
-            pairs = [(g, v) for g, v in zip(gradients, vectors, strict=True) if g.requires_grad]
-            if not pairs:
-                continue
-            second = torch.autograd.grad(
-                [g for g, _ in pairs], leaves, [v for _, v in pairs], retain_graph=kept is not None, materialize_grads=True
-            )
-            total_KP += network.joined(second)
+            total_KP += _product(network, kept or gradient(*part), vector_KP, again=kept is not None)
         return total_KP
 
     return product
+
+
+def _gradients(network: PackedNetwork, inputs: Tensor, targets: Tensor, share: float | Tensor = 1.0) -> list[Tensor]:
+    """Of each lane's mean loss times its share, by the leaves, to be differentiated again."""
+    total = network.losses(inputs, targets).sum() * share
+    return list(torch.autograd.grad(total, network.leaves, create_graph=True, materialize_grads=True))
+
+
+def _product(network: PackedNetwork, gradients: Sequence[Tensor], vector_KP: Tensor, again: bool = False) -> Tensor:
+    """What these gradients' derivatives along a vector are, [K, P]. again: whether they are differentiated once more later."""
+    vectors = network.as_leaves(vector_KP)
+    # What is linear in the weights, or takes no part in the loss, has a gradient that depends on none of them.
+    pairs = [(g, v) for g, v in zip(gradients, vectors, strict=True) if g.requires_grad]
+    if not pairs:
+        return torch.zeros_like(vector_KP)
+    second = torch.autograd.grad(
+        [g for g, _ in pairs], network.leaves, [v for _, v in pairs], retain_graph=again, materialize_grads=True
+    )
+    return network.joined(second)
 
 
 @torch.no_grad()

@@ -1,5 +1,6 @@
 """Training at the edge of stability: how the sharpness stands to the largest at which an optimizer is stable, and what the
-loss does there (Cohen et al. 2021, arXiv:2103.00065; 2022, arXiv:2207.14484).
+loss does there (Cohen et al. 2021, arXiv:2103.00065; 2022, arXiv:2207.14484; of mini-batches Andreyev and Beneventano 2024,
+arXiv:2412.20553).
 
 A run is at the edge from the first probe on whose sharpness comes to the limit (what looks at sharpness itself begins a little
 below), until its training loss is down to a share of the loss it began with: with next to no loss left nothing drives the
@@ -24,7 +25,10 @@ from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 NEAR = 0.9
 # Share of the run whose probes only say where it starts.
 EARLY = 0.01
+# Shares of a run between which its probes are read.
+PARTS = {"late": (0.5, 1.0), "third": (0.5, 0.75), "last": (0.75, 1.0)}
 OfLoss = Literal["rising_steps", "falling_windows"]
+Batches = Literal["none", "mean", "pooled"]
 
 Limit = Annotated[
     float,
@@ -52,9 +56,12 @@ class Edge:
     until: float
     of: str
     lr_of: str | None = None
+    batches: Batches = "none"
 
     @property
     def curve(self) -> str:
+        if self.batches != "none":
+            return "probe_batch_sharpness" if self.batches == "mean" else "probe_batch_sharpness_pooled"
         return "probe_preconditioned_sharpness" if self.preconditioned else "probe_sharpness"
 
     def measured(self, trials: Trials) -> tuple[Numbers, Numbers]:
@@ -86,7 +93,7 @@ class Edge:
 
 
 def edge_of(metric: Any) -> Edge:
-    values: dict[str, Any] = {field.name: getattr(metric, field.name, None) for field in fields(Edge)}
+    values: dict[str, Any] = {field.name: getattr(metric, field.name, field.default) for field in fields(Edge)}
     return Edge(**values)
 
 
@@ -119,19 +126,27 @@ def edge_sharpness(
     preconditioned: Preconditioned = False,
     until: Until = 0.01,
     of: Annotated[
-        Literal["median", "highest", "start", "late"],
+        Literal["median", "highest", "start", "late", "third", "last"],
         Field(
             description="'median': over the probes at the edge; a run that never comes there counts with the highest it comes"
             " to; 'highest': over all probes; 'start': at the last probe of the run's first hundredth; 'late': the median over"
-            " the probes of its second half"
+            " the probes of its second half; 'third', 'last': over those of its third and last quarter; these three are means"
+            " where it is a mean over mini-batches"
         ),
     ] = "median",
     lr_of: Annotated[str | None, ARM, Field(description="the arm whose LR is taken; none: its own")] = None,
+    batches: Annotated[
+        Batches,
+        Field(
+            description="'mean': in the place of the largest eigenvalue the curvature of mini-batches' losses along their own"
+            " gradients, mean over mini-batches (batch sharpness); 'pooled': with these weighed by their squared gradients"
+        ),
+    ] = "none",
 ) -> Numbers:
     """LR x sharpness over the largest that is stable: 1 at the edge of stability.
 
     exp of the weighted mean over seeds of ln(LR x sharpness / limit), [R], without unit; runs without a value count nowhere."""
-    edge = Edge(arm, limit, preconditioned, until, of, lr_of)
+    edge = Edge(arm, limit, preconditioned, until, of, lr_of, batches)
     steps, values = edge.sharpness(trials)
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.filterwarnings("ignore", "All-NaN")
@@ -141,8 +156,10 @@ def edge_sharpness(
             found = values[:, np.flatnonzero(early)[-1]]
         elif of == "highest":
             found = highest
-        elif of == "late":
-            found = np.nanmedian(np.where(steps > steps[-1] / 2, values, np.nan), axis=1)
+        elif of in PARTS:
+            shares, (after, until_share) = steps / steps[-1], PARTS[of]
+            inside = np.where((shares > after) & (shares <= until_share), values, np.nan)
+            found = np.nanmedian(inside, axis=1) if batches == "none" else np.nanmean(inside, axis=1)
         else:
             inside = np.where(steps >= edge.begins(trials)[:, None], values, np.nan)
             median = np.nanmedian(inside, axis=1)

@@ -65,7 +65,18 @@ SHARPNESS = Curve(
 )
 SHARPNESS_RESIDUAL = Curve("probe_sharpness_residual", "", "|Hv - value v| over the value, of that eigenvalue and its vector v")
 
-# The same between the inverse roots of what Adam divides by.
+# Along the gradients of mini-batches.
+BATCH_SHARPNESS = Curve(
+    "probe_batch_sharpness",
+    "nats",
+    "curvature of a mini-batch's loss along its own gradient, mean over mini-batches",
+    tracked="weights/batch_sharpness",
+)
+BATCH_SHARPNESS_POOLED = Curve(
+    "probe_batch_sharpness_pooled", "nats", "the same with mini-batches weighed by their squared gradients"
+)
+
+# The largest eigenvalue between the inverse roots of what Adam divides by.
 PRECONDITIONED_SHARPNESS = Curve(
     "probe_preconditioned_sharpness",
     "",
@@ -163,6 +174,10 @@ OF_PROBES: dict[str, tuple[Curve, ...]] = {
     "sharpness": (
         SHARPNESS,
         SHARPNESS_RESIDUAL,
+    ),
+    "batch_sharpness": (
+        BATCH_SHARPNESS,
+        BATCH_SHARPNESS_POOLED,
     ),
     "preconditioned_sharpness": (
         PRECONDITIONED_SHARPNESS,

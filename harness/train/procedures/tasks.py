@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 ADAPTERS = "adapter."
 # What only several tasks have, and of that what only tasks of classes have.
-OF_CLASSES = ("training.consolidation", "training.layer_lr_decay", "workload.scenario")
-OF_TASKS = ("training.task_order", "training.replay", *OF_CLASSES, "training.later_lr", "workload.adapter_rank")
+OF_CLASSES = ("training.layer_lr_decay", "workload.scenario")
+OF_TASKS = (
+    *("training.task_order", "training.replay", "training.consolidation"),
+    *(*OF_CLASSES, "training.later_lr", "workload.adapter_rank"),
+)
 
 
 class Tasks(Procedure):

@@ -423,6 +423,9 @@ OF_PROCEDURES = {f"sampling {name}": Case(shared={**SGD, "sampling": name, "step
         own=({"consolidation": 10.0, "replay": 0.3}, {"clip_norm": None}, {"consolidation": 1e4}),
         stops=(4, 9),
     ),
+    "consolidation of texts": Case(
+        _workload(GPT, dataset="python-docs+python-source", tasks=2), own=({"consolidation": 1e4, "replay": 0.3}, {}, {})
+    ),
     "adapters": Case(_workload(DEEP, tasks=2, scenario="task", adapter_rank=2), own=({}, {}, {"later_lr": 2.0}), stops=(2, 5)),
     "tasks of texts": Case(
         _workload(GPT, dataset="python-docs+python-source", tasks=2, adapter_rank=2), own=({"replay": 0.5}, {}, {})

@@ -10,14 +10,16 @@ from torch import Tensor
 
 from folklore import models
 from folklore.harness.declare import Workload
-from folklore.harness.declare.curves.of_probes import SHARPNESS, SHARPNESS_RESIDUAL
+from folklore.harness.declare.curves.of_probes import BATCH_SHARPNESS, BATCH_SHARPNESS_POOLED, SHARPNESS, SHARPNESS_RESIDUAL
+from folklore.harness.randomness import numpy_generator
 from folklore.harness.train import hessian
-from folklore.harness.train.hessian import hessian_product, largest_eigenvalue, sharpness
+from folklore.harness.train.hessian import along_gradient, hessian_product, largest_eigenvalue, sharpness
 from folklore.harness.train.pack import Pack
 from folklore.harness.train.workloads import network as network_of_a_pack
 from folklore.harness.train.workloads import workload_of
 from folklore.harness.train.workloads.data import Dataset
 from folklore.harness.train.workloads.data.examples import digits
+from folklore.harness.train.workloads.data.synthetic import quadratic
 from folklore.harness.train.workloads.data.text import Text
 from folklore.harness.train.workloads.network import PackedNetwork
 from tests.harness.train import contract
@@ -166,6 +168,64 @@ def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
     pack = pack_of("off", digits())
     pack.advance()
     assert SHARPNESS.name not in pack.results()[1].curves
+
+
+# ---- along the gradients of mini-batches
+
+
+@pytest.mark.parametrize("workload", [DEEP, SQUARED, CNN, GPT], ids=["mlp", "squared error", "cnn", "gpt"])
+def test_along_the_gradient_of_own_batches(workload: Workload, text: Text) -> None:
+    """Of lanes that see other examples, against the gradient by autograd and the whole Hessian."""
+    dataset = text if workload.model == "gpt" else digits()
+    found = network(workload, dataset, [3, 4])
+    inputs, targets = examples(workload, dataset, 20)
+    halves = [slice(0, 10), slice(10, 20)]
+    curvature_K, square_K = along_gradient(found, *(torch.stack([each[half] for half in halves]) for each in (inputs, targets)))
+    for lane, half in enumerate(halves):
+        own = found.flat_KP[lane].clone().requires_grad_()
+        loss = found.losses(inputs[None, half], targets[None, half], views=found.views_of(own[None]))[0]
+        (gradient,) = torch.autograd.grad(loss, own)
+        whole = brute_force(found, lane, inputs[half], targets[half])
+        assert float(square_K[lane]) == pytest.approx(float(gradient @ gradient), rel=1e-4)
+        assert float(curvature_K[lane]) == pytest.approx(float(gradient @ whole @ gradient), rel=1e-3)
+
+
+def test_batch_sharpness_of_a_quadratic() -> None:
+    """Curvatures h, batches of 8 examples z ~ N(0, I) and weights w: g = h (w - mean z), so that the ratio of the means of
+    g'Hg and |g|^2 is sum h^3 (w^2 + 1/8) over sum h^2 (w^2 + 1/8), with the drawn examples' own mean and variance."""
+    size, count = 6, 512
+    looks = {"probes": 2, "evaluations": 1, "batch_sharpness": 4000, "sharpness_examples": count}
+    bowl = Workload(model="quadratic", dataset=f"quadratic:{size}")
+    settings = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "peak_lr": 0.3, "steps": 2, "batch_size": 8}
+    pack = contract.pack(*(contract.lane(bowl, seed, measurement=looks, **settings) for seed in (1, 2)), data=quadratic(size))
+    pack.advance()
+    z, _ = examples(bowl, quadratic(size), count)
+    h = (torch.arange(size, dtype=torch.float64) + 1) / size
+    for lane, result in enumerate(pack.results()):
+        apart = (pack.network.flat_KP[lane].double() - z.mean(dim=0)) ** 2 + z.double().var(dim=0, correction=0) / 8
+        expected = float((h**3 * apart).sum() / (h**2 * apart).sum())
+        assert result.curves[BATCH_SHARPNESS_POOLED.name][-1] == pytest.approx(expected, rel=0.02)
+        mean = result.curves[BATCH_SHARPNESS.name]
+        assert 1 / size < mean[-1] < 1, "between its curvatures"
+        assert mean[0] != mean[-1]
+
+
+def test_batch_sharpness_is_the_mean_over_batches_of_the_training() -> None:
+    """Drawn again, and the curvature along each one's gradient by autograd."""
+    looks = {"probes": 2, "evaluations": 1, "batch_sharpness": 3, "sharpness_examples": 64}
+    chosen = {"optimizer": "sgd", "peak_lr": 0.1, "steps": 4, "batch_size": 8}
+    pack = contract.pack(*(contract.lane(SQUARED, seed, measurement=looks, **chosen) for seed in (1, 2)), data=digits())
+    pack.advance()
+    inputs, targets = examples(SQUARED, digits(), 64)
+    for lane, result in enumerate(pack.results()):
+        curvatures = []
+        for rows in numpy_generator(lane + 1, "batch sharpness", 3).integers(64, size=(3, 8)):
+            whole = brute_force(pack.network, lane, inputs[rows], targets[rows])
+            own = pack.network.flat_KP[lane].clone().requires_grad_()
+            losses = pack.network.losses(inputs[None, rows], targets[None, rows], views=pack.network.views_of(own[None]))
+            (gradient,) = torch.autograd.grad(losses[0], own)
+            curvatures.append(float(gradient @ whole @ gradient / (gradient @ gradient)))
+        assert result.curves[BATCH_SHARPNESS.name][-1] == pytest.approx(np.mean(curvatures), rel=1e-3)
 
 
 # ---- preconditioned, and near the last probe's

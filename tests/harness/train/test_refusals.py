@@ -38,7 +38,7 @@ DECLARED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     (LINEAR | {"tasks": 2}, {}, "tasks = 2: is of cnn or gpt or mlp, and model = linear"),
     (GPT | {"tasks": 2, "scenario": "task"}, {}, "scenario = task: is of classes of an mlp or a cnn, and model = gpt"),
-    (GPT | {"tasks": 2}, {"consolidation": 1.0}, "consolidation = 1.0: is of classes of an mlp or a"),
+    (GPT | {"tasks": 2}, {"layer_lr_decay": 0.5}, "layer_lr_decay = 0.5: is of classes of an mlp or a"),
     (MLP | {"scenario": "task"}, {}, "scenario = task: is of workload.tasks; set that, too, or leave it out"),
     (MLP | {"adapter_rank": 4}, {}, "adapter_rank = 4: is of workload.tasks; set that, too, or leave it out"),
     (MLP, {"replay": 0.1}, "replay = 0.1: is of workload.tasks; set that, too, or leave it out"),

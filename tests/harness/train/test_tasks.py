@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from folklore.harness.declare import Workload
+from folklore.harness.randomness import numpy_generator
 from folklore.harness.train.pack import Pack
 from folklore.harness.train.procedures.consolidation import Consolidation
 from folklore.harness.train.procedures.tasks import Tasks
@@ -166,6 +167,54 @@ def test_the_fisher_information_is_that_of_its_definition() -> None:
             joined = torch.cat([each.flatten() for each in gradients])
             expected += log_chances[label].exp().detach() * joined.square() / 4
     assert torch.allclose(procedure.fisher_of(1)[0], expected, rtol=1e-3, atol=1e-7)
+
+
+TEXTS = Workload(width=4, depth=1, heads=2, context=3, dataset="python-docs+python-source", tasks=2)
+
+
+def test_the_fisher_information_of_a_text() -> None:
+    """Along every output alone in the place of random signs it is that of its definition, over all symbols of all tokens; along
+    signs the mean of many is."""
+    made = contract.pack(lane(TEXTS, 1, consolidation=1.0), lane(TEXTS, 2, consolidation=1.0))
+    made.advance(0.0)
+    procedure, network = made.procedure, made.network
+    assert isinstance(procedure, Consolidation)
+    inputs, targets = procedure.inner.batch(torch.tensor([[5], [900]]))
+    symbols = tasks_of(made).dataset.facts.classes
+    expected_KP, seen_KP = torch.zeros_like(network.flat_KP), torch.zeros_like(network.flat_KP)
+    for position in range(3):
+        for symbol in range(symbols):
+            log_chances = network.outputs(inputs)[:, 0, position].log_softmax(dim=-1)[:, symbol]
+            gradients = torch.autograd.grad(log_chances.sum(), network.leaves, materialize_grads=True)
+            expected_KP += log_chances.detach().exp().unsqueeze(1) * network.joined(gradients).square()
+            one = torch.zeros(2, 1, 3, symbols)
+            one[..., position, symbol] = 1.0
+            seen_KP += procedure.along(inputs, one).square()
+    assert torch.allclose(seen_KP, expected_KP, rtol=1e-3, atol=1e-6 * float(expected_KP.max()))
+    generator = torch.Generator().manual_seed(0)
+    signs = 2.0 * torch.randint(2, (300, 2, 1, 3, symbols), generator=generator).float() - 1.0
+    mean_KP = torch.stack([procedure.along(inputs, each).square() for each in signs]).mean(dim=0)
+    assert torch.allclose(mean_KP.sum(dim=1), expected_KP.sum(dim=1), rtol=0.05)
+    assert torch.corrcoef(torch.stack([mean_KP[0], expected_KP[0]]))[0, 1] > 0.95
+    assert targets.shape == (2, 1, 3)
+
+
+def test_of_a_text_it_is_the_mean_over_windows_and_tokens() -> None:
+    """Estimated from as many windows as there are examples, and the same in a pack and alone."""
+    both, alone = (contract.pack(*(lane(TEXTS, seed, consolidation=1.0) for seed in seeds)) for seeds in ((1, 2), (2,)))
+    found = []
+    for made in (both, alone):
+        assert isinstance(made.procedure, Consolidation)
+        found.append(made.procedure.fisher_of(0)[-1])
+    assert torch.allclose(found[0], found[1], rtol=1e-3, atol=1e-6 * float(found[0].max()))
+    windows = tasks_of(alone).examples[0]
+    total_P = torch.zeros_like(found[1])
+    for start in windows[np.linspace(0, len(windows) - 1, 4).round().astype(int)]:
+        inputs, _ = alone.procedure.inner.batch(torch.tensor([[start]]))
+        symbols = tasks_of(alone).dataset.facts.classes
+        signs = numpy_generator(2, "fisher", int(start)).integers(2, size=(1, 3, symbols))
+        total_P += alone.procedure.along(inputs, 2.0 * torch.from_numpy(signs[None]).float() - 1.0)[0].square()  # type: ignore[attr-defined]
+    assert torch.allclose(found[1], total_P / 4 / 3, rtol=1e-4, atol=1e-6 * float(total_P.max()))
 
 
 def test_consolidation_adds_the_gradient_of_its_penalty() -> None:
