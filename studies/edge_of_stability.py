@@ -102,7 +102,7 @@ for run in RUNS:
 
 study.smoke(dict(steps=60), arm_settings={tuple(run.arm for run in RUNS): dict(steps=100, curve_points=5, probes=4)})
 # In a pilot the quarters of a run differed by a twentieth.
-study.laptop("about five minutes of training", arm_seeds={run.arm: 16 for run in SETTLING.values()})
+study.laptop("about five minutes of training", arm_seeds={run.arm: 12 for run in SETTLING.values()})
 IMAGES: dict[str, Any] = {
     "arm_settings": {
         run.arm: CIFAR_MLP

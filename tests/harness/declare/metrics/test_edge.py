@@ -44,6 +44,8 @@ def outcome(trial: Trial) -> LaneResult:
         1.0,
         probe_step=PROBED,
         probe_sharpness=sharpness,
+        probe_batch_sharpness=[value / (2.0 + step / STEPS) for step, value in zip(PROBED, sharpness, strict=True)],
+        probe_batch_sharpness_pooled=[value / 4 for value in sharpness],
         step=POINTS,
         train_loss=train,
     )
@@ -75,6 +77,19 @@ def test_where_it_starts_and_how_high_it_comes_against_another_lr(planned: Study
     own = seen(edge_sharpness(arm="below", limit=LIMIT, of="highest", until=0.0), quarter)
     of_edge = seen(edge_sharpness(arm="below", limit=LIMIT, of="highest", until=0.0, lr_of="edge"), quarter)
     assert of_edge == pytest.approx(4 * own)
+
+
+def test_of_mini_batches_parts_of_a_run_are_means(table: TrialArrays) -> None:
+    seeds = table.seed_numbers
+    for of, first, last in (("late", 0.5, 1.0), ("third", 0.5, 0.75), ("last", 0.75, 1.0)):
+        inside = [step for step in PROBED if first * STEPS < step <= min(820, last * STEPS)]
+        means = [np.mean([height(step, seed) / (2.0 + step / STEPS) for step in inside]) for seed in seeds]
+        found = seen(edge_sharpness(arm="edge", limit=LIMIT, of=of, batches="mean"), table)
+        assert found == pytest.approx(math.exp(np.mean(np.log(means))))
+    pooled, whole = (
+        seen(edge_sharpness(arm="edge", limit=LIMIT, of="start", batches=batches), table) for batches in ("pooled", "none")
+    )
+    assert pooled == pytest.approx(whole / 4)
 
 
 def test_what_has_no_number(planned: Study, table: TrialArrays) -> None:
