@@ -1131,8 +1131,17 @@ _CLAIMS = {
         regime="long pretraining",
         lost="both β2 in GL Q50, the robust one and the one for long runs",
         ungraded=("GL",),
-        measure="late loss at 8 times the best LR, β2 0.999 minus 0.95: CI > 0, refuted < 0; that the lower β2 is more robust"
-        " is our reading; reported: 4 and 16 times, and spikes, almost absent at laptop scale",
+        measure="β2 0.999 minus 0.95, second half of 10,000 steps: (a) spikes at the best LR, if there is one in 1,000 steps:"
+        " CI > 0, refuted < 0; (b) loss at 8 times that LR: CI ≥ 2% of the loss reduction (ours), refuted ≤ 0; (c) the same"
+        " less that in the second tenth: CI > 0, refuted < 0; that the lower β2 is more robust is our reading",
+    ),
+    "adam.beta2_tokens": _claim(
+        paraphrase="as the batch size changes, Adam's second moment should keep its half-life in tokens, and not its β2",
+        short="Adam's β2 should keep its half-life in tokens as the batch changes",
+        sources="GL Q50",
+        own=True,
+        measure="equal tokens, LR tuned at each batch: exponent of the batch size in the best half-life in steps: CI within -1"
+        " ± 0.5 (Marek et al. 2025: -1; β2 kept: 0), refuted outside",
     ),
     "adam.rmsprop": _claim(
         kinds=("exact",),

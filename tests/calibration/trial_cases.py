@@ -8,6 +8,7 @@ from typing import Any, Literal
 from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
+from folklore.studies.metrics.adam_internals import half_life_exponent
 from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
 from folklore.studies.metrics.edge_of_stability import edge_loss, edge_sharpness
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
@@ -144,10 +145,21 @@ def _edges(effect: float) -> dict[str, Bowl]:
     return {"a": Bowl(cliff=-5.0 - 0.5 * effect), "b": Bowl(optimum=-6.3)}
 
 
+def _memories(effect: float) -> dict[str, Bowl]:
+    """The best half-life falls as the batch to the power of 1 - effect/4; two octaves off it cost 2%."""
+    best = {size: 8.0 - size * (1 - effect / 4) for size in (1, 3, 5)}
+    return {
+        f"b{size}_h{half_life}": Bowl(floor=2.0 + 0.01 * (half_life - best[size]) ** 2)
+        for size in best
+        for half_life in (1, 3, 5, 7)
+    }
+
+
 PAIR: dict[str, dict[str, Value]] = {"a": {}, "b": {}}
 WIDTHS = {f"w{2**index}": 2**index for index in range(6)}
 BATCHES = {f"b{2**index}": 2**index for index in range(2, 10)}
 _OPTIMA = tuple((float(2**index), m.Optimum(arm=f"w{2**index}")) for index in range(5))
+_MEMORIES = tuple((2.0**size, 2.0**half_life, f"b{size}_h{half_life}") for size in (1, 3, 5) for half_life in (1, 3, 5, 7))
 _SWEEP = tuple((batch, arm) for arm, batch in BATCHES.items())
 # How far inside a margin a region ends: what lies on the margin is not in it.
 _JUST = 1e-6
@@ -223,6 +235,7 @@ CASES: tuple[Case, ...] = (
         lambda e: {**_floor(2 + e), "c": Bowl(floor=2.2)},
     ),
     _of_bowls("slope", m.Slope(points=_OPTIMA), _widths, INSIDE, effects=(0.0, 1.0, 2.0)),
+    _of_bowls("half_life_exponent", half_life_exponent(points=_MEMORIES), _memories, NUMBERS, effects=(0.0, 1.0, 3.0)),
     _of_bowls(
         "growth_factor",
         growth_factor(points=tuple((float(index), part) for index, (_, part) in enumerate(_OPTIMA))),

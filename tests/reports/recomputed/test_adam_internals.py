@@ -1,5 +1,6 @@
 """One number of each claim of adam_internals again: by numpy, and of the published trials by pandas."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -20,10 +21,28 @@ def of_the_fall(table: pd.DataFrame, gap: float, reference: str, *read: str) -> 
     return gap / (start(table, reference, *read) - tuned(table, reference))
 
 
+def beta2_adds(table: pd.DataFrame, first: float, last: float = 1.0) -> float:
+    gap = window(table, "beta2_0.999", 2.0**-5, first, last) - window(table, "beta2_0.95", 2.0**-5, first, last)
+    return of_the_fall(table, gap, "beta2_0.95", "beta2_0.999")
+
+
 def test_beta2(table: pd.DataFrame) -> None:
-    gap = window(table, "beta2_0.999", 2.0**-4, 0.5) - window(table, "beta2_0.95", 2.0**-4, 0.5)
-    found = of_the_fall(table, gap, "beta2_0.95", "beta2_0.999")
-    assert published("adam.beta2_spikes", STUDY) == pytest.approx(found, rel=1e-6)
+    late, early = beta2_adds(table, 0.5), beta2_adds(table, 0.1, 0.2)
+    assert published("adam.beta2_spikes", STUDY, 1) == pytest.approx(late, rel=1e-6)
+    assert published("adam.beta2_spikes", STUDY, 2) == pytest.approx(late - early, rel=1e-6)
+
+
+def test_memory_and_batch_size(table: pd.DataFrame) -> None:
+    """Parabolas of one curvature, by their normal equations: those of a batch size, centred, have no constant."""
+    parts = {}
+    for size in (2, 8, 32):
+        x = np.log2([sequences / size for sequences in (108, 432, 1728, 6912)])
+        y = np.array([tuned(table, f"batch_{size}_memory_{sequences}") for sequences in (108, 432, 1728, 6912)])
+        parts[size] = x.mean(), np.polyfit(x - x.mean(), y, 2)
+    curvature = np.mean([fit[0] for _, fit in parts.values()])  # the x are as far apart at every batch size
+    lowest = {size: centre - fit[1] / (2 * curvature) for size, (centre, fit) in parts.items()}
+    exponent = np.polyfit(np.log2(list(lowest)), list(lowest.values()), 1)[0]
+    assert published("adam.beta2_tokens", STUDY) == pytest.approx(exponent, rel=1e-6)
 
 
 def test_outlier(table: pd.DataFrame) -> None:
