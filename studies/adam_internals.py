@@ -75,7 +75,7 @@ study.cluster(
     CLUSTER_GPT | dict(batch_size=64, precision="bf16", evaluation_examples=512, final_examples=2048),
     arm_settings={OUTLIER: {"steps": 10_000}, LONG: {"batch_size": 64}}
     | {
-        tokens_arm(size, each): {"batch_size": 16 * size, "steps": 16 * SEQUENCES // size}
+        tokens_arm(size, each): {"batch_size": 2 * size, "steps": 4 * SEQUENCES // size}
         for size in BATCHES
         for each in HALF_LIVES
     },
