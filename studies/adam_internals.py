@@ -74,12 +74,8 @@ study.cluster(
     "many GPUs, hours: a 115M-parameter byte-level model on web text",
     CLUSTER_GPT | dict(batch_size=64, precision="bf16", evaluation_examples=512, final_examples=2048),
     arm_settings={OUTLIER: {"steps": 10_000}, LONG: {"batch_size": 64}}
-    | {
-        tokens_arm(size, each): {"batch_size": 2 * size, "steps": 4 * SEQUENCES // size}
-        for size in BATCHES
-        for each in HALF_LIVES
-    },
-    arm_factors={OUTLIER: lr_grid(-12, -9), LONG: lr_grid(-12, -4), TOKENS: lr_grid(-13, -7, per_octave=2)},
+    | {tokens_arm(size, each): {"batch_size": 2 * size, "steps": SEQUENCES // size} for size in BATCHES for each in HALF_LIVES},
+    arm_factors={OUTLIER: lr_grid(-12, -9), LONG: lr_grid(-12, -4), TOKENS: lr_grid(-12, -9, per_octave=2)},
     seeds=6,
 )
 

@@ -287,7 +287,9 @@ class Training(Spec):
     sgd_lr: PerLane[float] = Field(
         default=1.0, gt=0, description="what the LR of the schedule is multiplied by once SGD has taken over"
     )
-    precision: PrecisionName = Field(default="fp32", description="of products and activations; weights are kept in fp32")
+    precision: PrecisionName = Field(
+        default="fp32", description="of products and activations; weights are kept in fp32, unless it names them"
+    )
     loss_scaling: Literal["none", "static", "dynamic"] = "none"
     loss_scale: PerLane[float] = Field(default=2.0**16, gt=0, description="static: the scale; dynamic: where it starts")
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ...models import Model
 from ..declare import Configuration, Training, Workload
+from ..randomness import Order
 from .clipping import clip_factor, clip_limits
 from .loss_scaling import LossScaler
 from .optimizer_switch import with_switch
@@ -17,6 +18,7 @@ from .optimizers.adam import Adam
 from .optimizers.base import Part
 from .scaled_parameter import ScaledParameter
 from .schedules import learning_rate_table
+from .weight_rounding import WeightRounding, nearest
 from .workloads.built_in import parametrization_of
 from .workloads.network import PackedNetwork
 
@@ -48,6 +50,7 @@ class Learner:
         noted = network.took_part
         self.taken_KN = None if noted is None else torch.zeros(noted.shape, dtype=torch.float64)
         self.started, self.initial = [False] * len(lanes), dict[str, Tensor]()
+        self.rounding: WeightRounding | None = None
         self.goes_on = [lane.training.start_state == "optimizer" for lane in lanes]
         self.earlier_K1 = torch.zeros(len(lanes), 1, dtype=torch.float64, device=device) if any(self.goes_on) else None
 
@@ -72,8 +75,15 @@ class Learner:
         self.optimizer.update(parameters_KP, gradient_KP, lr, steps)
         for tensor, old in zip(changed, before, strict=True):
             tensor.copy_(torch.where(moves, tensor, old))  # type: ignore[arg-type]
+        if self.rounding is not None:
+            parameters_KP.copy_(self.rounding(parameters_KP))
         if finite_K is not None:
             self.scaler.update(finite_K)
+
+    def round_weights(self, orders: Sequence[Order], how: str) -> None:
+        """From here on they are numbers that BF16 has; `how` updates are rounded: 'nearest' or 'stochastic'."""
+        self.rounding = WeightRounding(orders, self.clock, at_random=how == "stochastic")
+        self.network.flat_KP.copy_(nearest(self.network.flat_KP))
 
     def _moving(self, finite_K: Tensor | None) -> tuple[Tensor | None, Tensor]:
         """What an update changes, [K, 1] or [K, P], or None: everything; and the number of the step. As in torch, what took no

@@ -75,9 +75,9 @@ class Pack:
         self.lanes, self.device = tuple(lanes), torch.device(device)
         self.training, self.measurement = first.training, first.measurement
         self.trainings, self.seeds = [each.training for each in configurations], [lane.seed for lane in lanes]
-        tensor_cores = precision_named(self.training.precision).tensor_cores
-        torch.backends.cuda.matmul.allow_tf32 = tensor_cores
-        torch.backends.cudnn.allow_tf32 = tensor_cores  # of convolutions
+        number_format = precision_named(self.training.precision)
+        torch.backends.cuda.matmul.allow_tf32 = number_format.tensor_cores
+        torch.backends.cudnn.allow_tf32 = number_format.tensor_cores  # of convolutions
         self.agreed, self.data_hash = set() if agreed is None else agreed, dataset.facts.hash
         dataset = dataset.limited(first.workload.training_set_size, first.workload.training_set == "drawn")
         for configuration in configurations:
@@ -94,6 +94,8 @@ class Pack:
             if lane.start is not None:
                 self.learner.start(number, lane.start.tensors)
         self.orders = [order_of(lane.configuration.training, lane.seed, lane.start) for lane in lanes]
+        if number_format.weights is not None:
+            self.learner.round_weights(self.orders, number_format.weights)
         self.network.orders = self.orders
         self.network.drop = dropout_of(self.trainings, self.orders, self.learner)
         self.procedure = make_procedure(configurations, self.orders, dataset, self.learner)

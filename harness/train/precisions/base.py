@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ...declare import Training
 from ...words import power_of_two
@@ -25,6 +25,7 @@ class Precision:
     entry (agreement.py). of_vectors: how many times that for gains and biases. flops_per_second: kind of device -> useful
     operations of one worker, nominally (plan/cost.py); a kind that does not have the format is left out. activation_bytes:
     of one number. of_any_module: whether it suits products that are not known. tensor_cores: a GPU's own switch to TF32.
+    weights: how updates round weights to BF16 (weight_rounding.py); none: they stay in FP32.
     """
 
     loss: float
@@ -35,6 +36,7 @@ class Precision:
     activation_bytes: int = 4
     of_any_module: bool = False
     tensor_cores: bool = False
+    weights: Literal["nearest", "stochastic"] | None = None
 
     @staticmethod
     def words(training: Training) -> str:
