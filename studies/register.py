@@ -57,7 +57,10 @@ STUDY_OF_PREFIX = {
 # Claims that another study judges.
 STUDY_OF_CLAIM = {
     "adam.lr_tolerance": "lr_regimes",
-    "warmup.duration": "warmup_duration",
+    **dict.fromkeys(
+        ("warmup.duration", "warmup.improves_best", "warmup.transformer_diverges", "warmup.early_gradients"), "warmup_duration"
+    ),
+    **dict.fromkeys(("warmup.late_nan", "warmup.clip_first"), "warmup_divergence"),
     **dict.fromkeys(("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"), "transformer_warmup"),
     **dict.fromkeys(
         ("gen.sgd_vs_adam", "gen.adam_transformer", "gen.lm_large_batch", "gen.adam_train_loss"), "optimizer_generalization"
@@ -286,28 +289,15 @@ _CLAIMS = {
         measure="(a) largest trainable LR (within 5% of the best loss reduction) with over without: CI low ≥ 1.5; (b) share of"
         " the SGD runs diverging without that it saves: CI low ≥ 0.5 (ours)",
     ),
-    "warmup.improves_best": _claim(
-        paraphrase="warmup lowers the final loss even if the LR is tuned both with it and without it",
-        short="Warmup lowers the final loss even if the LR is tuned in both arms",
-        sources="TB 2; GL Q13",
-        quantifier="most",
+    "warmup.first_gradient": _claim(
+        paraphrase="a second moment of Adam that starts at the first squared gradient (v0 = g0²), which makes early steps small"
+        " by itself, widens the range of trainable LRs as much as warmup does",
+        short="Adam with v0 = g0² widens the range of LRs as warmup does",
+        sources="TD Warmup; GL Q13; GL Q23",
+        regime="Adam and its relatives",
         own=True,
-        measure="tuned loss without minus with warmup of every length, of the loss reduction: CI low ≥ 1%, refuted if the CI"
-        " lies within ±1% or below 0 (ours)",
-    ),
-    "warmup.transformer_diverges": _claim(
-        kinds=("empirical", "doubted", "disagreement"),
-        paraphrase="transformers of modern scale diverge almost surely if trained without warmup",
-        short="Transformers of modern scale diverge almost surely without warmup",
-        sources="GL Q13; TB 2; CP Q2",
-        regime=Regime(words="transformers at modern scale, at their usual peak LR", models=("gpt",)),
-        size="nearly all runs",
-        sides=(
-            "almost surely: without warmup they diverge almost surely [GL Q13]",
-            "unstable: large models become unstable if they start at the full LR [TB 2]",
-            "can: starting at a large LR can destabilize training [CP Q2]",
-        ),
-        measure="failure rate without warmup at the η* of 5% warmup ≥ 0.8 (ours)",
+        measure="of the octaves of trainable LR (mean over bars of 5% and 10% of the best loss reduction) gained by 20% warmup,"
+        " the share that v0 = g0² gains without: 1, as published; CI in [0.7, 1.3] (margin ours)",
     ),
     "warmup.mechanism": _claim(
         paraphrase="Adam's second moment, unreliable and low over the first few hundred steps, is one of several reasons why"
@@ -321,21 +311,8 @@ _CLAIMS = {
             "low anyway: the early second moment is too low even after bias correction [TD Warmup; GL Q13]",
             "corrected: bias correction restores the size of the early second moment [GL Q23]",
         ),
-        measure="of the octaves gained by 20% warmup, CI low ≥ 0.5 is recovered (a) by a second moment formed at LR zero; (b)"
-        " by v0=g0²; (c) SGD, which has no second moment, gains octaves, too: CI low ≥ 0.25",
-    ),
-    "warmup.early_gradients": _claim(
-        kinds=("disagreement",),
-        paraphrase="gradients early in training are large and noisy, not small",
-        short="Early gradients are large and noisy, not small",
-        sources="TB 2; TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
-        regime=Regime(words="TD and GL: transformers, near initialization", models=("gpt",)),
-        sides=(
-            "large, noisy: early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)"
-            " [TB 11; TB 12; TD Warmup; GL Q13; CP Q2]",
-            "small: early gradients are small [TB 2]",
-        ),
-        measure="in the first 1% of the steps over the last 10%, CI > 1: (a) gradient norm; (b) gradient variance",
+        measure="(a) of the octaves gained by 20% warmup, CI low ≥ 0.5 is recovered by a second moment formed at LR zero; (b)"
+        " SGD, which has no second moment, gains octaves, too: CI low ≥ 0.25 (ours)",
     ),
     "warmup.late_nan": _claim(
         paraphrase="too high a peak LR at the end of warmup is the usual cause of NaN at steps 100–500, cured by more warmup; a"
@@ -346,8 +323,9 @@ _CLAIMS = {
         regime="runs that reach NaN at steps 100–500",
         size="steps 100–500",
         sides=(WARMUP_FIRST, CLIP_FIRST),
-        measure="(a) step of divergence over the end of warmup, for a short warmup and one three times as long: CI in [0.5, 2];"
-        " (b) share of the runs diverging just past the edge that the longer one saves: over half (ours)",
+        measure="(a) step of divergence over the end of warmup: CI in [0.5, 2]; (b) at one peak, the same for a warmup three"
+        " times as long over that for the shorter: CI in [1/√3, √3], where 1 follows the end of warmup and 1/3 is one step for"
+        " both; (c) largest peak at which half of the loss reduction is left, the longer over the shorter: CI low ≥ 1.4 (ours)",
     ),
     "warmup.clip_first": _claim(
         paraphrase="exploding gradients are the likeliest cause of NaN in a large transformer after hundreds of steps, and"
@@ -374,7 +352,44 @@ _CLAIMS = {
             "share: warmup takes a share of the steps, 0.5–5% or 0.5–2% [GL Q13; GL Q17]",
             "absolute: warmup takes a number of steps, 2,000 or 500–10,000 [TD Warmup; GL Q13]",
         ),
-        measure="tuned loss no worse than that of 20% warmup by 0.5% of the loss reduction (ours): (a) 5% warmup; (b) 0.5%",
+        measure="tuned loss in a run four times as long, if there is something to take over (20% warmup beats 5% in the short"
+        " run): the same number of steps minus the same share: CI > 0 for a share, refuted < 0",
+    ),
+    "warmup.improves_best": _claim(
+        paraphrase="warmup lowers the final loss even if the LR is tuned both with it and without it",
+        short="Warmup lowers the final loss even if the LR is tuned in both arms",
+        sources="TB 2; GL Q13",
+        quantifier="most",
+        own=True,
+        measure="tuned loss without minus with warmup of every length, of the loss reduction: CI low ≥ 1%, refuted if the CI"
+        " lies within ±1% or below 0 (ours)",
+    ),
+    "warmup.transformer_diverges": _claim(
+        kinds=("empirical", "doubted", "disagreement"),
+        paraphrase="transformers of modern scale diverge almost surely if trained without warmup",
+        short="Transformers of modern scale diverge almost surely without warmup",
+        sources="GL Q13; TB 2; CP Q2",
+        regime=Regime(words="transformers at modern scale, at their usual peak LR", models=("gpt",)),
+        size="nearly all runs",
+        sides=(
+            "almost surely: without warmup they diverge almost surely [GL Q13]",
+            "unstable: large models become unstable if they start at the full LR [TB 2]",
+            "can: starting at a large LR can destabilize training [CP Q2]",
+        ),
+        measure="failure rate without warmup at the η* of 5% warmup ≥ 0.8 (ours)",
+    ),
+    "warmup.early_gradients": _claim(
+        kinds=("disagreement",),
+        paraphrase="gradients early in training are large and noisy, not small",
+        short="Early gradients are large and noisy, not small",
+        sources="TB 2; TB 11; TB 12; TD Warmup; GL Q13; CP Q2",
+        regime=Regime(words="TD and GL: transformers, near initialization", models=("gpt",)),
+        sides=(
+            "large, noisy: early gradients can be large (TB 11, GL Q13), noisy or unstable (CP, TB 12) or of high variance (TD)"
+            " [TB 11; TB 12; TD Warmup; GL Q13; CP Q2]",
+            "small: early gradients are small [TB 2]",
+        ),
+        measure="in the first 1% of the steps over the last 10%, CI > 1: (a) gradient norm; (b) gradient variance",
     ),
     "warmup.post_norm": _claim(
         paraphrase="at an LR at which transformers of both kinds train with warmup, a post-norm one fails without it and a"
@@ -383,8 +398,8 @@ _CLAIMS = {
         sources="GL Q13; TD Warmup; TB 2",
         regime=Regime(words="transformers", models=("gpt",)),
         own=True,
-        measure="at one LR, if post-norm with 10% warmup trains: (a) loss without warmup over that with it, post-norm: ≥ 10% of"
-        " the loss reduction (ours); (b) the same minus what pre-norm loses: ≥ 10%",
+        measure="largest LR within 10% of the best loss reduction: (a) octaves gained by 10% warmup, post-norm minus pre-norm:"
+        " CI > 0; (b) octaves from that of post-norm without warmup to that of pre-norm without: CI > 0; refuted below 0",
     ),
     "warmup.pre_norm": _claim(
         paraphrase="a pre-norm transformer ends as low without warmup as with it, each at its best LR",

@@ -57,17 +57,23 @@ def cure_rate(
     no_effect=1.0,
     figure="survival",
     seeds_behind=lambda metric, trials: int(
-        trials.diverged(metric.arm, metric.over)[divergence_edge(metric.arm, metric.over, trials)].sum()
+        trials.diverged(metric.arm, metric.over)[_place(metric.arm, metric.value, metric.over, trials)].sum()
     ),
     example={"arm": "warmup_20%"},
     # By default five steps of a hundred are warmup.
     planted=({"warmup_20%": {**ONE_OF_THREE, "divergence_step": [2.0, 8.0, math.nan]}}, 4.0 / 5),
 )
-def divergence_time(trials: Trials, weights: Numbers, arm: ObservedArm, over: FactorName = "peak_lr") -> Numbers:
-    """Step of divergence over the last step of warmup, at the arm's divergence edge (geometric mean over seeds).
+def divergence_time(
+    trials: Trials,
+    weights: Numbers,
+    arm: ObservedArm,
+    value: Annotated[float | None, Field(gt=0, description="a declared value of the factor; none: the divergence edge")] = None,
+    over: FactorName = "peak_lr",
+) -> Numbers:
+    """Step of divergence over the last step of warmup, at the arm's divergence edge or at a value (geometric mean over seeds).
 
-    exp of the weighted mean of ln(step of divergence / last step of warmup) over the seeds that diverge at the edge, [R]."""
-    edge = divergence_edge(arm, over, trials)
+    exp of the weighted mean of ln(step of divergence / last step of warmup) over the seeds that diverge there, [R]."""
+    edge = _place(arm, value, over, trials)
     step = trials.values(arm, over, "divergence_step")[edge].astype(np.float64)
     point = {over: float(trials.grid(arm, over)[edge])}
     warmup = trials.study.configuration(trials.scale, arm, point).training.warmup_steps
@@ -151,6 +157,10 @@ def lr_sensitivity(trials: Trials, weights: Numbers, arm: ObservedArm, over: Fac
     mean_g min(L_g, L_0) - min_g L_g of mean test losses over the log grid, nats [R] (Wortsman et al. 2023, section 2.3)."""
     loss = mean(trials.losses(arm, over, "test_loss"), weights)
     return np.asarray(loss.mean(axis=1) - loss.min(axis=1))
+
+
+def _place(arm: str, value: float | None, over: str, trials: Trials) -> int:
+    return divergence_edge(arm, over, trials) if value is None else position(trials, arm, over, value)
 
 
 def divergence_edge(arm: str, over: str, trials: Trials) -> int:
