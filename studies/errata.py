@@ -24,7 +24,7 @@ ERRATA = (
     ),
     Erratum(
         claim="warmup.clip_first",
-        study="warmup",
+        study="warmup_divergence",
         version=4,
         date="2026-11-25",
         reason=(

@@ -11,9 +11,9 @@ study = Draft(
     SMALL_GPT
     | dict(optimizer="adamw", beta2=0.95, weight_decay=0.1, schedule="cosine", final_fraction=0.1, batch_size=8, steps=2000)
     | dict(probes=4, evaluations=4, evaluation_examples=64, final_examples=256),
-    # Version 6 compared shares of one run on octaves of the LR, and what it saw lay at its bar on a finer grid. The claims but
-    # warmup.duration were those of the study warmup (reports/log).
-    version=7,
+    # Version 6 compared shares of one run on octaves of the LR, and what it saw lay at its bar on a finer grid. Until version 7
+    # all claims but warmup.duration were the study warmup's (reports/log).
+    version=8,
     factors=lr_grid(-8, -5, per_octave=2),
     seeds=15,
     first_seed=212_000,
