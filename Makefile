@@ -62,7 +62,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
-	@echo "  Variables: SCALE=smoke|laptop|gpu|cluster  STORE=$(STORE)  ARGS='…' (passed on to folklore run)"
+	@echo "  Variables: SCALE=smoke|laptop|workstation|gpu|cluster  STORE=$(STORE)  ARGS='…' (passed on to folklore run)"
 	@echo "  Set-up: TORCH=$(TORCH)  CUDA=1 (GPU libraries anyway)  EXTRAS='s3 postgresql'  PYTHON='$(PYTHON)'"
 	@echo "          VENV_OPTIONS=--system-site-packages (the machine's torch)"
 

@@ -135,7 +135,11 @@ MEASURES = (
 STUDIES = (
     Term("claim", "One statement about training, in our words, with the places where documents make it."),
     Term("study", "The declaration of how claims are judged: what is varied, what is measured, what would support or refute."),
-    Term("scale", "How large a study is run: laptop (two CPU cores), gpu (one GPU), cluster (many GPUs)."),
+    Term(
+        "scale",
+        "How large a study is run: laptop (two CPU cores), workstation (the same, for up to an hour and a half), gpu (one GPU),"
+        " cluster (many GPUs).",
+    ),
     Term("arm", "One of the settings that a study compares, such as 5% warmup."),
     Term("trial", "One training run: one arm, one value of every factor, one seed."),
     Term("panel", "One of the workloads on which a claim is tested.", also=("workload",)),

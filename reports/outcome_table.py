@@ -11,10 +11,11 @@ from ..harness.judge.verdict_memory import JudgedTrials
 from ..harness.plan.catalog import Register
 
 # Small to large; scales with other names follow.
-SCALES = ("laptop", "gpu", "cluster")
+SCALES = ("laptop", "workstation", "gpu", "cluster")
 # What a scale's verdicts speak for, as a reader who knows none of the studies understands it.
 MACHINES = {
     "laptop": "small models on two CPU cores",
+    "workstation": "small models in longer runs on two CPU cores",
     "gpu": "models that fit one GPU",
     "cluster": "models trained on many GPUs",
 }

@@ -58,6 +58,10 @@ class Draft:
         """Two CPU cores. takes: how long it trains there."""
         self.scale("laptop", f"two CPU cores, {takes}", settings, **options)
 
+    def workstation(self, takes: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
+        """Longer runs of larger models on two CPU cores, at most an hour and a half; a study need not have it."""
+        self.scale("workstation", f"two CPU cores for longer, {takes}", settings, **options)
+
     def gpu(self, description: str, settings: Settings = NO_SETTINGS, **options: Any) -> None:
         """One GPU."""
         self.scale("gpu", description, settings, device="cuda", **options)

@@ -114,6 +114,14 @@ def test_a_row_has_a_cell_for_each_scale_with_its_full_numbers() -> None:
     assert len(rows.fields(found.columns)[0]) == len(laptop["values"])
 
 
+def test_scales_stand_from_small_to_large() -> None:
+    at_scales = [
+        judged(replace(BASE, claim="a.x", scale=scale)) for scale in ("wide", "cluster", "gpu", "workstation", "laptop")
+    ]
+    found = outcome_table(at_scales, Register((TB,), (claim("a.x"),)))
+    assert [scale for scale, _ in found.columns] == ["laptop", "workstation", "gpu", "cluster", "wide"]
+
+
 def test_places_of_a_document_stand_together() -> None:
     found = rows.where((at("TB"), at("GL", "Q3"), at("TB", "11"), at("TB", "Learning Rate Finder")))
     assert found == [{"document": "TB", "sections": "2, 11"}, {"document": "GL", "sections": "Q3"}]

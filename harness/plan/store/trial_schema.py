@@ -46,7 +46,7 @@ COLUMNS = (
     Column("version", pa.int32(), "", "of the study"),
     Column("study_hash", pa.string(), "", "of the whole declaration, thresholds included, when the trial ran"),
     Column("engine_version", pa.int32(), "", "of the training engine"),
-    Column("scale", pa.string(), "", "smoke, laptop, gpu, cluster"),
+    Column("scale", pa.string(), "", "smoke, laptop, workstation, gpu, cluster"),
     Column("device", pa.string(), "", "cpu or cuda"),
     Column("data_hash", pa.string(), "", "of the dataset's content"),
     Column("arm", pa.string(), "", "the setting that is compared"),

@@ -25,7 +25,8 @@ LONGEST_BUDGET = 7 * 24 * 3600
 StudyName = Annotated[str, Field(description="a name from list_studies, or a .yaml or .json file")]
 SomeStudy = Annotated[str | None, Field(description="as in list_studies; default: all, which is long")]
 Scale = Annotated[
-    str | None, Field(description="smoke (plumbing, never judged), laptop, gpu or cluster; default: fits this machine")
+    str | None,
+    Field(description="smoke (plumbing, never judged), laptop, workstation, gpu or cluster; default: fits this machine"),
 ]
 Data = Annotated[Mapping[str, str] | None, Field(description="dataset a study names -> the one to use, e.g. text:/data/web")]
 Workload = Annotated[

@@ -54,7 +54,9 @@ SomeStudy = Annotated[
 ScaleName = Annotated[
     str | None,
     typer.Option(
-        "--scale", help="smoke, laptop, gpu or cluster; default: what fits this machine", autocompletion=completion.scales
+        "--scale",
+        help="smoke, laptop, workstation, gpu or cluster; default: what fits this machine",
+        autocompletion=completion.scales,
     ),
 ]
 StoreUri = Annotated[str, typer.Option("--store", envvar="FOLKLORE_STORE", help="where results lie: a folder, s3://…, gs://…")]

@@ -125,7 +125,9 @@ def run(
         str | None,
         typer.Argument(metavar="[STUDY]", help="a study's name or a .py, .yaml, .json file", autocompletion=completion.studies),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="all studies, most claims for the time first")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="all studies that have the scale, most claims for the time first")
+    ] = False,
     budget: Annotated[
         str | None, typer.Option("--budget", metavar="TIME", help="stop training after 90s, 9m or 2h; the same command goes on")
     ] = None,
@@ -162,7 +164,7 @@ def run(
     cannot be given any later, and a plan cannot be changed or dropped, except by a new version on fresh seeds.
     """
     with _events(as_json) as events:
-        chosen, until_decided_at = _chosen(study, every, store, quiet), _until_decided(until_decided, most_seeds)
+        chosen, until_decided_at = _chosen(study, every, scale, store, quiet), _until_decided(until_decided, most_seeds)
         seconds = choices.duration("--budget", budget)
         deadline = None if seconds is None else time.monotonic() + seconds
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
@@ -194,14 +196,19 @@ def _warn(line: str) -> None:
     err.print(line, style="yellow")
 
 
-def _chosen(study: str | None, every: bool, store: str, quiet: bool) -> "list[Study]":
+def _chosen(study: str | None, every: bool, scale: str | None, store: str, quiet: bool) -> "list[Study]":
+    """One study, or all that have the scale."""
     from ...plan.catalog import all_studies
 
     if (study is None) != every:
         raise UserError("name one study, or give --all")
     if not quiet:  # before anything that takes seconds to import
         out.print(f"planning {study or 'all studies'}")
-    return [_judgeable(study, store)] if study else all_studies()
+    if study:
+        return [_judgeable(study, store)]
+    studies = all_studies()
+    # Not every study has every scale; one that none has is refused where it is planned.
+    return [each for each in studies if scale in each.scales] or studies
 
 
 def _judgeable(name: str, store: str) -> "Study":

@@ -58,6 +58,13 @@ def test_settings_go_where_they_belong(draft: Draft) -> None:
     assert study.arms["heavy"] == Arm(label="momentum of 0.9", settings={"momentum": 0.9})
 
 
+def test_a_workstation_has_two_cores_as_a_laptop_has(draft: Draft) -> None:
+    draft.workstation("an hour of training", steps=2000)
+    assert judged(draft).scale("workstation") == Scale(
+        description="two CPU cores for longer, an hour of training", training={"steps": 2000}
+    )
+
+
 def test_a_scale_changes_several_arms_at_once(draft: Draft) -> None:
     draft.smoke(steps=5, arm_settings={("plain", "heavy"): {"steps": 4}}, arm_seeds={"heavy": 3})
     smoke = judged(draft).scale("smoke")

@@ -110,3 +110,12 @@ def test_a_scale_of_another_name_is_taken_before_one_that_is_never_judged(study:
     assert default_scale(changed(study, scales=scales), CPU) == "quick"
     assert default_scale(changed(study, scales=dict(study.scales)), CPU) == "laptop"
     assert default_scale(changed(study, scales={"smoke": study.scales["smoke"], "gpu": study.scales["laptop"]}), CPU) == "smoke"
+
+
+def test_a_workstation_is_taken_only_by_name(study: Study) -> None:
+    smoke, laptop = study.scales["smoke"], study.scales["laptop"]
+    both = changed(study, scales={"smoke": smoke, "workstation": laptop, "laptop": laptop})
+    assert (default_scale(both, CPU), default_scale(changed(study, scales={"smoke": smoke, "workstation": laptop}), CPU)) == (
+        "laptop",
+        "smoke",
+    )

@@ -67,6 +67,11 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
     [
         (("plan", "warmpu"), "no study named 'warmpu': did you mean 'warmup'?"),
         (("plan", "warmup", "--scale", "labtop"), "did you mean 'laptop'?"),
+        (
+            ("run", "warmup", "--scale", "workstation"),
+            "no scale of study 'warmup' named 'workstation': known: cluster, gpu, laptop, smoke",
+        ),
+        (("run", "--all", "--scale", "labtop"), "did you mean 'laptop'?"),
         (("run", "warmup", "--scale", "smoke", "--store", "/proc/nowhere"), "cannot be written"),
         (("run", "warmup", "--scale", "gpu"), "precision tf32 needs a CUDA GPU"),
         (("run", "warmup", "--scale", "smoke", "--data", "python-docs=text:/no/such"), "no such file or folder"),
