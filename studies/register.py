@@ -940,7 +940,8 @@ _CLAIMS = {
         short="Large batches of SGD find sharper minima than small ones",
         sources="TD Loss Landscape and Optimization Trajectory; TB 3",
         regime=Regime(words="SGD", optimizers=("sgd",)),
-        measure="λmax at the end of training, large batch over small: ≥ 1.5x, refuted < 1x (ours): (a) one LR; (b) tuned LRs",
+        measure="λmax, large batch over small: ≥ 1.5x, refuted < 1x (ours): (a) at one LR, at equal training loss; (b) at the"
+        " end of equal epochs, mean over the LRs of each that one run could not tell from the best",
     ),
     "gen.flat_minima": _claim(
         paraphrase="flat minima generalize better than sharp ones",

@@ -9,7 +9,16 @@ import scipy
 from pydantic import Field
 
 from ...harness.declare.curves import CURVES
-from ...harness.declare.metrics.estimating.weighted import kept, position, seed_mean, settings_of, tuned
+from ...harness.declare.design import in_words
+from ...harness.declare.metrics.estimating.weighted import (
+    at_the_edge,
+    kept,
+    mean,
+    position,
+    seed_mean,
+    settings_of,
+    tuned,
+)
 from ...harness.declare.metrics.functions import metric
 from ...harness.declare.observed import ARM, FactorName, ObservedArm
 from ...harness.declare.trials import NotEstimableError, Numbers, Trials
@@ -127,6 +136,68 @@ def sharpness_at_loss(
     _require_reached(logs[chosen[0]], least_share, level, trials.arm_name(arm))
     means = np.stack([seed_mean(row, weights) for row in logs], axis=1)
     return np.asarray(np.exp(means[np.arange(len(weights)), chosen]))
+
+
+@metric(
+    unit="of the loss (nats, of a squared error none), over squared weights",
+    of_losses="no zero",
+    log_axis=True,
+    no_effect=1.0,
+    bounds=(0.0, float("inf")),
+    figure="forest",
+    settings=lambda metric: settings_of(SHARPNESS),
+    example={"arm": "none"},
+    # At the best LR runs deviate by 1: from half of it to twice it the mean loss is no higher than that.
+    planted=(
+        {
+            "none": {
+                0.01 * 2.0**octave: {
+                    "validation_loss": [2.0 + octave**2 / 2, 4.0 + 3 * octave**2 / 2],
+                    "curve_probe_step": [[1, 9]] * 2,
+                    "curve_probe_sharpness": [[5.0, 4.0 * 2.0**-octave], [7.0, 16.0 * 2.0**-octave]],
+                }
+                for octave in (-2, -1, 0, 1, 2)
+            }
+        },
+        8.0,
+    ),
+)
+def basin_sharpness(
+    trials: Trials,
+    weights: Numbers,
+    arm: ObservedArm,
+    at: Annotated[
+        Literal["mean", "flattest", "sharpest"], Field(description="the mean over the basin, or its lower or its upper end")
+    ] = "mean",
+    noise: Annotated[
+        float, Field(gt=0, description="how far above the lowest mean loss it ends, in standard deviations between seeds there")
+    ] = 1.0,
+    over: FactorName = "peak_lr",
+) -> Numbers:
+    """The largest eigenvalue of the Hessian of the training loss at the end of runs, over all values of `over` that one run
+    could not tell from the best: those about it whose mean validation loss is not higher by more than runs there deviate.
+
+    exp of the mean over log2 of the value of the weighted mean over seeds of ln sharpness, [R]; it and the mean validation loss
+    are linear between grid points, and read 32 times an octave. The basin is looked for again under every weighting. Not
+    estimable where it has no end on the grid."""
+    losses, x = trials.losses(arm, over, "validation_loss"), np.log2(trials.grid(arm, over))
+    logs = read_at(np.full(losses.shape, np.inf), arm, over, SHARPNESS, trials)
+    held_out, sharpness = mean(losses, weights), np.stack([seed_mean(row, weights) for row in logs], axis=1)
+    rows, best = np.arange(len(weights)), held_out.argmin(axis=1)
+    spread = np.sqrt(((losses[best] - held_out[rows, best][:, None]) ** 2 * weights).sum(axis=1) / weights.sum(axis=1))
+    fine = np.linspace(x[0], x[-1], round(32 * (x[-1] - x[0])) + 1)
+    between = np.stack([np.interp(fine, x, point) for point in np.eye(len(x))])
+    above = held_out @ between > (held_out[rows, best] + noise * spread)[:, None]
+    # The part about the best value that no higher loss divides: no point above the bar lies between it and the best one.
+    passed = np.cumsum(above, axis=1)
+    basin = ~above & (passed == passed[rows, np.abs(fine - x[best][:, None]).argmin(axis=1)][:, None])
+    if basin[0, [0, -1]].any():
+        end = at_the_edge(-int(basin[0, -1]))
+        raise NotEstimableError(
+            "open", f"the last {in_words(over)} that is as good as the best of {trials.arm_name(arm)} {end}"
+        )
+    curves = np.ma.masked_array(np.nan_to_num(sharpness) @ between, ~basin)
+    return np.exp({"mean": curves.mean, "flattest": curves.min, "sharpest": curves.max}[at](axis=1).filled(np.nan))
 
 
 def arms_differ(metric: Any) -> Any:

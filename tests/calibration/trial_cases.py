@@ -12,7 +12,7 @@ from folklore.studies.metrics.adam_internals import half_life_exponent
 from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
 from folklore.studies.metrics.edge_of_stability import edge_loss, edge_sharpness
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
-from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness_correlation
+from folklore.studies.metrics.generalization import basin_sharpness, sharpness_at_loss, sharpness_correlation
 from folklore.studies.metrics.gradient_flow import growth_factor
 from folklore.studies.metrics.gradient_noise import between_lines, overhead_batch
 from folklore.studies.metrics.lr_finder import finder_pick, finder_regret, suggestion_rate
@@ -423,6 +423,14 @@ CASES: tuple[Case, ...] = (
         sharpness_at_loss(arm="a", level=1.0),
         w.stopped_runs(lambda e: {"a": 10 * 1.2**e}, lambda e: 0.0),
         {"a": {}},
+        share=0.3,
+    ),
+    Case(
+        "basin_sharpness",
+        (basin_sharpness(arm="a"),),
+        w.sharp_bowls(lambda e: 2.0 * 1.1**e),
+        lambda seeds, condition: study({"a": {}}, {"a": octave_grid(Bowl(), condition, 2)}, seeds),
+        (c.PLAIN, c.SKEWED, c.UNEQUAL, c.FLAT),
         share=0.3,
     ),
     _of_points("stopped_loss", stopped_loss(arm="a", at="end"), w.turning_runs(lambda e: 0.5 * 2.0 ** (-e / 2)), {"a": {}}),

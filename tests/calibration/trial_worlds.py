@@ -100,6 +100,22 @@ def bowls(shapes: Callable[[float], Mapping[str, Bowl]]) -> Draw:
     return draw
 
 
+def sharp_bowls(level: Callable[[float], float]) -> Draw:
+    """A bowl whose runs end with a sharpness that falls by the root of the LR, from this level at the best one."""
+
+    def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
+        columns = dict(bowls(lambda _: {"a": Bowl()})(planned, effect, condition, generator))
+        octaves = np.log2(np.array(planned.factors_at(SCALE, "a")["peak_lr"]))[:, None] - Bowl.optimum
+        noise = condition.noise(generator, 1, planned.seeds_at(SCALE)) + condition.noise(
+            generator, *columns["outcome"]["a"].shape
+        )
+        sharpness = level(effect) * 2.0 ** (-octaves / 2) * np.exp(0.1 * noise)
+        curves = {"probe_step": np.full_like(sharpness, STEPS), "probe_sharpness": sharpness}
+        return columns | {f"curve_{name}": {"a": _lists(each[..., None])} for name, each in curves.items()}
+
+    return draw
+
+
 def _falling(final: Numbers, initial: Numbers, count: int = 5) -> Column:
     """Validation curves that fall from the loss at initialization to their last value, [G, S] of [count]."""
     share = np.exp(-2.0 * np.arange(1, count + 1) / count)
