@@ -1,7 +1,6 @@
-"""Detectors of loss spikes: where they give alarms, at equal false alarms too, and whether spikes come again where another run
-goes on beside."""
+"""Detectors of loss spikes: where they give alarms, at equal false alarms too, whether the gradient norm's come before the
+loss's, and whether spikes come again where another run goes on beside."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,9 +16,9 @@ from ...harness.declare.observed import FactorName, ObservedArm, OfLosses
 from ...harness.declare.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
 
 Flags = NDArray[np.bool_]
-Where = Literal["at_fault", "after_fault", "elsewhere", "before_explosion", "earlier"]
+Where = Literal["at_fault", "after_fault", "elsewhere", "before_explosion"]
 LOSSES, NORMS = "curve_train_loss", "curve_train_gradient_norm"
-# Steps after a fault that an alarm may come late by, and steps before an explosion that a warning may come early by.
+# Steps after a fault that an alarm may come late by, and steps before an explosion that it may come early by.
 LATE, EARLY = 10, 50
 # Steps that what happens elsewhere is away from a fault.
 AWAY = 50
@@ -27,10 +26,10 @@ AWAY = 50
 LEARNT = 0.8
 # From this step on every detector has the steps before that it needs, and alarms count.
 FIRST = 128
-# Where alarms are false, by where they are right.
-FALSE: dict[str, Where] = {"at_fault": "elsewhere", "before_explosion": "earlier"}
-# Steps without an alarm before one that begins a spike.
-QUIET = 10
+# Steps without an alarm before one that begins a spike, and before a spike that trouble begins with.
+QUIET, LONG_QUIET = 10, 50
+# Losses whose mean is lowest where trouble begins.
+SMOOTH = 9
 EXAMPLE = {"arm": "hit", "sound": "trained_once", "rule": "loss_ratio", "where": "at_fault"}
 
 
@@ -42,6 +41,15 @@ def with_spikes(*steps: int) -> list[float]:
 def planted(*losses: list[float]) -> dict[str, list[list[float]]]:
     """Columns of runs with these losses."""
     return {"curve_train_loss": [*losses], "curve_train_gradient_norm": [[1.0] * len(run) for run in losses]}
+
+
+def exploding(*norms: int) -> dict[str, list[list[float]]]:
+    """Columns of runs whose loss rises at step 150 and is back above its start at step 180; each norm is too large once."""
+    losses = [2.0, *[1.0] * 149, *[1.5] * 30, *[3.0] * 20]
+    return {
+        "curve_train_loss": [losses for _ in norms],
+        "curve_train_gradient_norm": [[5.0 if step == norm else 1.0 for step in range(200)] for norm in norms],
+    }
 
 
 # The fault is at step 100, and what goes on begins there.
@@ -62,10 +70,25 @@ WhereRight = Annotated[
     ),
 ]
 PerThousand = Annotated[float, Field(gt=0, lt=1000, description="false alarms in a thousand steps of sound runs")]
+RuleOfNorms = Annotated[
+    Literal["zclip", "robust_norm", "norm_ratio"],
+    Field(description=f"how the gradient norm is scored, and the loss in the same way; {WORDS}"),
+]
+Trouble = Annotated[
+    Literal["explosion", "spike"],
+    Field(
+        description="explosion: from where the mean of nine losses is lowest until a loss is back above the first one, or not"
+        " finite; spike: the ten steps on either side of the first loss six robust deviations above the median of 50 before it"
+        " after 50 steps without one, which is the loss's alarm"
+    ),
+]
+StepsEarly = Annotated[
+    int, Field(ge=0, description="explosion: from how many steps before the lowest mean of losses alarms count")
+]
 
 
 def by_rule(metric: Any) -> OfLosses:
-    return "divides" if metric.rule == "loss_ratio" else "no zero"
+    return "divides" if metric.rule in ("loss_ratio", "norm_ratio") else "no zero"
 
 
 @share_of_runs(
@@ -87,7 +110,7 @@ def alarm_rate(
         Field(
             description="at_fault: from the first faulty step to the tenth after the last one; after_fault: these ten;"
             " elsewhere: 50 steps and more away from the fault; before_explosion: in the 50 steps before the loss comes back"
-            " above the one it began with, or is not finite; earlier: before those"
+            " above the one it began with, or is not finite"
         ),
     ],
     over: FactorName = "peak_lr",
@@ -117,9 +140,10 @@ def every_step(arm: str, over: str, trials: Trials) -> tuple[Numbers, Numbers, T
 
 def within(where: Where, losses: Numbers, training: Training) -> Flags:
     """Which steps are of that part of a run, [S, steps]."""
-    if where in ("before_explosion", "earlier"):
-        return np.array([_about_explosion(where, each) for each in losses])
     steps, faulty = np.arange(losses.shape[1]), training.faulty_steps
+    if where == "before_explosion":
+        ends = [explosion(each) or -1 for each in losses]
+        return np.array([(steps >= end - EARLY) & (steps < end) for end in ends])
     if where == "at_fault":
         found = (steps >= faulty.start) & (steps < faulty.stop + LATE)
     elif where == "after_fault":
@@ -127,15 +151,6 @@ def within(where: Where, losses: Numbers, training: Training) -> Flags:
     else:
         found = (steps < faulty.start - AWAY) | (steps >= faulty.stop + AWAY)
     return np.broadcast_to(found, losses.shape)
-
-
-def _about_explosion(where: Where, losses: Numbers) -> Flags:
-    """Of a run that never explodes all steps are earlier ones."""
-    steps, explodes = np.arange(len(losses)), explosion(losses)
-    if explodes is None:
-        return np.full(len(steps), where == "earlier")
-    first = explodes - EARLY
-    return np.asarray(steps < first) if where == "earlier" else np.asarray((steps >= first) & (steps < explodes))
 
 
 def explosion(losses: Numbers) -> int | None:
@@ -161,35 +176,23 @@ def limits(scores_ST: Numbers, weights_RS: Numbers, per_thousand: float) -> Numb
         count *= 2
 
 
-def sound_scores(sound: str, over: str, rule: Detector, trials: Trials) -> Numbers:
-    """Of runs without a fault, [S, steps from FIRST on]."""
+def sound_scores(sound: str, over: str, rule: Detector, trials: Trials, of_losses: bool = False) -> Numbers:
+    """Of runs without a fault, [S, steps from FIRST on]. of_losses: by a rule of norms, of the losses in their place."""
     losses, norms, training = every_step(sound, over, trials)
     if training.steps <= FIRST:
         raise NotEstimableError("out of regime", f"detectors are compared from step {FIRST} on, and no run is as long")
-    return RULES[rule].score(losses, norms)[:, FIRST:]
+    return RULES[rule].score(*((norms, losses) if of_losses else (losses, norms)))[:, FIRST:]
 
 
-@dataclass(frozen=True)
-class Detection:
-    """Alarms in runs with a fault, or that explode. A run's limit is that of the sound runs of the other seeds."""
-
-    arm: str
-    sound: str
-    where: Where
-    per_thousand: float
-    over: str
-
-    def alarms(self, rule: Detector, trials: Trials) -> Flags:
-        """[S, steps]"""
-        sound = sound_scores(self.sound, self.over, rule, trials)
-        limits_S = limits(sound, 1.0 - np.eye(trials.seeds), self.per_thousand)
-        losses, norms, _ = every_step(self.arm, self.over, trials)
-        return np.asarray(RULES[rule].score(losses, norms) > limits_S[:, None])
-
-    def right(self, rule: Detector, trials: Trials) -> Flags:
-        """Alarms where they are right, [S, steps]."""
-        losses, _, training = every_step(self.arm, self.over, trials)
-        return self.alarms(rule, trials) & within(self.where, losses, training)
+def alarms(
+    arm: str, sound: str, rule: Detector, per_thousand: float, over: str, trials: Trials, of_losses: bool = False
+) -> Flags:
+    """Alarms of an arm's runs, [S, steps]. A run's limit is that of the sound runs of the other seeds."""
+    sound_ST = sound_scores(sound, over, rule, trials, of_losses)
+    limits_S = limits(sound_ST, 1.0 - np.eye(trials.seeds), per_thousand)
+    losses, norms, _ = every_step(arm, over, trials)
+    scores_ST = RULES[rule].score(*((norms, losses) if of_losses else (losses, norms)))
+    return np.asarray(scores_ST > limits_S[:, None])
 
 
 @share_of_runs(
@@ -214,84 +217,117 @@ def detected_share(
 ) -> tuple[int, int]:
     """Share of the runs that a detector gives a right alarm in: its recall. but_not: of the runs in which only one of two
     detectors does, the share in which it is this one (as McNemar 1947 tests)."""
-    detection = Detection(arm, sound, where, per_thousand, over)
-    detected = detection.right(rule, trials).any(axis=1)
+    losses, _, training = every_step(arm, over, trials)
+    right = within(where, losses, training)
+    detected = (alarms(arm, sound, rule, per_thousand, over, trials) & right).any(axis=1)
     if but_not is None:
         return int(detected.sum()), trials.seeds
-    other = detection.right(but_not, trials).any(axis=1)
+    other = (alarms(arm, sound, but_not, per_thousand, over, trials) & right).any(axis=1)
     if not (detected ^ other).any():
         raise NotEstimableError("open", "both detectors find the same runs", ADD_SEEDS)
     return int((detected & ~other).sum()), int((detected ^ other).sum())
 
 
+def first_alarms(
+    arm: str, sound: str, rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
+) -> tuple[Numbers, Numbers]:
+    """The step of the first alarm of the gradient norm in each run's trouble, and that of the loss, [S]; inf: there is none;
+    nan: of a run that gets into none."""
+    losses, _, _ = every_step(arm, over, trials)
+    norm_ST = alarms(arm, sound, rule, per_thousand, over, trials)
+    if trouble == "spike":
+        loss_ST = _spikes(losses, LONG_QUIET)
+        loss_ST[:, :FIRST] = False
+        spans = [range(step - QUIET, step + QUIET + 1) if step else None for step in loss_ST.argmax(axis=1)]
+    else:
+        loss_ST = alarms(arm, sound, rule, per_thousand, over, trials, of_losses=True)
+        spans = [_trouble(each, early) for each in losses]
+    return _firsts(norm_ST, spans), _firsts(loss_ST, spans)
+
+
+def _trouble(losses: Numbers, early: int) -> range | None:
+    """From the middle of the losses whose mean is lowest, or so many steps before, to an explosion."""
+    if (end := explosion(losses)) is None:
+        return None
+    lowest = int(np.convolve(losses[:end], np.ones(SMOOTH), "valid").argmin()) + SMOOTH // 2
+    return range(max(0, lowest - early), end)
+
+
+def _firsts(alarms_ST: Flags, spans: list[range | None]) -> Numbers:
+    return np.array([
+        np.nan if span is None else next((step for step in span if step < len(run) and run[step]), np.inf)
+        for run, span in zip(alarms_ST, spans, strict=True)
+    ])  # fmt: skip
+
+
 @share_of_runs(
-    unit="share of the alarms, 0 to 1",
+    unit="share of the runs in trouble, 0 to 1",
     of_losses=by_rule,
     at_one_point=True,
     figure="forest",
-    example=EXAMPLE,
-    planted=(HIT, 1 / 3, SETTINGS),
+    settings=lambda metric: settings_of(NORMS.removeprefix("curve_")),
+    example={"arm": "hit", "sound": "trained_once"},
+    planted=({**HIT, "hit": exploding(140, 160)}, 0.5, SETTINGS),
 )
-def alarm_precision(
+def warned_share(
     trials: Trials,
     arm: ObservedArm,
     sound: SoundArm,
-    rule: Scored,
-    where: WhereRight,
+    rule: RuleOfNorms = "zclip",
+    trouble: Trouble = "explosion",
+    early: StepsEarly = 0,
+    first: Annotated[Literal["norm", "loss"], Field(description="whose first alarm comes before the other's")] = "norm",
     per_thousand: PerThousand = 1.0,
     over: FactorName = "peak_lr",
 ) -> tuple[int, int]:
-    """Share of the alarms that are right, where a run's right ones count as one."""
-    losses, _, training = every_step(arm, over, trials)
-    detection = Detection(arm, sound, where, per_thousand, over)
-    right = int(detection.right(rule, trials).any(axis=1).sum())
-    false = detection.alarms(rule, trials) & within(FALSE[where], losses, training)
-    if not (count := right + int(false[:, FIRST:].sum())):
-        raise NotEstimableError("open", "there is no alarm", ADD_SEEDS)
-    return right, count
+    """Of the runs that get into trouble, share in which the gradient norm gives an alarm before the loss does, each above the
+    limit of its own at which sound runs give as many. Alarms at one step, or none, are no warning."""
+    norm, loss = first_alarms(arm, sound, rule, trouble, early, per_thousand, over, trials)
+    if np.isnan(norm).all():
+        raise NotEstimableError("open", f"no run of {trials.arm_name(arm)} gets into trouble", ADD_SEEDS)
+    return int((norm < loss if first == "norm" else loss < norm).sum()), int((~np.isnan(norm)).sum())
 
 
-def leads(arm: str, sound: str, rule: Detector, per_thousand: float, over: str, trials: Trials) -> Numbers:
-    """Steps from each run's first right alarm to its explosion, [S]; nan where there is none."""
-    losses, _, _ = every_step(arm, over, trials)
-    right = Detection(arm, sound, "before_explosion", per_thousand, over).right(rule, trials)
-    ends = [explosion(each) for each in losses]
-    return np.array([end - row.argmax() if end and row.any() else np.nan for end, row in zip(ends, right, strict=True)])
+def leads(
+    arm: str, sound: str, rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
+) -> Numbers:
+    """Steps from the norm's first alarm to the loss's, [S]; nan of a run that does not have both."""
+    firsts = np.array(first_alarms(arm, sound, rule, trouble, early, per_thousand, over, trials))
+    norm, loss = np.where(np.isinf(firsts), np.nan, firsts)
+    return np.asarray(loss - norm)
 
 
-def runs_with_lead(metric: Any, trials: Trials) -> int:
-    return int(np.isfinite(leads(metric.arm, metric.sound, metric.rule, metric.per_thousand, metric.over, trials)).sum())
+def runs_with_both(metric: Any, trials: Trials) -> int:
+    asked = (metric.arm, metric.sound, metric.rule, metric.trouble, metric.early, metric.per_thousand, metric.over)
+    return int(np.isfinite(leads(*asked, trials)).sum())
 
 
 @metric(
     unit="steps",
     of_losses=by_rule,
     at_one_point=True,
+    no_effect=0.0,
     figure="forest",
-    seeds_behind=runs_with_lead,
-    example={**EXAMPLE, "where": "before_explosion"},
-    # They explode at step 180.
-    planted=(
-        {**HIT, "hit": planted(*([2.0, *with_spikes(step)[1:180], *[3.0] * 20] for step in (160, 170)))},
-        15.0,
-        SETTINGS,
-    ),
+    seeds_behind=runs_with_both,
+    example={"arm": "hit", "sound": "trained_once"},
+    planted=({**HIT, "hit": exploding(140, 154)}, 3.0, SETTINGS),
 )
 def alarm_lead(
     trials: Trials,
     weights: Numbers,
     arm: ObservedArm,
     sound: SoundArm,
-    rule: Scored,
-    where: Annotated[Literal["before_explosion"], Field(description="where an alarm has a lead")] = "before_explosion",
+    rule: RuleOfNorms = "zclip",
+    trouble: Trouble = "explosion",
+    early: StepsEarly = 0,
     per_thousand: PerThousand = 1.0,
     over: FactorName = "peak_lr",
 ) -> Numbers:
-    """Steps from the first alarm of the last 50 steps before an explosion to the explosion; mean of the runs with one. Limits
-    stay those of all seeds."""
-    lead = leads(arm, sound, rule, per_thousand, over, trials)
+    """Steps by which the gradient norm's first alarm comes before the loss's in a run that gets into trouble, each above the
+    limit of its own at which sound runs give as many; mean of the runs with both. Limits stay those of all seeds."""
+    lead = leads(arm, sound, rule, trouble, early, per_thousand, over, trials)
     if not np.isfinite(lead).any():
-        raise NotEstimableError("open", "there is no alarm before an explosion", ADD_SEEDS)
+        raise NotEstimableError("open", "there is no run with an alarm of the norm and one of the loss", ADD_SEEDS)
     return seed_mean(lead, weights)
 
 
@@ -376,11 +412,11 @@ def both(arm: str, of: str, over: str, trials: Trials) -> tuple[Flags, Flags]:
     return _spikes(followed)[:, beside], _spikes(losses)[:, SPIKE_WINDOW:]
 
 
-def _spikes(losses_ST: Numbers) -> Flags:
-    """The first step of every spike."""
+def _spikes(losses_ST: Numbers, quiet: int = QUIET) -> Flags:
+    """The first step of every spike: one after so many without."""
     alarm_ST = RULES["spike"].score(losses_ST, losses_ST) > RULES["spike"].limit
     before = np.zeros_like(alarm_ST)
-    for steps in range(1, QUIET + 1):
+    for steps in range(1, quiet + 1):
         before[:, steps:] |= alarm_ST[:, :-steps]
     return np.asarray(alarm_ST & ~before)
 
