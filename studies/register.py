@@ -1016,7 +1016,7 @@ _CLAIMS = {
             " Detection Code]",
             "not first: a lower LR is not the first response [GL Q12; GL Q42]",
         ),
-        measure="share of what a fault costs a GPT at the end that a remedy undoes, with as many steps completed, (a) of a"
+        measure="share of what a fault costs a GPT at the end that a remedy at alarms undoes, steps lost made up, (a) of a"
         " gradient 300 times too large, (b) of five batches of random labels, per remedy: at least half, refuted at a tenth"
         " (ours); reported: noise on the weights",
     ),
@@ -1077,9 +1077,9 @@ _CLAIMS = {
         paraphrase="the gradient norm warns of trouble before the loss spikes or turns NaN",
         short="The gradient norm warns before the loss spikes or turns NaN",
         sources="TB 4; CP Q5",
-        measure="of runs that explode under a rising LR, from the loss's minimum on, and of spikes by themselves: share in"
-        " which the norm gives an alarm before the loss does, both scored alike, at one alarm in 1,000 sound steps: more than"
-        " half, refuted below (ours)",
+        measure="of runs that explode under a rising LR, from the loss's minimum on: share in which the norm gives an alarm"
+        " before the loss does, both scored alike, at one alarm in 1,000 sound steps: more than half, refuted below"
+        " (ours); reported: spikes by themselves",
     ),
     "spike.cut_wastes": _claim(
         paraphrase="lowering the LR after occasional spikes of a healthy run may slow it down and waste compute",

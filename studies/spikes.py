@@ -51,8 +51,8 @@ REMEDIES: dict[str, tuple[str, dict[str, Any]]] = {
     "": ("", {}),
     "_clip": (", clipped at 1.0", {"clip_norm": 1.0}),
     "_skip": (", skipped at alarms", {"remedy": "skip", "alarm": "deviations"}),
-    "_back": (", gone back", {"remedy": "roll_back"}),
-    "_lower": (", LR lowered for 20 steps", {"remedy": "lower_lr"}),
+    "_back": (", gone back at alarms", {"remedy": "roll_back", "alarm": "deviations"}),
+    "_lower": (", LR lowered for 20 steps at alarms", {"remedy": "lower_lr", "alarm": "deviations"}),
     "_halve": (", LR halved", {"remedy": "halve_lr"}),
 }
 # A fault comes half-way, after a checkpoint of ten steps before, and the last but one is gone back to.
@@ -75,6 +75,11 @@ for panel, name in WORKLOADS.items():
             settings = SETTINGS[panel] | faulty | remedied | (made_up(faulty) if remedy == "_back" else {})
             study.arm(f"{name}_{fault}{remedy}", label + words, panel, settings, factors=peak_lrs(LRS[panel]))
     study.arm(f"{name}_ramp", "rising LR", panel, SETTINGS[panel] | RAMP, factors=RAMP_TO)
+    rising = SETTINGS[panel] | RAMP | {"ramp_start": 1e-2}
+    study.arm(f"{name}_rising", "LR rising to the best one", panel, rising, factors=peak_lrs(LRS[panel]))
+# Nothing is wrong with a gradient of once its size, and it is gone back all the same.
+SOUND_BACK = {"fault": "gradient", "fault_size": 1.0, "remedy": "roll_back"}
+study.arm("gpt_clean_back", "no fault, gone back", GPT, SETTINGS[GPT] | SOUND_BACK | made_up({}), factors=peak_lrs(LRS[GPT]))
 # With full batches no batch can be to blame; where labels are noisy the gradient does not vanish before the LR is high.
 FULL = dict(optimizer="sgd", sampling="full", batch_size=1079, label_noise=0.2, ramp_start=1e-3)
 study.arm("full_ramp", "rising LR, full batches, a fifth of the labels random", SGD, RAMP | FULL, factors=RAMP_TO)
@@ -103,8 +108,8 @@ study.laptop(
     "two to three minutes of training",
     arm_seeds={
         # A share near a half takes many runs to tell from it, and a limit for one alarm in 1,000 steps many steps.
-        tuple(f"{name}_{run}" for name in ("sgd", "adamw") for run in ("clean", "ramp")): 80,
-        ("gpt_clean", "gpt_ramp", *(f"{name}_weights" for name in WORKLOADS.values())): 40,
+        tuple(f"{name}_{run}" for name in ("sgd", "adamw") for run in ("clean", "rising", "ramp")): 80,
+        ("gpt_clean", "gpt_rising", "gpt_ramp", *(f"{name}_weights" for name in WORKLOADS.values())): 40,
         # Pilots had six spikes in the half of a run that counts: of 40 runs 10% more than by chance are seen.
         tuple(arm for arm in study.arms if arm.startswith(("natural_", "deep_"))): 40,
     },
@@ -134,7 +139,7 @@ def damage(workload: str, fault: str) -> LossGap:
 def undone(fault: str, remedy: str) -> Share:
     """Of what a fault costs the GPT."""
     whole = damage("gpt", fault)
-    return Share(part=whole - damage("gpt", fault + remedy), whole=whole, whole_at_least=0.002)
+    return Share(part=whole - damage("gpt", fault + remedy), whole=whole, whole_at_least=0.005)
 
 
 def alarms(arm: str, rule: Any, where: Any) -> Any:
@@ -178,8 +183,9 @@ def repairs() -> Iterator[Part]:
             name = f"share of the damage of {words} that {repair} undoes"
             says = f"In a GPT, {repair} undoes {{estimate}} of what {words} {'costs' if clause == 'a' else 'cost'}"
             yield at_least(0.5, undone(fault, remedy), name, says, refuted=0.1, null=0.0, clause=clause, panel=repair)
-    for remedy in ("_skip", "_back"):
-        yield reported(undone("weights", remedy), f"noise on the weights{REMEDIES[remedy][0]}: what is undone, {GPT}")
+    for fault, remedy in (("labels", "_halve"), ("weights", "_skip"), ("weights", "_back")):
+        yield reported(undone(fault, remedy), f"{FAULTS[fault][0]}{REMEDIES[remedy][0]}: what is undone, {GPT}")
+    yield reported(loss_gap("gpt_clean_back", "gpt_clean", FinalLoss), f"what going back costs without a fault, {GPT}")
 
 
 @study.claim("spike.detector")
@@ -307,31 +313,35 @@ def batch_and_state() -> Iterator[Part]:
             yield reported(share, f"share of runs with a spike after {FAULTS[fault][0]}, {panel}")
 
 
-# Panel -> the runs that get into trouble, and sound ones. Those of MLPs at their best LR are calmer, which favours the norm.
-TROUBLE: dict[str, dict[str, Any]] = {
-    panel: dict(arm=f"{workload}_ramp", sound=f"{workload}_clean") for panel, workload in WORKLOADS.items()
-} | {panel: dict(arm=f"{name}_run", sound="adamw_clean", trouble="spike") for panel, (name, _, _) in NATURAL.items()}
-
-
 @study.claim("spike.warning")
 def norm_warns() -> Iterator[Part]:
-    for panel, runs in TROUBLE.items():
-        explodes = "trouble" not in runs
-        in_words = "explode under a rising LR" if explodes else "spike by themselves"
+    for panel, workload in WORKLOADS.items():
+        runs = {"arm": f"{workload}_ramp", "sound": f"{workload}_clean", "and_sound": f"{workload}_rising"}
         warned = partial(warned_share, **runs)
-        readings = {"robust deviations": warned(rule="robust_norm"), "ratios to the median": warned(rule="norm_ratio")}
         yield at_least(
             0.5,
             warned(),
             f"share of runs in which the norm gives an alarm before the loss, {panel}",
-            f"{panel}: in {{estimate}} of the runs that {in_words}, the gradient norm gives an alarm before the loss does",
+            f"{panel}: in {{estimate}} of the runs that explode under a rising LR, the gradient norm gives an alarm before the"
+            " loss does",
             panel=panel,
-            alternatives=readings | ({"from 50 steps before the minimum": warned(early=50)} if explodes else {}),
-            scales=None if explodes else ("laptop",),
+            alternatives={
+                "robust deviations": warned(rule="robust_norm"),
+                "ratios to the median": warned(rule="norm_ratio"),
+                "limits from runs whose LR falls": warned(and_sound=None),
+                "limits from runs whose LR rises": warned(sound=f"{workload}_rising", and_sound=None),
+                "of runs with one alarm before the other": warned(untied=True),
+                "from 50 steps before the minimum": warned(early=50),
+            },
         )
-    for panel, runs in tuple(TROUBLE.items())[: len(WORKLOADS)]:
-        yield reported(warned_share(**runs, first="loss"), f"share of runs in which the loss gives an alarm first, {panel}")
-        yield reported(alarm_lead(**runs), f"steps by which the norm's first alarm comes before the loss's, {panel}")
+    for panel, workload in WORKLOADS.items():
+        runs = {"arm": f"{workload}_ramp", "sound": f"{workload}_clean", "and_sound": f"{workload}_rising"}
+        yield reported(warned_share(**runs, counted="loss_first"), f"share of runs in which the loss gives one first, {panel}")
+        yield reported(warned_share(**runs, counted="norm"), f"share in which the norm gives one before the explosion, {panel}")
+        yield reported(alarm_lead(**runs), f"steps by which the norm's alarm comes before the loss's, {panel}")
+    for panel, (name, _, _) in NATURAL.items():
+        spikes = warned_share(arm=f"{name}_run", sound="adamw_clean", trouble="spike")
+        yield reported(spikes, f"share of runs in which the norm gives an alarm in the ten steps before a spike, {panel}")
 
 
 @study.claim("spike.cut_wastes", right={"supported": "waste", "refuted": "lower it"})

@@ -12,7 +12,7 @@ from ...harness.declare.curves.roughness import SPIKE_WINDOW
 from ...harness.declare.metrics.detectors import RULES, WORDS, Detector
 from ...harness.declare.metrics.estimating.weighted import seed_mean, settings_of, stacked, training_of
 from ...harness.declare.metrics.functions import metric, share_of_runs
-from ...harness.declare.observed import FactorName, ObservedArm, OfLosses
+from ...harness.declare.observed import ArmName, FactorName, ObservedArm, OfLosses
 from ...harness.declare.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
 
 Flags = NDArray[np.bool_]
@@ -61,6 +61,9 @@ SETTINGS = {
 HIT = {"hit": planted(with_spikes(105), with_spikes(170, 190)), "trained_once": planted(with_spikes(), with_spikes())}
 
 SoundArm = Annotated[ObservedArm, Field(description="the arm without a fault that limits are set by")]
+SecondSoundArm = Annotated[
+    ArmName | None, Field(description="another arm without a fault, whose steps count for the limits as well")
+]
 Scored = Annotated[Detector, Field(description=f"what is scored; {WORDS}")]
 WhereRight = Annotated[
     Literal["at_fault", "before_explosion"],
@@ -77,9 +80,9 @@ RuleOfNorms = Annotated[
 Trouble = Annotated[
     Literal["explosion", "spike"],
     Field(
-        description="explosion: from where the mean of nine losses is lowest until a loss is back above the first one, or not"
-        " finite; spike: the ten steps on either side of the first loss six robust deviations above the median of 50 before it"
-        " after 50 steps without one, which is the loss's alarm"
+        description="explosion: from the first of the nine losses whose mean is lowest until a loss is back above the first"
+        " one of all, or not finite; spike: the ten steps on either side of the first loss six robust deviations above the"
+        " median of 50 before it, after 50 steps without one; that loss is the loss's alarm"
     ),
 ]
 StepsEarly = Annotated[
@@ -185,10 +188,10 @@ def sound_scores(sound: str, over: str, rule: Detector, trials: Trials, of_losse
 
 
 def alarms(
-    arm: str, sound: str, rule: Detector, per_thousand: float, over: str, trials: Trials, of_losses: bool = False
+    arm: str, sound: tuple[str, ...], rule: Detector, per_thousand: float, over: str, trials: Trials, of_losses: bool = False
 ) -> Flags:
     """Alarms of an arm's runs, [S, steps]. A run's limit is that of the sound runs of the other seeds."""
-    sound_ST = sound_scores(sound, over, rule, trials, of_losses)
+    sound_ST = np.hstack([sound_scores(each, over, rule, trials, of_losses) for each in sound])
     limits_S = limits(sound_ST, 1.0 - np.eye(trials.seeds), per_thousand)
     losses, norms, _ = every_step(arm, over, trials)
     scores_ST = RULES[rule].score(*((norms, losses) if of_losses else (losses, norms)))
@@ -219,17 +222,21 @@ def detected_share(
     detectors does, the share in which it is this one (as McNemar 1947 tests)."""
     losses, _, training = every_step(arm, over, trials)
     right = within(where, losses, training)
-    detected = (alarms(arm, sound, rule, per_thousand, over, trials) & right).any(axis=1)
+    detected = (alarms(arm, (sound,), rule, per_thousand, over, trials) & right).any(axis=1)
     if but_not is None:
         return int(detected.sum()), trials.seeds
-    other = (alarms(arm, sound, but_not, per_thousand, over, trials) & right).any(axis=1)
+    other = (alarms(arm, (sound,), but_not, per_thousand, over, trials) & right).any(axis=1)
     if not (detected ^ other).any():
         raise NotEstimableError("open", "both detectors find the same runs", ADD_SEEDS)
     return int((detected & ~other).sum()), int((detected ^ other).sum())
 
 
+def sound_arms(sound: str, and_sound: str | None) -> tuple[str, ...]:
+    return (sound,) if and_sound is None else (sound, and_sound)
+
+
 def first_alarms(
-    arm: str, sound: str, rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
+    arm: str, sound: tuple[str, ...], rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
 ) -> tuple[Numbers, Numbers]:
     """The step of the first alarm of the gradient norm in each run's trouble, and that of the loss, [S]; inf: there is none;
     nan: of a run that gets into none."""
@@ -246,10 +253,10 @@ def first_alarms(
 
 
 def _trouble(losses: Numbers, early: int) -> range | None:
-    """From the middle of the losses whose mean is lowest, or so many steps before, to an explosion."""
+    """From the first of the losses whose mean is lowest, or some steps before, to an explosion."""
     if (end := explosion(losses)) is None:
         return None
-    lowest = int(np.convolve(losses[:end], np.ones(SMOOTH), "valid").argmin()) + SMOOTH // 2
+    lowest = int(np.convolve(losses[:end], np.ones(SMOOTH), "valid").argmin())
     return range(max(0, lowest - early), end)
 
 
@@ -273,23 +280,32 @@ def warned_share(
     trials: Trials,
     arm: ObservedArm,
     sound: SoundArm,
+    and_sound: SecondSoundArm = None,
     rule: RuleOfNorms = "zclip",
     trouble: Trouble = "explosion",
     early: StepsEarly = 0,
-    first: Annotated[Literal["norm", "loss"], Field(description="whose first alarm comes before the other's")] = "norm",
+    counted: Annotated[
+        Literal["norm_first", "loss_first", "norm"],
+        Field(
+            description="runs in which the norm's alarm comes before the loss's, or the other way, or in which it comes at all"
+        ),
+    ] = "norm_first",
+    untied: Annotated[bool, Field(description="only of the runs in which one alarm comes before the other")] = False,
     per_thousand: PerThousand = 1.0,
     over: FactorName = "peak_lr",
 ) -> tuple[int, int]:
-    """Of the runs that get into trouble, share in which the gradient norm gives an alarm before the loss does, each above the
-    limit of its own at which sound runs give as many. Alarms at one step, or none, are no warning."""
-    norm, loss = first_alarms(arm, sound, rule, trouble, early, per_thousand, over, trials)
+    """Of the runs that get into trouble, share in which the gradient norm gives an alarm before the loss does, both above
+    limits at which sound runs give equally many. Alarms at one step, or none, are no warning."""
+    norm, loss = first_alarms(arm, sound_arms(sound, and_sound), rule, trouble, early, per_thousand, over, trials)
     if np.isnan(norm).all():
         raise NotEstimableError("open", f"no run of {trials.arm_name(arm)} gets into trouble", ADD_SEEDS)
-    return int((norm < loss if first == "norm" else loss < norm).sum()), int((~np.isnan(norm)).sum())
+    is_counted = {"norm_first": norm < loss, "loss_first": loss < norm, "norm": np.isfinite(norm)}[counted]
+    in_trouble = norm != loss if untied else ~np.isnan(norm)
+    return int(is_counted.sum()), int((in_trouble & ~np.isnan(norm)).sum())
 
 
 def leads(
-    arm: str, sound: str, rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
+    arm: str, sound: tuple[str, ...], rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
 ) -> Numbers:
     """Steps from the norm's first alarm to the loss's, [S]; nan of a run that does not have both."""
     firsts = np.array(first_alarms(arm, sound, rule, trouble, early, per_thousand, over, trials))
@@ -298,7 +314,8 @@ def leads(
 
 
 def runs_with_both(metric: Any, trials: Trials) -> int:
-    asked = (metric.arm, metric.sound, metric.rule, metric.trouble, metric.early, metric.per_thousand, metric.over)
+    sound = sound_arms(metric.sound, metric.and_sound)
+    asked = (metric.arm, sound, metric.rule, metric.trouble, metric.early, metric.per_thousand, metric.over)
     return int(np.isfinite(leads(*asked, trials)).sum())
 
 
@@ -317,15 +334,16 @@ def alarm_lead(
     weights: Numbers,
     arm: ObservedArm,
     sound: SoundArm,
+    and_sound: SecondSoundArm = None,
     rule: RuleOfNorms = "zclip",
     trouble: Trouble = "explosion",
     early: StepsEarly = 0,
     per_thousand: PerThousand = 1.0,
     over: FactorName = "peak_lr",
 ) -> Numbers:
-    """Steps by which the gradient norm's first alarm comes before the loss's in a run that gets into trouble, each above the
-    limit of its own at which sound runs give as many; mean of the runs with both. Limits stay those of all seeds."""
-    lead = leads(arm, sound, rule, trouble, early, per_thousand, over, trials)
+    """Steps by which the gradient norm's first alarm comes before the loss's in a run that gets into trouble, both above limits
+    at which sound runs give equally many; mean of the runs with both. Limits stay those of all seeds."""
+    lead = leads(arm, sound_arms(sound, and_sound), rule, trouble, early, per_thousand, over, trials)
     if not np.isfinite(lead).any():
         raise NotEstimableError("open", "there is no run with an alarm of the norm and one of the loss", ADD_SEEDS)
     return seed_mean(lead, weights)
@@ -413,7 +431,7 @@ def both(arm: str, of: str, over: str, trials: Trials) -> tuple[Flags, Flags]:
 
 
 def _spikes(losses_ST: Numbers, quiet: int = QUIET) -> Flags:
-    """The first step of every spike: one after so many without."""
+    """The first step of every spike: one after `quiet` steps without."""
     alarm_ST = RULES["spike"].score(losses_ST, losses_ST) > RULES["spike"].limit
     before = np.zeros_like(alarm_ST)
     for steps in range(1, quiet + 1):

@@ -24,10 +24,10 @@ from folklore.studies.metrics.precision import curve_distance, memory_ratio, und
 from folklore.studies.metrics.spikes import (
     alarm_lead,
     alarm_limit,
-    alarm_precision,
     alarm_rate,
     detected_share,
     spike_recurrence,
+    warned_share,
 )
 from folklore.studies.metrics.warmup import cure_rate, curve_ratio, divergence_time, lr_sensitivity
 
@@ -51,6 +51,7 @@ BOUNDED = (c.PLAIN, c.SKEWED, c.UNEQUAL)
 # Arm a has a fault and arm b none, over more steps than detectors need before them.
 LONG: Mapping[str, Value] = {"steps": 300}
 OF_JUMPS: Mapping[str, Any] = {"arm": "a", "sound": "b", "rule": "loss_ratio", "where": "at_fault"}
+OF_EXPLOSIONS: Mapping[str, Any] = {"arm": "a", "sound": "b", "rule": "robust_norm", "early": 50}
 TWO_TASKS: Mapping[str, Value] = {"model": "mlp", "dataset": "digits", "tasks": 2}
 
 
@@ -446,8 +447,8 @@ CASES: tuple[Case, ...] = (
         _of_points(name, metric, draw, {"a": {**LONG, "fault": "labels"}, "b": LONG}, share=0.3)
         for name, metric, draw in (
             ("detected_share", detected_share(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
-            ("alarm_precision", alarm_precision(**OF_JUMPS), w.alarming_runs(lambda e: 0.2 + 0.2 * e)),
-            ("alarm_lead", alarm_lead(arm="a", sound="b", rule="robust_norm"), w.exploding_runs(lambda e: 10.0 + 4.0 * e)),
+            ("warned_share", warned_share(**OF_EXPLOSIONS), w.exploding_runs(lambda e: 2.0 * e - 3.0)),
+            ("alarm_lead", alarm_lead(**OF_EXPLOSIONS), w.exploding_runs(lambda e: 10.0 + 4.0 * e)),
         )
     ),
     _of_points(

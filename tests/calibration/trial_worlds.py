@@ -436,17 +436,19 @@ def recurring_runs(chance: Callable[[float], float]) -> Draw:
 
 
 def exploding_runs(lead: Callable[[float], float]) -> Draw:
-    """Runs of one point an arm with noise of 1%. Those with a fault lose all they have learnt 20 steps before they end; some
-    steps before that, a fifth of them more or fewer from run to run, their gradient norm is five times as large."""
+    """Runs of one point an arm with noise of 1%, which learn slowly. Those with a fault lose half of what they have learnt 45
+    steps before they end, and all of it 25 steps later; some steps before the former, two more or fewer from run to run, their
+    gradient norm is five times as large."""
 
     def curves(training: Training, effect: float, condition: Condition, generator: np.random.Generator, seeds: int) -> Curves:
         losses, norms = (1.0 + 0.01 * generator.standard_normal((1, seeds, training.steps)) for _ in range(2))
+        losses -= 0.0002 * np.arange(training.steps)
         losses[..., 0] = 3.0
         if training.fault != "none":
-            explodes = training.steps - 20
-            losses[..., explodes:] = 4.0
-            leads = lead(effect) * (1 + 0.2 * condition.noise(generator, seeds))
-            norms[0, np.arange(seeds), explodes - np.clip(np.round(leads), 1, 49).astype(int)] = 5.0
+            rises = training.steps - 45
+            losses[..., rises:-20], losses[..., -20:] = 2.0, 4.0
+            leads = lead(effect) + 2 * condition.noise(generator, seeds)
+            norms[0, np.arange(seeds), rises - np.clip(np.round(leads), -20, 40).astype(int)] = 5.0
         return losses, norms
 
     return _steps_of_runs(curves)

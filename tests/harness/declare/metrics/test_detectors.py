@@ -11,14 +11,24 @@ from folklore.harness.declare.trial import Trial
 from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
-from folklore.studies.metrics.spikes import FIRST, Detection, alarm_lead, alarm_limit, detected_share, limits
+from folklore.studies.metrics.spikes import (
+    FIRST,
+    alarm_lead,
+    alarm_limit,
+    alarms,
+    detected_share,
+    first_alarms,
+    limits,
+    warned_share,
+)
 from tests.harness.declare.metrics.planted import table_of_steps
 
-STEPS, FAULTY, EXPLODES = 300, 150, 260
+STEPS, FAULTY, RISES, EXPLODES = 300, 150, 230, 260
 ARMS: dict[str, dict[str, Any]] = {
     "sound": {"steps": STEPS, "batch_size": 3},
     "hit": {"steps": STEPS, "fault": "labels"},
     "explodes": {"steps": STEPS, "batch_size": 5},
+    "spikes": {"steps": STEPS, "batch_size": 6},
     "short": {"steps": FIRST, "batch_size": 7},
 }
 
@@ -28,21 +38,31 @@ def noise(seed: int, steps: int) -> np.ndarray:
 
 
 def losses(arm: str, seed: int) -> np.ndarray:
-    """The same noise in all runs, and a jump of 10% where one is hit, of odd seeds alone."""
+    """The same noise in all runs, and a jump of 10% where one is hit, of odd seeds alone. One that explodes learns slowly, and
+    is a tenth higher from some step on."""
     found = noise(0, ARMS[arm]["steps"])
     found[0] = 3.0
     if arm == "hit" and seed % 2:
         found[FAULTY + 1] = 1.1
     if arm == "explodes":
+        found[1:RISES] -= 0.0002 * np.arange(1, RISES)
+        found[RISES:EXPLODES] = 1.1
         found[EXPLODES:] = 5.0
+    if arm == "spikes":
+        found[[100, 180, 200, 280]] = 2.0
     return found
 
 
 def norms(arm: str, seed: int) -> np.ndarray:
-    """One of even seeds is far too large at the fault."""
+    """One of even seeds is far too large at the fault. Where runs explode it is ten steps before the loss is higher, or as many
+    after; where they spike, long before the second spike, and 0 to 2 steps before the third."""
     found = noise(1, ARMS[arm]["steps"])
     if arm == "hit" and seed % 2 == 0:
         found[FAULTY] = 9.0
+    if arm == "explodes":
+        found[RISES + (10 if seed % 2 else -10)] = 9.0
+    if arm == "spikes":
+        found[[150, 180 - seed % 3]] = 9.0
     return found
 
 
@@ -121,9 +141,36 @@ def test_of_two_detectors_only_runs_that_one_of_them_finds_count(table: TrialArr
         observe(metric.model_copy(update={"but_not": "robust_norm", "per_thousand": 0.01}), table)
 
 
-def test_without_an_alarm_before_the_explosion_there_is_no_lead(table: TrialArrays) -> None:
-    with pytest.raises(NotEstimableError, match="no alarm before"):
-        observe(alarm_lead(arm="explodes", sound="sound", rule="loss_ratio", per_thousand=0.01), table)
+@pytest.mark.parametrize("rule", ["zclip", "robust_norm", "norm_ratio"])
+def test_an_alarm_before_that_of_the_loss_is_a_warning(rule: str, table: TrialArrays) -> None:
+    odd = np.mean([seed % 2 for seed in table.seed_numbers])
+    runs: dict[str, Any] = {"arm": "explodes", "sound": "sound", "rule": rule, "per_thousand": 0.01, "early": 20}
+    assert observe(warned_share(**runs), table).estimate == pytest.approx(1 - odd)
+    assert observe(warned_share(**runs, counted="loss_first"), table).estimate == pytest.approx(odd)
+    assert observe(alarm_lead(**runs), table).estimate == pytest.approx(10 * (1 - odd) - 10 * odd)
+
+
+def test_alarms_before_the_lowest_mean_of_losses_do_not_count(table: TrialArrays) -> None:
+    """It is lowest just before the loss rises, and the norm is too large before that."""
+    runs: dict[str, Any] = {"arm": "explodes", "sound": "sound", "per_thousand": 0.01}
+    assert observe(warned_share(**runs), table).estimate == 0.0
+    assert observe(warned_share(**runs, early=20), table).estimate > 0.0
+
+
+def test_of_spikes_the_first_counts_that_comes_after_quiet(table: TrialArrays) -> None:
+    """The one at step 100 is too early; a warning of 0 steps is none."""
+    norm, loss = first_alarms("spikes", ("sound",), "robust_norm", "spike", 0, 0.01, "peak_lr", table)
+    assert set(loss) == {180}
+    assert norm.tolist() == [180 - seed % 3 for seed in table.seed_numbers]
+    share = observe(warned_share(arm="spikes", sound="sound", rule="robust_norm", trouble="spike", per_thousand=0.01), table)
+    assert share.estimate == pytest.approx(np.mean([seed % 3 > 0 for seed in table.seed_numbers]))
+
+
+def test_without_trouble_there_is_no_warning_and_without_two_alarms_no_lead(table: TrialArrays) -> None:
+    with pytest.raises(NotEstimableError, match="gets into trouble"):
+        observe(warned_share(arm="hit", sound="sound"), table)
+    with pytest.raises(NotEstimableError, match="no run with an alarm of the norm and one of the loss"):
+        observe(alarm_lead(arm="hit", sound="sound"), table)
 
 
 def test_limits_are_set_by_other_seeds(study: Study, table: TrialArrays) -> None:
@@ -136,7 +183,7 @@ def test_limits_are_set_by_other_seeds(study: Study, table: TrialArrays) -> None
         return loss, norms(trial.arm, trial.seed)
 
     planted = table_of_steps(study, ARMS, with_one_jump)
-    assert Detection("sound", "sound", "at_fault", 0.01, "peak_lr").alarms("loss_ratio", planted)[0, 290]
+    assert alarms("sound", ("sound",), "loss_ratio", 0.01, "peak_lr", planted)[0, 290]
     assert observe(alarm_limit(sound="sound", rule="loss_ratio", per_thousand=0.01), planted).estimate > 4
 
 

@@ -49,7 +49,6 @@ def table(study: Study) -> TrialArrays:
     ("hit", "loss_ratio", "elsewhere", 0.0),
     ("sound", "loss_ratio", "elsewhere", 0.0),
     ("explodes", "norm_ratio", "before_explosion", 1.0),
-    ("explodes", "norm_ratio", "earlier", 0.0),
     ("explodes", "loss_ratio", "before_explosion", 0.0),
     ("sound", "norm_ratio", "before_explosion", 0.0),
 ])  # fmt: skip
