@@ -58,14 +58,17 @@ def task_loss(
     ] = None,
 ) -> Numbers:
     """Loss on the test examples of all earlier tasks, or of the last one: at the end of the run, or where the loss on the last
-    one first falls to a level, so that what learns as much is compared. Of an arm with one value, or at one of several.
+    one first falls to a level, so that what learns as much is compared.
 
-    sum_s w_s l_s / sum_s w_s, [R]; l_s is interpolated linearly in the loss on the last task between its first evaluation at
-    the level or below and the one before it. Not estimable where fewer than nine in ten runs come to it."""
-    place = 0 if at is None else position(trials, arm, over, at)
-    values = _at_level(arm, over, "loss", tasks, new_loss, place, trials)
-    _require_reached(values, "its end" if new_loss is None else f"a loss of {new_loss:g}", arm, trials)
-    return seed_mean(values, weights)
+    Of an arm with several values, none of which is named, the one of the lowest mean validation loss over all tasks is read,
+    of those with which the level is come to.
+
+    sum_s w_s l_s / sum_s w_s, [R], at the value chosen under every weighting; l_s is interpolated linearly in the loss on the
+    last task between its first evaluation at the level or below and the one before it. Not estimable where fewer than nine in
+    ten runs come to it."""
+    what = "its end" if new_loss is None else f"a loss of {new_loss:g}"
+    values = [_at_level(arm, over, "loss", tasks, new_loss, place, trials) for place in range(len(trials.grid(arm, over)))]
+    return _read(np.stack(values), what, "loss", arm, over, at, trials, weights)
 
 
 @metric(
@@ -109,7 +112,8 @@ def task_accuracy(
     accuracy on the last one first comes to a level, so that what learns as much is compared.
 
     Of an arm with several values, none of which is named, the one of the highest mean validation accuracy over all tasks is
-    read; it may lie at the edge of its grid, as none and infinitely much of a remedy do.
+    read, of those with which the level is come to; it may lie at the edge of its grid, as none and infinitely much of a remedy
+    do.
 
     sum_s w_s a_s / sum_s w_s, [R], at the value chosen under every weighting; a_s is interpolated linearly in the accuracy on
     the last task between its first evaluation at the level or above and the one before it. Not estimable where fewer than nine
@@ -119,19 +123,33 @@ def task_accuracy(
         values = np.asarray(trials.values(arm, over, "test_accuracy"), dtype=np.float64)
     else:
         values = np.stack([_at_level(arm, over, "accuracy", tasks, new_accuracy, place, trials) for place in places])
-    chosen = _chosen(arm, over, at, trials, weights)
     what = "its end" if new_accuracy is None else f"an accuracy of {new_accuracy:g}"
+    return _read(values, what, "accuracy", arm, over, at, trials, weights)
+
+
+def _read(
+    values: Numbers, what: str, measure: Measure, arm: str, over: str, at: float | None, trials: Trials, weights: Numbers
+) -> Numbers:
+    """Means over seeds, [R], of values of each factor value and seed, [F, S], at the value that is chosen."""
+    reached = np.isfinite(values).mean(axis=1) >= LEAST_SHARE
+    chosen = _chosen(arm, over, at, measure, reached, trials, weights)
     _require_reached(values[chosen[0]], what, arm, trials)
     means = np.stack([seed_mean(by_seed, weights) for by_seed in values], axis=1)
     return means[np.arange(len(weights)), chosen]
 
 
-def _chosen(arm: str, over: str, at: float | None, trials: Trials, weights: Numbers) -> NDArray[np.int64]:
-    """Index of the value that is read, the named one or that of the highest mean validation accuracy, [R]."""
+def _chosen(
+    arm: str, over: str, at: float | None, measure: Measure, reached: NDArray[np.bool_], trials: Trials, weights: Numbers
+) -> NDArray[np.int64]:
+    """Index of the value that is read, [R]: the named one, or the best on the validation examples of all tasks among those
+    whose runs come to the level, if any do."""
     if at is not None:
         return np.full(len(weights), position(trials, arm, over, at))
-    accuracies = trials.values(arm, over, "validation_accuracy").astype(np.float64)
-    best = np.asarray(mean(np.nan_to_num(accuracies), weights).argmax(axis=1))
+    if measure == "loss":
+        good = -trials.losses(arm, over, "validation_loss")
+    else:
+        good = np.nan_to_num(trials.values(arm, over, "validation_accuracy").astype(np.float64))
+    best = np.asarray(np.where(reached | ~reached.any(), mean(good, weights), -np.inf).argmax(axis=1))
     trials.chosen.add((arm, over, int(best[0])))
     return best
 

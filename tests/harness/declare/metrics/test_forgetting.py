@@ -44,6 +44,7 @@ def outcome(trial: Trial) -> LaneResult:
         evaluation_new_loss=(2 - learnt(trial.arm)).tolist(),
     )
     object.__setattr__(found, "validation_accuracy", 0.5 + 0.1 * (strength == 10.0))
+    object.__setattr__(found, "validation_loss", found.validation_loss - 0.1 * (strength == 10.0))
     return found
 
 
@@ -63,6 +64,30 @@ def test_the_last_task_is_read_by_itself(table: TrialArrays) -> None:
 def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays) -> None:
     found = observe(task_accuracy(arm="held", over="consolidation"), table).estimate
     assert found == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
+
+
+def test_the_value_of_the_lowest_validation_loss_is_read(table: TrialArrays) -> None:
+    found = observe(task_loss(arm="held", over="consolidation"), table).estimate
+    assert found == pytest.approx(np.mean([2 - remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
+
+
+def test_a_value_that_does_not_come_to_the_level_is_not_chosen(study: Study) -> None:
+    """The strength of 10 has the best validation accuracy, and learns half of the new task."""
+
+    def slower(trial: Trial) -> LaneResult:
+        found = outcome(trial)
+        if trial.arm == "held" and trial.point["consolidation"] == 10.0:
+            found.curves["evaluation_new_accuracy"] = learnt("slow").tolist()
+        return found
+
+    held = with_arms(study, {"held": {**DIGITS, "beta2": 0.9}}, 0.01).arms["held"]
+    held = held.model_copy(update={"factors": {"consolidation": STRENGTHS, "peak_lr": (0.01,)}})
+    table = table_of(study.model_copy(update={"arms": {**study.arms, "held": held}}), slower)
+    at_level = observe(task_accuracy(arm="held", over="consolidation", new_accuracy=0.9), table).estimate
+    expected = [0.8 - 0.9 * (0.4 - 0.001 * 1.0) + 0.01 * (seed % 5) for seed in table.seed_numbers]
+    assert at_level == pytest.approx(np.mean(expected))
+    at_the_end = observe(task_accuracy(arm="held", over="consolidation"), table).estimate
+    assert at_the_end == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
 
 
 @pytest.mark.parametrize(("strengths", "ends"), [(STRENGTHS, 0), (STRENGTHS[1:], 1), (STRENGTHS[:2], 1)])
