@@ -93,7 +93,7 @@ TEXTS = [TEXT, BACK]
 MNIST = image_panels("mnist", "MNIST", "replay", "ewc", dataset="mnist-5k")
 DIGITS = image_panels("digits", "digits", "replay", "ewc", dataset="digits")
 # As in Hsu et al. 2018, at their LR: at four times that, plain runs lose the last task, too.
-FIVE_TASKS = image_panels("five", "MNIST in five tasks", *SLOW, dataset="mnist-5k", tasks=5, steps=750, final_examples=2000)
+FIVE_TASKS = image_panels("five", "MNIST in five tasks", *SLOW, dataset="mnist-5k", tasks=5, steps=750)
 IMAGES = [*MNIST, *DIGITS, *FIVE_TASKS]
 PANELS = [*TEXTS, *IMAGES]
 # Where slow remedies are compared with none.
@@ -106,7 +106,7 @@ for panel in PANELS:
             continue
         # What is compared at equal learning is evaluated on the way.
         compared = ("none", "ewc", *SLOW, *["replay"] * (panel in TEXTS))
-        often = {"evaluations": 20 if panel in FIVE_TASKS else 60} if name in compared else {}
+        often = {"evaluations": 60} if name in compared else {}
         order = {"task_order": "joint"} if name == "joint" else {}
         strengths = {remedy.factor: remedy.strengths} if remedy.strengths else {}
         factors = lr | (TEXT_EWC if name == "ewc" and panel in TEXTS else strengths)
