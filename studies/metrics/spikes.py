@@ -1,7 +1,8 @@
 """Detectors of loss spikes: where they give alarms, at equal false alarms too, whether the gradient norm's come before the
 loss's, and whether spikes come again where another run goes on beside."""
 
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -231,25 +232,33 @@ def detected_share(
     return int((detected & ~other).sum()), int((detected ^ other).sum())
 
 
-def sound_arms(sound: str, and_sound: str | None) -> tuple[str, ...]:
-    return (sound,) if and_sound is None else (sound, and_sound)
+class Asked(NamedTuple):
+    """Fields of a metric that compares alarms of the gradient norm with those of the loss."""
+
+    arm: str
+    sound: str
+    and_sound: str | None
+    rule: Detector
+    trouble: str
+    early: int
+    per_thousand: float
+    over: str
 
 
-def first_alarms(
-    arm: str, sound: tuple[str, ...], rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
-) -> tuple[Numbers, Numbers]:
+def first_alarms(asked: Asked, trials: Trials) -> tuple[Numbers, Numbers]:
     """The step of the first alarm of the gradient norm in each run's trouble, and that of the loss, [S]; inf: there is none;
     nan: of a run that gets into none."""
-    losses, _, _ = every_step(arm, over, trials)
-    norm_ST = alarms(arm, sound, rule, per_thousand, over, trials)
-    if trouble == "spike":
+    losses, _, _ = every_step(asked.arm, asked.over, trials)
+    sound = tuple(arm for arm in (asked.sound, asked.and_sound) if arm)
+    alarms_of = partial(alarms, asked.arm, sound, asked.rule, asked.per_thousand, asked.over, trials)
+    if asked.trouble == "spike":
         loss_ST = _spikes(losses, LONG_QUIET)
         loss_ST[:, :FIRST] = False
         spans = [range(step - QUIET, step + QUIET + 1) if step else None for step in loss_ST.argmax(axis=1)]
     else:
-        loss_ST = alarms(arm, sound, rule, per_thousand, over, trials, of_losses=True)
-        spans = [_trouble(each, early) for each in losses]
-    return _firsts(norm_ST, spans), _firsts(loss_ST, spans)
+        loss_ST = alarms_of(of_losses=True)
+        spans = [_trouble(each, asked.early) for each in losses]
+    return _firsts(alarms_of(), spans), _firsts(loss_ST, spans)
 
 
 def _trouble(losses: Numbers, early: int) -> range | None:
@@ -296,7 +305,7 @@ def warned_share(
 ) -> tuple[int, int]:
     """Of the runs that get into trouble, share in which the gradient norm gives an alarm before the loss does, both above
     limits at which sound runs give equally many. Alarms at one step, or none, are no warning."""
-    norm, loss = first_alarms(arm, sound_arms(sound, and_sound), rule, trouble, early, per_thousand, over, trials)
+    norm, loss = first_alarms(Asked(arm, sound, and_sound, rule, trouble, early, per_thousand, over), trials)
     if np.isnan(norm).all():
         raise NotEstimableError("open", f"no run of {trials.arm_name(arm)} gets into trouble", ADD_SEEDS)
     is_counted = {"norm_first": norm < loss, "loss_first": loss < norm, "norm": np.isfinite(norm)}[counted]
@@ -304,19 +313,15 @@ def warned_share(
     return int(is_counted.sum()), int((in_trouble & ~np.isnan(norm)).sum())
 
 
-def leads(
-    arm: str, sound: tuple[str, ...], rule: Detector, trouble: str, early: int, per_thousand: float, over: str, trials: Trials
-) -> Numbers:
+def leads(asked: Asked, trials: Trials) -> Numbers:
     """Steps from the norm's first alarm to the loss's, [S]; nan of a run that does not have both."""
-    firsts = np.array(first_alarms(arm, sound, rule, trouble, early, per_thousand, over, trials))
+    firsts = np.array(first_alarms(asked, trials))
     norm, loss = np.where(np.isinf(firsts), np.nan, firsts)
     return np.asarray(loss - norm)
 
 
 def runs_with_both(metric: Any, trials: Trials) -> int:
-    sound = sound_arms(metric.sound, metric.and_sound)
-    asked = (metric.arm, sound, metric.rule, metric.trouble, metric.early, metric.per_thousand, metric.over)
-    return int(np.isfinite(leads(*asked, trials)).sum())
+    return int(np.isfinite(leads(Asked(*(getattr(metric, name) for name in Asked._fields)), trials)).sum())
 
 
 @metric(
@@ -343,7 +348,7 @@ def alarm_lead(
 ) -> Numbers:
     """Steps by which the gradient norm's first alarm comes before the loss's in a run that gets into trouble, both above limits
     at which sound runs give equally many; mean of the runs with both. Limits stay those of all seeds."""
-    lead = leads(arm, sound_arms(sound, and_sound), rule, trouble, early, per_thousand, over, trials)
+    lead = leads(Asked(arm, sound, and_sound, rule, trouble, early, per_thousand, over), trials)
     if not np.isfinite(lead).any():
         raise NotEstimableError("open", "there is no run with an alarm of the norm and one of the loss", ADD_SEEDS)
     return seed_mean(lead, weights)

@@ -13,6 +13,7 @@ from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.studies.metrics.spikes import (
     FIRST,
+    Asked,
     alarm_lead,
     alarm_limit,
     alarms,
@@ -159,7 +160,7 @@ def test_alarms_before_the_lowest_mean_of_losses_do_not_count(table: TrialArrays
 
 def test_of_spikes_the_first_counts_that_comes_after_quiet(table: TrialArrays) -> None:
     """The one at step 100 is too early; a warning of 0 steps is none."""
-    norm, loss = first_alarms("spikes", ("sound",), "robust_norm", "spike", 0, 0.01, "peak_lr", table)
+    norm, loss = first_alarms(Asked("spikes", "sound", None, "robust_norm", "spike", 0, 0.01, "peak_lr"), table)
     assert set(loss) == {180}
     assert norm.tolist() == [180 - seed % 3 for seed in table.seed_numbers]
     share = observe(warned_share(arm="spikes", sound="sound", rule="robust_norm", trouble="spike", per_thousand=0.01), table)
