@@ -265,6 +265,11 @@ class Training(Spec):
     weight_decay: PerLane[float] = Field(
         default=0.1, ge=0, description="decoupled or in the gradient (L2), as the optimizer has it"
     )
+    independent_decay: PerLane[bool] = Field(
+        default=False,
+        description="weights shrink by weight_decay a step at the schedule's peak, whatever peak_lr and what muP multiplies it"
+        " by (Wortsman et al. 2023, Kosson et al. 2025), and not by the LR times weight_decay; adamw, radam and muon",
+    )
     clip_norm: PerLane[float | None] = Field(default=None, gt=0, description="largest global gradient norm; none: no clipping")
     dropout: PerLane[float] = Field(
         default=0.0,
@@ -393,6 +398,11 @@ class Training(Spec):
                     f"{name} = {value:g}: FP32, in which it is trained, holds {SMALLEST_FP32:.3g} to {LARGEST_FP32:.3g}, or 0"
                 )
         return self
+
+    @property
+    def decay_of_lr(self) -> float:
+        """What the LR is multiplied by to give the share that decoupled decay takes off."""
+        return self.weight_decay / self.peak_lr if self.independent_decay else self.weight_decay
 
     def start_step(self, steps: int) -> int:
         """After how many of a trial's steps the checkpoint is taken that this one starts from."""

@@ -46,6 +46,8 @@ class Learner:
         self.lr_SK = torch.from_numpy(learning_rate_table(trainings)).float().to(device)
         self.clip_limit_K = clip_limits(trainings, device)
         self.lr_multiplier = _lr_multiplier(lanes, network)
+        if self.lr_multiplier is not None:
+            first.decay_apart_from(self.lr_multiplier)
         # Steps that each parameter has taken, of networks where not all take part in each.
         noted = network.took_part
         self.taken_KN = None if noted is None else torch.zeros(noted.shape, dtype=torch.float64)

@@ -31,6 +31,7 @@ class Optimum(Observed):
         description="octaves on either side of the lowest grid point through which the parabola is fitted; none: its two"
         " neighbours",
     )
+    of: Literal["test_loss"] | None = Field(default=None, description="whose lowest mean is meant; none: validation loss")
 
     LOG_AXIS: ClassVar[bool] = True
     OF_LOSSES: ClassVar[OfLosses] = "no zero"
@@ -45,7 +46,8 @@ class Optimum(Observed):
         that edge: left out, it would narrow the interval on one side."""
         arm, over = self.arm, self.over
         best = tuned(arm, over, trials, weights, by_points=False)
-        loss = mean(trials.losses(arm, over, "validation_loss"), weights)
+        loss = mean(trials.losses(arm, over, self.of or "validation_loss"), weights)
+        best = loss.argmin(axis=1) if self.of else best
         x = np.log2(trials.grid(arm, over))
         inner = (best > 0) & (best < len(x) - 1)
         if self.window_octaves is None:

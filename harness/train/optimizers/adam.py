@@ -115,7 +115,7 @@ class Adam(PackedOptimizer):
                     lr=rate,
                     beta1=lane.beta1,
                     beta2=lane.beta2,
-                    weight_decay=lane.weight_decay if decays else 0.0,
+                    weight_decay=getattr(lane, self.decay_field) if decays else 0.0,
                     eps=lane.epsilon,
                     amsgrad=False,
                     maximize=False,

@@ -53,6 +53,8 @@ class PackedOptimizer(EnginePart, ABC):
     mup_rule: ClassVar[str | None] = None
     # Whether it differs from another optimizer in hidden matrices alone.
     of_hidden_matrices: ClassVar[bool] = False
+    # The field of a training that decay goes by.
+    decay_field: ClassVar[str] = "weight_decay"
     # Whether it keeps what no state of a pack holds.
     keeps_apart: ClassVar[bool] = False
     # Two moments, as Adam's; fewer count as many.
@@ -64,7 +66,7 @@ class PackedOptimizer(EnginePart, ABC):
 
         self.lanes, self.parts, self.decays_P = lanes, parts, decays_P
         self.device, self.dtype = parameters_KP.device, parameters_KP.dtype
-        self.decay_KP = self.per_lane("weight_decay") * decays_P
+        self.decay_KP = self.per_lane(self.decay_field) * decays_P
         self.state = {name: torch.zeros_like(parameters_KP) for name in self.moments}
         # Tensors of this size made again would be mapped and unmapped by the allocator at every step. The first holds the
         # gradient of every step, after clipping, until the next one: an update leaves it as it is.
@@ -89,6 +91,11 @@ class PackedOptimizer(EnginePart, ABC):
 
     def attach(self, network: PackedNetwork) -> None:
         """Told once whose parameters it updates."""
+
+    def decay_apart_from(self, multiplier: Tensor) -> None:
+        """Told once what the LR of each entry is multiplied by, [P] or [K, P]: decay that is independent leaves that out."""
+        if self.decay_field != "weight_decay":
+            self.decay_KP = self.decay_KP / multiplier.where(self.per_lane("independent_decay") > 0, 1.0)
 
     def per_lane(self, field: str) -> Tensor:
         import torch

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .adam import Adam
 from .adamw import AdamW
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 class LAMB(AdamW):
     mup_rule = None
+    # Its decay is part of an update whose size it sets itself.
+    settings, decay_field, words = (), "weight_decay", Adam.words
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch

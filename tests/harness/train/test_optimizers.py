@@ -144,6 +144,12 @@ def adam_by_hand(training: Training, start: Tensor, seen: Sequence[Tensor]) -> T
     return weights
 
 
+def decay_apart(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+    """Weights shrink by the decay itself: AdamW, whose decay is multiplied by the LR, with a decay that is divided by it."""
+    fields = {"weight_decay": training.weight_decay / training.peak_lr, "independent_decay": False}
+    return adam_by_hand(training.model_copy(update=fields), start, seen)
+
+
 NOT_EACH = {"foreach": False}
 # Optimizer, fields beside those of LANES, oracle, and the tolerance in units of TOLERANCE.
 REFERENCES: dict[str, tuple[str, dict[str, Any], Oracle, float]] = {
@@ -166,6 +172,7 @@ REFERENCES: dict[str, tuple[str, dict[str, Any], Oracle, float]] = {
     "adam, uncorrected": ("adam", {"bias_correction": False}, adam_by_hand, 1),
     "adamw, uncorrected": ("adamw", {"bias_correction": False}, adam_by_hand, 1),
     "adamw from the first gradient": ("adamw", {"second_moment_start": "first_gradient"}, adam_by_hand, 1),
+    "adamw, decay apart from the LR": ("adamw", {"independent_decay": True, "weight_decay": 0.01}, decay_apart, 1),
     "adamw, held": ("adamw", {"steps": STEPS, "ramp": "held", "warmup_fraction": 0.3}, adam_by_hand, 1),
 }
 # Held to its paper by test_sophia.py.

@@ -56,6 +56,25 @@ def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_
         assert not torch.equal(plain, start[name][0]), name
 
 
+def test_independent_decay_follows_neither_the_lr_nor_mups_multiplier() -> None:
+    """Of a gradient of zero AdamW's step is its decay alone."""
+    workload = GPT.model_copy(update={"parametrization": "mup", "base_width": 4})
+    fields = {"optimizer": "adamw", "schedule": "constant", "warmup_fraction": 0.0, "weight_decay": 0.25}
+    rates = ({"peak_lr": 2.0**-7}, {"peak_lr": 2.0**-5}, {"peak_lr": 2.0**-7})
+    lanes = [
+        lane(workload, **fields, **rate, independent_decay=own) for rate, own in zip(rates, (True, True, False), strict=True)
+    ]
+    pack = contract.pack(*lanes)
+    before = {name: view.detach().clone() for name, view in pack.network.views.items()}
+    pack.learner.learn(torch.zeros_like(pack.network.flat_KP))
+    for parameter in pack.network.model.parameters:
+        start, found = before[parameter.name], pack.network.views[parameter.name].detach()
+        taken = 0.25 * (len(parameter.shape) >= 2)
+        assert torch.allclose(found[:2], start[:2] * (1 - taken), atol=1e-7), parameter.name
+        of_lr = taken * 2.0**-7 * (4 / workload.width if parameter.growing_sides == 2 else 1)
+        assert torch.allclose(found[2], start[2] * (1 - of_lr), atol=1e-7), parameter.name
+
+
 def test_it_goes_on_top_of_mups_multiplier() -> None:
     workload = GPT.model_copy(update={"parametrization": "mup", "base_width": 4})
     model = workload_of(workload).model(data.DataFacts("x", 50))

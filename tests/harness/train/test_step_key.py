@@ -45,6 +45,7 @@ TRAINING: dict[str, Change] = {
     "momentum": ({"optimizer": "sgd"}, 0.0),
     "nesterov": ({"optimizer": "sgd"}, True),
     "weight_decay": ({}, 0.0),
+    "independent_decay": ({"optimizer": "adamw"}, True),
     "clip_norm": ({}, 1.0),
     "dropout": ({}, 0.5),
     "augmentation": ({"workload": DIGITS}, "shift"),
