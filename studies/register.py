@@ -207,7 +207,8 @@ _CLAIMS = {
         short="Past the critical batch, a doubled batch no longer halves the steps",
         sources="TB 3; GL Q15; TB 11; GL Q33",
         sides=(GAINS_LESS, GAINS_NOTHING),
-        measure="S(B)/S(2B), tuned LR per B, at one B past B_crit: CI < 1.7 on every workload, refuted > 1.9 (ours)",
+        measure="(a) (S/Smin−1)(E/Emin−1)=1 fits ln S: CI < 0.1, refuted > 0.15; (b) S(B)/S(2B), tuned LR per B, at one B past"
+        " B_crit: CI < 1.7, refuted > 1.9; equation and numbers are ours",
     ),
     "crit.noise_scale": _claim(
         paraphrase="the gradient noise scale is approximately the critical batch size, up to which larger batches pay off",
@@ -218,8 +219,7 @@ _CLAIMS = {
         lost="the formula of the noise scale in GL Q34",
         ungraded=("GL",),
         sides=("pays: a larger batch pays off up to the noise scale [GL Q15; GL Q44; GL Q34]", SMALL_BATCH_FINE),
-        measure="B_crit over the noise scale up to the target, CI in [1/3, 3] (ours), refuted outside: (a) mean over steps of"
-        " the scale; (b) ratio of its parts' means",
+        measure="B_crit over the noise scale, both parts averaged up to the target: CI in [1/3, 3] (ours), refuted outside",
     ),
     "crit.grows": _claim(
         paraphrase="the gradient noise scale grows during training, and the best batch size with it",
