@@ -399,8 +399,8 @@ _CLAIMS = {
         sources="GL Q13; TD Warmup; TB 2",
         regime=Regime(words="transformers", models=("gpt",)),
         own=True,
-        measure="largest LR within 10% of the best loss reduction: (a) octaves gained by 10% warmup, post-norm minus pre-norm:"
-        " CI > 0; (b) octaves from that of post-norm without warmup to that of pre-norm without: CI > 0; refuted below 0",
+        measure="at one LR, if post-norm with 10% warmup trains: (a) loss without warmup over that with it, post-norm: ≥ 10% of"
+        " the loss reduction (ours); (b) the same minus what pre-norm loses: ≥ 10%",
     ),
     "warmup.pre_norm": _claim(
         paraphrase="a pre-norm transformer ends as low without warmup as with it, each at its best LR",
