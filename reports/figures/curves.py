@@ -1,6 +1,7 @@
 """Curves over a run, with what a claim reads off them: losses, probes, noise scales, sharpness."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import singledispatch
@@ -42,7 +43,7 @@ TURNS = (
 )
 EDGE = (
     "Sharpness over training: geometric means over seeds with 95% bands. Dashed: the limit of each LR, above which the"
-    " optimizer is unstable on a quadratic. Gray: other runs, not used for the verdict."
+    " optimizer is unstable on a quadratic. Gray: other runs, not used for the verdict, or the same runs' sharpness."
 )
 # Curve -> what its axis says, where that is not its name.
 AXES = {"probe_gradient_norm": "gradient norm", "probe_gradient_variance": "variance of the gradient"}
@@ -213,12 +214,17 @@ def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
     table, arms = records.table, records.study.arms
     deciding: dict[str, dict[str, Edge]] = {}
     beside: dict[tuple[str, float], Edge] = {}
+    # Of a panel: what else is measured of its arms.
+    more: dict[str, list[Edge]] = defaultdict(list)
     for criterion in judgement.criteria_at(records.scale):
         for part in _measured(criterion.observe, table):
             if criterion.precondition:
                 beside.setdefault((part.arm, part.limit), part)
             else:
-                deciding.setdefault(criterion.panel or arms[part.arm].panel, {}).setdefault(part.arm, part)
+                title = criterion.panel or arms[part.arm].panel
+                first = deciding.setdefault(title, {}).setdefault(part.arm, part)
+                if first.curve != part.curve:
+                    more[title].append(part)
     for part in (part for each in judgement.reported for part in _measured(each.observe, table)):
         if part.of == "median":
             deciding.setdefault(arms[part.arm].panel, {}).setdefault(part.arm, part)
@@ -227,7 +233,9 @@ def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
     taken = {arm for own in deciding.values() for arm in own}
     gray = [part for part in beside.values() if part.arm not in taken]
     return [
-        _edge_panel(title, own, [part for part in gray if part.limit in {each.limit for each in own.values()}], table)
+        _edge_panel(
+            title, own, more[title] or [part for part in gray if part.limit in {each.limit for each in own.values()}], table
+        )
         for title, own in deciding.items()
     ]
 
@@ -249,7 +257,7 @@ def _edge_panel(title: str, arms: Mapping[str, Edge], beside: Sequence[Edge], ta
     every = np.concatenate([part.measured(table)[1].ravel() for part in arms.values()])
     least, most = np.quantile(every[np.isfinite(every) & (every > 0)], [0.02, 0.995])
     most = max(most, *(part.limit / lrs[arm] for arm, part in arms.items()))
-    label = "preconditioned sharpness" if next(iter(arms.values())).preconditioned else "sharpness"
+    label = next(iter(arms.values())).words
     y = Scale(label, 10, least / 1.3, most * 1.6) if most > WIDE * least else Scale(label, low=0.0, high=1.2 * most)
     steps_of = {arm: part.measured(table)[0] * (lrs[arm] if in_time else 1.0) for arm, part in arms.items()}
     x = Scale("LR x steps" if in_time else "steps", low=0.0, high=1.02 * max(steps.max() for steps in steps_of.values()))
@@ -258,7 +266,8 @@ def _edge_panel(title: str, arms: Mapping[str, Edge], beside: Sequence[Edge], ta
         steps, values = part.measured(table)
         look = Look(SOFT, "", ("-", ":", "--", "-.")[index % 4])
         curve = seed_band(values, table, log=True)["y"]
-        panel.add("faint", table.study.arms[part.arm].label, look, x=steps * (lrs[part.arm] if in_time else 1.0), y=curve)
+        name = part.words if part.arm in arms else table.study.arms[part.arm].label
+        panel.add("faint", name, look, x=steps * (lrs[part.arm] if in_time else 1.0), y=curve)
     for arm, part in arms.items():
         steps, values = part.measured(table)
         look, end = looks(table.study)[arm], float(np.median(part.ends(table)))

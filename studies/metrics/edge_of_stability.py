@@ -64,6 +64,10 @@ class Edge:
             return "probe_batch_sharpness" if self.batches == "mean" else "probe_batch_sharpness_pooled"
         return "probe_preconditioned_sharpness" if self.preconditioned else "probe_sharpness"
 
+    @property
+    def words(self) -> str:
+        return self.curve.removeprefix("probe_").removesuffix("_pooled").replace("_", " ")
+
     def measured(self, trials: Trials) -> tuple[Numbers, Numbers]:
         """Steps [P] and sharpness [S, P], nan where it did not converge."""
         return _curve(self.arm, "probe_step", trials)[0], _curve(self.arm, self.curve, trials)

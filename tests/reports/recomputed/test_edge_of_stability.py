@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import curves, published, runs
+from tests.reports.recomputed.tables import curves, published, runs, trials
 
 STUDY = "edge_of_stability"
 
@@ -57,6 +57,14 @@ def test_sharpness_in_mini_batches(table: pd.DataFrame) -> None:
     for lr, steps, values in zip(found["lr"], curves(found, "probe_step"), curves(found, "probe_sharpness"), strict=True):
         logs.append(np.log(np.nanmedian(lr * values[steps > steps[-1] / 2] / 2)))
     assert published("eos.sharpness", STUDY, 7) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
+
+
+def test_batch_sharpness() -> None:
+    """The mean over probes of a run's second half, of batches of 10 at the high LR; two preconditions come before."""
+    found, logs = runs(trials(STUDY, 12), "sgd_10_high"), []
+    for steps, values in zip(curves(found, "probe_step"), curves(found, "probe_batch_sharpness"), strict=True):
+        logs.append(np.log(np.nanmean(0.5 * values[steps > steps[-1] / 2] / 2)))
+    assert published("eos.batch_sharpness", STUDY, 2) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
 
 
 def test_windows_of_equal_lr_times_steps_fall(table: pd.DataFrame) -> None:

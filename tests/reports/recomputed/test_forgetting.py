@@ -23,10 +23,6 @@ def late_curves(found: pd.DataFrame, kind: str, after: int) -> tuple[np.ndarray,
     return old, new
 
 
-def over_all(table: pd.DataFrame, arm: str, strength: float | None = None) -> float:
-    return float(rows(table, arm, strength)["test_accuracy"].mean())
-
-
 def at_level(level: float, new: np.ndarray, old: np.ndarray) -> float:
     """Means over runs, between the first evaluation at the level and the one before it."""
     places = [int(np.argmax(row >= level)) for row in new]
@@ -37,14 +33,14 @@ def at_level(level: float, new: np.ndarray, old: np.ndarray) -> float:
     return float(np.mean(found))
 
 
-def kept(table: pd.DataFrame, arm: str, strength: float | None = None) -> float:
-    """Accuracy on the old task where that on the new one comes to 90%, while the second task is trained."""
-    old, new = late_curves(rows(table, arm, strength), "accuracy", 300)
+def kept(table: pd.DataFrame, arm: str, strength: float | None = None, after: int = 300) -> float:
+    """Accuracy on old tasks where that on the last one comes to 90%, while that is trained."""
+    old, new = late_curves(rows(table, arm, strength), "accuracy", after)
     return at_level(0.9, new, old)
 
 
 def old_loss(table: pd.DataFrame, arm: str, strength: float | None = None, new_loss: float | None = None) -> float:
-    """On the documentation at the end, or where the loss on the source falls to a level while it is read."""
+    """On the first text at the end, or where the loss on the second falls to a level while it is read."""
     old, new = late_curves(rows(table, arm, strength), "loss", 500)
     return float(old[:, -1].mean()) if new_loss is None else at_level(-new_loss, -new, old)
 
@@ -58,34 +54,36 @@ def test_happens(table: pd.DataFrame) -> None:
     joint, none = (
         curves(runs(table, f"mnist_domain_{arm}"), "evaluation_old_accuracy")[:, -1].mean() for arm in ("joint", "none")
     )
-    assert published("forget.happens", STUDY, 1) == pytest.approx(joint - none, rel=1e-6)
+    assert published("forget.happens", STUDY, 3) == pytest.approx(joint - none, rel=1e-6)
 
 
-def test_happens_on_text(table: pd.DataFrame) -> None:
+def test_happens_on_text() -> None:
+    table = trials(STUDY, 12)
     lost = old_loss(table, "text_none") - old_loss(table, "text_joint")
-    assert published("forget.happens", STUDY, 9) == pytest.approx(lost / reduction(table), rel=1e-5)
+    assert published("forget.happens", STUDY, 0) == pytest.approx(lost / reduction(table), rel=1e-5)
 
 
-@pytest.mark.parametrize(("place", "panel", "share"), [(0, "mnist_class", 0.05), (13, "five_class", 0.15)])
-def test_replay(place: int, panel: str, share: float, table: pd.DataFrame) -> None:
-    none = over_all(table, f"{panel}_none")
-    found = (over_all(table, f"{panel}_replay", share) - none) / (over_all(table, f"{panel}_joint") - none)
-    assert published("forget.replay", STUDY, place) == pytest.approx(found, rel=1e-6)
-
-
-def test_replay_of_text(table: pd.DataFrame) -> None:
-    none = old_loss(table, "text_none")
-    share = (none - old_loss(table, "text_replay", 0.05)) / (none - old_loss(table, "text_joint"))
-    assert published("forget.replay", STUDY, 18) == pytest.approx(share, rel=1e-5)
+@pytest.mark.parametrize(("place", "panel", "share"), [(1, "text", 0.05), (5, "back", 0.15)])
+def test_replay(place: int, panel: str, share: float) -> None:
+    table = trials(STUDY, 12)
+    none = old_loss(table, f"{panel}_none")
+    found = (none - old_loss(table, f"{panel}_replay", share)) / (none - old_loss(table, f"{panel}_joint"))
+    assert published("forget.replay", STUDY, place) == pytest.approx(found, rel=1e-5)
 
 
 def test_ewc(table: pd.DataFrame) -> None:
+    """Of the strengths with which nine in ten runs come to 90% on the last of five tasks."""
     own = rows(table, "five_task_ewc")
-    means = own.assign(strength=[json.loads(point)["consolidation"] for point in own["point"]]).groupby("strength")
-    best = means["validation_accuracy"].mean().idxmax()
-    none = over_all(table, "five_task_none")
-    share = (means["test_accuracy"].mean()[best] - none) / (over_all(table, "five_task_joint") - none)
-    assert published("forget.ewc", STUDY, 8) == pytest.approx(share, rel=1e-6)
+    strengths = own.assign(strength=[json.loads(point)["consolidation"] for point in own["point"]]).groupby("strength")
+    good = {
+        strength: found["validation_accuracy"].mean()
+        for strength, found in strengths
+        if (late_curves(found, "accuracy", 600)[1] >= 0.9).any(axis=1).mean() >= 0.9
+    }
+    best, none = max(good, key=lambda strength: good[strength]), kept(table, "five_task_none", None, 600)
+    joint = late_curves(rows(table, "five_task_joint"), "accuracy", 600)[0][:, -1].mean()
+    share = (kept(table, "five_task_ewc", best, 600) - none) / (joint - none)
+    assert published("forget.ewc", STUDY, 4) == pytest.approx(share, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +105,6 @@ def test_what_keeps_more_of_a_text_at_equal_loss_on_the_new_one(table: pd.DataFr
     assert published("forget.small_lr", STUDY, 6) == pytest.approx(more / reduction(table), rel=1e-5)
 
 
-def test_too_few_runs_with_adapters_come_to_that_loss(table: pd.DataFrame) -> None:
+def test_adapters_on_text_have_a_number_if_nine_in_ten_runs_come_to_that_loss(table: pd.DataFrame) -> None:
     _, new = late_curves(rows(table, "text_adapters", 4), "loss", 500)
-    assert np.mean(new.min(axis=1) <= 2.4) == 7 / 8
-    assert estimates(STUDY)["forget.lora"][6] is None
+    assert (estimates(STUDY)["forget.lora"][6] is None) == (np.mean(new.min(axis=1) <= 2.4) < 0.9)
