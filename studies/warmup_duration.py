@@ -22,17 +22,17 @@ study = Draft(
 
 
 def arm(run: int, warmup: int) -> str:
-    share = f"{warmup / run:.0%}"
-    label = f"{run:,} steps, {f'{share} warmup ({warmup})' if warmup else 'no warmup'}"
-    name, steps = ("", {}) if run == study.options["steps"] else ("short_", {"steps": run})
-    return study.arm(f"{name}{share if warmup else 'none'}", label, f"{run:,} steps", steps, warmup_fraction=warmup / run)
+    share = f"{warmup / run:.0%}" if warmup else ""
+    prefix, length, steps = ("", "long", {}) if run == study.options["steps"] else ("short_", "short", {"steps": run})
+    label = f"{length} run, {share or 'no'} warmup"
+    return study.arm(f"{prefix}{share or 'none'}", label, f"{run:,} steps", steps, warmup_fraction=warmup / run)
 
 
 # 40 steps are 2 / (1 - beta2), the length that Ma and Yarats 2021 suggest.
 NONE, FORTY, SAME_NUMBER, SAME_SHARE = LONG = tuple(arm(2000, warmup) for warmup in (0, 40, 100, 400))
 SHORT_NONE, SHORT_5, SHORT_FORTY, SHORT_20 = SHORT = tuple(arm(500, warmup) for warmup in (0, 25, 40, 100))
 # Gradients are probed twenty times, which doubles the time of a run, and few seeds are needed.
-PROBED = study.arm("none_probed", "2,000 steps, no warmup, probed", "2,000 steps", warmup_fraction=0.0, probes=20)
+PROBED = study.arm("none_probed", "long run, no warmup, probed", "2,000 steps", warmup_fraction=0.0, probes=20)
 
 study.smoke(
     dict(steps=40, evaluation_examples=8, final_examples=16),

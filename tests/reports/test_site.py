@@ -396,15 +396,15 @@ def test_a_document_is_graded_in_its_own_order(study: Study, tmp_path: Path) -> 
 
 def test_the_study_a_claim_is_filed_under_speaks_for_it(study: Study, tmp_path: Path) -> None:
     """A copy of a declared study under another name, which judges the same claims, does not take its place in the index."""
-    filed = changed(study, name="warmup")
-    copy = changed(study, name="warmup_mine")
+    filed = changed(study, name="warmup_duration")
+    copy = changed(study, name="duration_mine")
     sets = [records(filed), records(copy, floor=1.99)]
     site.write(tmp_path, [filed, copy], REGISTER, of(sets), published=lambda _: None)
     index = (tmp_path / "index.html").read_text()
-    assert 'href="warmup.html#warmup.improves_best-laptop-cpu"' in index
-    assert "warmup_mine.html#" not in index
+    assert 'href="warmup_duration.html#warmup.improves_best-laptop-cpu"' in index
+    assert "duration_mine.html#" not in index
     site.write(tmp_path, [copy], REGISTER, of(sets[1:]), published=lambda _: None)
-    assert "warmup_mine.html#" in (tmp_path / "index.html").read_text(), "where nobody else judges it, it is shown"
+    assert "duration_mine.html#" in (tmp_path / "index.html").read_text(), "where nobody else judges it, it is shown"
 
 
 def test_what_is_never_judged_counts_nowhere(study: Study, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def plan(
     "run",
     "folklore run warmup   # at the scale that fits this machine",
     "folklore run --all --budget 9m   # all studies; stops in time and goes on later",
-    "folklore run warmup --scale smoke --set peak_lr=0.004,0.016 --seeds 1 --only long_none   # a quick variation",
+    "folklore run warmup --scale smoke --set peak_lr=0.004,0.016 --seeds 1 --only none   # a quick variation",
     "folklore run warmup --workload my_module:workload   # your own model, loss and data",
     "folklore run warmup --until-decided --most-seeds 28",
     "folklore run warmup --scale cluster --address head:6379 --store s3://bucket/folklore",

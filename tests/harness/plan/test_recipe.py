@@ -29,10 +29,10 @@ def test_of_a_study_whose_arms_differ() -> None:
     assert found["data"] == "python-docs"
     assert "in held: 420 steps of 8 × 16 tokens: 53,760 tokens, 16 a parameter" in found["training"]
     assert found["schedule"] == "cosine decay to 10% of the peak"
-    assert "in long_5%: over the first 5% of the steps" in found["linear warmup"]
+    assert "in warmup_10%: over the first 10% of the steps" in found["linear warmup"]
     assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
-    assert "in sgd_warmup_20%_edge, sgd_warmup_60%: 2^0, 1.19, 2^0.5" in found["peak LR"]
-    assert "in sgd, sgd_warmup_20%, sgd_warmup_20%_edge, sgd_warmup_60%: sgd, momentum 0.9" in found["optimizer"]
+    assert "in sgd: 6 values from 2^-2 to 2^0" in found["peak LR"]
+    assert "in sgd, sgd_warmup_20%: sgd, momentum 0.9" in found["optimizer"]
     last = study.first_seed + study.seeds_at("laptop") - 1
     assert found["seeds"].startswith(f"{study.seeds_at('laptop')}, numbered {study.first_seed} to {last}")
 

@@ -158,16 +158,16 @@ def test_a_caption_says_if_not_all_have_to_hold() -> None:
 
 
 def test_survival_has_exact_intervals_and_only_arms_that_diverge() -> None:
-    records, (panel,) = published("warmup"), panels_of("warmup", "warmup.late_nan")
+    name = "warmup_divergence"
+    table, (panel,) = published(name).table.of_arms(("20%", "60%")), panels_of(name, "warmup.late_nan")
     curves = seen_in(panel).query("mark == 'curve'")
-    longer = {"SGD, 20% warmup", "SGD, 20% warmup, around the edge", "SGD, 60% warmup"}
-    assert set(curves["series"]) == {"SGD, no warmup", *longer}
-    edge = records.table.diverged("sgd_warmup_20%", "peak_lr").sum(axis=1)
-    assert holds(curves, low=binomial(records.table.seeds - int(edge.max()), records.table.seeds).low)
+    assert set(curves["series"]) == {"20% warmup", "60% warmup"}
+    edge = table.diverged("20%", "peak_lr").sum(axis=1)
+    assert holds(curves, low=binomial(table.seeds - int(edge.max()), table.seeds).low)
 
 
 def test_where_nothing_diverged_a_line_says_so() -> None:
-    records = published("warmup")
+    records = published("warmup_duration")
     shown = claim_figure(records, judgement_of(records, "warmup.transformer_diverges"))
     assert shown is not None
     assert shown.drawing is None
@@ -195,7 +195,7 @@ def test_an_arm_has_one_look_in_all_figures_of_a_study() -> None:
     records = published("warmup")
     by_label = {arm.label: looks(records.study)[name] for name, arm in records.study.arms.items()}
     panels = [*drawn(lr.of_study(records)).panels, *drawn(losses.draw(records)).panels]
-    panels += [panel for claim in ("late_nan", "widens", "mechanism") for panel in panels_of("warmup", f"warmup.{claim}")]
+    panels += [panel for claim in ("first_gradient", "widens", "mechanism") for panel in panels_of("warmup", f"warmup.{claim}")]
     seen = [(name, look) for panel in panels for name, look in panel.looks.items() if name in by_label]
     assert len(seen) > 20
     assert [(name, look) for name, look in seen if look != by_label[name]] == []
@@ -223,7 +223,9 @@ SHOWING = {
     "overfitting": ("fit.val_turns",),
     "precision": ("values", "prec.grad_norms"),
     "spikes": ("spike.deviations", "spike.playbook"),
-    "warmup": ("lr", "survival", "forest", "curves"),
+    "warmup": ("lr",),
+    "warmup_divergence": ("survival",),
+    "warmup_duration": ("forest", "curves"),
     "weight_decay": ("wd.growth",),
 }
 
@@ -263,8 +265,8 @@ def test_metrics_name_figures_that_there_are() -> None:
 
 
 def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
-    warmup, finder = load_study("warmup"), load_study("lr_finder")
-    figures = {each.claim: figures_of(each, "laptop")[:1] for study in (warmup, finder) for each in study.judgements}
+    studies = [load_study(name) for name in ("warmup", "warmup_duration", "lr_finder")]
+    figures = {each.claim: figures_of(each, "laptop")[:1] for study in studies for each in study.judgements}
     assert figures["warmup.improves_best"] == ["forest"]
     assert figures["warmup.widens"] == ["lr"]
     assert figures["finder.head_to_head"] == ["range-tests"]

@@ -18,9 +18,9 @@ def test_arms_of_a_panel_look_different(name: str) -> None:
 
 
 def test_equal_labels_and_equal_numbers_look_the_same_in_all_panels() -> None:
-    warmup, decay = looks(load_study("warmup")), looks(load_study("decay"))
-    assert warmup["long_20%"] == warmup["sgd_warmup_20%"]
-    assert warmup["long_none"] == warmup["sgd"]
+    warmup, decay = looks(load_study("warmup_duration")), looks(load_study("decay"))
+    assert warmup["20%"] == warmup["short_20%"]
+    assert warmup["none"] == warmup["short_none"]
     assert decay["zero_2"] == decay["zero_80"] == decay["zero_20"]
 
 

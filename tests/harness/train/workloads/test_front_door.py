@@ -72,15 +72,17 @@ def test_a_recipe_that_several_models_have_is_trained_once(address: str, tmp_pat
 
 def test_it_is_varied_as_a_study_is(address: str, tmp_path: Path) -> None:
     plan = ("plan", "warmup", "--workload", address, "--scale", "smoke", "--store", str(tmp_path / "s"))
-    printed = CLI.invoke(app, [*plan, "--set", "peak_lr=0.01,0.02", "--seeds", "3", "--only", "none", "--only", "radam"])
+    printed = CLI.invoke(
+        app, [*plan, "--set", "peak_lr=0.01,0.02", "--seeds", "3", "--only", "none", "--only", "first_gradient"]
+    )
     assert printed.exit_code == 0, printed.output
     assert re.search(r"\barms +2\b", printed.output)
     assert re.search(r"\btrials +12\b", printed.output)
-    varied = vary(catalog.load_study("warmup"), "smoke", Changes({"peak_lr": (0.01, 0.02)}, 3, ("none", "radam")))
+    varied = vary(catalog.load_study("warmup"), "smoke", Changes({"peak_lr": (0.01, 0.02)}, 3, ("none", "first_gradient")))
     taken = own_study(varied, address, Options(store=str(tmp_path)))
     assert re.fullmatch(r"warmup_varied_[0-9a-f]{8}_own_[0-9a-f]{8}", taken.name)
     assert taken.variation_of == "warmup"
-    assert taken.factors_at("smoke", "radam") == {"peak_lr": (0.01, 0.02)}
+    assert taken.factors_at("smoke", "first_gradient") == {"peak_lr": (0.01, 0.02)}
 
 
 def test_a_step_that_sees_all_examples_sees_all_of_ones_own(address: str, tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ NOTEBOOK = (
     if __name__ == "__main__":
         options = {"scale": "smoke", "store": "s", "address": sys.argv[1], "workers": 1, "workload": workload}
         for said in ("judged", "again"):
-            print(said, len(run("warmup", seeds=1, only=["none", "radam"], **options)))
+            print(said, len(run("warmup", seeds=1, only=["none", "first_gradient"], **options)))
 """
 )
 

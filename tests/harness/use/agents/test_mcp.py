@@ -35,7 +35,7 @@ from tests.processes import AGENTS, inheriting, wait_until_gone
 READING = {"list_studies", "plan", "verdicts", "why", "judge", "noise"}
 # name, loss, first seed; the last is paired with neither
 ARMS = (("a", 1.0, 0), ("b", 0.97, 0), ("c", 1.0, 10))
-TWO_TRIALS = {"settings": ["peak_lr=0.004,0.016"], "seeds": 1, "only": ["long_none"]}
+TWO_TRIALS = {"settings": ["peak_lr=0.004,0.016"], "seeds": 1, "only": ["none"]}
 
 
 @pytest.fixture(scope="module")

@@ -304,9 +304,9 @@ def completed(line: str) -> list[str]:
     ("line", "offered"),
     [
         ("folklore ve", {"verdicts"}),
-        ("folklore run wa", {"warmup", "warmup_duration"}),
+        ("folklore run wa", {"warmup", "warmup_divergence", "warmup_duration"}),
         ("folklore run warmup --scale ", {"smoke", "laptop", "gpu", "cluster"}),
-        ("folklore run warmup --only sgd_", {"sgd_warmup_20%", "sgd_warmup_20%_edge", "sgd_warmup_60%", "sgd_clipped"}),
+        ("folklore run warmup --only sgd_", {"sgd_warmup_20%"}),
         ("folklore run warmup --set peak", {"peak_lr="}),
         ("folklore why warmup.wid", {"warmup.widens"}),
         ("folklore deploy s", {"slurm"}),
