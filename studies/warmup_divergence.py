@@ -13,8 +13,8 @@ study = Draft(
     # the edge. Its decay would be L2, multiplied by its much larger LR: none.
     | dict(optimizer="sgd", weight_decay=0.0, schedule="cosine", final_fraction=0.1, batch_size=16, steps=600)
     | dict(probes=2, evaluations=2, evaluation_examples=64, final_examples=256),
-    # Until version 7 the claims were the study warmup's. Versions 3 and 4 judged how far the edge of divergence moves, versions 5
-    # to 7 the share of runs saved just past it: the first question is asked again (reports/log).
+    # Until version 7 the claims were the study warmup's. Versions 3 and 4 judged how far the edge of divergence moves, versions
+    # 5 to 7 the share of runs saved just past it: the first question is asked again (reports/log).
     version=8,
     seeds=17,
     first_seed=241_000,

@@ -95,6 +95,31 @@ def vertex(table: pd.DataFrame, arm: str, octaves: float = 1.0) -> float:
     return float(lowest - slope / (2 * curvature))
 
 
+def largest(table: pd.DataFrame, arm: str, arms: tuple[str, ...], within: float) -> float:
+    """log2 of the largest LR below a bar that lies above the best of the arms by a share of the fall."""
+    lowest = min(means(table, each)["test_loss"].min() for each in arms)
+    bar = lowest + within * (start(table, *arms) - lowest)
+    loss = means(table, arm)["test_loss"]
+    x, y = np.log2(loss.index.to_numpy()), loss.to_numpy()
+    last = int(np.flatnonzero(y <= bar)[-1])
+    return float(x[last] + (bar - y[last]) / (y[last + 1] - y[last]) * (x[last + 1] - x[last]))
+
+
+def diverged_at(table: pd.DataFrame, arm: str, lr: float | None = None) -> pd.DataFrame:
+    """The runs that diverge at an LR, or at the lowest at which most do."""
+    own = table[table["arm"] == arm]
+    rate = (own["outcome"] == "diverged").groupby(own["lr"]).mean()
+    own = runs(table, arm, float(rate.index[rate > 0.5].min()) if lr is None else lr)
+    return own[own["outcome"] == "diverged"]
+
+
+def cured(table: pd.DataFrame, arm: str, by: str) -> pd.Series:
+    """Of the runs that an arm loses at its edge, which another one does not."""
+    lost = diverged_at(table, arm)
+    remedy = runs(table, by, float(lost["lr"].iloc[0])).set_index("seed")
+    return remedy.loc[lost["seed"], "outcome"] != "diverged"
+
+
 def first_at(level: float, x: np.ndarray, y: np.ndarray) -> float:
     """Where y first comes down to a level, by straight lines."""
     place = int(np.argmax(y <= level))
