@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.reports.recomputed.tables import at, best, curves, fall, final, gap, means, published, runs, start, tuned
+from tests.reports.recomputed.tables import at, best, curves, fall, gap, means, published, runs, start, tuned
 
 STUDY = "precision"
 
@@ -26,10 +26,10 @@ def largest_trainable(table: pd.DataFrame, arm: str, bar: float) -> float:
 @pytest.mark.parametrize(
     ("claim", "criterion", "left", "right", "of"),
     [
-        ("prec.bf16_loss", 0, "bf16", "fp32", tuned),
-        ("prec.bf16_loss", 3, "cnn_bf16", "cnn_fp32", final),
+        ("prec.bf16_loss", 1, "small_bf16", "small_fp32", tuned),
+        ("prec.bf16_weights", 0, "small_nearest", "small_bf16", tuned),
         ("prec.fp16_underflow", 1, "fp16_2m", "fp32", tuned),
-        ("prec.fp16_scaled", 1, "long_fp16", "long_fp32", final),
+        ("prec.fp16_scaled", 1, "fp16_2m_scaled", "fp32", tuned),
         ("prec.fp8", 0, "fp8", "fp32", tuned),
     ],
 )
@@ -37,6 +37,11 @@ def test_a_gap_of_losses(
     table: pd.DataFrame, claim: str, criterion: int, left: str, right: str, of: Callable[[pd.DataFrame, str], float]
 ) -> None:
     assert gap(table, left, right, of) == pytest.approx(published(claim, STUDY, criterion), rel=1e-6)
+
+
+def test_stochastic_rounding(table: pd.DataFrame) -> None:
+    made_up = gap(table, "small_nearest", "small_stochastic", tuned) / gap(table, "small_nearest", "small_bf16", tuned)
+    assert made_up == pytest.approx(published("prec.bf16_weights", STUDY, 1), rel=1e-6)
 
 
 def test_fp16_underflow(table: pd.DataFrame) -> None:
@@ -57,7 +62,8 @@ def test_fp16_overflow(table: pd.DataFrame) -> None:
 
 
 def test_grad_norms(table: pd.DataFrame) -> None:
-    bf16, fp32 = (curves(runs(table, f"long_{name}"), "probe_gradient_norm") for name in ("bf16", "fp32"))
+    lr = best(table, "small_fp32")
+    bf16, fp32 = (curves(runs(table, f"small_{name}", lr), "probe_gradient_norm") for name in ("bf16", "fp32"))
     off = np.median(np.abs(bf16 / fp32 - 1), axis=1).mean()
     assert off == pytest.approx(published("prec.grad_norms", STUDY), rel=1e-6)
 
