@@ -55,8 +55,8 @@ SHORT_EDGE, LONG_EDGE = (MaxTrainable(arm=arm, best_of=(BELOW,), within=0.5, of=
 HALF_WAY = math.sqrt(3.0)
 
 
-def cured(by_arm: str, **options: str) -> Any:
-    return cure_rate(arm=SHORT, by_arm=by_arm, **options)
+def cured(by_arm: str, no_worse_than: str | None = None) -> Any:
+    return cure_rate(arm=SHORT, by_arm=by_arm, no_worse_than=no_worse_than)
 
 
 def over_half_the_peak(arm: str) -> LossGap:

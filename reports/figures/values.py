@@ -121,6 +121,8 @@ def _at_tuned(metric: FailureRate, table: TrialArrays) -> dict[str, float]:
 @read_at.register(KINDS["divergence_time"])
 @read_at.register(KINDS["cure_rate"])
 def _at_edge(metric: Any, table: TrialArrays) -> dict[str, float]:
+    if (declared := getattr(metric, "value", None)) is not None:
+        return {f"LR of {declared:.3g}": declared}
     edge = float(table.grid(metric.arm, metric.over)[divergence_edge(metric.arm, metric.over, table)])
     down = getattr(metric, "octaves_down", 0)
     lower = {f"the same, {2**down:g}x lower": edge * 2.0**-down} if down else {}

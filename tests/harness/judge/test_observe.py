@@ -28,7 +28,7 @@ from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
 from folklore.studies.metrics.lr_regimes import mean_distance
 from folklore.studies.metrics.mup_transfer import mean_activation_slope
-from folklore.studies.metrics.warmup import cure_rate, divergence_time
+from folklore.studies.metrics.warmup import cure_rate, divergence_edge, divergence_time
 from tests.harness.declare.metrics.planted import table_of
 from tests.harness.helpers import INITIAL_LOSS, bowl, changed, frame, result
 
@@ -196,6 +196,11 @@ def test_divergence_time_is_a_geometric_mean_over_the_end_of_warmup(wide: Study)
     assert observe(divergence_time(arm="half"), table).estimate == pytest.approx(1.0)
     none = observe(divergence_time(arm="none"), table)
     assert none.estimate == pytest.approx(math.exp(np.mean(np.log([2, 3, 4, 5, 6]))))
+    edge = divergence_edge("none", "peak_lr", table)
+    here = float(table.grid("none", "peak_lr")[edge])
+    assert observe(divergence_time(arm="none", value=here), table) == none
+    with pytest.raises(NotEstimableError):
+        observe(divergence_time(arm="none", value=1.1 * here), table)
 
 
 def test_a_share_of_nothing_is_out_of_regime_as_a_part_too(wide: Study, of_bowls: TrialArrays) -> None:
