@@ -15,9 +15,9 @@ from folklore.harness.declare.trials import NotEstimableError
 from folklore.harness.judge.observe import observe
 from folklore.harness.judge.trial_arrays import TrialArrays
 from folklore.harness.train.result import LaneResult
-from folklore.studies.metrics.generalization import sharpness_at_loss, sharpness_correlation
+from folklore.studies.metrics.generalization import basin_sharpness, sharpness_at_loss, sharpness_correlation
 from tests.harness.declare.metrics.planted import table_of, with_arms
-from tests.harness.helpers import frame, result
+from tests.harness.helpers import bowl, frame, result
 
 ARMS = tuple(f"batch_{index}" for index in range(7))
 EVALUATED, PROBED = [float(step) for step in range(2, 21, 2)], [1.0, 7.0, 13.0, 20.0]
@@ -140,3 +140,28 @@ def test_what_was_not_measured_has_no_number(column: str, words: str, stopping: 
 def test_an_arm_counts_once() -> None:
     with pytest.raises(ValidationError, match="one stands there twice; name each once"):
         sharpness_correlation(arms=("a", "a"), level=1.0)
+
+
+def sharp_bowl(lowest: float, bump: float = 0.0) -> Callable[[Trial], LaneResult]:
+    """Bowls on 2^-9 to 2^-5, whose runs deviate by 0.3 nats and end with a sharpness of one over the LR; bump: of 2^-6."""
+
+    def outcome(trial: Trial) -> LaneResult:
+        lr = trial.configuration.training.peak_lr
+        loss = bowl(trial, lowest, 2.0, 0.3) + 0.3 * (-1) ** trial.seed + bump * (lr == 2.0**-6)
+        return result(loss, validation_loss=loss, probe_step=PROBED, probe_sharpness=[9.0, 9.0, 9.0, 1 / lr])
+
+    return outcome
+
+
+def test_a_basin_is_about_the_best_value_and_ends_where_a_higher_loss_lies(study: Study) -> None:
+    table = table_of(study, sharp_bowl(-7))
+    assert observe(basin_sharpness(arm="none"), table).estimate == pytest.approx(2.0**7)
+    assert observe(basin_sharpness(arm="none", at="sharpest"), table).estimate == pytest.approx(2.0**8, rel=0.05)
+    divided = table_of(study, sharp_bowl(-7, bump=1.5))
+    crossing = 7 - 0.3 / (0.3 + 1.5)
+    assert observe(basin_sharpness(arm="none", at="flattest"), divided).estimate == pytest.approx(2.0**crossing, rel=0.05)
+
+
+def test_a_basin_that_the_grid_does_not_hold_has_no_sharpness(study: Study) -> None:
+    with pytest.raises(NotEstimableError, match=r"as good as the best of .* is the lowest that was tried"):
+        observe(basin_sharpness(arm="none"), table_of(study, sharp_bowl(-9)))
