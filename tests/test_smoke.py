@@ -17,7 +17,7 @@ from folklore.harness.use.run_studies import run_studies
 pytestmark = pytest.mark.slow
 
 # One that searches, and one of six number formats, so of as many programs, and timed runs.
-STUDIES = ("decay", "precision")
+STUDIES = ("overfitting", "precision")
 BUDGET_SECONDS = 5.0
 
 

@@ -25,7 +25,7 @@ SCALE = "smoke"
 # Of every kind of network, data and search one; tests/test_end_to_end.py trains all of warmup.
 FAST = ("generalization", "lr_finder", "memory", "optimizer_generalization", "optimizers")
 # tests/test_smoke.py trains all of these.
-TRAINED_WHOLE = {"decay", "precision"}
+TRAINED_WHOLE = {"overfitting", "precision"}
 MACHINE = {"device": "a machine"}
 
 

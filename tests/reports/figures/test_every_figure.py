@@ -231,7 +231,7 @@ SHOWING = {
 
 
 # Of studies, together every figure of one.
-OF_WHOLE = {"decay": ("search",), "edge_of_stability": ("losses",), "warmup": ("lr", "losses")}
+OF_WHOLE = {"edge_of_stability": ("losses",), "overfitting": ("search",), "warmup": ("lr", "losses")}
 
 
 @pytest.mark.parametrize("name", SHOWING)

@@ -21,7 +21,7 @@ def test_equal_labels_and_equal_numbers_look_the_same_in_all_panels() -> None:
     warmup, decay = looks(load_study("warmup_duration")), looks(load_study("decay"))
     assert warmup["20%"] == warmup["short_20%"]
     assert warmup["none"] == warmup["short_none"]
-    assert decay["zero_2"] == decay["zero_80"] == decay["zero_20"]
+    assert decay["zero_10"] == decay["zero_80"] == decay["zero_20"]
 
 
 def test_numbers_go_from_dark_to_light() -> None:
