@@ -164,7 +164,7 @@ study.claim(
     exceeds(
         lost_by_nearest,
         "tuned loss, BF16 weights rounded to the nearest against FP32 weights, products in BF16",
-        "Rounded to the nearest, BF16 weights {costs} of the loss reduction compared with FP32 weights",
+        "Rounding BF16 weights to the nearest {costs} of the loss reduction compared with FP32 weights",
         by=MARGIN,
         clause="a",
     ),
