@@ -180,7 +180,9 @@ def test_along_the_gradient_of_own_batches(workload: Workload, text: Text) -> No
     found = network(workload, dataset, [3, 4])
     inputs, targets = examples(workload, dataset, 20)
     halves = [slice(0, 10), slice(10, 20)]
-    curvature_K, square_K = along_gradient(found, *(torch.stack([each[half] for half in halves]) for each in (inputs, targets)))
+    curvature_K, square_K = along_gradient(
+        found, *(torch.stack([values[half] for half in halves]) for values in (inputs, targets))
+    )
     for lane, half in enumerate(halves):
         own = found.flat_KP[lane].clone().requires_grad_()
         loss = found.losses(inputs[None, half], targets[None, half], views=found.views_of(own[None]))[0]

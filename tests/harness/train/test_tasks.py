@@ -193,7 +193,7 @@ def test_the_fisher_information_of_a_text() -> None:
     assert torch.allclose(seen_KP, expected_KP, rtol=1e-3, atol=1e-6 * float(expected_KP.max()))
     generator = torch.Generator().manual_seed(0)
     signs = 2.0 * torch.randint(2, (300, 2, 1, 3, symbols), generator=generator).float() - 1.0
-    mean_KP = torch.stack([procedure.along(inputs, each).square() for each in signs]).mean(dim=0)
+    mean_KP = torch.stack([procedure.along(inputs, drawn_signs).square() for drawn_signs in signs]).mean(dim=0)
     assert torch.allclose(mean_KP.sum(dim=1), expected_KP.sum(dim=1), rtol=0.05)
     assert torch.corrcoef(torch.stack([mean_KP[0], expected_KP[0]]))[0, 1] > 0.95
     assert targets.shape == (2, 1, 3)
