@@ -24,7 +24,7 @@ CLI = CliRunner()
 TAKEN = (
     "adam_internals", "batch_ramp", "batch_scaling", "critical_batch", "decay", "edge_of_stability", "generalization",
     "gradient_noise", "lr_finder", "lr_regimes", "optimizer_generalization", "optimizers", "plateaus", "precision", "spikes",
-    "transformer_warmup", "warmup", "warmup_duration", "weight_decay",
+    "transformer_warmup", "warmup", "warmup_divergence", "warmup_duration", "weight_decay",
 )  # fmt: skip
 
 
