@@ -220,9 +220,10 @@ def test_settings_stand_where_their_mean_sharpness_is(study: Study) -> None:
 
 def test_a_row_is_the_interval_that_decides_and_its_seeds_lie_beside_it() -> None:
     """Of a claim whose tests have one side, with intervals of 90%."""
-    records = published("warmup_duration")
+    records = published("transformer_warmup")
     (judged,) = published_verdicts(records.study) or ()
-    (verdict,), (judgement,) = judged.verdicts, records.study.judgements
+    judgement = judgement_of(records, "warmup.pre_norm")
+    (verdict,) = (each for each in judged.verdicts if each.claim == judgement.claim)
     assert all(each.one_sided for each in judgement.criteria)
     (panel,) = drawn(forest.draw(records, judgement)).panels
     rows = seen_in(panel).query("mark == 'estimate'")
