@@ -51,7 +51,7 @@ BOUNDED = (c.PLAIN, c.SKEWED, c.UNEQUAL)
 # Arm a has a fault and arm b none, over more steps than detectors need before them.
 LONG: Mapping[str, Value] = {"steps": 300}
 OF_JUMPS: Mapping[str, Any] = {"arm": "a", "sound": "b", "rule": "loss_ratio", "where": "at_fault"}
-OF_EXPLOSIONS: Mapping[str, Any] = {"arm": "a", "sound": "b", "rule": "robust_norm", "early": 50}
+OF_EXPLOSIONS: Mapping[str, Any] = {"arm": "a", "sound": "b", "rule": "norm_ratio", "early": 50}
 TWO_TASKS: Mapping[str, Value] = {"model": "mlp", "dataset": "digits", "tasks": 2}
 
 
