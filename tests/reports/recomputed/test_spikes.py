@@ -141,7 +141,8 @@ def test_warning(table: pd.DataFrame) -> None:
     """The GPT's first alarm of the norm, and of the loss, from the lowest mean of nine losses to the explosion."""
     firsts = []
     for name in ("loss", "gradient_norm"):
-        sound = np.array([zclip_scores(each)[128:] for each in trained("gpt_clean", name)])
+        kinds = [[zclip_scores(each)[128:] for each in trained(arm, name)] for arm in ("gpt_clean", "gpt_rising")]
+        sound = np.hstack(kinds)
         firsts.append([])
         for seed, (loss, values) in enumerate(zip(trained("gpt_ramp", "loss"), trained("gpt_ramp", name), strict=True)):
             others = sorted(np.delete(sound, seed, axis=0).ravel(), reverse=True)
