@@ -79,6 +79,12 @@ def test_the_lr_is_chosen_on_validation_and_judged_on_test(wide: Study) -> None:
     assert observe(TunedLoss(arm="none"), table_of(wide, outcome)).estimate == pytest.approx(1.0 + 0.05 * 16)
 
 
+def test_an_optimum_is_of_the_validation_loss_or_of_the_test_loss(wide: Study) -> None:
+    table = table_of(wide, lambda trial: result(bowl(trial, -7.4, 1.0), validation_loss=bowl(trial, -7.1, 2.0)))
+    assert observe(Optimum(arm="none"), table).estimate == pytest.approx(2.0**-7.1)
+    assert observe(Optimum(arm="none", of="test_loss"), table).estimate == pytest.approx(2.0**-7.4)
+
+
 def test_an_optimum_at_the_edge_is_no_number(wide: Study) -> None:
     table = table_of(wide, lambda trial: result(bowl(trial, -14, 2.0)))
     with pytest.raises(NotEstimableError, match=r"is the lowest that was tried; a grid that goes lower") as caught:
