@@ -240,7 +240,7 @@ def batch_sharpness_settles_at_the_limit() -> Iterator[Part]:
     late = partial(Run.edge, metric=edge_sharpness, of="late", until=0.0)
     for (size, lr), run in SETTLING.items():
         title = f"batches of {size}, {lr} LR"
-        of_run = {"panel": title, "unit": "x"}
+        of_run: dict[str, Any] = {"panel": title, "unit": "x"}
         start, third, last = (run.edge(edge_sharpness, of, until=0.0, batches="mean") for of in ("start", "third", "last"))
         yield at_most(
             0.8,

@@ -88,7 +88,7 @@ CNN_ARMS = in_formats("cnn", CNN, peak_lrs(-8.25), fp32=IN_FP32, again=IN_FP32_A
 in_formats("large", LARGE, peak_lrs(-2), fp32=IN_FP32, bf16=IN_BF16, fp16=IN_FP16, fp16_dynamic=IN_FP16_SCALED)
 OF_PANELS = tuple(arm for arm in study.arms if arm not in GPT)
 
-TIMED_RUN: Settings = dict(width=2048, heads=32, depth=4, context=256, batch_size=32, steps=16)
+TIMED_RUN: dict[str, Any] = dict(width=2048, heads=32, depth=4, context=256, batch_size=32, steps=16)
 TIMED_RUN |= dict(probes=2, evaluations=1, final_examples=64, solo=True, peak_lr=2.0**-10)
 study.arm("solo_fp32", "FP32, timed", "speed", TIMED_RUN, factors={}, scales=ON_GPU)
 study.arm("solo_bf16", "BF16, timed", "speed", TIMED_RUN, factors={}, scales=ON_GPU, precision="bf16")

@@ -196,8 +196,9 @@ def basin_sharpness(
         raise NotEstimableError(
             "open", f"the last {in_words(over)} that is as good as the best of {trials.arm_name(arm)} {end}"
         )
-    curves = np.ma.masked_array(np.nan_to_num(sharpness) @ between, ~basin)
-    return np.exp({"mean": curves.mean, "flattest": curves.min, "sharpest": curves.max}[at](axis=1).filled(np.nan))
+    curves = np.where(basin, np.nan_to_num(sharpness) @ between, np.nan)
+    ends: dict[str, Any] = {"mean": np.nanmean, "flattest": np.nanmin, "sharpest": np.nanmax}
+    return np.asarray(np.exp(ends[at](curves, axis=1)))
 
 
 def arms_differ(metric: Any) -> Any:
