@@ -69,7 +69,7 @@ ERRATA = (
     ),
     Erratum(
         claim="decay.raise_lr",
-        study="decay",
+        study="plateaus",
         version=2,
         date="2026-11-25",
         reason=(

@@ -633,6 +633,16 @@ _CLAIMS = {
         own=True,
         measure="tuned loss no worse by 0.5% of the loss reduction, at 20 and 80 tokens per parameter",
     ),
+    "decay.first_half": _claim(
+        paraphrase="with cosine decay most progress is made in the first half of the steps, at the high LR",
+        short="Most progress is made in the first half of the steps, at high LR",
+        sources="GL Q18",
+        regime=Regime(words="cosine decay in LLM pretraining", models=("gpt",)),
+        size="most, that is more than half",
+        measure="share of the loss reduction after warmup in the first half of the steps: (a) more than half with cosine decay;"
+        " (b) larger with cosine decay than at a constant LR, refuted if smaller (ours); reported: linear and"
+        " warmup-stable-decay",
+    ),
     "decay.plateau_rule": _claim(
         paraphrase="on a plateau with underfitting lowering the LR helps and raising it does not; for runs of unknown length"
         " use ReduceLROnPlateau, by 10x",
@@ -654,16 +664,6 @@ _CLAIMS = {
         measure="loss after x10 from a plateau of too low an LR, on which the documents disagree, where at most 0.5% of the"
         " loss reduction falls in the tenth of the steps before: raising gains < 0.5%, refuted if ≥ 2% (ours); reported: other"
         " plateaus and x2",
-    ),
-    "decay.first_half": _claim(
-        paraphrase="with cosine decay most progress is made in the first half of the steps, at the high LR",
-        short="Most progress is made in the first half of the steps, at high LR",
-        sources="GL Q18",
-        regime=Regime(words="cosine decay in LLM pretraining", models=("gpt",)),
-        size="most, that is more than half",
-        measure="share of the loss reduction after warmup in the first half of the steps: (a) more than half with cosine decay;"
-        " (b) larger with cosine decay than at a constant LR, refuted if smaller (ours); reported: linear and"
-        " warmup-stable-decay",
     ),
     "mup.sp_shifts": _claim(
         paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",

@@ -10,7 +10,7 @@ from ..plan.plan import Plan
 
 log = logging.getLogger(__name__)
 
-# Every round has so many times the seeds of the one before: each is judged and drawn anew, which takes some seconds.
+# How many times the seeds of a round the next one has: to judge and draw a round takes some seconds.
 GROWTH = 2
 
 

@@ -73,7 +73,7 @@ def _warn(launched: Launched, reporter: Reporter) -> None:
 
 
 def _show_so_far(ready: Prepared, store: Store, reporter: Reporter) -> None:
-    """Of a study that is still being trained. The ledger is read anew: the run's own is not for two threads."""
+    """Of a study that is still being trained. The ledger is read again: the run's own is not for two threads."""
     ready = replace(ready, ledger=Ledger(store, ready.plan.study.name))
     if stored_set(ready.plan, ready.ledger).so_far:
         _show([ready], store, reporter)

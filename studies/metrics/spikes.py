@@ -13,7 +13,7 @@ from ...harness.declare.curves.roughness import SPIKE_WINDOW
 from ...harness.declare.metrics.detectors import RULES, WORDS, Detector
 from ...harness.declare.metrics.estimating.weighted import seed_mean, settings_of, stacked, training_of
 from ...harness.declare.metrics.functions import metric, share_of_runs
-from ...harness.declare.observed import ArmName, FactorName, ObservedArm, OfLosses
+from ...harness.declare.observed import ARM, ArmName, FactorName, ObservedArm, OfLosses
 from ...harness.declare.trials import ADD_SEEDS, NotEstimableError, Numbers, Trials
 
 Flags = NDArray[np.bool_]
@@ -63,7 +63,9 @@ HIT = {"hit": planted(with_spikes(105), with_spikes(170, 190)), "trained_once": 
 
 SoundArm = Annotated[ObservedArm, Field(description="the arm without a fault that limits are set by")]
 SecondSoundArm = Annotated[
-    ArmName | None, Field(description="another arm without a fault, whose steps count for the limits as well")
+    ArmName | None,
+    ARM,
+    Field(description="another arm without a fault, whose steps count for the limits as well"),
 ]
 Scored = Annotated[Detector, Field(description=f"what is scored; {WORDS}")]
 WhereRight = Annotated[
