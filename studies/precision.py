@@ -177,6 +177,7 @@ study.claim(
         refuted=0.0,
         null=0.0,
         expected=predicted(1.0, "Zamirai et al. 2021: as good as FP32 on seven tasks"),
+        underpowered="laptop seeds show it; those of a GPU in two cases of three",
     ),
     reported(loss_gap("small_stochastic", "small_bf16"), "tuned loss, stochastic rounding against FP32 weights"),
     reported(final_gap("mlp_nearest", "mlp_bf16"), "MLP with SGD: rounded to the nearest against FP32 weights"),
