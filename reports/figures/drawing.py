@@ -158,7 +158,10 @@ ALIKE = (
     ("_expected", "Dash-dotted: expected beforehand."),
     ("_beside", "Gray: for comparison, deciding nothing."),
     ("run", "Pale dots: single seeds."),
-    ("above: over", "Dashed: a loss that far above the best; on it the LR at which an arm gets there, with its 95% interval."),
+    (
+        "above: over",
+        "Dashed, or dotted: a loss that far above the best; on it the LR at which an arm gets there, with its 95% interval.",
+    ),
     ("_one_sided", "Tests of one side have 90% intervals."),
 )
 

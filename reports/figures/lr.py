@@ -193,9 +193,11 @@ def _max_trainable(metric: MaxTrainable, group: Group) -> None:
     if metric.arm not in group.curves or (bar := _bar(metric, group.table)) is None:
         return
     panel, look, seen = group.panel, looks(group.table.study)[metric.arm], observe(metric, group.table)
-    # A small loss and a large one, where a claim reads both, look different.
-    line = Look(SOFT if metric.best_of else look.colour, "o", "--" if metric.within < 0.25 else "-.")
-    panel.add("rule", f"above: over {metric.within:.0%} lost", line, y=bar)
+    # A small loss and a large one, and two small ones, where a claim reads both, look different.
+    name = f"above: over {metric.within:.0%} lost"
+    small = ":" if any(mark.series.startswith("above") and mark.series != name for mark in panel.of("rule")) else "--"
+    line = Look(SOFT if metric.best_of else look.colour, "o", small if metric.within < 0.25 else "-.")
+    panel.add("rule", name, line, y=bar)
     low, high = np.clip((seen.low, seen.high), *panel.limits("x"))
     others = [mark.numbers for mark in panel.of("estimate")]
     covered = [abs(it["y"] - bar) < STEP * group.height and it["left"] < high and low < it["right"] for it in others]
