@@ -33,7 +33,7 @@ def launches(store: Path, study: str = "warmup") -> list:
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smoke")
     done = folklore("run", "warmup", "--scale", "smoke", "--store", str(folder), "--workers", 1)
-    assert "72 of 72 trials" in done.stderr
+    assert "42 of 42 trials" in done.stderr
     assert f"page: {folder}/pages/warmup.html" in done.stdout
     return folder
 

@@ -48,7 +48,7 @@ def test_who_takes_it(name: str, address: str, tmp_path: Path) -> None:
     """Every arm that is left is trained on it alone; every judgement reads such arms; what is not there says why."""
     declared = catalog.load_study(name)
     if name not in TAKEN:
-        with pytest.raises(UserError, match="cannot take an own workload"):
+        with pytest.raises(UserError, match="cannot take an own workload|is of workload.tasks"):
             on(name, address, tmp_path)
         return
     taken = on(name, address, tmp_path)
@@ -87,7 +87,8 @@ def test_it_is_varied_as_a_study_is(address: str, tmp_path: Path) -> None:
 
 def test_a_step_that_sees_all_examples_sees_all_of_ones_own(address: str, tmp_path: Path) -> None:
     taken = on("edge_of_stability", address, tmp_path)
-    arms = [f"recipe_of_{name}" for name in ("gd_low", "heavy_ball", "adam")]
+    arms = [arm for arm in taken.arms if arm.removeprefix("recipe_of_") in ("gd_low", "heavy_ball", "adam")]
+    assert len(arms) == 3
     points = {arm: {name: values[0] for name, values in taken.factors_at("laptop", arm).items()} for arm in arms}
     assert {taken.configuration("laptop", arm, points[arm]).training.batch_size for arm in arms} == {400}
 

@@ -88,7 +88,7 @@ def test_a_study_that_is_listed_can_be_planned(here: Agent) -> None:
 
 
 def test_why_says_whether_a_verdict_is_firm_and_what_it_does_not_survive(here: Agent) -> None:
-    claims = ("noise.variance", "noise.temperature", "gen.small_batch")
+    claims = ("noise.variance", "noise.temperature", "gen.sharper")
     firm, fragile, undecided = (here.ask("why", claim=claim, published=True)["explanations"][0] for claim in claims)
     assert [each["standing"] for each in (firm, fragile, undecided)] == ["firm", "fragile", ""]
     assert [bool(each["fragile"]) for each in (firm, fragile, undecided)] == [False, True, False]

@@ -257,7 +257,7 @@ def test_verdicts_as_json(study: Study, study_file: Path, tmp_path: Path) -> Non
     assert [set(each) for each in found] == [
         {"study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"}
         | {"reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"}
-        | {"declared_otherwise", "unit", "below_size", "new", "rule_change"}
+        | {"declared_otherwise", "unit", "below_size", "new", "rule_change", "so_far"}
     ]
 
 
