@@ -15,9 +15,9 @@ from tests.command_line import FOLKLORE, HANG_SECONDS, folklore_forked
 
 CLI = CliRunner()
 WIDTHS = (20, 40, 60, 80, 200)
-NAMES = ("warmup.first_gradient", "warmup.widens")
+NAMES = ("warmup.transformer_diverges", "warmup.widens")
 NUMBERS = ("a factor of 1.29", "0.03 nats")
-SENTENCE = "share of the widening recovered by a second moment formed at LR 0"
+SENTENCE = "share of runs without warmup that diverge at the LR tuned for 5% warmup"
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, width: int | None) -> io.StringIO:
@@ -99,7 +99,7 @@ def test_a_long_command_is_not_silent_in_a_pipe(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_a_plan_that_is_piped(columns: str) -> None:
     """COLUMNS is the terminal's, and a pipe is none."""
-    printed = CLI.invoke(app, ["plan", "warmup"], env={"COLUMNS": columns}).stdout
+    printed = CLI.invoke(app, ["plan", "warmup_duration"], env={"COLUMNS": columns}).stdout
     assert "…" not in printed
     assert f"\n{NAMES[0]} " in printed
     assert f"\n  {SENTENCE}\n" in printed
@@ -108,12 +108,12 @@ def test_a_plan_that_is_piped(columns: str) -> None:
 
 
 def test_verdicts_that_are_piped() -> None:
-    printed = CLI.invoke(app, ["verdicts", "warmup", "--published"]).stdout
+    printed = CLI.invoke(app, ["verdicts", "warmup_duration", "--published"]).stdout
     lines = printed.splitlines()
-    assert any(re.fullmatch(rf"\w+ \([\w ]+\) +{re.escape(NAMES[1])}", line) for line in lines)
+    assert any(re.fullmatch(rf"\w+ \([\w ]+\) +{re.escape(NAMES[0])}", line) for line in lines)
     assert sum(line.startswith("  below the claim's size: ") for line in lines) >= 2
     assert (
-        sum(re.match(r"  With AdamW, the largest LR that still trains is \S+ larger \(", line) is not None for line in lines)
+        sum(re.match(r"  In a run four times as long, the same number .* costs \S+ \(", line) is not None for line in lines)
         == 1
     )
     assert sum(line.startswith("  what to do: ") for line in lines) >= 3
