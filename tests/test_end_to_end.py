@@ -40,12 +40,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_trial_is_in_the_ledger_and_in_mlflow(store: Path) -> None:
     trials = Ledger(Store(str(store)), "warmup").trials()
-    assert len(trials) == 72
+    assert len(trials) == 42
     runs = launches(store)
     children = [run for run in runs if run.data.tags["folklore.kind"] == "trial"]
     parents = [run for run in runs if run.data.tags["folklore.kind"] == "launch"]
     assert {run.data.tags["folklore.digest"] for run in children} == set(trials["digest"])
-    assert len(children) == 72
+    assert len(children) == 42
     assert len(parents) == 1
     assert {run.info.status for run in runs} == {"FINISHED"}
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
@@ -80,7 +80,7 @@ def test_sync_rebuilds_mlflow_from_the_ledger(store: Path) -> None:
     packs = len(Ledger(Store(str(store)), "warmup").packs())
     for _ in range(2):
         assert f"{packs} packs" in folklore_here("sync", "warmup", "--all", *tracking).stdout
-    assert len(launches(fresh)) == 72
+    assert len(launches(fresh)) == 42
     assert "0 packs" in folklore_here("sync", "warmup", *tracking).stdout
 
 
