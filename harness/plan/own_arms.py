@@ -12,7 +12,7 @@ from ..declare.criterion import Observing
 from ..declare.parts import with_other_arms
 from ..declare.starts import parents
 from ..errors import UserError
-from ..train.parts import require_data, require_model
+from ..train.parts import check, require_data, require_model
 from ..train.workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
@@ -88,10 +88,11 @@ def _untrainable(study: Study, lost: Collection[str], declared: Workload) -> dic
             training = training.model_copy(update={"batch_size": len(dataset.arrays("train")[0])})
         configuration = configuration.model_copy(update={"workload": declared, "training": training})
         try:
+            check(configuration)
             own.require_trainable(configuration)
             require_model(configuration, model)
             require_data(configuration, dataset)
-        except UserError as error:
+        except (UserError, ValueError) as error:
             found.setdefault(arm, str(error))
     return found
 

@@ -85,7 +85,7 @@ def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
     [
         (
             {"precision": "fp8"},
-            "precision fp8: an own workload trains in bf16, bf16_weights",
+            "precision fp8: an own workload trains in bf16, bf16_weights, bf16_weights_stochastic, fp16, fp32, tf32",
         ),
         ({"augmentation": "shift", "shift_pixels": 1}, "in the __getitem__ of its own Dataset"),
     ],

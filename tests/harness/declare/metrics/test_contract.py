@@ -29,7 +29,7 @@ ORDER = GENERATOR.permutation(SEEDS)
 WEIGHTS = np.vstack([np.ones(SEEDS), GENERATOR.multinomial(SEEDS, np.full(SEEDS, 1 / SEEDS), size=3)]).astype(float)
 # Halves of the seeds are drawn by their places.
 HALVES = {"mean_gap_absolute"}
-# A seed's LR is chosen on the others: a copy of it is none of these.
+# A seed's LR or limit is chosen on the others: a copy of it is none of these.
 ON_OTHERS = {"steps_to_target", "critical_batch_size", "hyperbola_error", "alarm_lead"}
 # One world each: an interval that leaves out the truth once in ten thousand.
 LEVEL = 0.9999

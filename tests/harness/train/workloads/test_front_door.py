@@ -48,7 +48,7 @@ def test_who_takes_it(name: str, address: str, tmp_path: Path) -> None:
     """Every arm that is left is trained on it alone; every judgement reads such arms; what is not there says why."""
     declared = catalog.load_study(name)
     if name not in TAKEN:
-        with pytest.raises(UserError, match=r"cannot take an own workload|is of workload\.tasks"):
+        with pytest.raises(UserError, match="cannot take an own workload"):
             on(name, address, tmp_path)
         return
     taken = on(name, address, tmp_path)

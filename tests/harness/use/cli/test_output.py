@@ -111,7 +111,7 @@ def test_verdicts_that_are_piped() -> None:
     printed = CLI.invoke(app, ["verdicts", "warmup_duration", "--published"]).stdout
     lines = printed.splitlines()
     assert any(re.fullmatch(rf"\w+ \([\w ]+\) +{re.escape(NAMES[0])}", line) for line in lines)
-    assert sum(line.startswith("  below the claim's size: ") for line in lines) >= 2
+    assert sum(line.startswith("  below the claim's size: ") for line in lines) >= 3
     assert (
         sum(re.match(r"  In a run four times as long, the same number .* costs \S+ \(", line) is not None for line in lines)
         == 1
