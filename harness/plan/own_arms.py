@@ -11,7 +11,6 @@ from ..declare import Alternative, Criterion, Judgement, Study, Workload, arms_o
 from ..declare.criterion import Observing
 from ..declare.parts import with_other_arms
 from ..declare.starts import parents
-from ..errors import UserError
 from ..train.parts import check, require_data, require_model
 from ..train.workloads import workload_of
 
@@ -92,7 +91,7 @@ def _untrainable(study: Study, lost: Collection[str], declared: Workload) -> dic
             own.require_trainable(configuration)
             require_model(configuration, model)
             require_data(configuration, dataset)
-        except (UserError, ValueError) as error:
+        except ValueError as error:
             found.setdefault(arm, str(error))
     return found
 
