@@ -3,20 +3,21 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import log2
 from typing import Any
 
 from .kit import *
-from .metrics.critical_batch import critical_batch_size, hyperbola_error
+from .metrics.critical_batch import branched_batch_size, critical_batch_size
 
 study = Draft(
     __file__,
     # A constant LR, so that steps to a target do not depend on a horizon.
     dict(heads=2, optimizer="adamw", schedule="constant", warmup_fraction=0.0, weight_decay=0.0, beta2=0.95)
     | dict(probes=2, evaluations=60, evaluation_examples=180, final_examples=180),
-    version=9,  # why each version: reports/log
+    version=10,  # why each version: reports/log
     factors={},
     seeds=16,
-    first_seed=141_000,
+    first_seed=151_000,
     answer=("crit.small_batch_slow", "crit.noise_scale", "crit.ceiling", "crit.advice"),
 )
 
@@ -44,7 +45,7 @@ class Sweep:
     settings: Settings
     anchor: int
     share: float
-    seeds: int = 40
+    seeds: int = 32
     doubling: int = 64
     examples: str = "images"
     label: str = "B"
@@ -102,7 +103,7 @@ class Sweep:
         return StepsToTarget(arm=self.arm(small), **target) / StepsToTarget(arm=self.arm(large), **target)
 
     def noise_scale(self, first: float = 0.0, last: float = 0.5, pieces: int | None = None) -> NoiseScale:
-        """The noise scale in a part of the probed run, by default up to the target."""
+        """The noise scale in a part of the probed run, by default up to the target; of pieces, a mean over steps."""
         return NoiseScale(arm=self.arm("noise"), first=first, last=last, pieces=pieces)
 
     def words(self, name: str, says: str) -> dict[str, Any]:
@@ -133,7 +134,7 @@ NOISY.probe(batch_size=512, steps=80, log2_lr=-1)
 NOISY_LATE = replace(NOISY, share=0.95)
 
 SMALL_CNN = {"model": "cnn", "dataset": "digits", "width": 16, "depth": 2, "evaluation_examples": 100}
-CNN = Sweep("cnn", "CNN with AdamW", "CNN, AdamW", SMALL_CNN, anchor=8, share=0.9, seeds=24)
+CNN = Sweep("cnn", "CNN with AdamW", "CNN, AdamW", SMALL_CNN, anchor=8, share=0.9, seeds=20)
 CNN.train(
     steps={4: 1000, 8: 500, 16: 300, 32: 200, 64: 130, 128: 130, 256: 90},
     best_log2_lr={4: -6.5, 8: -6, 16: -6, 32: -6, 64: -5.5, 128: -5.5, 256: -5},
@@ -151,6 +152,7 @@ GPT.train(
     scales={4: SMALL_SCALES, 256: LARGE_SCALES, 512: ("cluster",), 1024: ("cluster",)},
 )
 GPT.probe(batch_size=64, steps=130, log2_lr=-7)
+NOISE_SEQUENCES = 64 * 130
 
 ADAM_MLP = PERCEPTRON | {"optimizer": "adamw"}
 ADAM_PLOT = "MLP, AdamW: two batch sizes"
@@ -161,15 +163,31 @@ ADAM_NOISY = replace(ADAM, prefix="adam_noisy", settings=ADAM_MLP | {"label_nois
 ADAM_NOISY.train(steps={16: 700, 128: 200}, best_log2_lr={16: -7, 128: -5.5}, anchor_lowest=-9.5)
 ADAM_NOISY.probe(batch_size=512, steps=40, log2_lr=-5)
 
-# It is only reported.
-LESS_NOISY = replace(
-    NOISY_LATE, prefix="some", settings=PERCEPTRON | {"label_noise": 0.3}, anchor=16, label="30% label noise, B", seeds=16
-)
-LESS_NOISY.train(steps={16: 300, 128: 100}, best_log2_lr={16: -1.5, 128: -0.5}, anchor_lowest=-4)
-LESS_NOISY.probe(batch_size=512, steps=50, log2_lr=-1)
+# Branches from one run (Merrill et al. 2025): each sees as many sequences, at an LR that goes with the root of its batch size.
+BRANCH_BASE, BRANCH_LOG2_LR, BRANCH_SEQUENCES = 8, -7, 1024
+BRANCH_STARTS = {"early": 40, "late": 600}
+BRANCHES: dict[str, tuple[tuple[int, str], ...]] = {}
+for when, done in BRANCH_STARTS.items():
+    first = {**TINY_GPT, "batch_size": BRANCH_BASE, "steps": done, "evaluations": 4, "final_examples": 1024}
+    study.arm(f"branch_{when}", f"{done} steps of {BRANCH_BASE}", "GPT, branches", first, factors=peak_lrs(BRANCH_LOG2_LR))
+    BRANCHES[when] = tuple(
+        (
+            size,
+            study.arm(
+                f"branch_{when}_{size}",
+                f"after {done} steps, B {size}",
+                "GPT, branches",
+                {**first, "batch_size": size, "steps": BRANCH_SEQUENCES // size},
+                factors=peak_lrs(BRANCH_LOG2_LR + log2(size / BRANCH_BASE) / 2),
+                reference=size == BRANCH_BASE,
+                **dict(starts_from=f"branch_{when}", start_state="optimizer", data_order=1),
+            ),
+        )
+        for size in (2, 4, 8, 16, 32, 64, 128)
+    )
 
 SWEEPS, LATE_SWEEPS = (MLP, NOISY, CNN, GPT), (MLP, NOISY_LATE, CNN, GPT)
-MLPS = (MLP, NOISY, LESS_NOISY, ADAM, ADAM_NOISY)
+MLPS = (MLP, NOISY, ADAM, ADAM_NOISY)
 
 
 def large_scale(gpt: Settings, steps: dict[int, int], log2_lr: tuple[int, int], probe: tuple[int, int, int]) -> Settings:
@@ -248,43 +266,37 @@ def past_critical(most: float, **options: Any) -> Iterator[Part]:
         yield at_most(most, sweep.speedup(once, doubled), **words, expected=theory, **options)
 
 
-@study.claim("crit.hyperbola")
-def hyperbola() -> Iterator[Part]:
-    # Fits to published tables miss by 0.038 to 0.055 (Zhang et al. 2024), of other networks by up to 0.08. Over eight octaves
-    # the curve would miss a sharp elbow by 0.18, and powers of B by 0.19 to 0.22. The noise of these seeds makes 0.02 to 0.04
-    # of it.
-    for sweep in SWEEPS:
-        words = sweep.words(
-            "error of ln S of the fitted curve",
-            "1 + B_crit/B, which flattens past B_crit, predicts the logarithm of the steps to a loss to within {estimate}",
-        )
-        published = expected(0.05, "Zhang et al. 2024: 0.038 to 0.055", spread=0.08 if sweep in (MLP, NOISY) else 0.06)
-        yield at_most(0.1, hyperbola_error(**sweep.curve, raw=True), **words, clause="a", refuted=0.15, expected=published)
-    yield from past_critical(1.7, refuted=1.9, null=2.0, clause="b")
-    for sweep in SWEEPS:
-        yield reported(hyperbola_error(**sweep.curve), f"error of ln S at left-out batch sizes, {sweep.panel}")
-
-
+# One number, and where each claim expects it.
+study.claim("crit.hyperbola", *past_critical(1.7, refuted=1.9, null=2.0))
 study.claim("crit.ceiling", *past_critical(1.02, refuted=1.05), right={"supported": "nothing", "refuted": "less"})
+
+
+def branched(when: str) -> Any:
+    """The largest batch whose branch falls by at least nine tenths of what that of the base does."""
+    first = f"branch_{when}"
+    return branched_batch_size(start=first, base=f"{first}_{BRANCH_BASE}", points=BRANCHES[when], share=0.9)
 
 
 @study.claim("crit.noise_scale")
 def predicts() -> Iterator[Part]:
+    # If a step at noise scale N costs 1 + N/B, all steps cost S_min (1 + B_crit/B), with B_crit the mean of N over steps. The
+    # ratio of the means of both parts is as usual.
     for sweep in LATE_SWEEPS:
-        words = sweep.words("critical batch size over noise scale", "the critical batch size is {estimate} the noise scale")
-        alternatives = {
-            "a mean over steps, of five pieces": sweep.critical_batch / sweep.noise_scale(pieces=5),
-            "the noise scale about the target": sweep.critical_batch / sweep.noise_scale(first=0.4, last=0.6),
-        }
-        ratio = sweep.critical_batch / sweep.noise_scale()
-        theory = expected(1.0, "McCandlish et al. 2018", spread=0.6)
-        yield within(1 / 3, 3.0, ratio, **words, expected=theory, alternatives=alternatives)
-    for sweep in SWEEPS:
-        yield reported(sweep.noise_scale(), f"noise scale in {sweep.examples}, {sweep.panel}")
-    for sweep in SWEEPS:
-        yield reported(sweep.noise_scale(pieces=5), f"noise scale as a mean over steps, in {sweep.examples}, {sweep.panel}")
+        for clause, how, pieces in (("a", "mean over steps", 5), ("b", "ratio of means", None)):
+            words = sweep.words(
+                f"critical batch size over noise scale, {how}",
+                f"the critical batch size is {{estimate}} the noise scale as a {how}",
+            )
+            theory = expected(1.0, "McCandlish et al. 2018", spread=0.6)
+            ratio = sweep.critical_batch / sweep.noise_scale(pieces=pieces)
+            yield within(1 / 3, 3.0, ratio, **words, clause=clause, expected=theory)
     for sweep in LATE_SWEEPS:
         yield reported(sweep.critical_batch, f"critical batch size in {sweep.examples}, {sweep.panel}")
+    for when, done in BRANCH_STARTS.items():
+        share = done * BRANCH_BASE / NOISE_SEQUENCES
+        scale = GPT.noise_scale(max(0.0, share - 0.05), share + 0.05)
+        yield reported(branched(when), f"GPT, branches after {done} steps of {BRANCH_BASE}: largest batch, in sequences")
+        yield reported(scale, f"GPT, noise scale after as many sequences as {done} steps of {BRANCH_BASE}")
 
 
 @study.claim("crit.grows")
@@ -366,11 +378,6 @@ def advice() -> Iterator[Part]:
         theory = expected(1.6, "S = S_min (1 + B_crit / B), with critical sizes of 35 and 110", spread=0.45)
         gain = noisy.speedup(16, 128) / clean.speedup(16, 128)
         yield at_most(0.95, gain, **words, refuted=1.05, null=1.0, expected=theory)
-    by_labels = {"clean labels": MLP, "30% label noise": LESS_NOISY, "60% label noise": NOISY_LATE}
-    for labels, sweep in by_labels.items():
-        yield reported(sweep.speedup(16, 128), f"steps at B 16 over steps at B 128, {labels}, SGD")
-    for labels, sweep in by_labels.items():
-        yield reported(sweep.noise_scale(), f"noise scale in images, {labels}, SGD")
 
 
 study.claim(

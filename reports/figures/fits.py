@@ -19,7 +19,7 @@ from ...harness.judge.spelling import in_prose
 from ...harness.judge.statistics.intervals import Observation
 from ...harness.judge.trial_arrays import TrialArrays
 from ...harness.judge.trial_sets import TrialSet
-from ...studies.metrics.critical_batch import critical_batch_size, hyperbola_error, runs
+from ...studies.metrics.critical_batch import critical_batch_size, runs
 from ...studies.metrics.gradient_flow import growth_factor
 from .drawing import ClaimFigure, Columns, Drawing, Panel, grid
 from .frames import band, example_unit, metrics, number, of_kind
@@ -166,10 +166,8 @@ def varied(fit: Fit, table: TrialArrays) -> str:
 def _sweeps(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """Every sweep that a claim reads, once."""
     found: dict[Observed, Panel] = {}
-    kinds: tuple[Any, ...] = (critical_batch_size, hyperbola_error)
-    for criterion, part in (each for kind in kinds for each in metrics(judgement, records.scale, kind)):
-        sweep = critical_batch_size(anchor=part.anchor, share=part.share, over=part.over, points=part.points)
-        title = criterion.panel or records.study.arms[part.anchor].panel
+    for criterion, sweep in metrics(judgement, records.scale, critical_batch_size):
+        title = criterion.panel or records.study.arms[sweep.anchor].panel
         if sweep not in found:
             try:
                 found[sweep] = _sweep(sweep, title, records.table)

@@ -1,6 +1,6 @@
 """The batch size from which on larger ones save fewer steps."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -8,10 +8,10 @@ from pydantic import Field
 from ...harness.declare.metrics.batch_sizes import Anchor, ShareOfFall, Target
 from ...harness.declare.metrics.estimating import fits
 from ...harness.declare.metrics.estimating.fits import Flags
-from ...harness.declare.metrics.estimating.weighted import present
+from ...harness.declare.metrics.estimating.weighted import present, seed_mean
 from ...harness.declare.metrics.functions import metric
-from ...harness.declare.observed import ARM, FactorName
-from ...harness.declare.trials import Numbers, Trials
+from ...harness.declare.observed import ARM, ArmName, FactorName
+from ...harness.declare.trials import NotEstimableError, Numbers, Trials
 
 Points = Annotated[
     tuple[tuple[int, str], ...],
@@ -72,38 +72,49 @@ def critical_batch_size(
 
 
 @metric(
-    unit="none (an error of ln S, 0.1 is about 10%)",
+    unit="examples",
     of_losses="no zero",
-    bounds=(0.0, float("inf")),
-    figure="fit",
-    example=EXAMPLE,
+    log_axis=True,
+    figure="forest",
+    example={"points": [[size, f"batch_{size}"] for size in SIZES], "start": "first", "base": "batch_8", "share": 0.9},
+    # The base falls from 5 to 1; nine tenths of that end at 1.4, half-way between the losses of two batch sizes.
+    planted=(
+        {"first": {"test_loss": [5.0]}}
+        | {f"batch_{size}": {"test_loss": [loss]} for size, loss in zip(SIZES, (1.0, 1.0, 1.2, 1.6, 2.0), strict=True)},
+        32 * 2**0.5,
+    ),
 )
-def hyperbola_error(
+def branched_batch_size(
     trials: Trials,
     weights: Numbers,
     points: Points,
-    anchor: Anchor,
-    share: ShareOfFall,
+    start: Annotated[ArmName, Field(description="the arm whose ends the branches start from")],
+    base: Annotated[ArmName, Field(description="the branch that goes on as the arm before it did")],
+    share: Annotated[float, Field(gt=0, lt=1, description="share of the base's fall in loss that a branch has to make")],
     over: FactorName = "peak_lr",
-    raw: Annotated[
-        Literal[True] | None,
-        Field(description="the residuals of one fit to all batch sizes, the noise of the seeds with them"),
-    ] = None,
 ) -> Numbers:
-    """Root mean square error in ln S of the hyperbola at batch sizes it was not fitted to, each left out in turn; without what
-    the noise of the seeds contributes. With `raw` that of the one fit to all batch sizes, noise and all, as fits to published
-    tables have it.
+    """The largest batch size whose branch from a run still makes a share of the loss reduction of the branch that goes on with
+    the run's own; all branches see as many examples (Merrill et al. 2025, branched training).
 
-    [R]. Without the share that the seeds' noise has in it: a left-out residual of a true hyperbola has the variance of its mean
-    over seeds, times n / (n - 2) for a fit of two parameters to n batch sizes (the mean of 1 / (1 - leverage))."""
-    batch, steps, weight, censored = runs(points, Target(anchor, share, over), trials, weights)
-    if raw:
-        return fits.residual_rms(batch, steps, weight, censored)
-    square = fits.leave_one_batch_out_rms(batch, steps, weight, censored) ** 2
-    sizes = len(np.unique(batch))
-    split = (len(weights), sizes, weights.shape[1])
-    by_size, copies = steps.reshape(split), weight.reshape(split)
-    total = copies.sum(axis=2)
-    centre = (copies * by_size).sum(axis=2, keepdims=True) / total[..., None]
-    variance_of_mean = (copies * (by_size - centre) ** 2).sum(axis=2) / (total - 1) / total
-    return np.asarray(np.sqrt(np.maximum(0.0, square - variance_of_mean.mean(axis=1) * sizes / (sizes - 2))))
+    [R]. From mean test losses, interpolated linearly in log2 of the batch size where they first fall short. Not estimable if
+    the largest batch size does not."""
+
+    def loss(arm: str) -> Numbers:
+        (losses,) = trials.losses(arm, over, "test_loss")
+        return seed_mean(losses, weights)
+
+    before, own = loss(start), loss(base)
+    bar = before - share * (before - own)
+    x = np.log2([float(size) for size, _ in points])
+    above = np.array([loss(arm) for _, arm in points]) - bar  # [M, R]
+    # From the base on: smaller batches, at smaller LRs, may fall short as well.
+    first = [arm for _, arm in points].index(base)
+    short = (above > 0) & (np.arange(len(x)) > first)[:, None]
+    if not short[:, 0].any():
+        raise NotEstimableError("open", "no batch size falls short", "larger ones would show where they do")
+    after = np.maximum(short.argmax(axis=0), 1)
+    rows = np.arange(above.shape[1])
+    rise = above[after, rows] - above[after - 1, rows]
+    part = np.divide(-above[after - 1, rows], rise, out=np.zeros_like(rise), where=rise > 0)
+    place = x[after - 1] + np.clip(part, 0.0, 1.0) * (x[after] - x[after - 1])
+    return np.asarray(np.exp2(np.where(short.any(axis=0), place, x[-1])))

@@ -9,7 +9,7 @@ from folklore.harness.declare import Observed, Outside, Rule, Study, Within
 from folklore.harness.declare import metrics as m
 from folklore.harness.declare.design import Value
 from folklore.studies.metrics.adam_internals import half_life_exponent
-from folklore.studies.metrics.critical_batch import critical_batch_size, hyperbola_error
+from folklore.studies.metrics.critical_batch import branched_batch_size, critical_batch_size
 from folklore.studies.metrics.edge_of_stability import edge_loss, edge_sharpness
 from folklore.studies.metrics.forgetting import task_accuracy, task_loss
 from folklore.studies.metrics.generalization import basin_sharpness, sharpness_at_loss, sharpness_correlation
@@ -154,6 +154,11 @@ def _memories(effect: float) -> dict[str, Bowl]:
         for size in best
         for half_life in (1, 3, 5, 7)
     }
+
+
+def _branches(effect: float) -> dict[str, float]:
+    """Branches of larger batches end the higher the less of an effect; the base falls from 3 to 2."""
+    return {"first": 3.0} | {f"b{2**octave}": 2.0 + 0.1 * (octave - 1) / (1 + effect / 4) for octave in range(1, 5)}
 
 
 PAIR: dict[str, dict[str, Value]] = {"a": {}, "b": {}}
@@ -324,12 +329,11 @@ CASES: tuple[Case, ...] = (
         w.batch_sweep(_critical, BATCHES),
         0.1,
     ),
-    _sweep(
-        "hyperbola_error",
-        hyperbola_error(points=_SWEEP, anchor="b64", share=0.5),
-        w.batch_sweep(lambda e: 32.0, BATCHES, bend=0.03),
-        0.05,
-        effects=(1.0, 2.0, 3.0),
+    _of_points(
+        "branched_batch_size",
+        branched_batch_size(points=((2, "b2"), (4, "b4"), (8, "b8"), (16, "b16")), start="first", base="b2", share=0.9),
+        w.single_points(_branches, spread=0.01),
+        {arm: {} for arm in ("first", "b2", "b4", "b8", "b16")},
     ),
     _finder_regret("finder_regret"),
     _finder_regret("finder_regret_of_fall", "fall"),

@@ -66,48 +66,6 @@ def fit_hyperbola(batch: Numbers, log_steps: Numbers, weights: Numbers, censored
     return Hyperbola(smallest_steps=np.exp(level), critical_batch=np.exp(bend))
 
 
-def residual_rms(batch: Numbers, log_steps: Numbers, weights: Numbers, censored: Flags | None = None) -> Numbers:
-    """Residuals in ln S of the hyperbola fitted to all batch sizes, [R]: root of the mean square, over batch sizes, of the
-    weighted mean residual. What the noise of the runs adds is in it. Arguments and censoring as in leave_one_batch_out_rms.
-    """
-    censored = _flags(censored, log_steps)
-    fit = _maximise(batch, log_steps, weights, censored)
-    predicted = _predicted(fit.level, fit.bend, batch)
-    expected, _ = _beyond_cap(log_steps, predicted, fit.log_deviation, censored)
-    sizes = _one_hot(batch)
-    counts = (weights * ~censored) @ sizes > 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        residuals = (weights * (expected - predicted)) @ sizes / (weights @ sizes)
-        return np.asarray(np.sqrt(np.where(counts, residuals**2, 0.0).sum(axis=1) / counts.sum(axis=1)))
-
-
-def leave_one_batch_out_rms(batch: Numbers, log_steps: Numbers, weights: Numbers, censored: Flags | None = None) -> Numbers:
-    """Error of prediction in ln S, [R]: every batch size is predicted by the hyperbola through the others; root of the mean
-    square, over batch sizes, of the weighted mean residual. Arguments as in fit_hyperbola.
-
-    A censored run counts with its expectation beyond the cap under the prediction, so that the residual of a true model
-    averages zero. A batch size at which no run of positive weight reached the target does not count. nan where the others
-    allow no fit.
-    """
-    censored = _flags(censored, log_steps)
-    sizes = np.unique(batch)
-    residuals = np.stack([_left_out_residual(size, batch, log_steps, weights, censored) for size in sizes], axis=1)
-    counts = (weights * ~censored) @ _one_hot(batch) > 0
-    squares = np.where(counts, residuals**2, 0.0).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.sqrt(squares / counts.sum(axis=1)))
-
-
-def _left_out_residual(size: float, batch: Numbers, log_steps: Numbers, weights: Numbers, censored: Flags) -> Numbers:
-    """Weighted mean residual at one batch size, [R], from the fit to the others."""
-    here, others = batch == size, batch != size
-    fit = _maximise(batch[others], log_steps[:, others], weights[:, others], censored[:, others])
-    predicted = _predicted(fit.level, fit.bend, batch[here])
-    expected, _ = _beyond_cap(log_steps[:, here], predicted, fit.log_deviation, censored[:, here])
-    with np.errstate(invalid="ignore"):
-        return np.asarray((weights[:, here] * (expected - predicted)).sum(axis=1) / weights[:, here].sum(axis=1))
-
-
 class _Normal(NamedTuple):
     """ln S is normal about level + ln(1 + exp(bend) / B), each [R]."""
 

@@ -30,7 +30,7 @@ WEIGHTS = np.vstack([np.ones(SEEDS), GENERATOR.multinomial(SEEDS, np.full(SEEDS,
 # Halves of the seeds are drawn by their places.
 HALVES = {"mean_gap_absolute"}
 # A seed's LR or limit is chosen on the others: a copy of it is none of these.
-ON_OTHERS = {"steps_to_target", "critical_batch_size", "hyperbola_error", "alarm_lead"}
+ON_OTHERS = {"steps_to_target", "critical_batch_size", "alarm_lead"}
 # One world each: an interval that leaves out the truth once in ten thousand.
 LEVEL = 0.9999
 

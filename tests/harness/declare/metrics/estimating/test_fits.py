@@ -8,7 +8,6 @@ from scipy import optimize, special
 from folklore.harness.declare.metrics.estimating.fits import (
     Hyperbola,
     fit_hyperbola,
-    leave_one_batch_out_rms,
 )
 from folklore.harness.declare.trials import Numbers
 
@@ -147,44 +146,3 @@ def test_a_missing_value_is_a_missing_fit() -> None:
     fit = fit_hyperbola(BATCH, log_steps, np.ones_like(log_steps))
     assert np.isnan([fit.critical_batch[1], fit.smallest_steps[1]]).all()
     assert np.delete(fit.critical_batch, 1) == pytest.approx(np.delete(KNEES, 1), rel=0.03)
-
-
-def test_leaving_a_batch_size_out_by_hand() -> None:
-    generator = np.random.default_rng(6)
-    batch = np.repeat(BATCH[:5], 4)
-    log_steps = planted(batch, 300) + generator.normal(0, 0.1, (1, len(batch)))
-    weights = generator.integers(1, 4, (1, len(batch))).astype(np.float64)
-    residuals = []
-    for size in BATCH[:5]:
-        others, here = batch != size, batch == size
-        smallest, knee = scipy_knee(batch[others], log_steps[0, others], weights[0, others])
-        residuals.append(np.average(log_steps[0, here], weights=weights[0, here]) - np.log(smallest * (1 + knee / size)))
-    found = leave_one_batch_out_rms(batch, log_steps, weights)
-    assert found == pytest.approx([np.sqrt(np.mean(np.square(residuals)))], rel=1e-4)
-
-
-def test_leaving_out_does_not_count_batch_sizes_that_never_reached_the_target() -> None:
-    """The cap hides a batch size that lies off the curve; in the second row its weight is zero."""
-    batch = BATCH
-    log_steps = np.stack([planted(batch)] * 3)
-    log_steps[:, 0] += 1.0
-    censored = np.zeros(log_steps.shape, dtype=bool)
-    censored[0, 0], log_steps[0, 0] = True, planted(batch)[0] - 0.5
-    weights = np.ones_like(log_steps)
-    weights[1, 0] = 0
-    rms = leave_one_batch_out_rms(batch, log_steps, weights, censored)
-    assert rms[:2] == pytest.approx([0, 0], abs=1e-3)
-    assert rms[2] > 0.3
-
-
-def test_leaving_out_is_unbiased_where_runs_are_censored() -> None:
-    """Against the truth the residual of a half censored batch size averages zero: the error stays that without caps."""
-    batch = np.repeat(BATCH[2:8], 15)
-    truth = planted(batch) + np.random.default_rng(7).normal(0, 0.2, (200, len(batch)))
-    cap = planted(BATCH[2:3])[0]
-    weights = np.ones_like(truth)
-    free = leave_one_batch_out_rms(batch, truth, weights)
-    held = leave_one_batch_out_rms(batch, np.minimum(truth, cap), weights, truth > cap)
-    as_values = leave_one_batch_out_rms(batch, np.minimum(truth, cap), weights)
-    assert np.median(held) == pytest.approx(np.median(free), rel=0.15)
-    assert np.median(as_values) > 1.15 * np.median(free)
