@@ -45,7 +45,7 @@ class Sweep:
     settings: Settings
     anchor: int
     share: float
-    seeds: int = 32
+    seeds: int = 40
     doubling: int = 64
     examples: str = "images"
     label: str = "B"
