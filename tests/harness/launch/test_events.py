@@ -62,9 +62,9 @@ def test_a_view_tells_machines_what_it_tells_people() -> None:
 @pytest.mark.slow
 def test_every_line_of_a_run_is_an_event(tmp_path: Path, ray_address: str) -> None:
     """A real run, of two trials."""
-    varied = ("--scale", "smoke", "--set", "peak_lr=0.004,0.016", "--seeds", "1", "--only", "none")
+    varied = ("--scale", "smoke", "--seeds", "1", "--only", "below", "--only", "above")
     where = ("--store", tmp_path, "--json", "--address", ray_address, "--workers", 1)
-    variation = folklore_here("run", "warmup", *varied, *where)
+    variation = folklore_here("run", "edge_of_stability", *varied, *where)
     said = [json.loads(line) for line in variation.stdout.splitlines()]
     for each in said:
         assert each.keys() == {"event", "time", *EVENTS[each["event"]]}

@@ -10,7 +10,7 @@ from tests.reports.recomputed.tables import best, curves, first_at, published, r
 
 STUDY = "critical_batch"
 # With the further ones of every arm.
-SEEDS = 40
+SEEDS = 32
 # Of each panel: the batch sizes of its arms, the anchor, and the share of the anchor's fall that the target lies at.
 PANELS = {
     "mlp": ((4, 8, 16, 32, 64, 128, 256, 512), "mlp_8", 0.95),
@@ -74,18 +74,14 @@ def noise_scale(table: pd.DataFrame, arm: str, first: float, last: float) -> flo
     return float(batch * variance[:, inside].mean() / (norm**2 - variance)[:, inside].mean())
 
 
-def test_what_the_curve_misses() -> None:
+def test_the_critical_batch_size() -> None:
     """On the GPT, all of whose runs come to the target."""
-    steps = steps_of("gpt")
-    bend = knee(steps)
-    missed = [log - np.log1p(bend / size) for size, log in steps.items()]
-    assert np.std(missed) == pytest.approx(published("crit.hyperbola", STUDY, 3), rel=1e-4)
-    assert bend == pytest.approx(published("crit.hyperbola", STUDY, 7), rel=1e-4)
+    assert knee(steps_of("gpt")) == pytest.approx(published("crit.hyperbola", STUDY, 3), rel=1e-4)
 
 
 @pytest.mark.parametrize(
     ("claim", "panel", "criterion", "size"),
-    [("crit.hyperbola", "mlp", 8, 64), ("crit.ceiling", "gpt", 7, 64), ("crit.small_batch_slow", "gpt", 7, 4)],
+    [("crit.hyperbola", "mlp", 4, 64), ("crit.ceiling", "gpt", 7, 64), ("crit.small_batch_slow", "gpt", 7, 4)],
 )
 def test_what_a_doubled_batch_gains(claim: str, panel: str, criterion: int, size: int) -> None:
     steps = steps_of(panel)
@@ -93,8 +89,10 @@ def test_what_a_doubled_batch_gains(claim: str, panel: str, criterion: int, size
 
 
 def test_the_critical_batch_size_over_the_noise_scale(table: pd.DataFrame) -> None:
-    found = knee(steps_of("gpt")) / noise_scale(table, "gpt_noise", 0.0, 0.5)
-    assert found == pytest.approx(published("crit.noise_scale", STUDY, 3), rel=1e-4)
+    """By a mean over five pieces of the way to the target, and by the ratio of the means of its parts."""
+    pieces = [noise_scale(table, "gpt_noise", first, first + 0.1) for first in np.arange(5) / 10]
+    for criterion, scale in ((6, np.mean(pieces)), (7, noise_scale(table, "gpt_noise", 0.0, 0.5))):
+        assert knee(steps_of("gpt")) / scale == pytest.approx(published("crit.noise_scale", STUDY, criterion), rel=1e-4)
 
 
 def test_the_noise_scale_late_over_early(table: pd.DataFrame) -> None:

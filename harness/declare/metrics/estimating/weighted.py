@@ -106,9 +106,14 @@ def tuned_index(arm: str, over: str, trials: Trials) -> int:
 
 
 def present(points: Sequence[tuple[float, Any]], trials: Trials) -> list[tuple[float, Any]]:
-    """The points whose arms are trained at this scale."""
+    """The points whose arms are trained at this scale. Raises NotEstimableError if they are fewer than the two of a line."""
     trained = set(trials.study.arms_at(trials.scale))
-    return [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Observed) else {part}) <= trained]
+    here = [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Observed) else {part}) <= trained]
+    if len(here) < 2:
+        raise NotEstimableError(
+            "out of regime", f"{len(here)} of its {len(points)} points are trained at scale {trials.scale}, and a line needs two"
+        )
+    return here
 
 
 def position(trials: Trials, arm: str, over: str, value: float) -> int:
