@@ -10,7 +10,7 @@ from tests.reports.recomputed.tables import best, curves, first_at, published, r
 
 STUDY = "critical_batch"
 # With the further ones of every arm.
-SEEDS = 32
+SEEDS = 40
 # Of each panel: the batch sizes of its arms, the anchor, and the share of the anchor's fall that the target lies at.
 PANELS = {
     "mlp": ((4, 8, 16, 32, 64, 128, 256, 512), "mlp_8", 0.95),

@@ -106,6 +106,14 @@ def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
     assert seen.estimate == pytest.approx(constant / slope)
 
 
+def test_a_line_needs_two_points_at_the_scale(lined: Study) -> None:
+    """What a study reports of another scale's arms is left out there, and is no fault of the page."""
+    elsewhere = {arm: lined.arms[arm].model_copy(update={"scales": ("smoke",)}) for arm in LINES[0][1:]}
+    table = table_of(lined.model_copy(update={"arms": {**lined.arms, **elsewhere}}), outcome)
+    with pytest.raises(NotEstimableError, match="1 of its 3 points are trained at scale laptop, and a line needs two"):
+        observe(overhead_batch(points=tuple((BATCHES[arm], arm) for arm in LINES[0])), table)
+
+
 def test_times_that_were_not_measured_have_no_overhead(lined: Study) -> None:
     none = frame(lined, lambda trial: replace(outcome(trial), step_seconds=None))
     with pytest.raises(NotEstimableError, match="step seconds of 'a0' and 'a1' and 'a2' were not measured"):
