@@ -111,7 +111,8 @@ def present(points: Sequence[tuple[float, Any]], trials: Trials) -> list[tuple[f
     here = [(x, part) for x, part in points if (arms_of(part) if isinstance(part, Observed) else {part}) <= trained]
     if len(here) < 2:
         raise NotEstimableError(
-            "out of regime", f"{len(here)} of its {len(points)} points are trained at scale {trials.scale}, and a line needs two"
+            "out of regime",
+            f"{len(here)} of its {len(points)} points are trained at scale {trials.scale}, and a line needs two",
         )
     return here
 
