@@ -53,7 +53,7 @@ def log2_grid(low: int, high: int, per_octave: int = 2) -> tuple[float, ...]:
     return tuple(2.0 ** (low + index / per_octave) for index in range((high - low) * per_octave + 1))
 
 
-def _is_none(value: Any) -> bool:
+def is_none(value: Any) -> bool:
     """Of a field that came after declarations were published: they say nothing of it."""
     return value is None
 
@@ -65,7 +65,7 @@ class Range(Spec):
     low: float = Field(ge=0)
     high: float = Field(gt=0)
     linear: bool | None = Field(
-        default=None, exclude_if=_is_none, description="proposed evenly on a linear scale; none: on a logarithmic one"
+        default=None, exclude_if=is_none, description="proposed evenly on a linear scale; none: on a logarithmic one"
     )
 
     @model_validator(mode="after")
@@ -101,7 +101,7 @@ class Arm(Spec):
     scales: tuple[str, ...] | None = Field(default=None, description="train it at these scales only; none: at all")
     searched: bool | None = Field(default=None, description="a factor is proposed by the study's search, not read from a grid")
     search: Range | None = Field(
-        default=None, exclude_if=_is_none, description="that factor and its range; none: those of the study's search"
+        default=None, exclude_if=is_none, description="that factor and its range; none: those of the study's search"
     )
     reference: Annotated[bool, WORDS] = Field(
         default=False, description="the others of its panel are compared with it in the table of arms; else with the first"

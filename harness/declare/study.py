@@ -13,7 +13,8 @@ from .change import Change
 from .claims import Claim
 from .configuration import Measurement, Training, Workload
 from .criterion import Judgement
-from .design import Arm, Design
+from .design import Arm, Design, is_none
+from .ladder import require_ladder
 from .level import LEVEL
 from .observed import ARM, ShareOfRuns
 from .parts import arms_of, leaves, searched_factor
@@ -66,6 +67,12 @@ class Study(Design):
     revised: Annotated[str, WORDS] = Field(
         default="",
         description="what of its criteria was written after trials of its version had been seen: verdicts are marked",
+    )
+    ladder: tuple[str, ...] | None = Field(
+        default=None,
+        exclude_if=is_none,
+        min_length=2,
+        description="scales that differ in the size of the model alone, smallest first: judged is how effects change over them",
     )
     answer: Annotated[tuple[str, ...], WORDS] = Field(
         default=(), max_length=4, description="the claims whose sentences begin its page; none: the first that are decided"
@@ -224,6 +231,12 @@ class Study(Design):
             if key in seen:
                 raise ValueError(f"arms '{seen[key]}' and '{name}' have the same settings and factors: drop one")
             seen[key] = name
+        return self
+
+    @model_validator(mode="after")
+    def _ladder_is_of_one_study(self) -> Self:
+        if self.ladder is not None:
+            require_ladder(self, self.ladder)
         return self
 
     @model_validator(mode="after")
