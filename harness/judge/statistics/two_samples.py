@@ -126,7 +126,7 @@ def relative_difference(
         return contrast(x, y, 1 + edge, paired, spread)
 
     estimate = float(np.mean(x)) / base - 1
-    low, high = (_fieller_end(at, estimate, sign, level) for sign in (-1, 1))
+    low, high = (fieller_end(at, estimate, sign, level) for sign in (-1, 1))
     here = at(0.0)
     return _observation(estimate, low, high, x, y, Contrast(here.value / base, here.error / base, here.freedom), at)
 
@@ -164,7 +164,7 @@ def _t_quantile(freedom: float, level: float) -> float:
     return float(scipy.special.stdtrit(freedom, 0.5 + level / 2))
 
 
-def _fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, level: float) -> float:
+def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, level: float) -> float:
     """Where the contrast turns significant, below the estimate or above it."""
 
     def excess(edge: float) -> float:
