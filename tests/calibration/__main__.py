@@ -1,9 +1,9 @@
-"""`python -m tests.calibration [--runs]`: draws worlds whose truth is known, judges them, and counts."""
+"""`python -m tests.calibration [--runs | --ladders]`: draws worlds whose truth is known, judges them, and counts."""
 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,29 @@ import pandas as pd
 
 from folklore.harness.errors import UserError, unknown
 from folklore.harness.train.machine.description import available_cores
-from tests.calibration import run_rates, trial_rates
+from tests.calibration import ladder_rates, run_rates, trial_rates
 from tests.calibration.trial_cases import BY_NAME
 
 Row = dict[str, Any]
+# Names of what is counted, the column that they stand in, and what counts.
+KINDS: dict[str, tuple[Sequence[str], str, Callable[..., list[Row]]]] = {
+    "trials": (tuple(BY_NAME), "observable", trial_rates.calibrate),
+    "runs": (run_rates.tests(), "test", run_rates.rows),
+    "ladders": (tuple(ladder_rates.WORLDS), "world", ladder_rates.rows),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    kinds, named = (run_rates.tests(), "test") if options.runs else (tuple(BY_NAME), "observable")
+    kinds, named, count = KINDS[options.kind]
     try:
         for name in options.only:
             if name not in kinds:
-                raise unknown("test" if options.runs else "kind of observation", name, kinds)
+                raise unknown("kind of observation" if named == "observable" else named, name, kinds)
         others = _rows_of(options.output, named) if options.only and options.output else []
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    count = run_rates.rows if options.runs else trial_rates.calibrate
     rows = count(options.worlds, options.seed, options.only, processes=available_cores(), progress=_progress)
     if options.output:
         whole = among_others(rows, others, named, kinds)
@@ -43,7 +48,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--worlds", type=_positive, default=300, help="for each kind, condition, number of seeds and effect")
     parser.add_argument("--only", action="append", default=[], metavar="KIND", help="of observation or test; default: all")
     parser.add_argument("--seed", type=int, default=0, help="of the worlds")
-    parser.add_argument("--runs", action="store_true", help="the tests of `folklore judge` instead, on simulated runs")
+    instead = parser.add_mutually_exclusive_group()
+    runs, ladders = "the tests of `folklore judge` instead, on simulated runs", "trends along ladders of models instead"
+    instead.add_argument("--runs", dest="kind", action="store_const", const="runs", default="trials", help=runs)
+    instead.add_argument("--ladders", dest="kind", action="store_const", const="ladders", help=ladders)
     parser.add_argument("--output", type=Path, help="a .json file for the results; with --only, other kinds' stay in it")
     return parser
 

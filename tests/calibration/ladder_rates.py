@@ -3,7 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from itertools import product, repeat
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -39,21 +42,24 @@ def rows(
     worlds: int,
     seed: int = 0,
     only: Sequence[str] = (),
-    counts: Sequence[int] = (2, 3, 4, 5),
-    seeds: Sequence[int] = (3, 6),
+    processes: int = 1,
     progress: Callable[[int, int], None] = lambda done, planned: None,
+    rungs: Sequence[int] = (2, 3, 4, 5),
+    seeds: Sequence[int] = (3, 6),
 ) -> list[Row]:
     """A row for each kind of world, number of rungs and of seeds, and way of the errors, from this many ladders.
 
-    A share for each word; false: of words that are not true; slope, crossing: coverage of the interval; prediction: share of new
-    rungs, one step further, in the interval predicted; bent: share called so. Deterministic for a seed.
+    A share for each word; false: of words that are not true; slope, crossing: coverage of the interval, the latter where its
+    word is true; prediction: share of new rungs, one step further, in the interval predicted; bent: share called so.
+    Deterministic for a seed, whatever the number of processes.
     """
-    kinds = list(product([name for name in WORLDS if not only or name in only], counts, seeds, ERRORS))
+    names = [name for name in WORLDS if not only or name in only]
+    kinds = [kind for kind in product(names, rungs, seeds, ERRORS) if kind[1] > 2 or kind[0] not in (*BENDS, *SCATTER)]
     found = []
-    for done, (name, rungs, runs, errors) in enumerate(kinds, start=1):
-        if rungs > 2 or (name not in BENDS and name not in SCATTER):
-            found.append(_row(name, rungs, runs, errors, worlds, seed))
-        progress(done, len(kinds))
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) if processes > 1 else nullcontext() as pool:
+        for row in (pool.map if pool else map)(_row, *zip(*kinds, strict=True), repeat(worlds), repeat(seed)):
+            found.append(row)
+            progress(len(found), len(kinds))
     return found
 
 
@@ -69,7 +75,11 @@ def _row(name: str, rungs: int, runs: int, errors: str, worlds: int, seed: int) 
     row: Row = {"world": name, "rungs": rungs, "seeds": runs, "errors": errors, "worlds": worlds}
     row |= {word: counts[word] / worlds for word in (*WORDS, "false", "bent")}
     of = {"slope": worlds, "crossing": counts["crossings"]}
-    return row | {part: counts[part] / many if many else None for part, many in of.items()} | {"prediction": counts["hit"] / worlds}
+    return (
+        row
+        | {part: counts[part] / many if many else None for part, many in of.items()}
+        | {"prediction": counts["hit"] / worlds}
+    )
 
 
 def drawn(name: str, rungs: int, runs: int, errors: str, generator: np.random.Generator) -> list[Rung]:
@@ -79,11 +89,11 @@ def drawn(name: str, rungs: int, runs: int, errors: str, generator: np.random.Ge
     true = first + (last - first) * place + BENDS.get(name, 0.0) * 4 * place * (1 - place)
     error = ERRORS[errors] ** (place - 0.5)
     values = true + generator.standard_normal(rungs + 1) * np.hypot(error, SCATTER.get(name, 0.0))
-    seen = error * np.sqrt(generator.chisquare(runs - 1, rungs + 1) / (runs - 1))
+    measured = error * np.sqrt(generator.chisquare(runs - 1, rungs + 1) / (runs - 1))
     sizes = SMALLEST * (LARGEST / SMALLEST) ** place
     return [
         Rung(float(size), effect_of(float(value), float(deviation), runs - 1, runs))
-        for size, value, deviation in zip(sizes, values, seen, strict=True)
+        for size, value, deviation in zip(sizes, values, measured, strict=True)
     ]
 
 

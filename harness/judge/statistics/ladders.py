@@ -2,10 +2,11 @@
 
 The standard errors of a few seeds are themselves uncertain. So their variances are smoothed along the ladder: an exponential
 trend in log size, shrunk towards equal ones as far as it may be chance (James and Stein 1961), against which the variance of a
-rung counts with its degrees of freedom. Weights come from the smoothed ones; an error of the line is the larger one by smoothed
-variances and by the rungs' own, with the degrees of freedom of all rungs. Scatter about the line beyond the errors is a variance
-between rungs (Paule and Mandel 1982), which adds to weights, errors and, with k - 2 degrees of freedom, to Satterthwaite's number
-of them. Calibrated in tests/calibration/ladder_rates.py.
+rung counts with its degrees of freedom. Weights come from the smoothed ones. An error of the line is the larger one by smoothed
+variances and by the rungs' own, with the degrees of freedom of all rungs. Scatter about the line beyond the errors is a
+variance between rungs (Paule and Mandel 1982), which adds to weights and errors, and to Satterthwaite's degrees of freedom. Student's t
+with k - 2 of them alone would show nothing of three rungs. Two rungs have no scatter and are compared as Welch does.
+Calibrated in tests/calibration/ladder_rates.py.
 """
 
 import math
@@ -19,16 +20,22 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 from ...declare.level import LEVEL
 from .intervals import Numbers, Observation
 from .pooling import between_variance, effect_of
+from .power import POWER
 from .two_samples import Contrast, Effect, fieller_end
 
 Word = Literal["turns", "none", "holds", "grows", "fades", "open"]
 
 # Degrees of freedom with which the smoothed variance counts beside a rung's own; more than this are as good as a known error.
 SMOOTHED_FREEDOM, KNOWN = 8.0, 1e6
+# Degrees of freedom of the variance between rungs for each one of the scatter. With 1, intervals of three rungs cover 97% where
+# rungs do not scatter beyond their errors, and show only slopes that are 13% larger.
+SCATTER_FREEDOM = 2.0
 # In place of 0, which has no inverse.
 LEAST_VARIANCE = 1e-300
 # An effect holds if each tenfold changes it by less than this share of the effect in the middle of the ladder.
 STEADY = 0.5
+# Ladders that are drawn for the slope that would be seen.
+TRIES = 400
 # A ladder of fewer rungs has no curvature; one is called bent at this level.
 LEAST_OF_A_BEND, BENT_LEVEL = 4, 0.99
 
@@ -74,7 +81,9 @@ class Trend:
 def of_observation(seen: Observation, level: float = LEVEL) -> Effect:
     """An observation as the effect of a rung, on the axis on which its interval is symmetric: ratios as logarithms. One
     without a spread counts with the length of its interval, which has this level."""
-    estimate, low, high = np.log([seen.estimate, seen.low, seen.high]) if seen.log_axis else (seen.estimate, seen.low, seen.high)
+    estimate, low, high = (
+        np.log([seen.estimate, seen.low, seen.high]) if seen.log_axis else (seen.estimate, seen.low, seen.high)
+    )
     if seen.spread is None:
         half = float(scipy.special.ndtri(0.5 + level / 2))
         return effect_of(float(estimate), float(high - low) / 2 / half, math.inf, seen.seeds, level)
@@ -116,10 +125,20 @@ def outcome(prediction: Effect, effect: Effect) -> Literal["hit", "missed"]:
 
 
 def slope_seen(sizes: Sequence[float], errors: Sequence[float], freedom: float) -> float:
-    """The slope for each tenfold that such a ladder would show in four of five tries. freedom: of the error of each rung."""
-    rungs = [Rung(size, effect_of(0.0, error, freedom, 2)) for size, error in zip(sizes, errors, strict=True)]
-    line = _fitted(rungs)
-    return line.effect(line.slope, LEVEL).smallest_visible
+    """The slope for each tenfold that such a ladder would show in four of five tries. freedom: of the error of each rung.
+
+    By drawing: the noise that looks like scatter between rungs widens intervals by more than a formula says (of three rungs,
+    (t_0.975 + t_0.8) errors are shown in 60% of tries). A line that is added moves the slope and nothing else.
+    """
+    generator = np.random.default_rng(0)
+    needed = []
+    for _ in range(TRIES):
+        values = generator.normal(0.0, errors)
+        shown = np.asarray(errors) * np.sqrt(generator.chisquare(freedom, len(errors)) / freedom)
+        effects = [effect_of(float(value), float(error), freedom, 2) for value, error in zip(values, shown, strict=True)]
+        line = _fitted([Rung(size, effect) for size, effect in zip(sizes, effects, strict=True)])
+        needed.append(-line.effect(line.slope, LEVEL).low)
+    return float(np.quantile(needed, POWER))
 
 
 # --- the line
@@ -174,7 +193,7 @@ class _Line:
         rest = len(self.values) - len(self.weights)
         by_runs, lost = self._by_runs(weights, new) if rest else self._by_own_runs(weights, new)
         scatter = self.between * (float(weights @ weights) + drawn)
-        lost += scatter**2 / max(1, rest)
+        lost += scatter**2 / max(1.0, SCATTER_FREEDOM * rest)
         total = by_runs + scatter
         return Contrast(float(weights @ self.values), math.sqrt(total), total**2 / lost if lost else math.inf)
 

@@ -19,7 +19,9 @@ def average(effects: Sequence[Effect], level: float = LEVEL) -> Effect:
     total = float(np.sum(errors**2))
     lost = float(np.sum(errors**4 / np.array([each.freedom for each in effects])))
     freedom = total**2 / lost if lost else math.inf
-    return effect_of(float(np.mean([each.estimate for each in effects])), math.sqrt(total), freedom, fewest_seeds(effects), level)
+    return effect_of(
+        float(np.mean([each.estimate for each in effects])), math.sqrt(total), freedom, fewest_seeds(effects), level
+    )
 
 
 def random_effects(effects: Sequence[Effect], level: float = LEVEL) -> Effect:
@@ -49,7 +51,11 @@ def between_variance(values: np.ndarray, variances: np.ndarray, powers: np.ndarr
         return float(np.sum((values - fitted) ** 2 / (variances + between))) - freedom
 
     most = float(np.var(values, ddof=1)) * len(values)
-    return float(scipy.optimize.brentq(excess, 0.0, most, xtol=1e-15 * most)) if most > 0 and excess(0.0) > 0 > excess(most) else 0.0
+    return (
+        float(scipy.optimize.brentq(excess, 0.0, most, xtol=1e-15 * most))
+        if most > 0 and excess(0.0) > 0 > excess(most)
+        else 0.0
+    )
 
 
 def fewest_seeds(effects: Sequence[Effect]) -> int:

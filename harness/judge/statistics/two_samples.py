@@ -171,7 +171,7 @@ def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, lev
         found = at(edge)
         return -sign * found.t - _t_quantile(found.freedom, level)
 
-    if at(estimate).error == 0:
+    if at(estimate).error == 0 or excess(estimate) >= 0:  # exact, but for rounding
         return estimate
     distance = max(abs(estimate), 1e-12)
     for _ in range(200):
