@@ -15,13 +15,17 @@ def trend_sentence(trend: Trend, unit: str = "", ratio: bool = False) -> Sentenc
     """The word of a trend with the numbers behind it. unit: of the effect. ratio: the effect is the logarithm of one, which is
     said as a factor."""
 
+    def value(end: float) -> float:
+        return math.exp(min(end, 709.0)) if ratio else end
+
     def number(effect: Effect) -> Number:
-        ends = (effect.estimate, effect.low, effect.high)
-        return Number(*(math.exp(min(end, 709.0)) if ratio else end for end in ends), "x" if ratio else unit)
+        estimate, low, high = map(value, (effect.estimate, effect.low, effect.high))
+        return Number(estimate, low, high, "x" if ratio else unit)
 
     of_slope = (" it changes by ", "a factor of " * ratio, number(trend.slope), " for each tenfold.")
     span = f"from {size_words(trend.sizes[0])} to {size_words(trend.sizes[1])} parameters"
-    limit = Number(*3 * (math.exp(trend.margin) if ratio else trend.margin,), "x" if ratio else unit)
+    margin = value(trend.margin)
+    limit = Number(margin, margin, margin, "x" if ratio else unit)
     parts: dict[str, tuple[str | Number, ...]] = {
         "turns": (f"The effect turns {span}: its sign changes", *_at(trend.crossing), "."),
         "none": ("The effect stays below ", limit, f" at all sizes {span}:", *of_slope),

@@ -4,8 +4,8 @@ The standard errors of a few seeds are themselves uncertain. So their variances 
 trend in log size, shrunk towards equal ones as far as it may be chance (James and Stein 1961), against which the variance of a
 rung counts with its degrees of freedom. Weights come from the smoothed ones. An error of the line is the larger one by smoothed
 variances and by the rungs' own, with the degrees of freedom of all rungs. Scatter about the line beyond the errors is a
-variance between rungs (Paule and Mandel 1982), which adds to weights and errors, and to Satterthwaite's degrees of freedom. Student's t
-with k - 2 of them alone would show nothing of three rungs. Two rungs have no scatter and are compared as Welch does.
+variance between rungs (Paule and Mandel 1982), which adds to weights, errors and, as Satterthwaite has it, degrees of freedom:
+Student's t with k - 2 of them alone would show nothing of three rungs. Two rungs, without scatter, are compared as Welch does.
 Calibrated in tests/calibration/ladder_rates.py.
 """
 
@@ -109,7 +109,7 @@ def judge_ladder(rungs: Sequence[Rung], margin: float, level: float = LEVEL) -> 
     if bent and crossing and crossing.extrapolated:
         crossing = None
     slope_effect, smallest, largest = (line.effect(part, level) for part in (slope, *ends))
-    curvature = bend and line.effect(bend, BENT_LEVEL)
+    curvature = None if bend is None else line.effect(bend, BENT_LEVEL)
     return Trend(word, line.range, margin, slope_effect, smallest, largest, crossing, curvature, bent)
 
 
@@ -249,14 +249,14 @@ def _noise(x: Numbers, variances: Numbers, freedom: Numbers) -> _Noise:
 
 
 def _word(line: _Line, ends: Sequence[Contrast], margin: float, level: float) -> Word:
-    """Words that name one direction are tested on one side."""
+    """All signs but those of a turn are tested on one side: there, at a noisy end, that was false in up to 8%."""
     slope, middle = line.slope, line.contrast(1.0, 0.0)
     one_sided = 2 * level - 1
-    first, last = (_sign(end, one_sided) for end in ends)
-    if first * last < 0:
+    if math.prod(_sign(end, level) for end in ends) < 0:
         return "turns"
     if all(_sign(replace(end, value=margin - abs(end.value)), one_sided) > 0 for end in ends):
         return "none"
+    first, last = (_sign(end, one_sided) for end in ends)
     part = math.copysign(STEADY, middle.value)
     if last and all(_sign(line.contrast(part, change), one_sided) > 0 for change in (-1.0, 1.0)):
         return "holds"

@@ -48,14 +48,12 @@ def between_variance(values: np.ndarray, variances: np.ndarray, powers: np.ndarr
     def excess(between: float) -> float:
         root = np.sqrt(np.min(variances + between) / (variances + between))
         fitted = columns @ np.linalg.lstsq(columns * root[:, None], values * root, rcond=None)[0]
-        return float(np.sum((values - fitted) ** 2 / (variances + between))) - freedom
+        return float(np.sum((values - fitted) ** 2 / (variances + between)) - freedom)
 
     most = float(np.var(values, ddof=1)) * len(values)
-    return (
-        float(scipy.optimize.brentq(excess, 0.0, most, xtol=1e-15 * most))
-        if most > 0 and excess(0.0) > 0 > excess(most)
-        else 0.0
-    )
+    if not (most > 0 and excess(0.0) > 0 > excess(most)):
+        return 0.0
+    return float(scipy.optimize.brentq(excess, 0.0, most, xtol=1e-15 * most))
 
 
 def fewest_seeds(effects: Sequence[Effect]) -> int:

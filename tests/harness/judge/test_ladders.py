@@ -190,9 +190,9 @@ def test_sentences() -> None:
     assert said(ladder((0.1, -0.1, 0.0, 0.05))).startswith(
         "The effect stays below 0.5 at all sizes from 10k to 10M parameters:"
     )
-    fading = said(ladder((0.035, 0.026, 0.014), 0.001), 0.005, "relative")
-    assert fading.startswith("The effect fades from 10k to 1M parameters: it changes by −1.0")
-    assert "It comes down to 0.5% at " in fading
+    fading = said(ladder((0.04, 0.025, 0.01), 0.001), 0.002, "relative")
+    assert fading.startswith("The effect fades from 10k to 1M parameters: it changes by −1.5%")
+    assert "It comes down to 0.2% at " in fading
     assert fading.endswith(", beyond the sizes measured.")
     ratio = trend_sentence(judge_ladder(ladder((0.2, 0.5, 0.8), 0.01), 0.1), ratio=True)
     assert "it changes by a factor of 1.35x (95% CI" in str(ratio)
