@@ -49,6 +49,11 @@ SQUARED_ERROR = "half the squared error"
 SamplingName = Literal["replacement", "epochs", "full"]
 
 
+def data_name(dataset: str, tokenizer: str = "bytes", **_: object) -> str:
+    """What tells data apart within a study, of the fields of a workload."""
+    return dataset if tokenizer == "bytes" else f"{dataset} in {tokenizer}"
+
+
 class Workload(Spec):
     """A model and the data it is trained on. `heads`, `base_heads` and `context` matter to a GPT alone, `feature_scale` and
     `label_noise` to the others.
@@ -142,6 +147,16 @@ class Workload(Spec):
         description="rank of adapters beside an mlp's matrices or those of a gpt's blocks, which alone are trained from the"
         " second task on (Hu et al. 2021); 0: none",
     )
+    tokenizer: Literal["bytes", "bpe-512"] = Field(
+        default="bytes",
+        description="of a gpt's text; 'bpe-512': byte-level BPE with 512 tokens, trained on python-packages, two bytes a token"
+        " of Python; losses are then of another unit than those of bytes",
+    )
+
+    @property
+    def data(self) -> str:
+        """What a plan calls its data: the dataset, and the tokenizer if it is another than bytes."""
+        return data_name(self.dataset, self.tokenizer)
 
     @property
     def own(self) -> OwnAddress | None:

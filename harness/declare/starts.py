@@ -8,7 +8,7 @@ from .configuration import Configuration
 from .design import Design, in_words
 
 # Trials that differ in one of these have no order of examples in common that one could go on in.
-OF_WORKLOAD = ("dataset", "context", "training_set_size", "training_set", "tasks")
+OF_WORKLOAD = ("dataset", "tokenizer", "context", "training_set_size", "training_set", "tasks")
 OF_TRAINING = ("batch_size", "sampling")
 
 

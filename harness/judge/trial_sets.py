@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..declare import Judgement, Study
+from ..declare.configuration import data_name
 from ..declare.study import MINIMUM_JUDGED_SEEDS
 from ..errors import UserError
 from ..plan.computing import computed_jobs, digest, jobs_of
@@ -308,7 +309,7 @@ def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
     first = trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"])
     columns = (first[name] for name in ("device", "engine_version", "configuration", "data_hash"))
     for device, engine_version, configuration, data_hash in zip(*columns, strict=True):
-        found[device, int(engine_version)][json.loads(configuration)["workload"]["dataset"]].add(data_hash)
+        found[device, int(engine_version)][data_name(**json.loads(configuration)["workload"])].add(data_hash)
     for (device, engine_version), hashes in found.items():
         for combination in itertools.product(*(sorted(each) for each in hashes.values())):
             yield device, engine_version, dict(zip(hashes, combination, strict=True))
@@ -316,7 +317,7 @@ def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
 
 def _datasets(study: Study, scale: str) -> set[str]:
     """The datasets a study names at a scale."""
-    return {study.configuration(scale, arm, {}).workload.dataset for arm in study.arms_at(scale)}
+    return {study.configuration(scale, arm, {}).workload.data for arm in study.arms_at(scale)}
 
 
 def _newest(records: TrialSet) -> str:

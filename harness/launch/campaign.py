@@ -144,7 +144,7 @@ class StudyRun:
     def job(self, pack: PlannedPack) -> TrainingJob:
         plan, first = self.prepared.plan, pack.trials[0].configuration
         choice = self.packing.alone() if first.measurement.solo else self.choices[first.shape_key]
-        dataset = self.prepared.datasets[first.workload.dataset]
+        dataset = self.prepared.datasets[first.workload.data]
         uri = self.ledger.store.root_uri
         return TrainingJob(
             plan.study,

@@ -72,7 +72,7 @@ def shapes(trials: Iterable[Trial], datasets: Mapping[str, str]) -> dict[str, Sh
     return {
         key: Shape(
             configuration=group[0],
-            dataset=datasets[group[0].workload.dataset],
+            dataset=datasets[group[0].workload.data],
             trials=len(group),
             steps=max(each.training.steps for each in group),
             lane_steps=sum(each.training.steps for each in group),

@@ -19,7 +19,7 @@ OTHER_MODEL = "it compares models, and there is one"
 # a claim reads together differ by these, the claim is about that.
 DESIGN = (
     *("parametrization", "zero_readout", "activation", "norm", "residual", "init_gain", "norm_placement", "feature_scale"),
-    *("loss", "training_set_size", "training_set", "tasks", "scenario", "adapter_rank"),
+    *("loss", "training_set_size", "training_set", "tasks", "scenario", "adapter_rank", "tokenizer"),
 )
 COMPUTED = "it is computed, of no workload"
 

@@ -246,7 +246,7 @@ def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:
 def _identified(configuration: Configuration, data_hashes: DataHashes) -> tuple[dict[str, Any], str]:
     """What enters a digest of a configuration, and the hash of its data. Names of arms do not: what a trial starts from enters
     by its digest."""
-    data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[configuration.workload.dataset]
+    data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[configuration.workload.data]
     identity = configuration.identity()
     if configuration.training.starts_from is not None:
         identity["training"] = {name: each for name, each in identity["training"].items() if name != "starts_from"}

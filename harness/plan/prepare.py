@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 class Prepared:
     """A plan with everything that can be known before training.
 
-    datasets: what a study calls a dataset -> the one used for it; facts: what is known of each. left: what is to be trained; of
-    a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what is computed. plans:
-    all that were made of its study.
+    datasets: what a plan calls its data (Workload.data) -> the dataset used for it; facts: what is known of each. left: what
+    is to be trained; of a search, that of the rounds known so far and stand-ins for the rest. jobs, jobs_left: digest -> what
+    is computed. plans: all that were made of its study.
     """
 
     plan: Plan
@@ -64,7 +64,7 @@ class Prepared:
     @cached_property
     def model_of(self) -> "Callable[[Workload], Model]":
         """Builds the model of a workload, each once; torch is imported with the first."""
-        return cache(lambda workload: workload_of(workload).model(self.facts[workload.dataset]))
+        return cache(lambda workload: workload_of(workload).model(self.facts[workload.data]))
 
     @cached_property
     def packing(self) -> "Packing":
@@ -115,8 +115,9 @@ def prepare(
     """
     resolved = settings(study, scale)
     configurations = _configurations(study, scale, resolved)
-    datasets = _datasets(study, scale, configurations, options)
-    facts = {name: data.describe(used) for name, used in datasets.items()}
+    workloads = {each.workload.data: each.workload for each in configurations}
+    datasets = _datasets(study, scale, workloads, options)
+    facts = {name: data.describe(used, workloads[name].tokenizer) for name, used in datasets.items()}
     device = _device(study, scale, options, only_plan, cluster or local_device())
     plans, hashes = Plans(), {name: found.hash for name, found in facts.items()}
     plan = plans.plan(study, scale, device.kind, hashes, resolved=resolved)
@@ -145,7 +146,7 @@ def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], on
         return ready
     _require_trainable(ready, configurations)
     # A plan can be made without data that are still to be given by the user.
-    given = [each for each in configurations if not only_plan or datasets[each.workload.dataset] not in data.BY_PATH]
+    given = [each for each in configurations if not only_plan or datasets[each.workload.data] not in data.BY_PATH]
     _require_data(given, datasets)
     plan = plan.with_lanes({key: each.lanes for key, each in ready.choices().items()})
     left, measured = plan.without(done), _measured(ledger, plan)
@@ -188,10 +189,10 @@ def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str
     """Raises UserError for data that a configuration cannot be trained on."""
     for configuration in configurations:
         workload = configuration.workload
-        dataset = data.load(datasets[workload.dataset])
+        dataset = data.load(datasets[workload.data], workload.tokenizer)
         require_data(configuration, dataset.limited(workload.training_set_size, workload.training_set == "drawn"))
     for workload in {configuration.workload for configuration in configurations}:
-        data.load(datasets[workload.dataset]).training_arrays(workload.label_noise)
+        data.load(datasets[workload.data], workload.tokenizer).training_arrays(workload.label_noise)
 
 
 def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> list[Configuration]:
@@ -201,12 +202,12 @@ def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> li
     return list({each.pack_key: each for each in known}.values())
 
 
-def _datasets(study: Study, scale: str, configurations: Iterable[Configuration], options: Options) -> dict[str, str]:
-    names = sorted({each.workload.dataset for each in configurations})
+def _datasets(study: Study, scale: str, workloads: Mapping[str, Workload], options: Options) -> dict[str, str]:
+    names = sorted({each.dataset for each in workloads.values()})
     for given in options.datasets:
         if given not in names:
             raise unknown(f"dataset of study '{study.name}' at scale '{scale}'", given, names)
-    return {name: options.datasets.get(name, name) for name in names}
+    return {name: options.datasets.get(workloads[name].dataset, workloads[name].dataset) for name in sorted(workloads)}
 
 
 def datasets_named(study: Study, scale: str) -> set[str]:
@@ -268,7 +269,7 @@ def _timed(
             from ..train.throughput import time_one_step
 
             with workload.raising():
-                dataset = workload.data(datasets[configuration.workload.dataset])
+                dataset = workload.data(datasets[configuration.workload.data])
                 found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
     return found
 

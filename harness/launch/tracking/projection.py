@@ -24,6 +24,7 @@ import pandas as pd
 import psutil
 
 from ...declare import Configuration, Study
+from ...declare.configuration import data_name
 from ...declare.curves import CURVES
 from ...errors import UserError, masked, quoted
 from ...judge.verdict import Verdict
@@ -362,7 +363,7 @@ def _computed_run(found: Computation, scale: str, parent: str | None) -> TrialRu
 
 
 def _origin(trial: pd.Series) -> Origin:
-    dataset = json.loads(trial["configuration"])["workload"]["dataset"]
+    dataset = data_name(**json.loads(trial["configuration"])["workload"])
     commit = json.loads(trial["environment"]).get("git_commit", "")
     return Origin(trial["study"], trial["scale"], {dataset: trial["data_hash"]}, commit)
 
@@ -370,7 +371,8 @@ def _origin(trial: pd.Series) -> Origin:
 def _known_origin(run: Run, study: str) -> Origin:
     """From what the run itself says."""
     tags, dataset = run.data.tags, run.data.params.get("workload.dataset")
-    datasets = {dataset: tags["folklore.data_hash"]} if dataset and "folklore.data_hash" in tags else {}
+    data = dataset and data_name(dataset, run.data.params.get("workload.tokenizer", "bytes"))
+    datasets = {data: tags["folklore.data_hash"]} if data and "folklore.data_hash" in tags else {}
     return Origin(study, tags.get("folklore.scale", ""), datasets, tags.get("folklore.git_commit", ""))
 
 

@@ -97,7 +97,7 @@ class BaseWorkload(ABC):
         had."""
         from .data import load
 
-        return load(used or self.declared.dataset)
+        return load(used or self.declared.dataset, self.declared.tokenizer)
 
     @abstractmethod
     def model(self, facts: DataFacts, device: str = "cpu", precision: str = "fp32") -> Model:

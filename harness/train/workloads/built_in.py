@@ -50,7 +50,7 @@ class BuiltInWorkload(BaseWorkload):
 
     @property
     def data_words(self) -> str:
-        declared, found = self.declared, self.declared.dataset
+        declared, found = self.declared, self.declared.data
         if declared.training_set_size is not None:
             what = "tokens" if self.architecture.reads_text else "training examples"
             drawn = declared.training_set == "drawn"

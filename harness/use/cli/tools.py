@@ -27,7 +27,8 @@ def lr_find(
     workload: OwnWorkload = None,
     model: Annotated[str, typer.Option("--model", help="gpt, mlp or cnn")] = "gpt",
     dataset: Annotated[
-        str, typer.Option("--data", help="python-docs, python-source, digits, mnist-5k, text:PATH or images:PATH")
+        str,
+        typer.Option("--data", help="python-docs, python-source, python-packages, digits, mnist-5k, text:PATH or images:PATH"),
     ] = "python-docs",
     width: Annotated[int, typer.Option("--width")] = 32,
     depth: Annotated[int, typer.Option("--depth")] = 2,

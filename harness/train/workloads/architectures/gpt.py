@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Decoder(Architecture):
     reads_text = True
     drops = True
-    settings = ("norm_placement", "tasks", "adapter_rank")
+    settings = ("norm_placement", "tasks", "adapter_rank", "tokenizer")
     embedding = "embedding.token.weight"
 
     def check(self, workload: Workload) -> None:

@@ -1,20 +1,23 @@
 """Datasets by name: splits to train on, to choose by and to judge by, and batches keyed on a seed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ....declare import Configuration
 from ....declare.characters import refused_character
 from ....declare.own_address import OwnAddress
 from ....errors import UserError, unknown
 from .base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
+from .bpe import SIZES
 from .examples import digits, mnist
 from .images import read_images
+from .packages import NAME as PACKAGES
 from .synthetic import LARGEST as SYNTHETIC
 from .synthetic import synthetic
-from .text import TEXTS, read_text, tokenize
+from .text import BYTES, TEXTS, python_packages, read_text, tokenize
 
-BUILT_IN = ("digits", "mnist-5k", *TEXTS)
+BUILT_IN = ("digits", "mnist-5k", *TEXTS, PACKAGES)
 
 
 @dataclass(frozen=True)
@@ -41,23 +44,45 @@ BY_PATH = {
 }
 
 
-def describe(name: str) -> DataFacts:
+def describe(name: str, tokenizer: str = BYTES) -> DataFacts:
     """For a plan: the facts of a dataset, or placeholders for one that is still to be given."""
-    return BY_PATH[name].facts if name in BY_PATH else load(name).facts
+    if name not in BY_PATH:
+        return load(name, tokenizer).facts
+    facts = BY_PATH[name].facts
+    return facts if facts.features else replace(facts, classes=SIZES.get(tokenizer, facts.classes))
 
 
 @lru_cache(maxsize=4)
-def load(name: str) -> Dataset:
+def load(name: str, tokenizer: str = BYTES) -> Dataset:
     """A dataset by its name. Raises UserError.
 
-    `digits`, `mnist-5k`, `python-docs`, `python-source`, both texts as two tasks (`python-docs+python-source`), a synthetic one
-    (synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt files) or `images:PATH` (a folder or a .zip with a
-    sub-folder for each class).
+    `digits`, `mnist-5k`, `python-docs`, `python-source`, both texts as two tasks (`python-docs+python-source`),
+    `python-packages` (packages.py), a synthetic one (synthetic.py), `text:PATH` (a file, also gzipped, or a folder of .txt
+    files) or `images:PATH` (a folder or a .zip with a sub-folder for each class). tokenizer: of a text.
     """
     if (character := refused_character(name)) is not None:
         raise UserError(f"dataset {name}: holds {character}, which cannot be shown as it is; rename the file or folder")
+    if (text := _text(name, tokenizer)) is not None:
+        return text
+    dataset = _no_text(name)
+    if tokenizer != BYTES:
+        raise UserError(f"tokenizer = {tokenizer}: dataset '{name}' is no text that has bytes; leave it out")
+    return dataset
+
+
+def _text(name: str, tokenizer: str) -> Dataset | None:
     if TEXTS.keys() >= set(parts := name.split("+")):
-        return tokenize(name, *(TEXTS[part]() for part in parts))
+        return tokenize(name, *(TEXTS[part]() for part in parts), tokenizer=tokenizer)
+    if name == PACKAGES:
+        return python_packages(tokenizer)
+    kind, _, path = name.partition(":")
+    if kind == "text" and path:
+        text, contents = read_text(Path(path))
+        return tokenize(name, text, contents=str(contents), tokenizer=tokenizer)
+    return None
+
+
+def _no_text(name: str) -> Dataset:
     if name == "digits":
         return digits()
     if name == "mnist-5k":
@@ -66,9 +91,6 @@ def load(name: str) -> Dataset:
         given = BY_PATH[name]
         raise UserError(f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.write}")
     kind, _, path = name.partition(":")
-    if kind == "text" and path:
-        text, contents = read_text(Path(path))
-        return tokenize(name, text, contents=str(contents))
     if kind == "images" and path:
         return read_images(Path(path))
     if (address := OwnAddress.parse(name)) is not None:
@@ -80,4 +102,12 @@ def load(name: str) -> Dataset:
     raise unknown("dataset", name, (*BUILT_IN, *BY_PATH, *(f"{kind}:SIZE" for kind in SYNTHETIC), "text:PATH", "images:PATH"))
 
 
-__all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Index", "Split", "describe", "load", "tokenize"]
+def epochs_of(configuration: Configuration, dataset: Dataset) -> float:
+    """How many times a run sees its training split: sequences or examples over those that the split, or the part of it that is
+    trained on, has side by side."""
+    workload = configuration.workload
+    trained = dataset.limited(workload.training_set_size)
+    return configuration.training.examples / len(trained.examples_index(workload.context))
+
+
+__all__ = ["STEPS_PER_DRAW", "DataFacts", "Dataset", "Index", "Split", "describe", "epochs_of", "load", "tokenize"]

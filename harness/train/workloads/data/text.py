@@ -1,21 +1,24 @@
 """Text as tokens.
 
-Tokens are bytes, numbered by their order among the bytes that occur. Of every ten blocks of the text, one is held out
-for validation and one for test, so that all three splits have the same mixture of topics. Several texts, as long as the
-shortest of them each, follow one another in every split.
+Tokens are bytes, numbered by their order among the bytes that occur, or those of a vocabulary (bpe.py). Of every ten blocks of
+the text, one is held out for validation and one for test, so that all three splits have the same mixture of topics. Several
+texts, as long as the shortest of them each, follow one another in every split.
 """
 
 import codecs
 import gzip
 import hashlib
+import json
 import os
 import sysconfig
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +36,16 @@ from ....input_files import (
     size_of,
 )
 from ....randomness import numpy_generator
+from . import bpe, packages
 from .base import STEPS_PER_DRAW, DataFacts, Dataset, Index, Split
 from .contents import COPIES, Contents, chosen
+from .kept import Arrays, kept
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+# The tokenizer of a text that no other is named for.
+BYTES = "bytes"
 BLOCK_BYTES = 4096
 # Bytes that one of a .gz comes to at most.
 MOST_UNZIPPED = 1032
@@ -59,14 +66,14 @@ class Text(Dataset):
 
     name: str
     facts: DataFacts
-    splits: dict[Split, NDArray[np.uint8]]
+    splits: dict[Split, NDArray[np.uint8] | NDArray[np.int16]]
     texts: int = 1
 
     def check(self, context: int) -> None:
         for split, tokens in self.splits.items():
             if len(tokens) < 2 * (context + 1):
                 raise UserError(
-                    f"dataset '{self.name}': its {split} split has {len(tokens)} bytes, fewer than two windows of context"
+                    f"dataset '{self.name}': its {split} split has {len(tokens)} tokens, fewer than two windows of context"
                     f" {context}; give a longer text or a shorter context"
                 )
 
@@ -129,7 +136,7 @@ class Text(Dataset):
         return windows[..., :-1], windows[..., 1:]
 
 
-def tokenize(name: str, *texts: bytes, contents: str = "") -> Text:
+def tokenize(name: str, *texts: bytes, contents: str = "", tokenizer: str = BYTES) -> Text:
     """Bytes to tokens, and tokens to splits. Raises UserError for a text too short to split."""
     shortest = min(map(len, texts))
     if shortest < BLOCK_PERIOD * BLOCK_BYTES:
@@ -137,10 +144,10 @@ def tokenize(name: str, *texts: bytes, contents: str = "") -> Text:
             f"dataset '{name}': {shortest} bytes, fewer than the {BLOCK_PERIOD * BLOCK_BYTES} that splitting needs;"
             " give a longer text"
         )
+    if tokenizer != BYTES:
+        return _encoded(name, texts, contents, tokenizer)
     text = texts[0] if len(texts) == 1 else b"".join(each[:shortest] for each in texts)
-    symbols = _symbols(text)
-    # A byte a token at every step, where numpy's own functions would take eight.
-    numbers = bytes.maketrans(bytes(symbols), bytes(range(len(symbols))))
+    numbers, classes = _numbers(text)
     tokens = np.frombuffer(text.translate(numbers), dtype=np.uint8)
     blocks = np.arange(-(-shortest // BLOCK_BYTES)) % BLOCK_PERIOD
     position = np.repeat(blocks.astype(np.uint8), BLOCK_BYTES)[:shortest]
@@ -148,7 +155,7 @@ def tokenize(name: str, *texts: bytes, contents: str = "") -> Text:
     held_out = (position == VALIDATION_BLOCK) | (position == TEST_BLOCK)
     return Text(
         name=name,
-        facts=DataFacts(hash=hashlib.sha256(text).hexdigest()[:16], classes=len(symbols), contents=contents),
+        facts=DataFacts(hash=hashlib.sha256(text).hexdigest()[:16], classes=classes, contents=contents),
         splits={
             "train": tokens[~held_out],
             "validation": tokens[position == VALIDATION_BLOCK],
@@ -156,6 +163,68 @@ def tokenize(name: str, *texts: bytes, contents: str = "") -> Text:
         },
         texts=len(texts),
     )
+
+
+def _encoded(name: str, texts: Sequence[bytes], contents: str, tokenizer: str) -> Text:
+    """Of several texts every split has as many tokens as the one with the fewest."""
+    key = _hash(bpe.digest(tokenizer), *(hashlib.sha256(text).hexdigest() for text in texts))
+
+    def make() -> Arrays:
+        encoded = [{split: bpe.encode(tokenizer, pieces) for split, pieces in _blocks(text).items()} for text in texts]
+        fewest = {split: min(len(each[split]) for each in encoded) for split in encoded[0]}
+        return {split: np.concatenate([each[split][:count] for each in encoded]) for split, count in fewest.items()}
+
+    return Text(name, DataFacts(key[:16], bpe.SIZES[tokenizer], contents=contents), _splits(kept(key, make)), len(texts))
+
+
+def _blocks(text: bytes) -> dict[Split, list[bytes]]:
+    """The blocks of each split, which begin with a whole character."""
+    starts = [_character(text, start) for start in range(0, len(text), BLOCK_BYTES)]
+    blocks = [text[first:end] for first, end in pairwise([*starts, len(text)])]
+    held_out: dict[Split, list[bytes]] = {
+        "validation": blocks[VALIDATION_BLOCK::BLOCK_PERIOD],
+        "test": blocks[TEST_BLOCK::BLOCK_PERIOD],
+    }
+    places = (VALIDATION_BLOCK, TEST_BLOCK)
+    return {"train": [each for number, each in enumerate(blocks) if number % BLOCK_PERIOD not in places], **held_out}
+
+
+def _character(text: bytes, start: int) -> int:
+    """The first place from here on where a character of UTF-8 begins."""
+    while start < len(text) and text[start] & 0xC0 == 0x80:
+        start += 1
+    return start
+
+
+def python_packages(tokenizer: str = BYTES) -> Text:
+    """The sources of packages.py, split by package. Raises UserError where others than the pinned ones are installed."""
+    packages.require_pinned()
+    arrays = kept(f"{packages.PACKAGES} {packages.pinned()} {tokenizer}", lambda: _packed(tokenizer))
+    facts = json.loads(str(arrays.pop("facts")))
+    return Text(packages.NAME, DataFacts(**facts), _splits(arrays))
+
+
+def _packed(tokenizer: str) -> Arrays:
+    """The tokens of every split, and `facts` in JSON."""
+    files, contents = packages.read()
+    joined = {split: b"\n".join(texts) for split, texts in files.items()}
+    if tokenizer == BYTES:
+        numbers, classes = _numbers(*joined.values())
+        tokens: Arrays = {split: np.array(np.frombuffer(text.translate(numbers), np.uint8)) for split, text in joined.items()}
+    else:
+        tokens = {split: bpe.encode(tokenizer, (text + b"\n" for text in texts)) for split, texts in files.items()}
+        classes = bpe.SIZES[tokenizer]
+    hashes = (f"{split} {hashlib.sha256(text).hexdigest()}" for split, text in joined.items())
+    facts = {"hash": _hash(bpe.digest(tokenizer), *hashes)[:16], "classes": classes, "contents": str(contents)}
+    return {**tokens, "facts": np.array(json.dumps(facts))}
+
+
+def _splits(arrays: Arrays) -> dict[Split, NDArray[np.uint8] | NDArray[np.int16]]:
+    return cast("dict[Split, NDArray[np.uint8] | NDArray[np.int16]]", arrays)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def python_documentation() -> bytes:
@@ -254,9 +323,12 @@ def _first_not_utf8(content: bytes) -> int | None:
     return None
 
 
-def _symbols(text: bytes) -> list[int]:
-    """The bytes that occur, in order."""
+def _numbers(*texts: bytes) -> tuple[bytes, int]:
+    """The table that gives a byte its number among those that occur, and how many these are."""
     occurs = np.zeros(256, dtype=bool)
-    for start in range(0, len(text), CHUNK):
-        occurs |= np.bincount(np.frombuffer(text, np.uint8, min(CHUNK, len(text) - start), start), minlength=256) > 0
-    return np.flatnonzero(occurs).tolist()
+    for text in texts:
+        for start in range(0, len(text), CHUNK):
+            occurs |= np.bincount(np.frombuffer(text, np.uint8, min(CHUNK, len(text) - start), start), minlength=256) > 0
+    symbols = bytes(np.flatnonzero(occurs).tolist())
+    # A byte a token at every step, where numpy's own functions would take eight.
+    return bytes.maketrans(symbols, bytes(range(len(symbols)))), len(symbols)
