@@ -43,6 +43,21 @@ def test_each_plan_is_judged_on_its_own_data(study: Study, trials: pd.DataFrame)
     assert planned_set(make_plan(study, "laptop", "cpu", "elsewhere"), both).trials.empty
 
 
+def test_one_text_in_two_tokenizers_is_two_datasets(study: Study) -> None:
+    """Trials of an arm are those that read its tokens, and both arms together are the plan."""
+    half = study.arms["half"].model_copy(update={"settings": {"tokenizer": "bpe-512"}})
+    two = changed(study, arms={"none": study.arms["none"], "half": half})
+    hashes = {"python-docs": "of bytes", "python-docs in bpe-512": "of bpe"}
+    trained = []
+    for arm, data_hash in zip(("none", "half"), hashes.values(), strict=True):
+        planned = tuple(trial for trial in make_plan(two, "laptop", "cpu", hashes).trials if trial.arm == arm)
+        results = [result(bowl(trial, -7, 2.0)) for trial in planned]
+        trained.append(trial_rows.frame(trial_rows.rows(two, "laptop", "cpu", data_hash, arm, planned, results, {})))
+    (whole,) = (found for found in trial_sets(two, pd.concat(trained, ignore_index=True), HERE) if found.scale == "laptop")
+    assert len(whole.trials) == sum(map(len, trained))
+    assert whole.trials.groupby("arm")["data_hash"].unique().explode().to_dict() == {"none": "of bytes", "half": "of bpe"}
+
+
 def test_a_renamed_arm_keeps_its_trials(study: Study, trials: pd.DataFrame) -> None:
     dump = study.model_dump()
     dump["arms"] = {"plain": dump["arms"]["none"], "half": dump["arms"]["half"]}

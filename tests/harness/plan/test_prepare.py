@@ -53,6 +53,24 @@ def test_data_still_to_be_given_can_be_planned_with(study: Study, tmp_path: Path
         prepared(study, tmp_path, text, False, sampling="full")
 
 
+def test_arms_may_read_one_text_in_two_tokenizers(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models, checks and hashes of an arm are those of its tokens; a user gives the text once."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    written, words = tmp_path / "a.txt", "a text of words, some of them twice; "
+    written.write_text(words * 4000)
+    half = study.arms["half"].model_copy(update={"settings": {"tokenizer": "bpe-512"}})
+    workload = study.workload.model_copy(update={"dataset": "web-text"})
+    two = changed(study, arms={"none": study.arms["none"], "half": half}, workload=workload)
+    options = Options(str(tmp_path / "store"), datasets={"web-text": f"text:{written}"})
+    ready = prepare(two, "laptop", options, Ledger(Store(options.store), two.name), cluster=CPU)
+    assert ready.datasets == dict.fromkeys(("web-text", "web-text in bpe-512"), f"text:{written}")
+    hashes = {trial.arm: trial.data_hash for trial in ready.plan.trials}
+    assert hashes == {"none": ready.data_hashes["web-text"], "half": ready.data_hashes["web-text in bpe-512"]}
+    assert hashes["none"] != hashes["half"]
+    classes = {trial.arm: ready.facts[trial.configuration.workload.data].classes for trial in ready.plan.trials}
+    assert classes == {"none": len(set(words)), "half": 512}
+
+
 def test_memory_is_that_of_a_micro_batch() -> None:
     workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
     model = workload_of(workload).model(data.load("digits").facts)
