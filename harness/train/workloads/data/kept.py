@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ....folders import cache_folder
 
+# Whose change makes other tokens; that of other files of this folder makes none.
+MAKERS = ("bpe.py", "packages.py", "text.py")
 Arrays = dict[str, NDArray[np.generic]]
 
 
@@ -43,9 +45,7 @@ def _write(path: Path, arrays: Arrays) -> None:
 
 @cache
 def _made_by() -> str:
-    """The digest of what makes tokens: this folder's code and vocabularies."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*")):
-        if path.suffix in (".py", ".json"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """The digest of what makes tokens: some of this folder's code, and its vocabularies."""
+    folder = Path(__file__).parent
+    paths = sorted([*folder.glob("*.json"), *(folder / name for name in MAKERS)])
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
