@@ -40,11 +40,13 @@ def test_of_a_study_whose_arms_differ() -> None:
 def test_of_a_search() -> None:
     found = study_recipe(catalog.load_study("overfitting"), "laptop")
     levers = (
-        "in clean_dropout, noisy_dropout, text_dropout: dropout tuned by Optuna (tpe) from 0 to 0.9: 12 proposals in 3 rounds"
+        "in clean_dropout, noisy_dropout, text_dropout: dropout tuned by Optuna (tpe) from 0 to 0.9: 9 proposals in 3 rounds"
     )
     assert found["search"].startswith("none; ")
     assert levers in found["search"]
-    assert "in text_lower_lr: tuned by Optuna (tpe) from 2^-13 to 2^-7: 12 proposals in 3 rounds" in found["peak LR"]
+    tuned = study_recipe(catalog.load_study("optimizer_generalization"), "laptop")["peak LR"]
+    assert "in mlp_sgd, mlp_adam, mlp_adamw" in tuned
+    assert ": tuned by Optuna (tpe) from 2^-11 to 2^1: 16 proposals in 4 rounds" in tuned
 
 
 @pytest.mark.parametrize("name", catalog.study_names())
