@@ -11,8 +11,8 @@ study = Draft(
     SMALL_GPT
     | dict(optimizer="adamw", beta2=0.95, schedule="cosine", final_fraction=0.1, warmup_fraction=0.05, batch_size=4)
     | dict(steps=2185, probes=2, evaluations=20, evaluation_examples=128, final_examples=1024),
-    # Up to version 6 a longer run had more steps and more tokens a parameter: here they are told apart. In version 7 the best LR
-    # of constant_80 was the highest of its grid.
+    # Up to version 6 a longer run had more steps and more tokens a parameter: here they are told apart. In version 7 the best
+    # LR of constant_80 was the highest of its grid.
     version=8,
     factors={},
     seeds=12,

@@ -61,6 +61,7 @@ STUDY_OF_CLAIM = {
         ("warmup.duration", "warmup.improves_best", "warmup.transformer_diverges", "warmup.early_gradients"), "warmup_duration"
     ),
     **dict.fromkeys(("warmup.late_nan", "warmup.clip_first"), "warmup_divergence"),
+    **dict.fromkeys(("warmup.gain_with_size", "warmup.steps_with_size", "warmup.range_with_size"), "warmup_ladder"),
     **dict.fromkeys(("decay.plateau_rule", "decay.raise_lr"), "plateaus"),
     **dict.fromkeys(("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"), "transformer_warmup"),
     **dict.fromkeys(
@@ -391,6 +392,30 @@ _CLAIMS = {
             "small: early gradients are small [TB 2]",
         ),
         measure="in the first 1% of the steps over the last 10%, CI > 1: (a) gradient norm; (b) gradient variance",
+    ),
+    "warmup.gain_with_size": _claim(
+        paraphrase="what 10% warmup gains, with the LR tuned with it and without it, does not fade as models grow",
+        short="What warmup gains with tuned LRs does not fade as models grow",
+        sources="TB 2; GL Q13; GL Q22",
+        own=True,
+        measure="tuned loss, none over 10% warmup, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss reduction (ours),"
+        " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "warmup.steps_with_size": _claim(
+        paraphrase="the steps of warmup that suffice for a small model suffice for a larger one that is trained for longer",
+        short="A fixed number of warmup steps suffices as models grow",
+        sources="TB 2; TB 12; GL Q13",
+        own=True,
+        measure="tuned loss, 60 steps of warmup over 10%, 20 tokens a parameter, at each size: CI ≤ 0.5% of the loss reduction"
+        " (ours); over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "warmup.range_with_size": _claim(
+        paraphrase="how far warmup raises the largest LR that trains does not fade as models grow",
+        short="The LRs that warmup makes trainable do not shrink as models grow",
+        sources="GL Q13; TD Warmup",
+        own=True,
+        measure="largest LR within 5% of the best loss reduction, 10% warmup over none, at each size: CI ≥ 1.2x, refuted ≤ 1x"
+        " (ours); over sizes: the factor by which it changes for each tenfold of parameters, CI",
     ),
     "warmup.post_norm": _claim(
         paraphrase="at an LR at which transformers of both kinds train with warmup, a post-norm one fails without it and a"

@@ -19,9 +19,11 @@ def require_ladder(design: Design, ladder: tuple[str, ...]) -> None:
         design.scale(scale)
     first = ladder[0]
     for scale in ladder[1:]:
-        if design.arms_at(scale) != design.arms_at(first):
-            raise ValueError(f"ladder: scales '{first}' and '{scale}' train other arms; train the same ones at every rung")
-        for arm in design.arms_at(first):
+        if not (shared := [arm for arm in design.arms_at(first) if arm in design.arms_at(scale)]):
+            raise ValueError(
+                f"ladder: scales '{first}' and '{scale}' train no arm in common; train the same ones at every rung"
+            )
+        for arm in shared:
             if fields := sorted(_differing(_first_setting(design, first, arm), _first_setting(design, scale, arm))):
                 raise ValueError(
                     f"ladder: arm '{arm}' differs between scales '{first}' and '{scale}' in {', '.join(fields)}; rungs differ"
