@@ -11,6 +11,7 @@ from ..declare import Study
 from ..errors import UserError, unknown
 from ..judge.power import pilot_of, require_power
 from ..judge.sequential import DEFAULT_TIMES, planned_looks, undecided
+from ..judge.trends import predictions
 from ..judge.trial_sets import at_its_look, at_last_look, stored_set
 from ..options import Options
 from ..plan.prepare import Prepared, datasets_named, default_scale, extended, prepare, progress
@@ -136,7 +137,19 @@ def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) 
         if there is None and not stored and looks is None:
             _require_power(each)
     for each, looks, stored in counted:
-        declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
+        expected = () if stored else _predictions(each)
+        declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks, expected)
+
+
+def _predictions(ready: Prepared) -> list[dict[str, str | float]]:
+    """Of a rung of a ladder, what those below it say, stored or published."""
+    study, scale = ready.plan.study, ready.plan.scale
+    ladder = study.ladder or ()
+    if scale not in ladder:
+        return []
+    below = ladder[: ladder.index(scale)]
+    known = known_sets(ready, lambda at, device: at in below)
+    return predictions(study, scale, [verdict for each in known if each.complete for verdict in each.verdicts()])
 
 
 def _require_power(ready: Prepared) -> None:

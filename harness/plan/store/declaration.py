@@ -32,6 +32,7 @@ RETIRED = "more_seeds"
 class Declaration:
     """declared_at: UTC. trials_before: of this version and scale, stored when it was declared. looks: numbers of seeds after
     which it is judged, where seeds are added until claims are decided; None: once, with its own. declared: the whole study.
+    predicted: of a rung of a ladder, what the rungs below it said of each criterion (judge/trends.py).
     """
 
     study: str
@@ -42,6 +43,7 @@ class Declaration:
     trials_before: int
     looks: tuple[int, ...] | None
     declared: Mapping[str, Any]
+    predicted: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def from_json(cls, content: bytes) -> "Declaration":
@@ -58,7 +60,8 @@ class Declaration:
 
     def to_json(self) -> bytes:
         """In declared order: arms and scales are shown in it, and a study may be read back from here."""
-        return (json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n").encode()
+        content = {name: value for name, value in asdict(self).items() if value or name != "predicted"}
+        return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def declarations(store: Store, study: Study, scale: str) -> list[Declaration]:
@@ -124,14 +127,21 @@ def _require_fresh_seeds(store: Store, study: Study, scale: str, looks: tuple[in
             )
 
 
-def declare(store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None) -> Declaration:
+def declare(
+    store: Store,
+    study: Study,
+    scale: str,
+    trials_before: int,
+    looks: tuple[int, ...] | None = None,
+    predicted: Sequence[Mapping[str, Any]] = (),
+) -> Declaration:
     """Write the declaration down, unless it is; returns it. Raises UserError as `require_declarable` does."""
     there = require_declarable(store, study, scale, trials_before, looks)
     if there is not None:
         return there
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     content = study.model_dump(mode="json")
-    found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content)
+    found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content, predicted)
     store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", found.to_json())
     return found
 

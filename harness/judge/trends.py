@@ -1,0 +1,165 @@
+"""How the effects of a study change along its ladder: what each criterion shows at each rung, and the word for the line.
+
+Read off verdicts, so that trials of a store, published ones and those of another machine are points alike. Of a ratio the
+logarithm is the effect; of an interval at another level the standard error is worked out back.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+
+from ..declare import Criterion, Study
+from .regimes import run_size
+from .statistics.ladders import Rung, Trend, judge_ladder, outcome, predicted
+from .statistics.pooling import effect_of
+from .statistics.two_samples import Effect
+from .trend_sentences import trend_sentence
+from .verdict import CriterionFinding, Verdict
+
+# A line needs two rungs, a prediction of the next one two below it.
+LEAST_RUNGS = 2
+
+
+@dataclass(frozen=True)
+class Point:
+    """A criterion at one rung. size: parameters without embeddings. estimate, low, high: as its verdict has them."""
+
+    scale: str
+    device: str
+    size: float
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the rungs below said of the effect at a rung, in its unit. outcome: hit or missed; '' where it is not trained."""
+
+    scale: str
+    size: float
+    estimate: float
+    low: float
+    high: float
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class ClaimTrend:
+    """Of one criterion of a claim. sentence: what a reader takes away, with its numbers."""
+
+    claim: str
+    criterion: str
+    unit: str
+    points: tuple[Point, ...]
+    trend: Trend
+    sentence: str
+    predictions: tuple[Prediction, ...]
+
+
+def trends(study: Study, verdicts: Iterable[Verdict]) -> list[ClaimTrend]:
+    """Of every criterion of a study that has a number at two rungs of its ladder or more. verdicts: of any scales; of one
+    scale on two kinds of device the first counts."""
+    return [_trend(claim, criterion, known) for claim, criterion, known in _measured(study, study.ladder or (), verdicts)]
+
+
+def predictions(study: Study, scale: str, verdicts: Iterable[Verdict]) -> list[dict[str, str | float]]:
+    """What the rungs below a scale say of each criterion there: what a declaration keeps before that rung is trained. Empty
+    for what is no rung, and with fewer than two rungs below it."""
+    ladder = study.ladder or ()
+    below = ladder[: ladder.index(scale)] if scale in ladder else ()
+    found: list[dict[str, str | float]] = []
+    for claim, criterion, known in _measured(study, below, verdicts):
+        if (size := _size(study, scale, criterion)) is not None:
+            expected = _prediction(criterion, predicted([each.rung for each in known], size), scale, size)
+            numbers = {name: getattr(expected, name) for name in ("size", "estimate", "low", "high")}
+            found.append({"claim": claim, "criterion": criterion.name, **numbers})
+    return found
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A rung as the line takes it, and as it is shown."""
+
+    point: Point
+    rung: Rung
+
+
+def _measured(
+    study: Study, ladder: Sequence[str], verdicts: Iterable[Verdict]
+) -> Iterator[tuple[str, Criterion, list[_Known]]]:
+    """Claim, criterion, and its rungs that have a number, of those that have two."""
+    by_rung: dict[tuple[str, str], Verdict] = {}
+    for verdict in verdicts:
+        by_rung.setdefault((verdict.claim, verdict.scale), verdict)
+    for judgement in study.judgements:
+        of_claim = [by_rung[judgement.claim, scale] for scale in ladder if (judgement.claim, scale) in by_rung]
+        for criterion in judgement.criteria:
+            rungs = (_known(study, criterion, verdict) for verdict in of_claim)
+            known = [each for each in rungs if each is not None]
+            if len(known) >= LEAST_RUNGS:
+                yield judgement.claim, criterion, known
+
+
+def _known(study: Study, criterion: Criterion, verdict: Verdict) -> _Known | None:
+    finding = next((each for each in verdict.findings if each.name == criterion.name), None)
+    size = _size(study, verdict.scale, criterion)
+    if size is None or finding is None or finding.estimate is None:
+        return None
+    assert finding.low is not None
+    assert finding.high is not None
+    point = Point(verdict.scale, verdict.device, size, finding.estimate, finding.low, finding.high)
+    return _Known(point, Rung(size, _effect(criterion, finding)))
+
+
+def _size(study: Study, scale: str, criterion: Criterion) -> float | None:
+    read = run_size([criterion], study, scale)
+    return None if read is None or read.parameters is None else float(read.parameters)
+
+
+def _effect(criterion: Criterion, finding: CriterionFinding) -> Effect:
+    """Of an interval, by Student's t with the seeds' degrees of freedom: the standard error that it has its length from."""
+    ends = (finding.estimate, finding.low, finding.high)
+    estimate, low, high = (_on_axis(criterion, float(end)) for end in ends if end is not None)
+    freedom = max(1, finding.seeds - 1)
+    half = float(scipy.stats.t.ppf(0.5 + finding.level / 2, freedom))
+    return effect_of(estimate, (high - low) / 2 / half, freedom, finding.seeds)
+
+
+def _on_axis(criterion: Criterion, value: float) -> float:
+    return math.log(value) if criterion.observe.log_axis else value
+
+
+def _off_axis(criterion: Criterion, value: float) -> float:
+    return math.exp(min(value, 709.0)) if criterion.observe.log_axis else value
+
+
+def _margin(criterion: Criterion) -> float:
+    """The smallest effect that matters: the criterion's, else from its null to what is claimed; a ratio's as a logarithm."""
+    if criterion.margin is not None:
+        return abs(_on_axis(criterion, criterion.margin))
+    null = criterion.null if criterion.null is not None else _off_axis(criterion, 0.0)
+    bounds = [bound for piece in criterion.claimed.pieces for bound in piece if math.isfinite(bound)]
+    apart = [abs(_on_axis(criterion, bound) - _on_axis(criterion, null)) for bound in bounds if bound > 0]
+    return min((each for each in apart if each > 0), default=0.0)
+
+
+def _trend(claim: str, criterion: Criterion, known: Sequence[_Known]) -> ClaimTrend:
+    trend = judge_ladder([each.rung for each in known], _margin(criterion))
+    sentence = str(trend_sentence(trend, criterion.written_in, ratio=criterion.observe.log_axis))
+    checked = (_checked(criterion, known[:count], known[count]) for count in range(LEAST_RUNGS, len(known)))
+    points = tuple(each.point for each in known)
+    return ClaimTrend(claim, criterion.name, criterion.written_in, points, trend, sentence, tuple(checked))
+
+
+def _checked(criterion: Criterion, below: Sequence[_Known], rung: _Known) -> Prediction:
+    """How the rungs below one did at it."""
+    expected = predicted([each.rung for each in below], rung.point.size)
+    return _prediction(criterion, expected, rung.point.scale, rung.point.size, outcome(expected, rung.rung.effect))
+
+
+def _prediction(criterion: Criterion, expected: Effect, scale: str, size: float, came: str = "") -> Prediction:
+    estimate, low, high = (_off_axis(criterion, end) for end in (expected.estimate, expected.low, expected.high))
+    return Prediction(scale, size, estimate, low, high, came)
