@@ -217,7 +217,8 @@ class Design(Spec):
     def further_seeds_at(self, scale: str) -> dict[str, range]:
         """Arm -> the seeds that it has beyond those of all arms, if any."""
         own = {arm: self.shared_seeds_at(scale, (arm,)) for arm in self.scale(scale).arm_seeds or {}}
-        return {arm: range(self.seed_numbers_at(scale).stop, self.first_seed + count) for arm, count in own.items()}
+        last = self.seed_numbers_at(scale).stop
+        return {arm: range(last, self.first_seed + count) for arm, count in own.items() if self.first_seed + count > last}
 
     def shared_seeds_at(self, scale: str, arms: Iterable[str]) -> int:
         """The number of seeds that all of these arms have."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
 
-from ..declare import Criterion, Study
+from ..declare import Criterion, Study, arms_of
 from .regimes import run_size
-from .statistics.ladders import Rung, Trend, judge_ladder, outcome, predicted
+from .spelling import spell
+from .statistics.ladders import Rung, Trend, judge_ladder, outcome, predicted, slope_seen
 from .statistics.pooling import effect_of
 from .statistics.two_samples import Effect
 from .trend_sentences import trend_sentence
@@ -76,6 +77,27 @@ def predictions(study: Study, scale: str, verdicts: Iterable[Verdict]) -> list[d
             expected = _prediction(criterion, predicted([each.rung for each in known], size), scale, size)
             numbers = {name: getattr(expected, name) for name in ("size", "estimate", "low", "high")}
             found.append({"claim": claim, "criterion": criterion.name, **numbers})
+    return found
+
+
+def slopes_in_view(study: Study, scale: str, verdicts: Iterable[Verdict]) -> list[tuple[str, str]]:
+    """Criterion and, in its unit, the change for each tenfold of parameters that the ladder up to a scale would show in four of
+    five tries. What is not measured yet is taken to be as noisy between seeds as the largest rung that is. Empty for what is no
+    rung, and of criteria without a number at two rungs."""
+    ladder = study.ladder or ()
+    climbed = ladder[: ladder.index(scale) + 1] if scale in ladder else ()
+    found = []
+    for _, criterion, known in _measured(study, climbed, verdicts):
+        by_scale, largest = {each.point.scale: each.rung for each in known}, known[-1].rung.effect
+        spread = largest.error * math.sqrt(largest.seeds)
+        sizes, errors = [], []
+        for rung in climbed:
+            if (size := _size(study, rung, criterion)) is not None:
+                seeds = study.shared_seeds_at(rung, arms_of(criterion.observe))
+                sizes.append(size)
+                errors.append(by_scale[rung].effect.error if rung in by_scale else spread / math.sqrt(seeds))
+        slope = slope_seen(sizes, errors, max(1, largest.seeds - 1))
+        found.append((criterion.name, spell(_off_axis(criterion, slope), criterion.written_in)))
     return found
 
 

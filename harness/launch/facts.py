@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import Field
 
 from ..judge.power import Resolution, pilot_of, resolutions, whole_seeds
+from ..judge.trends import slopes_in_view
 from ..judge.trial_sets import TrialSet, Wanted, everywhere, published_sets, stored_sets
 from ..plan.prepare import Prepared
 from ..plan.recipe import study_recipe
@@ -49,6 +50,9 @@ class PlanFacts(Result):
     recipe: dict[str, str]
     power: PowerFacts | None
     """none: no trials to take a spread from, or a scale that is never judged"""
+    slopes: dict[str, str] = {}
+    """of a rung of a ladder: criterion -> the change for each tenfold of parameters that the ladder up to here would show in
+    four of five tries"""
 
 
 def run_facts(ready: Prepared) -> dict[str, Any]:
@@ -87,7 +91,16 @@ def plan_facts(ready: Prepared) -> PlanFacts:
         memory_gib=round(estimate.workers * estimate.pack_bytes / 2**30, 2),
         recipe=study_recipe(plan.study, plan.scale),
         power=power_facts(ready),
+        slopes=_slopes(ready),
     )
+
+
+def _slopes(ready: Prepared) -> dict[str, str]:
+    study, scale = ready.plan.study, ready.plan.scale
+    if scale not in (study.ladder or ()):
+        return {}
+    verdicts = [verdict for each in known_sets(ready) if each.complete for verdict in each.verdicts()]
+    return dict(slopes_in_view(study, scale, verdicts))
 
 
 def power_facts(ready: Prepared) -> PowerFacts | None:

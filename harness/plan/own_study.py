@@ -41,6 +41,11 @@ def own_study(study: Study, address: str, options: Options) -> Study:
                 f"study '{study.name}' cannot take an own workload: {where} varies {field}, which only the models here have;"
                 " choose a study that varies training alone"
             )
+    if study.ladder is not None:
+        raise UserError(
+            f"study '{study.name}' cannot take an own workload: its ladder compares sizes of the models here; choose a study"
+            " that varies training alone"
+        )
     return _on(study, find(address))
 
 

@@ -30,6 +30,9 @@ from .store.ledger import Ledger
 
 log = logging.getLogger(__name__)
 
+# Up to four epochs repeated data are worth nearly as much as new (Muennighoff et al. 2023).
+MOST_EPOCHS = 4
+
 if TYPE_CHECKING:
     from ...models import Model
     from .lanes import Choice, Packing, Shape
@@ -147,7 +150,7 @@ def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], on
     _require_trainable(ready, configurations)
     # A plan can be made without data that are still to be given by the user.
     given = [each for each in configurations if not only_plan or datasets[each.workload.data] not in data.BY_PATH]
-    _require_data(given, datasets)
+    _require_data(given, datasets, plan.scale in (plan.study.ladder or ()))
     plan = plan.with_lanes({key: each.lanes for key, each in ready.choices().items()})
     left, measured = plan.without(done), _measured(ledger, plan)
     timed = _timed(left, datasets, ready.device, measured)
@@ -185,12 +188,19 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
         )
 
 
-def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str]) -> None:
-    """Raises UserError for data that a configuration cannot be trained on."""
+def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str, str], rung: bool) -> None:
+    """Raises UserError for data that a configuration cannot be trained on. rung: of a ladder, whose sizes would differ in how
+    often they see their data."""
     for configuration in configurations:
         workload = configuration.workload
         dataset = data.load(datasets[workload.data], workload.tokenizer)
         require_data(configuration, dataset.limited(workload.training_set_size, workload.training_set == "drawn"))
+        if rung and (epochs := data.epochs_of(configuration, dataset)) > MOST_EPOCHS:
+            raise UserError(
+                f"dataset '{workload.data}': a run of {configuration.training.steps:,} steps would see it {epochs:.1f} times,"
+                f" and a rung of a ladder at most {MOST_EPOCHS}: give more with --data {workload.dataset}=text:PATH, or end the"
+                " ladder below"
+            )
     for workload in {configuration.workload for configuration in configurations}:
         data.load(datasets[workload.data], workload.tokenizer).training_arrays(workload.label_noise)
 

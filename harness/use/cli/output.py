@@ -186,10 +186,13 @@ def print_plan(facts: "PlanFacts", as_json: bool) -> None:
     if as_json:
         print_json(facts)
         return
-    lines = {name.replace("_", " "): str(value) for name, value in fields_of(facts).items() if name not in ("recipe", "power")}
-    print_facts(lines)
+    apart = ("recipe", "power", "slopes")
+    print_facts({name.replace("_", " "): str(value) for name, value in fields_of(facts).items() if name not in apart})
     out.print("\nthe recipe:")
     print_facts(facts.recipe)
+    if facts.slopes:
+        out.print("\nwhat the ladder up to this rung would show in four of five tries, for each tenfold of parameters:")
+        print_facts(facts.slopes)
     if (power := facts.power) is None:
         out.print("\nno trials to take spreads from: what the seeds can resolve is not known yet")
         return

@@ -1,6 +1,7 @@
 """What is fixed before the first trial: written once, and every later change of what decides shows."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,15 @@ def test_a_threshold_that_moved_after_the_first_run_shows(study: Study, store: S
         "judgements[warmup.improves_best].criteria[tuned loss, none over half].claimed.value: 0.0 before, 0.01 now"
     )
     assert changed_since(found, study) == []
+
+
+def test_it_keeps_what_the_rungs_below_said(study: Study, store: Store) -> None:
+    """Of a rung of a ladder; of others it is written as before."""
+    said = [{"claim": "warmup.improves_best", "estimate": 0.1}]
+    assert declare(store, study, "laptop", trials_before=0, predicted=said).predicted == said
+    (found,) = declarations(store, study, "laptop")
+    assert found.predicted == said
+    assert b"predicted" not in replace(found, predicted=()).to_json()
 
 
 def test_words_are_no_change(study: Study, store: Store) -> None:
