@@ -76,6 +76,14 @@ VERDICTS = (
         " document.",
     ),
     Term(
+        "as models grow",
+        "How an effect changes along a ladder, by a line in the logarithm of the size. Holds: it is there at the largest model,"
+        " and a tenfold changes it by less than half. Grows, fades: it surely changes, away from no effect or towards it."
+        " Turns: it has opposite signs at the two ends. No effect: it is too small to matter at every size. Open: none of"
+        " these is sure. What is said of sizes beyond the ladder is an extrapolation, and marked as one.",
+        see=("ladder",),
+    ),
+    Term(
         "exact", "The number is counted or follows from a closed form, and so has no error: 65504 is the largest FP16 number."
     ),
     Term(
@@ -139,6 +147,16 @@ STUDIES = (
         "scale",
         "How large a study is run: laptop (two CPU cores), workstation (the same, for up to an hour and a half), gpu (one GPU),"
         " cluster (many GPUs).",
+    ),
+    Term(
+        "ladder",
+        "Scales of a study that differ in the size of the model alone: the same arms, from the smallest model to the largest.",
+        see=("rung", "as-models-grow"),
+    ),
+    Term(
+        "rung",
+        "One scale of a ladder. Before it is trained the rungs below say what it will show; a hit lies in the interval that"
+        " they predict.",
     ),
     Term("arm", "One of the settings that a study compares, such as 5% warmup."),
     Term("trial", "One training run: one arm, one value of every factor, one seed."),

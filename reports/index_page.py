@@ -14,7 +14,7 @@ from . import document_page, phrases
 from . import rows as shared
 from .highlights import highlights
 from .outcome_table import MACHINES, Column, OutcomeTable, TableOutcome
-from .places import page
+from .places import growth_place, page
 from .verdict_words import GRADES, NOT_TESTED, ORDER
 
 
@@ -26,13 +26,14 @@ def content(
     changes: Sequence[Mapping[str, Any]] = (),
     own: Mapping[str, OutcomeTable] = MappingProxyType({}),
     figures: Collection[str] = (),
+    grown: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Claims in register order. places: what links may lead to (reports/places.py). changes: verdicts of this store that differ
     from the published ones. own: of the studies that bring claims of their own, what became of these: they stand apart.
-    figures: images that are there."""
+    figures: images that are there. grown: by study, its claims with the words for how their effects change as models grow."""
     claims = register.claims
     titles = {study.name: study.title for study in studies}
-    rows = [row(claim, claim.study, table, places) for claim in claims]
+    rows = [row(claim, claim.study, table, places, grown.get(claim.study, {})) for claim in claims]
     asked = [each for each in rows if not each["claim"].own]
     cards, columns = highlights(claims, table, figures)
     machines = list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))
@@ -56,7 +57,7 @@ def content(
         "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
         "kinds": sorted({kind for claim in claims for kind in claim.kinds}),
         "study_rows": _studies([study for study in studies if study.name not in own], rows, places),
-        "yours": [_yours(study, own[study.name], places) for study in studies if study.name in own],
+        "yours": [_yours(study, own[study.name], places, grown.get(study.name, {})) for study in studies if study.name in own],
         "documents": [document_page.graded(document, register, table) for document in register.documents],
         "grades": GRADES,
         "later": table.later,
@@ -64,7 +65,7 @@ def content(
     }
 
 
-def _yours(study: Study, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
+def _yours(study: Study, table: OutcomeTable, places: Collection[str], grown: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """A study with the claims that it brings along."""
     return {
         "study": study,
@@ -72,14 +73,21 @@ def _yours(study: Study, table: OutcomeTable, places: Collection[str]) -> dict[s
         "columns": table.columns,
         "fields": shared.fields(table.columns),
         "bars": [bar(column, study.claims, table) for column in table.columns],
-        "rows": [row(claim, study.name, table, places) for claim in study.claims],
+        "rows": [row(claim, study.name, table, places, grown) for claim in study.claims],
     }
 
 
-def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
+def row(
+    claim: Claim,
+    study: str,
+    table: OutcomeTable,
+    places: Collection[str],
+    grown: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> dict[str, Any]:
     """A claim and its outcome in each column. found: what filters may ask for."""
     outcomes, speaking = table.of(claim.id), table.speaking(claim.id)
     verdict = speaking.verdict if speaking else None
+    growth = f"{page(study)}#{growth_place(claim.id)}"
     return {
         "claim": claim,
         "title": phrases.title(claim),
@@ -89,6 +97,8 @@ def row(claim: Claim, study: str, table: OutcomeTable, places: Collection[str]) 
         "verdict": verdict.verdict if verdict else NOT_TESTED,
         "surprise": verdict.surprise if verdict else None,
         "cells": [shared.cell(each, column, places) for column, each in zip(table.columns, outcomes, strict=True)],
+        "grows": grown.get(claim.id, ()),
+        "grows_at": growth if growth in places else "",
         "found": sorted({each.verdict.verdict for each in outcomes if each}) or [NOT_TESTED],
         "standings": sorted({each.standing for each in outcomes if each and each.standing}),
         "documents": list(dict.fromkeys(source.document for source in claim.sources)),

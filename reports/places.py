@@ -24,9 +24,10 @@ def trials_page(study: str) -> str:
     return f"{study}-trials.html"
 
 
-def figure_name(study: str, scale: str, device: str, shows: str) -> str:
-    """A figure's file without its ending. shows: a claim, or what it shows of the whole study."""
-    return f"figures/{study}-{scale}-{device}-{shows.replace('.', '-')}"
+def figure_name(study: str, *of: str) -> str:
+    """A figure's file without its ending. of: scale, kind of device, and a claim or what it shows of the whole study; of all
+    scales together only the latter."""
+    return f"figures/{'-'.join((study, *of)).replace('.', '-')}"
 
 
 def card_figure_file(study: str, scale: str, device: str, claim: str) -> str:
@@ -42,6 +43,11 @@ def figures(folder: Path) -> frozenset[str]:
 def place_of(verdict: Verdict) -> str:
     """Where a study's page shows a verdict."""
     return f"{page(verdict.study)}#{verdict.claim}-{verdict.scale}-{verdict.device}"
+
+
+def growth_place(claim: str, before: int = 0) -> str:
+    """Where a study's page shows how a claim's effect changes as models grow. before: how many of its criteria come earlier."""
+    return f"{claim}-growth{f'-{before + 1}' if before else ''}"
 
 
 def places(folder: Path, studies: Iterable[str]) -> frozenset[str]:

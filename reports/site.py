@@ -31,6 +31,7 @@ from . import (
     comparison_page,
     document_page,
     glossary,
+    growth,
     index_page,
     judged_runs_page,
     phrases,
@@ -42,7 +43,7 @@ from .outcome_table import OutcomeTable, outcome_table
 from .parallel import parallel_map
 from .places import beside_page, figures, page, places, trials_page
 from .study_page import Neighbour, Section
-from .verdict_words import WORDS
+from .verdict_words import GROWTH, WORDS
 
 # What harness/use/reading/pages.py asks of a site.
 __all__ = ["draw_range_test", "write", "write_judged_runs"]
@@ -139,6 +140,7 @@ def write(
             store_option,
             site_url,
             experiments is not None,
+            growth.content(study, register, found[study.name], output),
         )
         linked = partial(phrases.with_study_links, there=there)
         _write_page(output / page(study.name), pages, "study.html", **shown, compared=compared, linked=linked)
@@ -196,7 +198,8 @@ def _write_index_and_documents(
     ]
     shown = changes_page.content(register, history().verdicts, there)
     _write_page(output / changes_page.PAGE, pages, changes_page.PAGE, **shown)
-    content = index_page.content(studies, register, table, there, changes, own, figures(output))
+    grown = {study.name: growth.words(study, found[study.name]) for study in studies}
+    content = index_page.content(studies, register, table, there, changes, own, figures(output), grown)
     _write_page(output / "index.html", pages, "index.html", **content, store_option=store_option)
     for document in register.documents:
         graded = document_page.content(document, register, table, there)
@@ -235,7 +238,7 @@ def _templates(site_url: str = "") -> Environment:
     pages.globals["styles"] = _assets(pages, "style.css")
     pages.globals["scripts"] = _assets(pages, "site.js")
     pages.globals["calibrated"] = bool(calibration.rows())
-    pages.globals["words"] = WORDS
+    pages.globals |= {"words": WORDS, "growth_words": GROWTH}
     pages.globals |= {"licence": LICENCE, "version": version(PACKAGE), "site_url": site_url, "picture": "", "as_of": ""}
     pages.filters["claim_title"] = phrases.title
     pages.filters["with_bold_numbers"] = phrases.with_bold_numbers

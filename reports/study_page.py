@@ -159,10 +159,11 @@ def content(
     store_option: str = "",
     site_url: str = "",
     with_mlflow: bool = True,
+    grown: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """What the template is given. calibrated: rows of the calibration. experiment: the study's id
     in the store's MLflow. store_option: what a command needs to reach the store. site_url: where the pages will be, if that is
-    known. with_mlflow: whether the page leads to MLflow."""
+    known. with_mlflow: whether the page leads to MLflow. grown: how effects change along the study's ladder (growth.py)."""
     leads = [each.lead for each in sections if each.lead]
     return {
         "study": study,
@@ -177,6 +178,7 @@ def content(
         "previous": neighbours[0],
         "next": neighbours[1],
         "calibrated": bool(calibrated),
+        "grown": grown,
         "run_of": "" if experiment is None else MLFLOW + runs_link(experiment, "tags.`folklore.digest` = 'DIGEST'"),
         "mlflow": MLFLOW if experiment is None else f"{MLFLOW}#/experiments/{experiment}/runs?workflowType=machine_learning",
     }
@@ -347,7 +349,7 @@ def _draw(
     drawn = {key: each for key, each in {**shown, **whole}.items() if each}
     files: dict[str, str] = {}
     place = partial(figure_name, records.study.name, records.scale, records.device)
-    written = {key: _written(each, place(key), output, files) for key, each in drawn.items()}
+    written = {key: write_figure(each, place(key), output, files) for key, each in drawn.items()}
     for claim in CHOSEN:
         if claim in drawn and (drawing := drawn[claim].drawing) is not None:
             path = output / card_figure_file(records.study.name, records.scale, records.device, claim)
@@ -382,7 +384,7 @@ def _written_wide(
     return {**written, "image": file, "width": width, "height": height, "narrow": written["image"], "picture": picture}
 
 
-def _written(shown: choosing.Shown, place: str, output: Path, files: dict[str, str]) -> dict[str, str]:
+def write_figure(shown: choosing.Shown, place: str, output: Path, files: dict[str, str]) -> dict[str, str]:
     """files: images before this one -> their file: claims that one figure shows share it."""
     if shown.drawing is None:
         return {"caption": shown.caption, "image": ""}

@@ -38,6 +38,16 @@ ORDER = tuple(WORDS)
 GRADES = tuple(name for name in ORDER if name not in (WITHDRAWN, NOT_TESTED, NOT_GRADED))
 MARKS = {verdict: words.mark for verdict, words in WORDS.items()}
 
+# How an effect changes as models grow: a mark, and what a page says.
+GROWTH = {
+    "holds": ("→", "holds"),
+    "grows": ("↗", "grows"),
+    "fades": ("↘", "fades"),
+    "turns": ("±", "turns"),
+    "none": ("–", "no effect"),
+    "open": ("?", "open"),
+}
+
 
 def why(reading: str) -> str:
     """A reading beside its verdict: "regime" says no more than "out of regime" does."""

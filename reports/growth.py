@@ -1,0 +1,85 @@
+"""As models grow: what the page of a study with a ladder, its cards and the index say of how effects change over it."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..harness.declare import Criterion, Study
+from ..harness.judge.outcomes import WITHDRAWN
+from ..harness.judge.regimes import run_size
+from ..harness.judge.spelling import in_prose, number_and_interval
+from ..harness.judge.trend_sentences import size_words, trend_sentence
+from ..harness.judge.trends import ClaimTrend, Point, Prediction, trends
+from ..harness.judge.verdict import Verdict
+from ..harness.judge.verdict_memory import JudgedTrials
+from ..harness.plan.catalog import Register
+from .figures import growth
+from .figures.choosing import Shown
+from .figures.drawing import caption
+from .phrases import title, with_bold_numbers
+from .places import figure_name, growth_place
+from .study_page import write_figure
+
+
+def words(study: Study, judged: Iterable[JudgedTrials]) -> dict[str, list[str]]:
+    """Claim -> the words of its criteria, those that differ."""
+    by_claim: dict[str, dict[str, None]] = {}
+    for grown in trends(study, _standing(judged)):
+        by_claim.setdefault(grown.claim, {})[grown.trend.word] = None
+    return {claim: list(of) for claim, of in by_claim.items()}
+
+
+def content(study: Study, register: Register, judged: Iterable[JudgedTrials], output: Path) -> list[dict[str, Any]]:
+    """Of every criterion with a number at two rungs what the page shows. Figures are written into `output`."""
+    verdicts, claims = _standing(judged), register.including(study)
+    shown: list[dict[str, Any]] = []
+    for grown in trends(study, verdicts):
+        place = growth_place(grown.claim, sum(other["claim"] == grown.claim for other in shown))
+        name = {"id": place, "claim": grown.claim, "title": title(claims.claim(grown.claim))}
+        shown.append({**name, **_criterion(study, grown, verdicts, place, output)})
+    return shown
+
+
+def _criterion(study: Study, grown: ClaimTrend, verdicts: Sequence[Verdict], place: str, output: Path) -> dict[str, Any]:
+    (judgement,) = (judgement for judgement in study.judgements if judgement.claim == grown.claim)
+    criterion = next(criterion for criterion in judgement.criteria if criterion.name == grown.criterion)
+    drawing = growth.draw(grown, criterion)
+    return {
+        "criterion": grown.criterion,
+        "word": grown.trend.word,
+        "sentence": with_bold_numbers([trend_sentence(grown.trend, grown.unit, criterion.observe.log_axis)]),
+        "rungs": [_rung(study, point, criterion, verdicts, grown) for point in grown.points],
+        "predictions": [_prediction(predicted, grown) for predicted in grown.predictions],
+        "figure": write_figure(Shown("growth", caption(drawing), drawing), figure_name(study.name, place), output, {}),
+    }
+
+
+def _standing(judged: Iterable[JudgedTrials]) -> list[Verdict]:
+    return [verdict for of in judged if of.meant_to_be for verdict in of.verdicts if verdict.verdict != WITHDRAWN]
+
+
+def _rung(study: Study, point: Point, criterion: Criterion, verdicts: Sequence[Verdict], grown: ClaimTrend) -> dict[str, str]:
+    size, place = run_size([criterion], study, point.scale), (grown.claim, point.scale, point.device)
+    assert size is not None
+    verdict = next(of.verdict for of in verdicts if (of.claim, of.scale, of.device) == place)
+    return {
+        "scale": point.scale,
+        "parameters": size_words(point.size),
+        "steps": f"{size.steps:,}",
+        "data": f"{size.tokens_per_parameter:.3g} {size.unit}",
+        "number": in_prose(point.estimate, point.low, point.high, grown.unit),
+        "verdict": verdict,
+        "link": "-".join(place),
+    }
+
+
+def _prediction(predicted: Prediction, grown: ClaimTrend) -> str:
+    """Of a rung that is trained, with what came."""
+    expected = in_prose(predicted.estimate, predicted.low, predicted.high, grown.unit)
+    said = f"Predicted from the rungs below for {size_words(predicted.size)} parameters: {expected}"
+    measured = [
+        number_and_interval(point.estimate, point.low, point.high, grown.unit)[0]
+        for point in grown.points
+        if point.scale == predicted.scale and predicted.outcome
+    ]
+    return "; ".join([said, *(f"measured: {number}: {predicted.outcome}" for number in measured)]) + "."
