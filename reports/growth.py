@@ -8,7 +8,7 @@ from ..harness.declare import Criterion, Study
 from ..harness.judge.outcomes import WITHDRAWN
 from ..harness.judge.regimes import run_size
 from ..harness.judge.spelling import in_prose, number_and_interval
-from ..harness.judge.trend_sentences import size_words, trend_sentence
+from ..harness.judge.trend_sentences import size_words
 from ..harness.judge.trends import ClaimTrend, Point, Prediction, trends
 from ..harness.judge.verdict import Verdict
 from ..harness.judge.verdict_memory import JudgedTrials
@@ -47,7 +47,7 @@ def _criterion(study: Study, grown: ClaimTrend, verdicts: Sequence[Verdict], pla
     return {
         "criterion": grown.criterion,
         "word": grown.trend.word,
-        "sentence": with_bold_numbers([trend_sentence(grown.trend, grown.unit, criterion.observe.log_axis)]),
+        "sentence": with_bold_numbers([grown.sentence]),
         "rungs": [_rung(study, point, criterion, verdicts, grown) for point in grown.points],
         "predictions": [_prediction(predicted, grown) for predicted in grown.predictions],
         "figure": write_figure(Shown("growth", caption(drawing), drawing), figure_name(study.name, place), output, {}),

@@ -12,6 +12,7 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 
 from ..declare import Criterion, Study, arms_of
 from .regimes import run_size
+from .sentences import Sentence
 from .spelling import spell
 from .statistics.ladders import Rung, Trend, judge_ladder, outcome, predicted, slope_seen
 from .statistics.pooling import effect_of
@@ -56,7 +57,7 @@ class ClaimTrend:
     unit: str
     points: tuple[Point, ...]
     trend: Trend
-    sentence: str
+    sentence: Sentence
     predictions: tuple[Prediction, ...]
 
 
@@ -112,7 +113,7 @@ class _Known:
 def _measured(
     study: Study, ladder: Sequence[str], verdicts: Iterable[Verdict]
 ) -> Iterator[tuple[str, Criterion, list[_Known]]]:
-    """Claim, criterion, and its rungs that have a number, of those that have two."""
+    """Claim, criterion, and its rungs that have a number, one of each size, of those that have two."""
     by_rung: dict[tuple[str, str], Verdict] = {}
     for verdict in verdicts:
         by_rung.setdefault((verdict.claim, verdict.scale), verdict)
@@ -120,18 +121,21 @@ def _measured(
         of_claim = [by_rung[judgement.claim, scale] for scale in ladder if (judgement.claim, scale) in by_rung]
         for criterion in judgement.criteria:
             rungs = (_known(study, criterion, verdict) for verdict in of_claim)
-            known = [each for each in rungs if each is not None]
-            if len(known) >= LEAST_RUNGS:
-                yield judgement.claim, criterion, known
+            by_size = {each.point.size: each for each in rungs if each is not None}
+            if len(by_size) >= LEAST_RUNGS:
+                yield judgement.claim, criterion, list(by_size.values())
 
 
 def _known(study: Study, criterion: Criterion, verdict: Verdict) -> _Known | None:
+    """None without a number, or with an end of its interval that is not finite on the effect's axis."""
     finding = next((each for each in verdict.findings if each.name == criterion.name), None)
     size = _size(study, verdict.scale, criterion)
     if size is None or finding is None or finding.estimate is None:
         return None
     assert finding.low is not None
     assert finding.high is not None
+    if not all(math.isfinite(_on_axis(criterion, end)) for end in (finding.low, finding.high)):
+        return None
     point = Point(verdict.scale, verdict.device, size, finding.estimate, finding.low, finding.high)
     return _Known(point, Rung(size, _effect(criterion, finding)))
 
@@ -151,7 +155,9 @@ def _effect(criterion: Criterion, finding: CriterionFinding) -> Effect:
 
 
 def _on_axis(criterion: Criterion, value: float) -> float:
-    return math.log(value) if criterion.observe.log_axis else value
+    if not criterion.observe.log_axis:
+        return value
+    return math.log(value) if value > 0 else -math.inf
 
 
 def _off_axis(criterion: Criterion, value: float) -> float:
@@ -170,7 +176,7 @@ def _margin(criterion: Criterion) -> float:
 
 def _trend(claim: str, criterion: Criterion, known: Sequence[_Known]) -> ClaimTrend:
     trend = judge_ladder([each.rung for each in known], _margin(criterion))
-    sentence = str(trend_sentence(trend, criterion.written_in, ratio=criterion.observe.log_axis))
+    sentence = trend_sentence(trend, criterion.written_in, ratio=criterion.observe.log_axis)
     checked = (_checked(criterion, known[:count], known[count]) for count in range(LEAST_RUNGS, len(known)))
     points = tuple(each.point for each in known)
     return ClaimTrend(claim, criterion.name, criterion.written_in, points, trend, sentence, tuple(checked))
