@@ -22,7 +22,7 @@ PATH = Path(__file__).parent / "README.md"
 
 def markdown(studies: Sequence[Study], register: Register, judged: Sequence[JudgedTrials]) -> str:
     """The whole file, from what became of the studies' claims."""
-    table = outcome_table(judged, register)
+    table = outcome_table(judged, register).without_rungs(studies)
     found = index_page.content(studies, register, table, places=())
     lines = [
         "# Claims and verdicts",

@@ -1,8 +1,9 @@
 """What became of every claim at every scale: verdicts with how firm each stands. Index and document pages are drawn from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ..harness.declare import Study
 from ..harness.judge.error_rates import ARITHMETIC, ErrorRates, Place, error_rates, place_in_register, standing, why_fragile
 from ..harness.judge.outcomes import DECIDED
 from ..harness.judge.robustness import Robustness
@@ -55,6 +56,12 @@ class OutcomeTable:
         """The outcome that speaks for a claim as a whole: of the largest scale that decides it, else of the largest judged."""
         found = [each for each in self.of(claim) if each is not None]
         return next((each for each in reversed(found) if each.decides), found[-1] if found else None)
+
+    def without_rungs(self, studies: Iterable[Study]) -> "OutcomeTable":
+        """Without the columns of ladders' further rungs: few claims have them, and a word says how effects change over them."""
+        rungs = {scale for study in studies for scale in study.ladder or ()} - set(SCALES)
+        columns = tuple(column for column in self.columns if column[0] not in rungs)
+        return replace(self, columns=columns, rates={column: self.rates[column] for column in columns})
 
 
 def outcome_table(judged: Iterable[JudgedTrials], register: Register) -> OutcomeTable:

@@ -148,7 +148,9 @@ def write(
         return True
 
     written = parallel_map(_or_left_out(write_page), in_turn)
-    _write_index_and_documents(output, pages, declared, register, in_register, own, found, published, store_option)
+    _write_index_and_documents(
+        output, pages, declared, register, in_register.without_rungs(declared), own, found, published, store_option
+    )
     return {study.name: found[study.name] for study, is_written in zip(in_turn, written, strict=True) if is_written}
 
 

@@ -396,7 +396,7 @@ _CLAIMS = {
     "warmup.gain_with_size": _claim(
         paraphrase="what 10% warmup gains, with the LR tuned with it and without it, does not fade as models grow",
         short="What warmup gains with tuned LRs does not fade as models grow",
-        sources="TB 2; GL Q13; GL Q22",
+        sources="TB 2; GL Q13",
         own=True,
         measure="tuned loss, none over 10% warmup, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss reduction (ours),"
         " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
@@ -404,7 +404,7 @@ _CLAIMS = {
     "warmup.steps_with_size": _claim(
         paraphrase="the steps of warmup that suffice for a small model suffice for a larger one that is trained for longer",
         short="A fixed number of warmup steps suffices as models grow",
-        sources="TB 2; TB 12; GL Q13",
+        sources="GL Q13; GL Q17; TD Warmup",
         own=True,
         measure="tuned loss, 60 steps of warmup over 10%, 20 tokens a parameter, at each size: CI ≤ 0.5% of the loss reduction"
         " (ours); over sizes: its change for each tenfold of parameters, CI",
