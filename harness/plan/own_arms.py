@@ -15,11 +15,11 @@ from ..train.parts import check, require_data, require_model
 from ..train.workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
-# How a model here is built, beside how large it is, and how much data it is given in which order: where arms of one model that
-# a claim reads together differ by these, the claim is about that.
+# How a model here is built, beside how large it is, and how much data it is given in which order: what arms of one model differ
+# by in these is what a study is about. The scale of first weights (init_gain) is a choice of the recipe.
 DESIGN = (
-    *("parametrization", "zero_readout", "activation", "norm", "residual", "init_gain", "norm_placement", "feature_scale"),
-    *("loss", "training_set_size", "training_set", "tasks", "scenario", "adapter_rank", "tokenizer"),
+    *("parametrization", "zero_readout", "activation", "norm", "residual", "norm_placement", "feature_scale"),
+    *("loss", "training_set_size", "training_set", "tasks", "scenario", "adapter_rank"),
 )
 COMPUTED = "it is computed, of no workload"
 
@@ -127,10 +127,8 @@ def _lost(observing: Observing, left: RemainingArms) -> str:
 
 
 def _designed(study: Study, arm: str) -> str:
-    """By which part of the design an arm differs from others of its model that a claim reads with it; '' if by none."""
-    read = [set().union(*(arms_of(each.observe) for each in judgement.criteria)) for judgement in study.judgements]
-    together = [arms for arms in read if arm in arms]
-    settings = {name: {**study.workload.model_dump(), **study.arms[name].settings} for name in {arm}.union(*together)}
+    """By which part of the design an arm differs from others of its model; '' if by none."""
+    settings = {name: {**study.workload.model_dump(), **each.settings} for name, each in study.arms.items()}
     alike = [each for each in settings.values() if each["model"] == settings[arm]["model"]]
     for field in DESIGN:
         own = settings[arm][field]

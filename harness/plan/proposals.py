@@ -66,6 +66,8 @@ def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]
     proposals to tell.
     """
     found = {arm: tuning for arm, tuning in found.items() if tuning.search == search}
+    if len(found) < 2:
+        return {}
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances  # imports scikit-learn: seconds
 
     arms = CategoricalDistribution(sorted(found))
@@ -75,7 +77,7 @@ def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]
         for value, loss in zip(tuning.values, tuning.losses, strict=True):
             distributions: dict[str, BaseDistribution] = {"arm": arms, search.factor: values}
             study.add_trial(create_trial(params={"arm": arm, search.factor: value}, distributions=distributions, value=loss))
-    if len(study.trials) < LEAST_PROPOSALS or len(found) < 2:
+    if len(study.trials) < LEAST_PROPOSALS:
         return {}
     evaluator = PedAnovaImportanceEvaluator(target_quantile=BEST_SHARE, region_quantile=1.0, evaluate_on_local=True)
     return {str(name): float(share) for name, share in get_param_importances(study, evaluator=evaluator).items()}

@@ -114,6 +114,7 @@ class _Draft:
     def __init__(self, study: Study, scale: str, changes: Changes):
         self.study, self.scale, self.changes = study, scale, changes
         self.content: dict[str, Any] = study.model_dump()
+        self.content["ladder"] = None  # of one scale
         self.at_scale = self.content["scales"] = {scale: self.content["scales"][scale]}
         self.at_scale = self.at_scale[scale]
         # What is set -> what was before, in words that follow it.

@@ -11,8 +11,8 @@ import pytest
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import stored_sets
 from folklore.harness.plan.catalog import load_study, study_names
-from folklore.harness.plan.plan import Plan, make_plan
-from folklore.harness.plan.prepare import datasets_named, outline
+from folklore.harness.plan.plan import Plan, make_plan, settings
+from folklore.harness.plan.prepare import outline
 from folklore.harness.plan.store import trial_rows
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
@@ -32,7 +32,9 @@ MACHINE = {"device": "a machine"}
 def smoke_plan(name: str) -> Plan:
     """The plan of a study at smoke scale, with stand-ins for what a search would propose."""
     study = load_study(name)
-    hashes = {dataset: describe(dataset).hash for dataset in datasets_named(study, SCALE)}
+    workloads = {setting.configuration.workload for setting in settings(study, SCALE)}
+    workloads |= {study.configuration(SCALE, arm, {}).workload for arm in study.arms_at(SCALE)}
+    hashes = {each.data: describe(each.dataset, each.tokenizer).hash for each in workloads}
     plan = make_plan(study, SCALE, "cpu", hashes)
     return plan if study.search_at(SCALE) is None else outline(plan)
 
@@ -55,7 +57,7 @@ def start_of(trial: Trial, plan: Plan) -> LaneState | None:
         return None
     (parent,) = (each for each in plan.trials if each.digest == trial.start.digest)
     lane = Lane(parent.configuration, parent.seed, start_of(parent, plan))
-    pack = Pack([lane], load(parent.configuration.workload.dataset))
+    pack = Pack([lane], load(parent.configuration.workload.dataset, parent.configuration.workload.tokenizer))
     pack.advance(until=trial.start.step)
     return pack.lane_state(0)
 
@@ -64,7 +66,8 @@ def start_of(trial: Trial, plan: Plan) -> LaneState | None:
 def test_a_pack_of_every_kind_trains_and_is_judged(name: str, tmp_path: Path) -> None:
     plan, ledger = smoke_plan(name), Ledger(Store(str(tmp_path)), name)
     for index, trials in enumerate(kinds(plan)):
-        dataset = load(trials[0].configuration.workload.dataset)
+        workload = trials[0].configuration.workload
+        dataset = load(workload.dataset, workload.tokenizer)
         pack = Pack([Lane(trial.configuration, trial.seed, start_of(trial, plan)) for trial in trials], dataset)
         pack.advance()
         rows = trial_rows.rows(plan.study, SCALE, "cpu", dataset.facts.hash, f"pack{index}", trials, pack.results(), MACHINE)

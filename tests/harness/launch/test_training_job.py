@@ -26,7 +26,7 @@ from tests.harness.train.plain_steps import plant
 
 @pytest.fixture
 def made(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: object) -> TrainingJob:
-    monkeypatch.setattr(data, "load", lambda name: text)
+    monkeypatch.setattr(data, "load", lambda name, tokenizer: text)
     plan = make_plan(study, "laptop", "cpu", text.facts.hash, lanes=4)  # type: ignore[attr-defined]
     return TrainingJob(study, "laptop", "cpu", "markov", str(tmp_path), plan.packs[0], Choice(4, "eager", "given"))
 

@@ -304,7 +304,7 @@ def completed(line: str) -> list[str]:
     ("line", "offered"),
     [
         ("folklore ve", {"verdicts"}),
-        ("folklore run wa", {"warmup", "warmup_divergence", "warmup_duration"}),
+        ("folklore run wa", {"warmup", "warmup_divergence", "warmup_duration", "warmup_ladder"}),
         ("folklore run warmup --scale ", {"smoke", "laptop", "gpu", "cluster"}),
         ("folklore run warmup --only sgd_", {"sgd_warmup_20%"}),
         ("folklore run warmup --set peak", {"peak_lr="}),
