@@ -43,7 +43,8 @@ def draw(grown: ClaimTrend, criterion: Criterion) -> Drawing:
 
 
 def _label(grown: ClaimTrend) -> str:
-    return f"{grown.criterion} ({UNITS.get(grown.unit, grown.unit)})" if grown.unit else grown.criterion
+    """The criterion stands above the figure, and does not fit beside a low panel."""
+    return f"effect ({UNITS.get(grown.unit, grown.unit)})" if grown.unit else "effect"
 
 
 def _caption(grown: ClaimTrend, log: bool) -> str:

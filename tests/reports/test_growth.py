@@ -152,5 +152,5 @@ def test_the_figure_of_a_ratio_is_a_ratio() -> None:
     panel = panel_of(WIDER, (2.0, 2.0 * math.sqrt(2), 4.0), ("cpu",) * 3)
     (line,) = panel.of("line")
     assert list(line.numbers["y"]) == pytest.approx([2, 4])
-    assert (panel.y.log, panel.y.label, panel.listed) == (10, "largest LR, half over none (ratio)", [])
+    assert (panel.y.log, panel.y.label, panel.listed) == (10, "effect (ratio)", [])
     assert "no effect is 1x" in panel.caption
