@@ -111,7 +111,8 @@ def judgeable(study: Study) -> Study:
         raise _taken(f"study '{study.name}'", study.name)
     known = register().including(study)
     for judgement in study.judgements:
-        _require_clauses(known.claim(judgement.claim), judgement)
+        if study.variation_of is None:  # one of a single scale has the clauses that are judged there
+            _require_clauses(known.claim(judgement.claim), judgement)
         sides = [side.name for side in known.claim(judgement.claim).sides]
         for name in (judgement.right or {}).values():
             if name not in sides:

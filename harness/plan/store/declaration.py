@@ -147,15 +147,20 @@ def declare(
 
 
 def earlier_judgements(found: Sequence[Declaration], version: int) -> dict[str, tuple[Judgement, ...]]:
-    """What earlier versions judged, and this one as it was first declared, by what such a choice is called. What only another
-    Folklore can read is left out."""
+    """What earlier versions judged, and this one as it was first declared, by what such a choice is called. A judgement that
+    only another Folklore can read, by a metric that left, is left out, and no other one with it."""
     judgements: dict[str, tuple[Judgement, ...]] = {}
     for each in sorted(found, key=lambda each: (each.version, each.declared_at)):
         choice = f"as version {each.version} asked" if each.version < version else "as first declared"
-        if each.version <= version and choice not in judgements:
-            with suppress(ValidationError):
-                judgements[choice] = tuple(Judgement.model_validate(one) for one in each.declared["judgements"])
+        if each.version <= version and choice not in judgements and (readable := tuple(_readable(each.declared["judgements"]))):
+            judgements[choice] = readable
     return judgements
+
+
+def _readable(judgements: Sequence[Mapping[str, Any]]) -> Iterator[Judgement]:
+    for judgement in judgements:
+        with suppress(ValidationError):
+            yield Judgement.model_validate(judgement)
 
 
 def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:

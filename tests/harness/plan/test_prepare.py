@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from folklore.harness.declare import Configuration, Measurement, Study, Training, Workload
+from folklore.harness.declare import Configuration, Measurement, Scale, Study, Training, Workload
 from folklore.harness.errors import UserError
 from folklore.harness.options import Options
 from folklore.harness.plan import cost
@@ -51,6 +51,22 @@ def test_data_still_to_be_given_can_be_planned_with(study: Study, tmp_path: Path
     prepared(study, tmp_path, text, True, sampling="full")
     with pytest.raises(UserError, match="say where it lies with --data web-text=text:PATH"):
         prepared(study, tmp_path, text, False, sampling="full")
+
+
+def test_a_rung_sees_its_data_four_times_at_most(study: Study, tmp_path: Path) -> None:
+    """Else its size would differ from smaller ones in how often its data are repeated; more data are the way out."""
+    scales = {name: Scale(description=name, workload={"width": width}) for name, width in (("laptop", 8), ("wide", 16))}
+    fields = {"scales": {name: scale.model_dump() for name, scale in scales.items()}, "ladder": ("laptop", "wide")}
+    ladder = changed(study, {"training.steps": 400, "training.batch_size": 500}, **fields)
+    ledger = Ledger(Store(str(tmp_path)), ladder.name)
+    refused = r"see it \d\.\d times, and a rung of a ladder at most 4: give more with --data python-docs=text:PATH"
+    with pytest.raises(UserError, match=refused):
+        prepare(ladder, "wide", Options(str(tmp_path)), ledger, True, CPU)
+    more = tmp_path / "more.txt"
+    more.write_text("a text of words, some of them twice; " * 100_000)
+    given = Options(str(tmp_path), datasets={"python-docs": f"text:{more}"})
+    prepare(ladder, "wide", given, ledger, True, CPU)
+    prepare(changed(ladder, ladder=None), "wide", Options(str(tmp_path)), ledger, True, CPU)
 
 
 def test_arms_may_read_one_text_in_two_tokenizers(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,8 +128,8 @@ def first_at(level: float, x: np.ndarray, y: np.ndarray) -> float:
 
 @cache
 def estimates(study: str) -> dict[str, list[float | None]]:
-    """Claim -> the published number of each criterion."""
-    (judged,) = published_verdicts(load_study(study)) or ()
+    """Claim -> the published number of each criterion, at laptop scale."""
+    (judged,) = (of for of in published_verdicts(load_study(study)) or () if of.scale == "laptop")
     return {verdict.claim: [found.estimate for found in verdict.findings] for verdict in judged.verdicts}
 
 

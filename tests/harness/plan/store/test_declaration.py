@@ -82,6 +82,18 @@ def test_judgements_of_earlier_versions_and_as_first_declared(study: Study, stor
     assert found == {"as version 1 asked": study.judgements, "as first declared": second.judgements}
 
 
+def test_a_metric_that_left_takes_no_other_judgement_with_it(study: Study, store: Store) -> None:
+    """Else verdicts would be called new for what nobody changed."""
+    (judgement,) = study.judgements
+    declaration = declare(store, study, "laptop", trials_before=0)
+    left = judgement.model_dump(mode="json") | {"claim": "a.b"}
+    left["criteria"][0]["observe"] = {"kind": "a_metric_that_left", "arm": "none"}
+    both = {**declaration.declared, "judgements": [left, *declaration.declared["judgements"]]}
+    assert earlier_judgements([replace(declaration, declared=both)], version=2) == {"as version 1 asked": (judgement,)}
+    alone = {**declaration.declared, "judgements": [left]}
+    assert earlier_judgements([replace(declaration, declared=alone)], version=2) == {}
+
+
 def test_another_version_is_declared_for_itself(study: Study, store: Store) -> None:
     declare(store, study, "laptop", trials_before=0)
     second = study.model_copy(update={"version": 2})

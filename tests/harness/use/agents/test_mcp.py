@@ -35,8 +35,8 @@ from tests.processes import AGENTS, inheriting, wait_until_gone
 READING = {"list_studies", "plan", "verdicts", "why", "judge", "noise"}
 # name, loss, first seed; the last is paired with neither
 ARMS = (("a", 1.0, 0), ("b", 0.97, 0), ("c", 1.0, 10))
-# Two arms that a claim reads, one LR each.
-TWO_TRIALS = {"seeds": 1, "only": ["dead_adam", "dead_sgd"]}
+# A bowl, of which one claim speaks, by fewer clauses at smoke scale.
+TWO_TRIALS = {"seeds": 1, "only": ["below", "above"]}
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_a_study_that_is_listed_can_be_planned(here: Agent) -> None:
     """And a plan says what its seeds can show."""
     listed = {row["study"]: row for row in here.ask("list_studies")["studies"]}
     assert {"smoke", "laptop"} <= set(listed["warmup"]["scales"])
-    plan = here.ask("plan", study="gradient_flow", scale="smoke", variation=TWO_TRIALS)
+    plan = here.ask("plan", study="edge_of_stability", scale="smoke", variation=TWO_TRIALS)
     assert (plan["trials"], plan["trials_left"], plan["seeds"]) == (2, 2, 1)
     assert plan["power"] is None
     power = here.ask("plan", study="warmup", scale="laptop")["power"]
@@ -320,7 +320,7 @@ def test_what_takes_too_long_is_stopped_even_if_it_hears_no_interrupt(
 @pytest.mark.slow
 def test_a_run_tells_its_progress_and_trains_nothing_twice(tmp_path: Path, ray_address: str) -> None:
     (tmp_path / "folklore.toml").write_text(f'address = "{ray_address}"\nworkers = 1\n')
-    wanted = {"study": "gradient_flow", "scale": "smoke", "variation": TWO_TRIALS, "budget_seconds": 300}
+    wanted = {"study": "edge_of_stability", "scale": "smoke", "variation": TWO_TRIALS, "budget_seconds": 300}
     heard: list[Progress] = []
     with agent(tmp_path) as training:
         run = training.call("run", heard.append, **wanted)
