@@ -35,7 +35,7 @@ from .withdrawing import as_judged, as_they_stand
 # Raised whenever the same trials and declaration come to other numbers or words of a verdict, be it by judging, by metrics or
 # by planning: stores then forget what they were judged by before. tests/harness/judge/test_statistics_version.py fails if it
 # is not raised.
-STATISTICS_VERSION = 10
+STATISTICS_VERSION = 11
 # What else decides a number.
 LIBRARIES = ("numpy", "pandas", "scipy")
 
