@@ -101,10 +101,10 @@ study-%: $(READY) ## run a study, judge it and write its page, e.g. make study-w
 studies: $(READY) ## run all studies, e.g. make studies SCALE=gpu ARGS='--budget 9m'
 	@$(BIN)/folklore run --all $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 
-# Rungs of two cores above laptop scale; a GPU's are gpu, rung_3m and cluster.
-LADDER ?= rung_25k rung_50k rung_80k
-ladder: $(READY) ## train the next sizes of every ladder, smallest first, e.g. make ladder ARGS='--budget 40m' LADDER='gpu rung_3m'
-	@for rung in $(LADDER); do nice $(BIN)/folklore run --all --scale $$rung $(ARGS) || exit $$?; done
+# Rungs of two cores; a GPU's are gpu, rung_3m and cluster.
+LADDER ?= laptop rung_25k rung_50k rung_80k
+ladder: $(READY) ## train the sizes of every ladder, smallest first, e.g. make ladder ARGS='--budget 40m' LADDER='gpu rung_3m'
+	@for rung in $(LADDER); do nice $(BIN)/folklore run --ladders --scale $$rung $(ARGS) || exit $$?; done
 
 chaos: $(READY_DEV) ## strike runs 100 times at random moments, and see that nothing is lost (about an hour)
 	@$(BIN)/python -m tests.chaos $(ARGS)

@@ -17,7 +17,7 @@ from .figures import growth
 from .figures.choosing import Shown
 from .figures.drawing import caption
 from .phrases import title, with_bold_numbers
-from .places import figure_name, growth_place
+from .places import figure_name, growth_place, page
 from .study_page import write_figure
 
 
@@ -31,26 +31,47 @@ def words(study: Study, judged: Iterable[JudgedTrials]) -> dict[str, list[str]]:
 
 def content(study: Study, register: Register, judged: Iterable[JudgedTrials], output: Path) -> list[dict[str, Any]]:
     """Of every criterion with a number at two rungs what the page shows. Figures are written into `output`."""
-    verdicts, claims = _standing(judged), register.including(study)
+    return _shown(study, register, _standing(judged), output)
+
+
+def followed(
+    study: Study, register: Register, ladders: Iterable[tuple[Study, Iterable[JudgedTrials]]], output: Path
+) -> list[dict[str, Any]]:
+    """What pages of ladders show of the claims that ask a study's again as models grow, under the claim that is followed."""
+    follows = {claim.id: claim.follows for claim in register.claims}
+    asked = {judgement.claim for judgement in study.judgements}
     shown: list[dict[str, Any]] = []
-    for grown in trends(study, verdicts):
-        place = growth_place(grown.claim, sum(other["claim"] == grown.claim for other in shown))
-        name = {"id": place, "claim": grown.claim, "title": title(claims.claim(grown.claim))}
-        shown.append({**name, **_criterion(study, grown, verdicts, place, output)})
+    for ladder, judged in ladders:
+        verdicts = [verdict for verdict in _standing(judged) if follows.get(verdict.claim) in asked]
+        for of in _shown(ladder, register, verdicts, output, page_of=study.name):
+            shown.append({**of, "claim": follows[of["claim"]], "page": page(ladder.name)})
     return shown
 
 
-def _criterion(study: Study, grown: ClaimTrend, verdicts: Sequence[Verdict], place: str, output: Path) -> dict[str, Any]:
+def _shown(
+    study: Study, register: Register, verdicts: Sequence[Verdict], output: Path, page_of: str = ""
+) -> list[dict[str, Any]]:
+    """page_of: the study on whose page it stands, after which its figures are named; '': its own."""
+    claims, shown = register.including(study), list[dict[str, Any]]()
+    for grown in trends(study, verdicts):
+        place = growth_place(grown.claim, sum(other["claim"] == grown.claim for other in shown))
+        name = {"id": place, "page": "", "claim": grown.claim, "title": title(claims.claim(grown.claim))}
+        figure = figure_name(page_of or study.name, place)
+        shown.append({**name, **_criterion(study, grown, verdicts, figure, output)})
+    return shown
+
+
+def _criterion(study: Study, grown: ClaimTrend, verdicts: Sequence[Verdict], figure: str, output: Path) -> dict[str, Any]:
     (judgement,) = (judgement for judgement in study.judgements if judgement.claim == grown.claim)
     criterion = next(criterion for criterion in judgement.criteria if criterion.name == grown.criterion)
-    drawing = growth.draw(grown, criterion)
+    drawing = growth.draw(grown, criterion, [point for point in study.published if point.claim == grown.claim])
     return {
         "criterion": grown.criterion,
         "word": grown.trend.word,
         "sentence": with_bold_numbers([grown.sentence]),
         "rungs": [_rung(study, point, criterion, verdicts, grown) for point in grown.points],
         "predictions": [_prediction(predicted, grown) for predicted in grown.predictions],
-        "figure": write_figure(Shown("growth", caption(drawing), drawing), figure_name(study.name, place), output, {}),
+        "figure": write_figure(Shown("growth", caption(drawing), drawing), figure, output, {}),
     }
 
 

@@ -120,6 +120,7 @@ def write(
         if study.claims
     }
 
+    ladders = [(study, found[study.name]) for study in declared if study.ladder]
     there = {name for name, (_, sections, _) in drawn.items() if sections is not None or (output / page(name)).is_file()}
 
     def write_page(study: Study) -> bool:
@@ -140,7 +141,7 @@ def write(
             store_option,
             site_url,
             experiments is not None,
-            growth.content(study, register, found[study.name], output),
+            growth.content(study, register, found[study.name], output) + growth.followed(study, register, ladders, output),
         )
         linked = partial(phrases.with_study_links, there=there)
         _write_page(output / page(study.name), pages, "study.html", **shown, compared=compared, linked=linked)

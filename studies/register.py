@@ -61,6 +61,14 @@ STUDY_OF_CLAIM = {
         ("warmup.duration", "warmup.improves_best", "warmup.transformer_diverges", "warmup.early_gradients"), "warmup_duration"
     ),
     **dict.fromkeys(("warmup.late_nan", "warmup.clip_first"), "warmup_divergence"),
+    **dict.fromkeys(("opt.muon_with_size", "opt.muon_speed_with_size", "opt.lion_with_size"), "optimizer_ladder"),
+    **dict.fromkeys(("decay.zero_with_size", "decay.linear_zero_with_size", "decay.trapezoid_with_size"), "decay_ladder"),
+    **dict.fromkeys(("scaling.exponent_with_size", "scaling.half_life_with_size"), "batch_ladder"),
+    **dict.fromkeys(("lr.falls_with_length", "lr.rises_with_batch_and_length"), "length_ladder"),
+    **dict.fromkeys(("finder.tenth_with_size", "finder.steepest_with_size"), "finder_ladder"),
+    **dict.fromkeys(("crit.batch_with_tokens", "crit.batch_with_size"), "critical_ladder"),
+    **dict.fromkeys(("prec.nearest_with_size", "prec.stochastic_with_size", "prec.fp8_with_size"), "precision_ladder"),
+    "wd.batch_with_size": "weight_decay_ladder",
     **dict.fromkeys(("warmup.gain_with_size", "warmup.steps_with_size", "warmup.range_with_size"), "warmup_ladder"),
     **dict.fromkeys(("decay.plateau_rule", "decay.raise_lr"), "plateaus"),
     **dict.fromkeys(("warmup.post_norm", "warmup.pre_norm", "warmup.clip_post_norm"), "transformer_warmup"),
@@ -143,6 +151,24 @@ _CLAIMS = {
         ungraded=("GL",),
         measure="median ratio over the weight matrices at η* of the longest runs: CI in [3e-4, 3e-3]",
     ),
+    "finder.tenth_with_size": _claim(
+        paraphrase="a tenth of the LR at which a range test diverges is a good LR, at every size of model",
+        short="A tenth of the LR of divergence is good at every size",
+        sources="TB 2; GL Q9",
+        own=True,
+        follows="finder.margin",
+        measure="loss of a whole run at a tenth of the LR of divergence, at each size: ≤ 2% of the loss reduction (ours); over"
+        " sizes: its change for each tenfold of parameters, CI",
+    ),
+    "finder.steepest_with_size": _claim(
+        paraphrase="the steepest point of a range test is a good LR, at every size of model",
+        short="The steepest point is a good LR at every size",
+        sources="TD Learning Rate Finder",
+        own=True,
+        follows="finder.steepest",
+        measure="loss of a whole run at the LR of the steepest point, at each size: ≤ 2% of the loss reduction (ours); over"
+        " sizes: its change for each tenfold of parameters, CI",
+    ),
     "scaling.sgd_linear": _claim(
         paraphrase="SGD's LR, with warmup, must grow in proportion to the batch size, up to a limit, to keep training"
         " unchanged",
@@ -202,6 +228,24 @@ _CLAIMS = {
         regime="LR scaled up with the batch",
         measure="gain from longer warmup at the rule's LR: larger by 1% of the loss reduction (ours) at a large batch than at a"
         " small one",
+    ),
+    "scaling.exponent_with_size": _claim(
+        paraphrase="AdamW's best LR grows with the square root of the batch, at every size of model",
+        short="AdamW's best LR goes with the root of the batch at every size",
+        sources="TB 3; GL Q11",
+        own=True,
+        follows="scaling.adam_sqrt",
+        measure="slope of log η* on log B, 256 to 4,096 tokens, equal tokens, at each size: CI in [0.25, 0.75] (nearer to 1/2"
+        " than to 0 or 1); over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "scaling.half_life_with_size": _claim(
+        paraphrase="with a small batch, a β2 that forgets by tokens gains over the usual one, at every size of model",
+        short="With small batches, set β2 by tokens, at every size",
+        sources="GL Q11",
+        own=True,
+        follows="adam.beta2_tokens",
+        measure="tuned loss at 256 tokens a step, β2 of 0.95 over the same half-life in tokens, at each size: CI ≥ 0.5% of the"
+        " loss reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "crit.hyperbola": _claim(
         paraphrase="past the critical batch size a doubled batch saves less than half the steps, even if the LR is tuned again",
@@ -279,6 +323,23 @@ _CLAIMS = {
         sources="TB 11; GL Q33; TB 3; GL Q15",
         sides=(GAINS_NOTHING, GAINS_LESS),
         measure="S(B)/S(2B), tuned LR per B, at one B past B_crit: CI < 1.02 on every workload, refuted if one > 1.05 (ours)",
+    ),
+    "crit.batch_with_tokens": _claim(
+        paraphrase="the batch that pays grows with the tokens of a run, at every size of model",
+        short="The batch that pays grows with the tokens of a run",
+        sources="GL Q15",
+        own=True,
+        follows="crit.grows",
+        measure="tuned loss, 4,096 tokens a step over 1,024, 5 tokens a parameter less 80, at each size: CI ≥ 0.5% of the loss"
+        " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "crit.batch_with_size": _claim(
+        paraphrase="at fixed tokens, what a larger batch costs does not depend on the size of the model",
+        short="At fixed tokens, the cost of a larger batch does not change with size",
+        sources="GL Q15",
+        own=True,
+        measure="tuned loss after 369 thousand tokens, 4,096 tokens a step over 1,024, at each size: CI ≥ 0.5% of the loss"
+        " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "warmup.widens": _claim(
         paraphrase="warmup stabilizes early training and prevents the divergence of runs that would diverge without it",
@@ -398,6 +459,7 @@ _CLAIMS = {
         short="What warmup gains with tuned LRs does not fade as models grow",
         sources="TB 2; GL Q13",
         own=True,
+        follows="warmup.improves_best",
         measure="tuned loss, none over 10% warmup, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss reduction (ours),"
         " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
@@ -406,6 +468,7 @@ _CLAIMS = {
         short="A fixed number of warmup steps suffices as models grow",
         sources="GL Q13; GL Q17; TD Warmup",
         own=True,
+        follows="warmup.duration",
         measure="tuned loss, 60 steps of warmup over 10%, 20 tokens a parameter, at each size: CI ≤ 0.5% of the loss reduction"
         " (ours); over sizes: its change for each tenfold of parameters, CI",
     ),
@@ -414,6 +477,7 @@ _CLAIMS = {
         short="The LRs that warmup makes trainable do not shrink as models grow",
         sources="GL Q13; TD Warmup",
         own=True,
+        follows="warmup.widens",
         measure="largest LR within 5% of the best loss reduction, 10% warmup over none, at each size: CI ≥ 1.2x, refuted ≤ 1x"
         " (ours); over sizes: the factor by which it changes for each tenfold of parameters, CI",
     ),
@@ -579,6 +643,33 @@ _CLAIMS = {
         measure="largest trainable LR in BF16 and in FP16 over FP32's, all else equal: a CI outside [0.8, 1.25], refuted if all"
         " are inside (ours)",
     ),
+    "prec.nearest_with_size": _claim(
+        paraphrase="BF16 weights that are rounded to the nearest cost loss, and more as models grow",
+        short="BF16 weights rounded to the nearest cost more as models grow",
+        sources="GL Q41",
+        own=True,
+        follows="prec.bf16_weights",
+        measure="tuned loss, BF16 weights rounded to the nearest over FP32 weights, at each size: CI ≥ 0.5% of the loss"
+        " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "prec.stochastic_with_size": _claim(
+        paraphrase="BF16 weights that are rounded at random are as good as FP32 weights as models grow",
+        short="BF16 weights rounded at random serve as models grow",
+        sources="GL Q41",
+        own=True,
+        follows="prec.bf16_weights",
+        measure="tuned loss, BF16 weights rounded at random over FP32 weights, at each size: CI ≤ 0.5% of the loss reduction"
+        " (ours); over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "prec.fp8_with_size": _claim(
+        paraphrase="FP8 with a scale for each tensor is as good as BF16 as models grow",
+        short="FP8 scaled per tensor serves as models grow",
+        sources="GL Q41",
+        own=True,
+        follows="prec.fp8",
+        measure="tuned loss, FP8 scaled per tensor over BF16, at each size: CI ≤ 0.5% of the loss reduction (ours); over sizes:"
+        " its change for each tenfold of parameters, CI",
+    ),
     "decay.cosine_vs_linear": _claim(
         paraphrase="linear decay is competitive with cosine decay",
         short="Linear decay is competitive with cosine decay",
@@ -689,6 +780,33 @@ _CLAIMS = {
         measure="loss after x10 from a plateau of too low an LR, on which the documents disagree, where at most 0.5% of the"
         " loss reduction falls in the tenth of the steps before: raising gains < 0.5%, refuted if ≥ 2% (ours); reported: other"
         " plateaus and x2",
+    ),
+    "decay.zero_with_size": _claim(
+        paraphrase="decay to zero gains over decay to 10%, and more as models grow",
+        short="Decay to zero gains over decay to 10% as models grow",
+        sources="TB 4; GL Q12",
+        own=True,
+        follows="decay.final_positive",
+        measure="tuned loss, cosine to 10% over cosine to zero, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss"
+        " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "decay.linear_zero_with_size": _claim(
+        paraphrase="linear decay to zero gains over cosine decay to 10%, and more as models grow",
+        short="Linear decay to zero beats cosine to 10% as models grow",
+        sources="TB 4; GL Q12",
+        own=True,
+        follows="decay.cosine_vs_linear",
+        measure="tuned loss, cosine to 10% over linear to zero, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss"
+        " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "decay.trapezoid_with_size": _claim(
+        paraphrase="warmup-stable-decay stays as good as cosine decay as models grow",
+        short="Warmup-stable-decay stays as good as cosine as models grow",
+        sources="TB 4; GL Q12",
+        own=True,
+        follows="decay.trapezoid",
+        measure="tuned loss, warmup-stable-decay over cosine, 20 tokens a parameter, at each size: CI ≤ 0.5% of the loss"
+        " reduction (ours); over sizes: its change for each tenfold of parameters, CI",
     ),
     "mup.sp_shifts": _claim(
         paraphrase="larger models without muP often need a lower LR, by a ratio that depends on depth, width and other details",
@@ -832,6 +950,22 @@ _CLAIMS = {
         measure="mean distance of the losses at x2 and x10, up and down, at equal examples, from the unchanged one, of LR,"
         " weight decay, β2 or momentum (at equal LR / (1 - momentum)), batch, warmup and clipping norm: the LR's is largest, by"
         " a tenth, on at least 3 of 4 workloads, refuted if on at most 1",
+    ),
+    "lr.falls_with_length": _claim(
+        paraphrase="with the batch fixed, the best LR falls with the length of the run as D^-0.32, at every size of model",
+        short="With a fixed batch the best LR falls as D^-0.32",
+        sources="TB 2",
+        own=True,
+        measure="slope of log η* on log tokens, 5 to 80 a parameter, batch 1,024 tokens, at each size: CI in [-0.48, -0.16]"
+        " (nearer to -0.32 than to 0); over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "lr.rises_with_batch_and_length": _claim(
+        paraphrase="with a batch that grows as the root of the length, the best LR rises with the length, at every size of model",
+        short="With a growing batch the best LR rises with the length",
+        sources="TB 2",
+        own=True,
+        measure="slope of log η* on log tokens, 5 to 80 a parameter, batch as their root, at each size: CI > 0, refuted < 0;"
+        " over sizes: its change for each tenfold of parameters, CI",
     ),
     "adam.lr_tolerance": _claim(
         paraphrase="Adam removes most of SGD's sensitivity to the LR",
@@ -1153,6 +1287,14 @@ _CLAIMS = {
         regime="healthy training",
         measure="(a) norm of the weights, end over start: ≥ 2; (b) late slope of the log norm without decay: ≥ 0.02 (ours)",
     ),
+    "wd.batch_with_size": _claim(
+        paraphrase="at one LR and length the best weight decay is proportional to the batch, at every size of model",
+        short="The best weight decay is proportional to the batch",
+        sources="GL Q25",
+        own=True,
+        measure="slope of log of the best decay on log B, 256 to 4,096 tokens, at each size: CI in [0.5, 1.5] (nearer to 1 than"
+        " to 0); over sizes: its change for each tenfold of parameters, CI",
+    ),
     "adam.bias": _claim(
         kinds=("exact", "empirical", "disagreement"),
         paraphrase="without bias correction Adam's early steps have the wrong size, for about 10 steps due to the first moment"
@@ -1289,6 +1431,31 @@ _CLAIMS = {
         regime=Regime(words="language modelling", models=("gpt",)),
         measure="octaves within 5% of the best, Lion over AdamW, both CIs < 1, refuted if one is > 1 (ours): (a) of LR; (b) of"
         " weight decay, open ranges counted from the same LR x decay",
+    ),
+    "opt.muon_with_size": _claim(
+        paraphrase="what Muon gains over AdamW, both with tuned LRs, does not fade as models grow",
+        short="What Muon gains over tuned AdamW does not fade as models grow",
+        sources="GL Q28",
+        own=True,
+        measure="tuned loss, AdamW over Muon, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss reduction (ours),"
+        " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
+    ),
+    "opt.muon_speed_with_size": _claim(
+        paraphrase="tuned AdamW needs more than 1.4 times Muon's steps for the same loss, as it was found at 130M parameters",
+        short="AdamW needs 1.4 times Muon's steps",
+        sources="GL Q28",
+        own=True,
+        measure="tuned loss, AdamW with 1.4 times the steps over Muon, at each size: CI > 0, refuted < 0; over sizes: its"
+        " change for each tenfold of parameters, CI",
+    ),
+    "opt.lion_with_size": _claim(
+        paraphrase="Lion gains over AdamW, both with tuned LRs, and more as models grow",
+        short="Lion gains over tuned AdamW as models grow",
+        sources="GL Q28",
+        own=True,
+        follows="opt.lion",
+        measure="tuned loss, AdamW over Lion, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss reduction (ours),"
+        " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "mem.accumulation": _claim(
         kinds=("exact",),

@@ -1,5 +1,7 @@
 """Does what warmup gains hold as models grow?"""
 
+from typing import Any
+
 from .kit import *
 
 study = Draft(
@@ -33,30 +35,22 @@ LONG_NONE, LONG_TENTH = (
     for name, settings in ((NONE, {"warmup_fraction": 0.0}), (TENTH, {"warmup_fraction": 0.1}))
 )
 
-# In a pilot on one or two other seeds the best LR with 10% warmup was 2^-6, 2^-6.5 and 2^-7 at the first three sizes; the rest
-# goes on with it.
-BEST_LOG2_LR = dict(zip(LADDER, (-6, -6.5, -7, -7.5, -9, -9.5, -10.5), strict=True))
-# Octaves about it. In version 1 no warmup was best half an octave below, 40% half an octave above.
-GRIDS = {NONE: (-1.5, 1), TENTH: (-1, 2.5), "40%": (-0.5, 1.5), (LONG_NONE, LONG_TENTH): (-1.5, 0.5)}
+# Octaves about the best LR with 40% warmup. In version 1 10% warmup was best half an octave below it, none an octave.
+GRIDS = {NONE: (-2, 0.5), TENTH: (-1.5, 2), "40%": (-1, 1), (LONG_NONE, LONG_TENTH): (-2, 0)}
 SEEDS = {"laptop": 16, "rung_25k": 8}
+
+
+def own(rung: Rung) -> dict[str, Any]:
+    seeds = SEEDS.get(rung.scale, 5)
+    fixed = {FIXED: {"warmup_fraction": FIXED_STEPS / rung.steps()}}
+    return dict(arm_settings=fixed, seeds=min(seeds, 6), arm_seeds={ARMS: seeds})
+
 
 study.smoke(
     dict(steps=40, evaluation_examples=8, final_examples=16),
     arm_settings={FIXED: {"warmup_fraction": 0.25}, (LONG_NONE, LONG_TENTH): {"steps": 80}},
 )
-for rung in RUNGS:
-    settings, best, seeds = rung.settings, BEST_LOG2_LR[rung.scale], SEEDS.get(rung.scale, 5)
-    study.scale(
-        rung.scale,
-        f"{rung.where}: {rung.parameters / 1000:,.0f} thousand parameters, {settings['steps']:,} steps",
-        settings,
-        device=rung.device,
-        factors=lr_grid(best - 1, best + 1, per_octave=2),
-        arm_factors={arms: lr_grid(best + low, best + high, per_octave=2) for arms, (low, high) in GRIDS.items()},
-        arm_settings={FIXED: {"warmup_fraction": FIXED_STEPS / settings["steps"]}},
-        seeds=min(seeds, 6),
-        arm_seeds={ARMS: seeds},
-    )
+climb(study, GRIDS, usual=(-1.5, 0.5), own=own)
 
 study.claim(
     "warmup.gain_with_size",

@@ -97,6 +97,7 @@ class Claim(Spec):
     a document is graded by the direction alone. lost: a number or formula that our copies of the documents have lost. ungraded:
     the documents by which a verdict is then none, since what it would grade is what we filled in.
     own: our own question, which no document claims: it is judged, and no document is graded by it.
+    follows: the claim whose question this one asks as models grow: its card shows how the effect changes.
     """
 
     # Pages and links are named after it.
@@ -112,6 +113,7 @@ class Claim(Spec):
     lost: str = ""
     ungraded: tuple[str, ...] = ()
     own: bool = False
+    follows: str = Field(default="", exclude=True)
     sides: Sides = ()
     measure: str
 

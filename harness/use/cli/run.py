@@ -126,8 +126,9 @@ def run(
         typer.Argument(metavar="[STUDY]", help="a study's name or a .py, .yaml, .json file", autocompletion=completion.studies),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="all studies that have the scale, most claims for the time first")
+        bool, typer.Option("--all", help="all studies without a ladder that have the scale, most claims for the time first")
     ] = False,
+    ladders: Annotated[bool, typer.Option("--ladders", help="all studies with a ladder, at one rung: the scale")] = False,
     budget: Annotated[
         str | None, typer.Option("--budget", metavar="TIME", help="stop training after 90s, 9m or 2h; the same command goes on")
     ] = None,
@@ -164,7 +165,10 @@ def run(
     cannot be given any later, and a plan cannot be changed or dropped, except by a new version on fresh seeds.
     """
     with _events(as_json) as events:
-        chosen, until_decided_at = _chosen(study, every, scale, store, quiet), _until_decided(until_decided, most_seeds)
+        chosen, until_decided_at = (
+            _chosen(study, every, ladders, scale, store, quiet),
+            _until_decided(until_decided, most_seeds),
+        )
         seconds = choices.duration("--budget", budget)
         deadline = None if seconds is None else time.monotonic() + seconds
         counts = choices.count("--workers", workers), choices.count("--lanes", lanes)
@@ -174,10 +178,11 @@ def run(
         from .terminal import Terminal
 
         changes = _changes(settings, seeds, only)
-        if changes and (every or until_decided):
-            raise UserError("--set, --seeds and --only vary one study, judged once: leave --all and --until-decided out")
+        if changes and (study is None or until_decided):
+            several = "--all, --ladders and --until-decided"
+            raise UserError(f"--set, --seeds and --only vary one study, judged once: leave {several} out")
         if workload is not None and study is None:
-            raise UserError("--workload takes the place of one study's: name it, and leave --all out")
+            raise UserError("--workload takes the place of one study's: name it, and leave --all and --ladders out")
         if study is not None:
             one, scale = changed_as_wished(chosen[0], scale, changes, workload, options, _warn)
             chosen = [one]
@@ -196,17 +201,17 @@ def _warn(line: str) -> None:
     err.print(line, style="yellow")
 
 
-def _chosen(study: str | None, every: bool, scale: str | None, store: str, quiet: bool) -> "list[Study]":
+def _chosen(study: str | None, every: bool, ladders: bool, scale: str | None, store: str, quiet: bool) -> "list[Study]":
     """One study, or all that have the scale."""
     from ...plan.catalog import all_studies
 
-    if (study is None) != every:
-        raise UserError("name one study, or give --all")
+    if sum((study is not None, every, ladders)) != 1:
+        raise UserError("name one study, or give --all or --ladders")
     if not quiet:  # before anything that takes seconds to import
-        out.print(f"planning {study or 'all studies'}")
+        out.print(f"planning {study or ('all studies' if every else 'all ladders')}")
     if study:
         return [_judgeable(study, store)]
-    studies = all_studies()
+    studies = [each for each in all_studies() if (each.ladder is not None) == ladders]
     # Not every study has every scale; one that none has is refused where it is planned.
     return [each for each in studies if scale in each.scales] or studies
 
