@@ -53,10 +53,10 @@ def own(rung: Rung) -> dict[str, Any]:
     return dict(arm_settings={arm: {"steps": rung.steps(batch_size=batch)} for arm, batch in trained.items()})
 
 
-# The square root of the batch is an octave for each factor of four.
+# The square root of the batch is an octave for each factor of four; so it was in a pilot on two other seeds of the first rung.
 climb(
     study,
-    {(FIXED[4], HALF_LIFE[4]): (-2.5, 0.5), (FIXED[64], HALF_LIFE[64]): (-1.0, 2.0), FIXED[LARGEST]: (-0.5, 2.5)},
+    {(FIXED[4], HALF_LIFE[4]): (-2.5, 0.5), (FIXED[64], HALF_LIFE[64]): (-0.5, 2.5), FIXED[LARGEST]: (-0.5, 2.5)},
     own=own,
 )
 

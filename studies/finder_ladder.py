@@ -35,14 +35,8 @@ study.smoke(
 )
 
 
-def whole_runs(rung: Rung) -> dict[str, Any]:
-    """Half octaves about the best LR, octaves further out, and ends that only show how bad a pick is."""
-    best = rung.best_log2_lr
-    near = (best + half / 2 for half in range(-3, 5))
-    far = (best + octaves for octaves in (-10, -7, -5, -4, -3, -2, 3, 4, 6, 11))
-    return dict(arm_factors={RUN: peak_lrs(*sorted((*near, *far)))})
-
-
+# Octaves from the best LR: halves about it, whole ones further out, and ends that only show how bad a pick is.
+OCTAVES = (-10, -7, -5, -4, -3, -2, *(half / 2 for half in range(-3, 5)), 3, 4, 6, 11)
 for rung in RUNGS:
     study.scale(
         rung.scale,
@@ -50,7 +44,7 @@ for rung in RUNGS:
         rung.shape,
         device=rung.device,
         arm_settings={RUN: {"steps": rung.steps()}},
-        **whole_runs(rung),
+        arm_factors={RUN: peak_lrs(*(rung.best_log2_lr + octaves for octaves in OCTAVES))},
     )
 
 # As in lr_finder: divergence is where the smoothed loss has risen halfway back from its lowest value to its first.

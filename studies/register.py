@@ -951,6 +951,15 @@ _CLAIMS = {
         " weight decay, β2 or momentum (at equal LR / (1 - momentum)), batch, warmup and clipping norm: the LR's is largest, by"
         " a tenth, on at least 3 of 4 workloads, refuted if on at most 1",
     ),
+    "adam.lr_tolerance": _claim(
+        paraphrase="Adam removes most of SGD's sensitivity to the LR",
+        short="Adam removes most of SGD's sensitivity to the LR",
+        sources="GL Q21; GL Q45",
+        regime="ill-conditioned problems; transformers and embeddings",
+        size="most, that is more than half",
+        measure="octaves of LR within 5% of the loss reduction to the lower best loss of both, Adam over SGD: at least twice as"
+        " wide",
+    ),
     "lr.falls_with_length": _claim(
         paraphrase="with the batch fixed, the best LR falls with the length of the run as D^-0.32, at every size of model",
         short="With a fixed batch the best LR falls as D^-0.32",
@@ -960,21 +969,13 @@ _CLAIMS = {
         " (nearer to -0.32 than to 0); over sizes: its change for each tenfold of parameters, CI",
     ),
     "lr.rises_with_batch_and_length": _claim(
-        paraphrase="with a batch that grows as the root of the length, the best LR rises with the length, at every size of model",
+        paraphrase="with a batch that grows as the root of the length, the best LR rises with the length, at every size of"
+        " model",
         short="With a growing batch the best LR rises with the length",
         sources="TB 2",
         own=True,
         measure="slope of log η* on log tokens, 5 to 80 a parameter, batch as their root, at each size: CI > 0, refuted < 0;"
         " over sizes: its change for each tenfold of parameters, CI",
-    ),
-    "adam.lr_tolerance": _claim(
-        paraphrase="Adam removes most of SGD's sensitivity to the LR",
-        short="Adam removes most of SGD's sensitivity to the LR",
-        sources="GL Q21; GL Q45",
-        regime="ill-conditioned problems; transformers and embeddings",
-        size="most, that is more than half",
-        measure="octaves of LR within 5% of the loss reduction to the lower best loss of both, Adam over SGD: at least twice as"
-        " wide",
     ),
     "eos.quadratic": _claim(
         kinds=("exact",),

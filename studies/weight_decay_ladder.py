@@ -1,7 +1,5 @@
 """Does the best weight decay grow with the batch, and does that change as models grow?"""
 
-from typing import Any
-
 from .kit import *
 
 study = Draft(

@@ -31,7 +31,8 @@ DEPARTURES, SCALE = "Departures", "Scale "
 PUBLISHED = "published: "
 _PUBLISHED = re.compile(
     r"published: (?P<finding>.+) \[(?P<source>[^\]]+)\](\((?P<link>https://\S+)\))?(, (?P<how>read|computed from read data))?"
-    r"(; (?P<value>\S+) on \"(?P<criterion>[^\"]+)\"( at (?P<parameters>\S+) parameters)?)?(; if different: (?P<if_different>.+))?"
+    r"(; (?P<value>\S+) on \"(?P<criterion>[^\"]+)\"( at (?P<parameters>\S+) parameters)?)?"
+    r"(; if different: (?P<if_different>.+))?"
 )
 _ADVICE = re.compile(r"(?P<verdict>[a-z ]+?)(?: \((?P<reading>[a-z ]+)\))?: (?P<text>.+)")
 

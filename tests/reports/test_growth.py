@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.declare import AtLeast, AtMost, Criterion, Study
+from folklore.harness.declare import AtLeast, AtMost, Criterion, Published, Study
 from folklore.harness.declare.metrics import MaxTrainable, RelativeGap, TunedLoss
 from folklore.harness.judge.statistics.ladders import Rung, judge_ladder
 from folklore.harness.judge.statistics.pooling import effect_of
@@ -88,6 +88,27 @@ def test_without_a_ladder_nothing_is_said_of_growth(pages: Path) -> None:
     assert "s models grow" not in read(pages / "toy.html")
 
 
+def test_the_card_of_a_claim_that_a_ladder_follows_shows_how_its_effect_changes(
+    study: Study, grown: Study, few_calibrated: None, tmp_path: Path
+) -> None:
+    """With the ladder's figure, and a link to its page; the page of what is followed has no section of its own."""
+    follower = "warmup.gain_with_size"
+    ladder = changed(grown, name="ladder", judgements=[{"claim": follower, "criteria": [GAINED]}])
+    asked_again = in_document(follower, "ladder", "2").model_copy(update={"follows": CLAIM, "short": "The gain with size"})
+    register = Register(REGISTER.documents, (in_document(CLAIM, "toy", "2"), asked_again))
+    sets = [
+        trial_sets(ladder, frame(ladder, lambda trial: result(bowl(trial, -7, 2.0, noise=0.01)), scale), HERE)[0]
+        for scale in ("laptop", "wider")
+    ]
+    site.write(tmp_path, [ladder, study], register, of([*sets, records(study)]))
+    text = read(tmp_path / "toy.html")
+    assert f'<b>As models grow:</b> <a class="verdict" href="ladder.html#{follower}-growth">' in text
+    assert "The gain with size." in text
+    assert f'<img src="figures/toy-{follower.replace(".", "-")}-growth.svg"' in text
+    assert "as-models-grow" not in text.replace("glossary.html#as-models-grow", "")
+    assert dead_links(tmp_path) == []
+
+
 def test_the_index_has_the_word_with_a_link(pages: Path) -> None:
     text = read(pages / "index.html")
     assert '<a href="glossary.html#as-models-grow">As it grows</a></th>' in text
@@ -145,6 +166,20 @@ def test_the_figure_of_a_share_has_percent_and_tells_devices_apart() -> None:
     assert expected.numbers["high"][0] == pytest.approx(120)
     assert panel.limits("y")[1] < 20
     assert {mark.series for mark in panel.of("region")} == {"_claimed", "_refuted"}
+
+
+def test_published_values_stand_at_the_sizes_of_their_models() -> None:
+    """Of this criterion, and those whose size is known."""
+    of_criterion = {"claim": "c", "finding": "gains", "source": "s", "criterion": GAINED.name, "value": 0.01}
+    published = [
+        Published(**of_criterion, parameters=1e9),
+        Published(**of_criterion),
+        Published(**{**of_criterion, "criterion": "another"}, parameters=1e8),
+    ]
+    ((panel,),) = (draw(trend_of(GAINED, (0.09, 0.06), ("cpu",) * 2), GAINED, published).panels,)
+    *_, (x, y) = [(list(mark.numbers["x"]), list(mark.numbers["y"])) for mark in panel.marks if mark.series == "_published"]
+    assert (x, y) == ([1e9], [1.0])
+    assert "Triangles: published values" in panel.caption
 
 
 def test_the_figure_of_a_ratio_is_a_ratio() -> None:
