@@ -1,7 +1,5 @@
 """Does a range test find a good learning rate as models grow?"""
 
-from typing import Any
-
 from .kit import *
 from .metrics.lr_finder import finder_pick, finder_regret
 
