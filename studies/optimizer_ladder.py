@@ -29,7 +29,7 @@ TUNED = (ADAMW, MUON, LION)
 
 def own(rung: Rung) -> dict[str, Any]:
     longer = {LONGER: {"steps": round(TIMES_THE_STEPS * rung.steps())}}
-    return dict(arm_settings=longer, seeds={"laptop": 12, "rung_25k": 8}.get(rung.scale, 5))
+    return dict(arm_settings=longer, seeds={"laptop": 8, "rung_25k": 6}.get(rung.scale, 5))
 
 
 study.smoke(dict(steps=40, evaluation_examples=8, final_examples=16), arm_settings={LONGER: {"steps": 56}})
