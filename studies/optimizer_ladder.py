@@ -7,10 +7,12 @@ from .kit import *
 study = Draft(
     __file__,
     LONG_WARMUP,
-    version=1,
+    # In version 1, whose smallest size was trained, the best LR of Lion with a decay of 4 was the highest of its grid, and with it
+    # no claim had a number.
+    version=2,
     factors=lr_grid(-7, -5, per_octave=2),
     seeds=5,
-    first_seed=331_000,
+    first_seed=341_000,
     ladder=LADDER,
     answer=("opt.muon_with_size", "opt.muon_speed_with_size", "opt.lion_with_size"),
 )
@@ -22,9 +24,8 @@ study.arm(ADAMW, "AdamW", reference=True)
 study.arm(LONGER, "AdamW, 1.4 times the steps", steps=round(TIMES_THE_STEPS * LADDER_GPT["steps"]))
 # Updates are scaled to the size of AdamW's, so that LRs and decay are AdamW's.
 study.arm(MUON, "Muon", optimizer="muon", momentum=0.95, nesterov=True)
-# As in `optimizers`, whose pilot it is about the best of. In a pilot here 0.6 was better than 0.3, and that than 0.1.
-study.arm(LION, "Lion", optimizer="lion", beta2=0.99, weight_decay=4.0)
-TUNED = (ADAMW, MUON, LION)
+# In a pilot on two other seeds 0.6 was better than 0.3, and that than 0.1; in version 1 4 was no better than 0.6.
+study.arm(LION, "Lion", optimizer="lion", beta2=0.99, weight_decay=0.6)
 
 
 def own(rung: Rung) -> dict[str, Any]:
@@ -34,12 +35,12 @@ def own(rung: Rung) -> dict[str, Any]:
 
 study.smoke(dict(steps=40, evaluation_examples=8, final_examples=16), arm_settings={LONGER: {"steps": 56}})
 # In a pilot on two other seeds Muon was best an octave above AdamW, Lion an octave below it.
-climb(study, {MUON: (-0.5, 2.5), LION: (-4.0, -0.5)}, usual=(-1.5, 1.0), own=own)
+climb(study, {MUON: (-0.5, 2.0), LION: (-2.5, 0.5)}, usual=(-1.0, 1.0), own=own)
 
 study.claim(
     "opt.muon_with_size",
     exceeds(
-        loss_gap(ADAMW, MUON, best_of=TUNED),
+        loss_gap(ADAMW, MUON),
         "tuned loss, AdamW over Muon",
         "With tuned LRs, Muon {gains} of the loss reduction compared with AdamW",
     ),
@@ -51,18 +52,18 @@ study.claim(
     "opt.muon_speed_with_size",
     at_least(
         0.0,
-        loss_gap(LONGER, MUON, best_of=TUNED),
+        loss_gap(LONGER, MUON, best_of=(ADAMW, MUON)),
         "tuned loss, AdamW with 1.4 times the steps over Muon",
         "With tuned LRs, Muon {gains} of the loss reduction compared with AdamW trained 1.4 times as long",
         null=0.0,
     ),
-    reported(loss_gap(ADAMW, LONGER, best_of=TUNED), "what 1.4 times the steps gain AdamW"),
+    reported(loss_gap(ADAMW, LONGER, best_of=(ADAMW, MUON)), "what 1.4 times the steps gain AdamW"),
 )
 
 study.claim(
     "opt.lion_with_size",
     exceeds(
-        loss_gap(ADAMW, LION, best_of=TUNED),
+        loss_gap(ADAMW, LION),
         "tuned loss, AdamW over Lion",
         "With tuned LRs, Lion {gains} of the loss reduction compared with AdamW",
     ),

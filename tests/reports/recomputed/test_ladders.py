@@ -1,0 +1,51 @@
+"""One number of each claim of the ladders beside warmup's again, at their first rung, from the published trials by pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.reports.recomputed.tables import fall, means, published, trials, tuned
+
+DECAYS, OPTIMIZERS = ("tenth", "zero", "linear_zero", "trapezoid"), ("adamw", "muon", "lion")
+
+
+@pytest.mark.parametrize(
+    ("study", "claim", "left", "right", "arms"),
+    [
+        ("decay_ladder", "decay.zero_with_size", "tenth", "zero", DECAYS),
+        ("decay_ladder", "decay.linear_zero_with_size", "tenth", "linear_zero", DECAYS),
+        ("decay_ladder", "decay.trapezoid_with_size", "trapezoid", "tenth", DECAYS),
+        ("optimizer_ladder", "opt.muon_with_size", "adamw", "muon", OPTIMIZERS),
+        ("optimizer_ladder", "opt.muon_speed_with_size", "adamw_longer", "muon", OPTIMIZERS),
+        ("optimizer_ladder", "opt.lion_with_size", "adamw", "lion", OPTIMIZERS),
+        ("batch_ladder", "scaling.half_life_with_size", "batch_4", "half_life_4", ("batch_4", "half_life_4")),
+    ],
+)
+def test_tuned_losses(study: str, claim: str, left: str, right: str, arms: tuple[str, ...]) -> None:
+    table = trials(study)
+    assert (tuned(table, left) - tuned(table, right)) / fall(table, *arms) == pytest.approx(published(claim, study), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("study", "claim", "arms"),
+    [
+        ("batch_ladder", "scaling.exponent_with_size", {4: "batch_4", 16: "batch_16", 64: "batch_64"}),
+        ("length_ladder", "lr.falls_with_length", {5: "tokens_5", 20: "tokens_20", 80: "tokens_80"}),
+        ("length_ladder", "lr.rises_with_batch_and_length", {5: "grown_5", 20: "tokens_20", 80: "grown_80"}),
+    ],
+)
+def test_exponents_of_the_best_lr(study: str, claim: str, arms: dict[int, str]) -> None:
+    """The slope through the vertices of parabolas, on logarithms."""
+    table = trials(study)
+    optima = [log2_vertex(table, arm) for arm in arms.values()]
+    slope, _ = np.polyfit(np.log2(list(arms)), optima, 1)
+    assert slope == pytest.approx(published(claim, study), rel=1e-6)
+
+
+def log2_vertex(table: pd.DataFrame, arm: str) -> float:
+    """Of a parabola through the LRs within an octave of the one with the lowest mean, where all of them train."""
+    loss = means(table, arm)["validation_loss"]
+    x, best = np.log2(loss.index.to_numpy(float)), int(loss.to_numpy().argmin())
+    near = np.abs(x - x[best]) <= 1 + 1e-9
+    square, linear, _ = np.polyfit(x[near], loss.to_numpy()[near], 2)
+    return float(-linear / (2 * square))
