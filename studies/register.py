@@ -1442,7 +1442,7 @@ _CLAIMS = {
         " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "opt.muon_speed_with_size": _claim(
-        paraphrase="tuned AdamW needs more than 1.4 times Muon's steps for the same loss, as it was found at 130M parameters",
+        paraphrase="tuned AdamW needs more than 1.4 times Muon's steps for the same loss",
         short="AdamW needs 1.4 times Muon's steps",
         sources="GL Q28",
         own=True,
