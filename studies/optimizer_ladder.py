@@ -7,8 +7,8 @@ from .kit import *
 study = Draft(
     __file__,
     LONG_WARMUP,
-    # In version 1, whose smallest size was trained, the best LR of Lion with a decay of 4 was the highest of its grid, and with it
-    # no claim had a number.
+    # In version 1 (its smallest size was trained) the best LR of Lion with a decay of 4 was the highest of its grid, so that no
+    # claim had a number.
     version=2,
     factors=lr_grid(-7, -5, per_octave=2),
     seeds=5,

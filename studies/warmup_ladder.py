@@ -36,7 +36,12 @@ LONG_NONE, LONG_TENTH = (
 )
 
 # Octaves about the best LR with 40% warmup. In version 1 10% warmup was best half an octave below it, none an octave.
-GRIDS = {NONE: (-2, 0.5), TENTH: (-1.5, 2), "40%": (-1, 1), (LONG_NONE, LONG_TENTH): (-2, 0)}
+GRIDS: dict[str | tuple[str, ...], tuple[float, float]] = {
+    NONE: (-2, 0.5),
+    TENTH: (-1.5, 2),
+    "40%": (-1, 1),
+    (LONG_NONE, LONG_TENTH): (-2, 0),
+}
 SEEDS = {"laptop": 16, "rung_25k": 8}
 
 
