@@ -112,6 +112,8 @@ chaos: $(READY_DEV) ## strike runs 100 times at random moments, and see that not
 calibrate: $(READY) ## draw worlds whose truth is known and count how often the judge is right (an hour on 2 cores: half of it for `folklore judge`)
 	@$(BIN)/python -m tests.calibration --output reports/evidence/calibration.json $(ARGS)
 	@$(BIN)/python -m tests.calibration --runs --worlds 2000 --output reports/evidence/judged_runs_calibration.json
+	@# Another seed than 0, on which the rules of trends were chosen.
+	@$(BIN)/python -m tests.calibration --ladders --seed 20261129 --worlds 400 --output reports/evidence/ladders_calibration.json
 
 mutants: $(READY_DEV) ## plant random mutants in harness/judge and harness/train and list those that no test of theirs notices (an hour)
 	@$(BIN)/python -m tests.mutations.mutants $(ARGS)

@@ -1,11 +1,14 @@
-"""The page that says how often the judge is right, from evidence/calibration.json."""
+"""The page that says how often the judge is right, from what reports/evidence holds of its calibration."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
+from ..harness.declare.level import LEVEL
+from ..harness.judge.statistics.ladders import Word
 from ..harness.plan.store import evidence
 
 # What was asked for: coverage of a 95% interval, and false verdicts at the most.
@@ -14,6 +17,10 @@ LEAST_COVERAGE, MOST_COVERAGE, MOST_FALSE = 0.93, 0.97, 0.05
 WRONGS = {"false_supported": "supported", "false_partly": "partly", "false_refuted": "refuted"}
 # Rates of judged runs that have a goal.
 OF_RUNS = ("false_supported", "false_refuted", "firm_false", "coverage")
+# Rates of judged ladders that have a goal: words that are not true at the most, intervals that cover at the least.
+OF_TRENDS = {"false": MOST_FALSE, "slope": LEVEL, "prediction": LEVEL}
+COVERAGES = ("coverage", "slope", "prediction")
+TREND_WORDS = get_args(Word)
 # Of the worlds that miss a goal, how many the first screen names.
 WORST_SHOWN = 2
 
@@ -34,16 +41,51 @@ def runs_elsewhere() -> list[dict[str, Any]]:
     """Of `folklore judge`, a row for each test and condition; none where that was never done. off: what misses its goal beyond
     the chance of counting this many worlds."""
     found = _counted("judged_runs_calibration.json")
-    return [{**row, "off": [name for name in OF_RUNS if _misses(row, name)]} for row in found]
+    goals = {name: "level" if name == "coverage" else "most" for name in OF_RUNS}
+    return [{**row, "off": [name for name, goal in goals.items() if _misses(row, name, row[goal])]} for row in found]
 
 
-def _misses(row: Row, name: str) -> bool:
-    """Three standard errors of a share that is as large as it may be."""
-    goal, value = row["level"] if name == "coverage" else row["most"], row[name]
-    if goal is None or value is None:
+def trends() -> list[dict[str, Any]]:
+    """Of the judge of ladders, a row for each kind of ladder, number of rungs and of seeds, and way of the errors; none where
+    that was never done. off: as above."""
+    return [_with_off(row) for row in _counted("ladders_calibration.json")]
+
+
+def _with_off(row: Row) -> dict[str, Any]:
+    return {**row, "off": [name for name, goal in OF_TRENDS.items() if _misses(row, name, goal)]}
+
+
+def _misses(row: Row, name: str, goal: float | None) -> bool:
+    """By three standard errors of a share that equals its goal, which is the least of a coverage and the most of others."""
+    if goal is None or row[name] is None:
         return False
-    chance = 3 * math.sqrt(goal * (1 - goal) / row["worlds"])
-    return bool(value < goal - chance if name == "coverage" else value > goal + chance)
+    beyond = goal - row[name] if name in COVERAGES else row[name] - goal
+    return bool(beyond > 3 * math.sqrt(goal * (1 - goal) / row["worlds"]))
+
+
+def _summed(found: Sequence[Row]) -> dict[str, Any]:
+    """The cells of ladders that differ in the way of their errors alone, and of all ladders; apart: single rows that miss a
+    goal, which the sum of their cell may keep; missed: how many there are of each rate, and the worst."""
+    cells = [list(group) for _, group in groupby(found, key=lambda row: (row["world"], row["rungs"], row["seeds"]))]
+    off = {name: [row for row in found if name in row["off"]] for name in OF_TRENDS}
+    return {
+        "cells": [_sum(cell) for cell in cells],
+        "whole": _sum(found),
+        "rows": len(found),
+        "apart": [row for row in found if row["off"]],
+        "missed": {name: (len(rows), max(rows, key=partial(_distance, name))) for name, rows in off.items() if rows},
+    }
+
+
+def _sum(found: Sequence[Row]) -> dict[str, Any]:
+    worlds = sum(row["worlds"] for row in found)
+    counts = {name: sum(row[name] * row["worlds"] for row in found) for name in (*TREND_WORDS, *OF_TRENDS)}
+    shares = {name: round(count / worlds, 4) for name, count in counts.items()}
+    return _with_off({**found[0], "worlds": worlds, **shares})
+
+
+def _distance(name: str, row: Row) -> float:
+    return abs(float(row[name]) - OF_TRENDS[name])
 
 
 def _by_observable(found: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -51,7 +93,7 @@ def _by_observable(found: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     return [(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
 
 
-def content(found: Sequence[Row], elsewhere: Sequence[Row] = ()) -> dict[str, Any]:
+def content(found: Sequence[Row], elsewhere: Sequence[Row] = (), ladders: Sequence[Row] = ()) -> dict[str, Any]:
     """What the page's template is given."""
     covered = [row["coverage"] for row in found if row["coverage"] is not None]
     wrongs = [name for name in WRONGS if any(row.get(name) is not None for row in found)]
@@ -59,6 +101,8 @@ def content(found: Sequence[Row], elsewhere: Sequence[Row] = ()) -> dict[str, An
     return {
         "kinds": [_kind(name, group) for name, group in _by_observable(found)],
         "elsewhere": elsewhere,
+        "trends": _summed(ladders) if ladders else None,
+        "trend_words": TREND_WORDS,
         "wrongs": wrongs,
         "mean_coverage": sum(covered) / len(covered) if covered else None,
         "rates_of": [_rate_of(name, found) for name in wrongs],

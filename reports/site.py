@@ -224,7 +224,7 @@ def _neighbours(
 
 def _write_calibration_and_glossary(output: Path, pages: Environment) -> None:
     if counted := calibration.rows():
-        shown = calibration.content(counted, calibration.runs_elsewhere())
+        shown = calibration.content(counted, calibration.runs_elsewhere(), calibration.trends())
         _write_page(output / "calibration.html", pages, "calibration.html", **shown)
     _write_page(output / "glossary.html", pages, "glossary.html", **glossary.content())
 

@@ -16,6 +16,8 @@ from folklore.harness.judge.statistics.pooling import effect_of
 from folklore.harness.randomness import numpy_generator
 
 Row = dict[str, Any]
+# World, number of rungs and of seeds, way of the errors.
+Kind = tuple[str, int, int, str]
 SMALLEST, LARGEST, MARGIN = 12e3, 100e3, 2.0
 WORDS = ("turns", "none", "holds", "grows", "fades", "open")
 # What each world's effect is at the smallest and at the largest size, in errors of a rung. Of the edges, a word is just false.
@@ -36,6 +38,7 @@ WORLDS: Mapping[str, tuple[float, float]] = {
 BENDS, SCATTER = {"bent": 4.0}, {"uneven": 1.0}
 # Errors of rungs: the last over the first.
 ERRORS = {"alike": 1.0, "growing": 4.0, "shrinking": 0.25}
+RUNGS, SEEDS = (2, 3, 4, 5), (3, 6)
 
 
 def rows(
@@ -44,8 +47,9 @@ def rows(
     only: Sequence[str] = (),
     processes: int = 1,
     progress: Callable[[int, int], None] = lambda done, planned: None,
-    rungs: Sequence[int] = (2, 3, 4, 5),
-    seeds: Sequence[int] = (3, 6),
+    rungs: Sequence[int] = RUNGS,
+    seeds: Sequence[int] = SEEDS,
+    errors: Sequence[str] = tuple(ERRORS),
 ) -> list[Row]:
     """A row for each kind of world, number of rungs and of seeds, and way of the errors, from this many ladders.
 
@@ -53,14 +57,24 @@ def rows(
     word is true; prediction: share of new rungs, one step further, in the interval predicted; bent: share called so.
     Deterministic for a seed, whatever the number of processes.
     """
-    names = [name for name in WORLDS if not only or name in only]
-    kinds = [kind for kind in product(names, rungs, seeds, ERRORS) if kind[1] > 2 or kind[0] not in (*BENDS, *SCATTER)]
+    wanted = kinds(only, rungs, seeds, errors)
     found = []
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) if processes > 1 else nullcontext() as pool:
-        for row in (pool.map if pool else map)(_row, *zip(*kinds, strict=True), repeat(worlds), repeat(seed)):
+        for row in (pool.map if pool else map)(_row, *zip(*wanted, strict=True), repeat(worlds), repeat(seed)):
             found.append(row)
-            progress(len(found), len(kinds))
+            progress(len(found), len(wanted))
     return found
+
+
+def kinds(
+    only: Sequence[str] = (),
+    rungs: Sequence[int] = RUNGS,
+    seeds: Sequence[int] = SEEDS,
+    errors: Sequence[str] = tuple(ERRORS),
+) -> list[Kind]:
+    """Two rungs are neither bent nor uneven."""
+    names = [name for name in WORLDS if not only or name in only]
+    return [kind for kind in product(names, rungs, seeds, errors) if kind[1] > 2 or kind[0] not in (*BENDS, *SCATTER)]
 
 
 def _row(name: str, rungs: int, runs: int, errors: str, worlds: int, seed: int) -> Row:

@@ -1,6 +1,7 @@
 """The page that says how often the judge is right, and the published counts behind it."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,36 @@ def test_tests_of_runs_trained_elsewhere_have_a_table(written: Callable[..., Pat
     assert "87.2% *" in page
     assert "3.0% *" not in page
     assert "1.0% *" not in page
+
+
+LADDER = {
+    "world": "uneven", "rungs": 3, "seeds": 6, "errors": "alike", "worlds": 400, "turns": 0.0, "none": 0.0, "holds": 0.3,
+    "grows": 0.02, "fades": 0.02, "open": 0.66, "false": 0.04, "bent": 0.0, "slope": 0.96, "crossing": None, "prediction": 0.94,
+}  # fmt: skip
+
+
+def test_trends_along_ladders_have_a_table(written: Callable[..., Path], tmp_path: Path) -> None:
+    """A row for all ways of the errors together; one way that misses a goal is named although all of them keep it."""
+    assert "Trends along ladders" not in text(written(GOOD) / "calibration.html")
+    ways = [
+        LADDER,
+        {**LADDER, "errors": "growing", "fades": 0.07, "false": 0.09, "open": 0.61},
+        {**LADDER, "errors": "shrinking", "false": 0.02, "prediction": 0.81},
+        {**LADDER, "world": "bent"},
+    ]
+    (tmp_path / "ladders_calibration.json").write_text(json.dumps(ways))
+    page = text(written(GOOD) / "calibration.html")
+    assert "is false in 4.8% of 1,600 drawn ladders" in page
+    assert "False words: 1 of 4 kinds of ladder miss the goal." in page
+    assert "Worst: uneven, 3 rungs of 6 seeds, errors growing, 9.0% false." in page
+    assert "Worst: uneven, 3 rungs of 6 seeds, errors shrinking, 81.0% covered." in page
+    assert "Intervals of the slope" not in page
+    assert marked(page) == {"9.0%", "81.0%", "89.7%"}
+
+
+def marked(page: str) -> set[str]:
+    """What has an asterisk in the tables of ladders."""
+    return {*re.findall(r"([0-9.]+%) \*", page.partition("Trends along ladders")[2].partition("Every world")[0])}
 
 
 def test_rates_of_false_partly_are_shown_if_they_are_counted(written: Callable[..., Path]) -> None:
