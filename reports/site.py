@@ -120,8 +120,8 @@ def write(
         if study.claims
     }
 
-    ladders = [(study, found[study.name]) for study in declared if study.ladder]
     there = {name for name, (_, sections, _) in drawn.items() if sections is not None or (output / page(name)).is_file()}
+    ladders = [(study, found[study.name]) for study in declared if study.ladder and study.name in there]
 
     def write_page(study: Study) -> bool:
         _, sections, compared = drawn[study.name]

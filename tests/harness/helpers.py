@@ -16,9 +16,10 @@ from folklore.harness.declare.computed import called
 from folklore.harness.declare.trial import Trial
 from folklore.harness.judge.trial_sets import stored_sets
 from folklore.harness.judge.verdict_memory import JudgedTrials
+from folklore.harness.plan import catalog
 from folklore.harness.plan.computing import computed_jobs
 from folklore.harness.plan.plan import Plan, make_plan
-from folklore.harness.plan.store import trial_rows, trial_schema
+from folklore.harness.plan.store import evidence, trial_rows, trial_schema
 from folklore.harness.plan.store.computations import Computation, computation
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
@@ -28,6 +29,11 @@ from folklore.harness.train.workloads.data import tokenize
 from folklore.harness.train.workloads.data.text import Text
 
 INITIAL_LOSS = 5.0
+
+
+def published_names() -> list[str]:
+    """Studies with published trials: a ladder may be declared and wait."""
+    return [name for name in catalog.study_names() if list(evidence.FOLDER.glob(f"{name}-*.parquet"))]
 
 
 @cache
