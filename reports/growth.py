@@ -37,7 +37,7 @@ def content(study: Study, register: Register, judged: Iterable[JudgedTrials], ou
 def followed(
     study: Study, register: Register, ladders: Iterable[tuple[Study, Iterable[JudgedTrials]]], output: Path
 ) -> list[dict[str, Any]]:
-    """What pages of ladders show of the claims that ask a study's again as models grow, under the claim that is followed."""
+    """How the effects of a study's claims change, by the ladders that ask them again; each under the claim that is followed."""
     follows = {claim.id: claim.follows for claim in register.claims}
     asked = {judgement.claim for judgement in study.judgements}
     shown: list[dict[str, Any]] = []
@@ -52,7 +52,8 @@ def _shown(
     study: Study, register: Register, verdicts: Sequence[Verdict], output: Path, page_of: str = ""
 ) -> list[dict[str, Any]]:
     """page_of: the study on whose page it stands, after which its figures are named; '': its own."""
-    claims, shown = register.including(study), list[dict[str, Any]]()
+    claims = register.including(study)
+    shown: list[dict[str, Any]] = []
     for grown in trends(study, verdicts):
         place = growth_place(grown.claim, sum(other["claim"] == grown.claim for other in shown))
         name = {"id": place, "page": "", "claim": grown.claim, "title": title(claims.claim(grown.claim))}
@@ -64,7 +65,7 @@ def _shown(
 def _criterion(study: Study, grown: ClaimTrend, verdicts: Sequence[Verdict], figure: str, output: Path) -> dict[str, Any]:
     (judgement,) = (judgement for judgement in study.judgements if judgement.claim == grown.claim)
     criterion = next(criterion for criterion in judgement.criteria if criterion.name == grown.criterion)
-    drawing = growth.draw(grown, criterion, [point for point in study.published if point.claim == grown.claim])
+    drawing = growth.draw(grown, criterion)
     return {
         "criterion": grown.criterion,
         "word": grown.trend.word,

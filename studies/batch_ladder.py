@@ -4,14 +4,9 @@ from typing import Any
 
 from .kit import *
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
-    version=1,
-    factors=lr_grid(-7, -5, per_octave=2),
-    seeds=5,
     first_seed=333_000,
-    ladder=LADDER,
     answer=("scaling.exponent_with_size", "scaling.half_life_with_size"),
 )
 

@@ -4,14 +4,9 @@ from typing import Any
 
 from .kit import *
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
-    version=1,
-    factors=lr_grid(-7, -5, per_octave=2),
-    seeds=5,
     first_seed=335_000,
-    ladder=LADDER,
     answer=("crit.batch_with_tokens", "crit.batch_with_size"),
 )
 

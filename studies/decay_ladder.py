@@ -4,14 +4,9 @@ from typing import Any
 
 from .kit import *
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
-    version=1,
-    factors=lr_grid(-7, -5, per_octave=2),
-    seeds=5,
     first_seed=332_000,
-    ladder=LADDER,
     answer=("decay.zero_with_size", "decay.linear_zero_with_size", "decay.trapezoid_with_size"),
 )
 

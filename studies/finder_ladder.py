@@ -3,14 +3,10 @@
 from .kit import *
 from .metrics.lr_finder import finder_pick, finder_regret
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
-    version=1,
-    factors=lr_grid(-7, -5, per_octave=2),
     seeds=6,
     first_seed=338_000,
-    ladder=LADDER,
     answer=("finder.tenth_with_size", "finder.steepest_with_size"),
 )
 

@@ -4,16 +4,12 @@ from typing import Any
 
 from .kit import *
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
     # In version 1 (its smallest size was trained) the best LR of Lion with a decay of 4 was the highest of its grid, so that no
     # claim had a number.
     version=2,
-    factors=lr_grid(-7, -5, per_octave=2),
-    seeds=5,
     first_seed=341_000,
-    ladder=LADDER,
     answer=("opt.muon_with_size", "opt.muon_speed_with_size", "opt.lion_with_size"),
 )
 

@@ -2,14 +2,9 @@
 
 from .kit import *
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
-    version=1,
-    factors=lr_grid(-7, -5, per_octave=2),
-    seeds=5,
     first_seed=337_000,
-    ladder=LADDER,
     answer=("prec.nearest_with_size", "prec.stochastic_with_size", "prec.fp8_with_size"),
 )
 

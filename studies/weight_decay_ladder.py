@@ -2,14 +2,10 @@
 
 from .kit import *
 
-study = Draft(
+study = ladder_draft(
     __file__,
-    LONG_WARMUP,
-    version=1,
     factors={"peak_lr": (2.0**-5.5,), "weight_decay": (0.05, 0.1, 0.2)},
-    seeds=5,
     first_seed=336_000,
-    ladder=LADDER,
     answer=("wd.batch_with_size",),
 )
 

@@ -11,10 +11,10 @@ No document gives a size.
 - supported: Use warmup if the LR cannot be tuned finely.
 - refuted (opposite): Omit it.
 - published: Warmup multiplies the largest LR by 4. [Kalra and Barkeshli 2024](https://arxiv.org/abs/2406.09405), read;
-  4.0 on "largest LR, warmup over none" at 1e6 parameters; if different: That network is deeper.
+  4.0 on "largest LR, warmup over none"; if different: That network is deeper.
 
-What was published ends with its source; a link, how it is known, a value on the axis of a criterion, the size of its model and
-the likeliest reason for another value may follow.
+What was published ends with its source; a link, how it is known, a value on the axis of a criterion and the likeliest reason
+for another may follow.
 """
 
 import re
@@ -31,8 +31,7 @@ DEPARTURES, SCALE = "Departures", "Scale "
 PUBLISHED = "published: "
 _PUBLISHED = re.compile(
     r"published: (?P<finding>.+) \[(?P<source>[^\]]+)\](\((?P<link>https://\S+)\))?(, (?P<how>read|computed from read data))?"
-    r"(; (?P<value>\S+) on \"(?P<criterion>[^\"]+)\"( at (?P<parameters>\S+) parameters)?)?"
-    r"(; if different: (?P<if_different>.+))?"
+    r"(; (?P<value>\S+) on \"(?P<criterion>[^\"]+)\")?(; if different: (?P<if_different>.+))?"
 )
 _ADVICE = re.compile(r"(?P<verdict>[a-z ]+?)(?: \((?P<reading>[a-z ]+)\))?: (?P<text>.+)")
 

@@ -42,9 +42,6 @@ class Published(Spec):
     link: str = Field(default="", pattern=r"^(https://\S+)?$", description="where the publication can be read")
     value: float | None = None
     criterion: str | None = Field(default=None, description="the name of the criterion on whose axis the value lies")
-    parameters: float | None = Field(
-        default=None, gt=0, exclude_if=is_none, description="of the model it was measured on: where a ladder shows it"
-    )
     how: str = Field(default="reported", pattern="^(read|reported|computed from read data)$")
     if_different: str = Field(
         default="",

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...harness.declare import Criterion, Published
+from ...harness.declare import Criterion
 from ...harness.judge.spelling import HUNDREDTHS, PERCENT
 from ...harness.judge.trends import ClaimTrend, Point, Prediction
 from .drawing import Columns, Drawing, Panel
@@ -18,20 +18,16 @@ LINE = (
     " size, from the smallest rung to the largest; its band joins the 95% intervals at the two ends."
 )
 RATIO = "Ratios are fitted as logarithms: no effect is 1x."
-PUBLISHED = "Triangles: published values at the sizes of their models."
 PREDICTED = "Ring: predicted from the rungs below, with its 95% interval, which may leave the picture."
 # Kinds of devices, as a legend names them.
 DEVICES = {"cpu": ("on CPUs", Look(INK, "o", "")), "cuda": ("on GPUs", Look(HUES[1], "s", ""))}
 
 
-def draw(grown: ClaimTrend, criterion: Criterion, published: Sequence[Published] = ()) -> Drawing:
+def draw(grown: ClaimTrend, criterion: Criterion) -> Drawing:
     """In the criterion's unit. The ends of intervals of predictions, which are wide of few rungs, set no limits."""
-    beside = [
-        point for point in published if point.criterion == criterion.name and point.parameters and point.value is not None
-    ]
     factor, log = (100.0 if grown.unit in HUNDREDTHS else 1.0), criterion.observe.log_axis
     y = Scale(_label(grown), 10 if log else 0, percent=grown.unit in PERCENT)
-    panel = Panel(Scale("parameters without embeddings", 10), y, height=2.4, caption=_caption(grown, log, bool(beside)))
+    panel = Panel(Scale("parameters without embeddings", 10), y, height=2.4, caption=_caption(grown, log))
     panel.regions(criterion, "y", lambda value: factor * value)
     ends = np.array([(end.estimate, end.low, end.high) for end in (grown.trend.smallest, grown.trend.largest)]).T
     line = factor * (np.exp(ends) if log else ends)
@@ -41,9 +37,6 @@ def draw(grown: ClaimTrend, criterion: Criterion, published: Sequence[Published]
         name, look = DEVICES.get(device, (device, Look(HUES[2], "^", "")))
         name = "_one_sided" if criterion.one_sided and len(devices) == 1 else name if len(devices) > 1 else "_measured"
         panel.add("estimate", name, look, **_columns([p for p in grown.points if p.device == device], factor))
-    if beside:
-        sizes, values = ([getattr(point, name) for point in beside] for name in ("parameters", "value"))
-        panel.add("beside", "_published", Look(HUES[2], "^", ""), x=sizes, y=factor * np.array(values))
     if grown.predictions:
         _add_predictions(panel, _columns(grown.predictions, factor))
     return Drawing(((panel,),), 1)
@@ -54,9 +47,8 @@ def _label(grown: ClaimTrend) -> str:
     return f"effect ({UNITS.get(grown.unit, grown.unit)})" if grown.unit else "effect"
 
 
-def _caption(grown: ClaimTrend, log: bool, published: bool) -> str:
-    parts = ((LINE, True), (RATIO, log), (PREDICTED, grown.predictions), (PUBLISHED, published))
-    return " ".join(text for text, there in parts if there)
+def _caption(grown: ClaimTrend, log: bool) -> str:
+    return " ".join(text for text, there in ((LINE, True), (RATIO, log), (PREDICTED, grown.predictions)) if there)
 
 
 def _add_predictions(panel: Panel, columns: Columns) -> None:

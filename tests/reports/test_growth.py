@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from folklore.harness.declare import AtLeast, AtMost, Criterion, Published, Study
+from folklore.harness.declare import AtLeast, AtMost, Criterion, Study
 from folklore.harness.declare.metrics import MaxTrainable, RelativeGap, TunedLoss
 from folklore.harness.judge.statistics.ladders import Rung, judge_ladder
 from folklore.harness.judge.statistics.pooling import effect_of
@@ -166,20 +166,6 @@ def test_the_figure_of_a_share_has_percent_and_tells_devices_apart() -> None:
     assert expected.numbers["high"][0] == pytest.approx(120)
     assert panel.limits("y")[1] < 20
     assert {mark.series for mark in panel.of("region")} == {"_claimed", "_refuted"}
-
-
-def test_published_values_stand_at_the_sizes_of_their_models() -> None:
-    """Of this criterion, and those whose size is known."""
-    of_criterion = {"claim": "c", "finding": "gains", "source": "s", "criterion": GAINED.name, "value": 0.01}
-    published = [
-        Published(**of_criterion, parameters=1e9),
-        Published(**of_criterion),
-        Published(**{**of_criterion, "criterion": "another"}, parameters=1e8),
-    ]
-    ((panel,),) = (draw(trend_of(GAINED, (0.09, 0.06), ("cpu",) * 2), GAINED, published).panels,)
-    *_, (x, y) = [(list(mark.numbers["x"]), list(mark.numbers["y"])) for mark in panel.marks if mark.series == "_published"]
-    assert (x, y) == ([1e9], [1.0])
-    assert "Triangles: published values" in panel.caption
 
 
 def test_the_figure_of_a_ratio_is_a_ratio() -> None:

@@ -16,14 +16,14 @@ from typer.testing import CliRunner, Result
 
 from folklore.harness.declare import Study
 from folklore.harness.judge import verdict_memory
-from folklore.harness.plan.catalog import load_study
+from folklore.harness.plan.catalog import load_study, study_names
 from folklore.harness.plan.plan import make_plan
 from folklore.harness.plan.store import evidence
 from folklore.harness.plan.store.ledger import Ledger
 from folklore.harness.plan.store.store import Store
 from folklore.harness.train.machine import description
 from folklore.harness.train.workloads import data
-from folklore.harness.use.cli import app, doctor
+from folklore.harness.use.cli import app, doctor, run
 from tests.command_line import HANG_SECONDS
 from tests.harness.helpers import planned, result, rows, stored
 from tests.harness.use.cli.test_doctor import FACTS
@@ -60,6 +60,17 @@ def edited(study: Study, tmp_path: Path, **fields: object) -> str:
     path = tmp_path / "edited.json"
     path.write_text(json.dumps({**json.loads(study.canonical_json()), **fields}))
     return str(path)
+
+
+def test_a_campaign_is_of_ladders_or_of_all_other_studies() -> None:
+    """At a scale that both kinds have."""
+    others, ladders = (
+        {study.name: study.ladder for study in run._chosen(None, not of_ladders, of_ladders, "laptop", "results", True)}
+        for of_ladders in (False, True)
+    )
+    assert others.keys() | ladders.keys() == set(study_names())
+    assert all(ladders.values())
+    assert not any(others.values())
 
 
 @pytest.mark.parametrize(
