@@ -152,8 +152,8 @@ _CLAIMS = {
         measure="median ratio over the weight matrices at η* of the longest runs: CI in [3e-4, 3e-3]",
     ),
     "finder.tenth_with_size": _claim(
-        paraphrase="a tenth of the LR at which a range test diverges is a good LR, at every size of model",
-        short="A tenth of the LR of divergence is good at every size",
+        paraphrase="a tenth of the LR at which a range test diverges is a good LR, at each size of model",
+        short="A tenth of the LR of divergence is a good LR for a GPT",
         sources="TB 2; GL Q9",
         own=True,
         follows="finder.margin",
@@ -161,8 +161,8 @@ _CLAIMS = {
         " sizes: its change for each tenfold of parameters, CI",
     ),
     "finder.steepest_with_size": _claim(
-        paraphrase="the steepest point of a range test is a good LR, at every size of model",
-        short="The steepest point is a good LR at every size",
+        paraphrase="the steepest point of a range test is a good LR, at each size of model",
+        short="The steepest point of a range test is a good LR for a GPT",
         sources="TD Learning Rate Finder",
         own=True,
         follows="finder.steepest",
@@ -230,8 +230,8 @@ _CLAIMS = {
         " small one",
     ),
     "scaling.exponent_with_size": _claim(
-        paraphrase="AdamW's best LR grows with the square root of the batch, at every size of model",
-        short="AdamW's best LR goes with the root of the batch at every size",
+        paraphrase="AdamW's best LR grows with the square root of the batch, at each size of model",
+        short="AdamW's best LR goes with the root of the batch in tokens",
         sources="TB 3; GL Q11",
         own=True,
         follows="scaling.adam_sqrt",
@@ -239,8 +239,8 @@ _CLAIMS = {
         " than to 0 or 1); over sizes: its change for each tenfold of parameters, CI",
     ),
     "scaling.half_life_with_size": _claim(
-        paraphrase="with a small batch, a β2 that forgets by tokens gains over the usual one, at every size of model",
-        short="With small batches, set β2 by tokens, at every size",
+        paraphrase="with a small batch, a β2 that forgets by tokens gains over the usual one, at each size of model",
+        short="With small batches, a β2 set by tokens gains",
         sources="GL Q11",
         own=True,
         follows="adam.beta2_tokens",
@@ -325,7 +325,7 @@ _CLAIMS = {
         measure="S(B)/S(2B), tuned LR per B, at one B past B_crit: CI < 1.02 on every workload, refuted if one > 1.05 (ours)",
     ),
     "crit.batch_with_tokens": _claim(
-        paraphrase="the batch that pays grows with the tokens of a run, at every size of model",
+        paraphrase="the batch that pays grows with the tokens of a run, at each size of model",
         short="The batch that pays grows with the tokens of a run",
         sources="GL Q15",
         own=True,
@@ -334,8 +334,8 @@ _CLAIMS = {
         " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "crit.batch_with_size": _claim(
-        paraphrase="at fixed tokens, what a larger batch costs does not depend on the size of the model",
-        short="At fixed tokens, the cost of a larger batch does not change with size",
+        paraphrase="at fixed tokens, four times the batch costs loss, at each size of model",
+        short="At fixed tokens, four times the batch costs loss",
         sources="GL Q15",
         own=True,
         measure="tuned loss after 369 thousand tokens, 4,096 tokens a step over 1,024, at each size: CI ≥ 0.5% of the loss"
@@ -455,8 +455,8 @@ _CLAIMS = {
         measure="in the first 1% of the steps over the last 10%, CI > 1: (a) gradient norm; (b) gradient variance",
     ),
     "warmup.gain_with_size": _claim(
-        paraphrase="what 10% warmup gains, with the LR tuned with it and without it, does not fade as models grow",
-        short="What warmup gains with tuned LRs does not fade as models grow",
+        paraphrase="with the LR tuned in both, 10% warmup gains over none, at each size of model",
+        short="With tuned LRs, 10% warmup gains over none",
         sources="TB 2; GL Q13",
         own=True,
         follows="warmup.improves_best",
@@ -464,8 +464,8 @@ _CLAIMS = {
         " refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "warmup.steps_with_size": _claim(
-        paraphrase="the steps of warmup that suffice for a small model suffice for a larger one that is trained for longer",
-        short="A fixed number of warmup steps suffices as models grow",
+        paraphrase="with tuned LRs, 60 steps of warmup are no worse than 10% of the run, at each size of model",
+        short="60 steps of warmup are no worse than 10% of the run",
         sources="GL Q13; GL Q17; TD Warmup",
         own=True,
         follows="warmup.duration",
@@ -473,8 +473,8 @@ _CLAIMS = {
         " (ours); over sizes: its change for each tenfold of parameters, CI",
     ),
     "warmup.range_with_size": _claim(
-        paraphrase="how far warmup raises the largest LR that trains does not fade as models grow",
-        short="The LRs that warmup makes trainable do not shrink as models grow",
+        paraphrase="10% warmup raises the largest LR that trains, at each size of model",
+        short="10% warmup raises the largest LR that trains",
         sources="GL Q13; TD Warmup",
         own=True,
         follows="warmup.widens",
@@ -644,8 +644,8 @@ _CLAIMS = {
         " are inside (ours)",
     ),
     "prec.nearest_with_size": _claim(
-        paraphrase="BF16 weights that are rounded to the nearest cost loss, and more as models grow",
-        short="BF16 weights rounded to the nearest cost more as models grow",
+        paraphrase="BF16 weights that are rounded to the nearest cost loss, at each size of model",
+        short="BF16 weights rounded to the nearest cost loss",
         sources="GL Q41",
         own=True,
         follows="prec.bf16_weights",
@@ -653,8 +653,8 @@ _CLAIMS = {
         " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "prec.stochastic_with_size": _claim(
-        paraphrase="BF16 weights that are rounded at random are as good as FP32 weights as models grow",
-        short="BF16 weights rounded at random serve as models grow",
+        paraphrase="BF16 weights that are rounded at random are as good as FP32 weights, at each size of model",
+        short="BF16 weights rounded at random are as good as FP32 weights",
         sources="GL Q41",
         own=True,
         follows="prec.bf16_weights",
@@ -662,8 +662,8 @@ _CLAIMS = {
         " (ours); over sizes: its change for each tenfold of parameters, CI",
     ),
     "prec.fp8_with_size": _claim(
-        paraphrase="FP8 with a scale for each tensor is as good as BF16 as models grow",
-        short="FP8 scaled per tensor serves as models grow",
+        paraphrase="FP8 with a scale for each tensor is as good as BF16, at each size of model",
+        short="FP8 scaled per tensor is as good as BF16",
         sources="GL Q41",
         own=True,
         follows="prec.fp8",
@@ -782,8 +782,8 @@ _CLAIMS = {
         " plateaus and x2",
     ),
     "decay.zero_with_size": _claim(
-        paraphrase="decay to zero gains over decay to 10%, and more as models grow",
-        short="Decay to zero gains over decay to 10% as models grow",
+        paraphrase="cosine decay to zero gains over cosine decay to 10%, at each size of model",
+        short="Cosine decay to zero gains over cosine decay to 10%",
         sources="TB 4; GL Q12",
         own=True,
         follows="decay.final_positive",
@@ -791,8 +791,8 @@ _CLAIMS = {
         " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "decay.linear_zero_with_size": _claim(
-        paraphrase="linear decay to zero gains over cosine decay to 10%, and more as models grow",
-        short="Linear decay to zero beats cosine to 10% as models grow",
+        paraphrase="linear decay to zero gains over cosine decay to 10%, at each size of model",
+        short="Linear decay to zero gains over cosine decay to 10%",
         sources="TB 4; GL Q12",
         own=True,
         follows="decay.cosine_vs_linear",
@@ -800,8 +800,8 @@ _CLAIMS = {
         " reduction (ours), refuted ≤ 0; over sizes: its change for each tenfold of parameters, CI",
     ),
     "decay.trapezoid_with_size": _claim(
-        paraphrase="warmup-stable-decay stays as good as cosine decay as models grow",
-        short="Warmup-stable-decay stays as good as cosine as models grow",
+        paraphrase="warmup-stable-decay is no worse than cosine decay, at each size of model",
+        short="Warmup-stable-decay is no worse than cosine decay",
         sources="TB 4; GL Q12",
         own=True,
         follows="decay.trapezoid",
@@ -961,7 +961,7 @@ _CLAIMS = {
         " wide",
     ),
     "lr.falls_with_length": _claim(
-        paraphrase="with the batch fixed, the best LR falls with the length of the run as D^-0.32, at every size of model",
+        paraphrase="with the batch fixed, the best LR falls with the length of the run as D^-0.32, at each size of model",
         short="With a fixed batch the best LR falls as D^-0.32",
         sources="TB 2",
         own=True,
@@ -969,8 +969,7 @@ _CLAIMS = {
         " (nearer to -0.32 than to 0); over sizes: its change for each tenfold of parameters, CI",
     ),
     "lr.rises_with_batch_and_length": _claim(
-        paraphrase="with a batch that grows as the root of the length, the best LR rises with the length, at every size of"
-        " model",
+        paraphrase="with a batch that grows as the root of the length, the best LR rises, at each size of model",
         short="With a growing batch the best LR rises with the length",
         sources="TB 2",
         own=True,
@@ -1289,7 +1288,7 @@ _CLAIMS = {
         measure="(a) norm of the weights, end over start: ≥ 2; (b) late slope of the log norm without decay: ≥ 0.02 (ours)",
     ),
     "wd.batch_with_size": _claim(
-        paraphrase="at one LR and length the best weight decay is proportional to the batch, at every size of model",
+        paraphrase="at one LR and length the best weight decay is proportional to the batch, at each size of model",
         short="The best weight decay is proportional to the batch",
         sources="GL Q25",
         own=True,
@@ -1434,8 +1433,8 @@ _CLAIMS = {
         " weight decay, open ranges counted from the same LR x decay",
     ),
     "opt.muon_with_size": _claim(
-        paraphrase="what Muon gains over AdamW, both with tuned LRs, does not fade as models grow",
-        short="What Muon gains over tuned AdamW does not fade as models grow",
+        paraphrase="Muon gains over AdamW, both with tuned LRs, at each size of model",
+        short="Muon gains over AdamW, both with tuned LRs",
         sources="GL Q28",
         own=True,
         measure="tuned loss, AdamW over Muon, 20 tokens a parameter, at each size: CI ≥ 0.5% of the loss reduction (ours),"
@@ -1450,8 +1449,8 @@ _CLAIMS = {
         " change for each tenfold of parameters, CI",
     ),
     "opt.lion_with_size": _claim(
-        paraphrase="Lion gains over AdamW, both with tuned LRs, and more as models grow",
-        short="Lion gains over tuned AdamW as models grow",
+        paraphrase="Lion gains over AdamW, both with tuned LRs, at each size of model",
+        short="Lion gains over AdamW, both with tuned LRs",
         sources="GL Q28",
         own=True,
         follows="opt.lion",

@@ -94,7 +94,7 @@ def test_the_card_of_a_claim_that_a_ladder_follows_shows_how_its_effect_changes(
     """With the ladder's figure, and a link to its page; the page of what is followed has no section of its own."""
     follower = "warmup.gain_with_size"
     ladder = changed(grown, name="ladder", judgements=[{"claim": follower, "criteria": [GAINED]}])
-    asked_again = in_document(follower, "ladder", "2").model_copy(update={"follows": CLAIM, "short": "The gain with size"})
+    asked_again = in_document(follower, "ladder", "2").model_copy(update={"follows": CLAIM})
     register = Register(REGISTER.documents, (in_document(CLAIM, "toy", "2"), asked_again))
     sets = [
         trial_sets(ladder, frame(ladder, lambda trial: result(bowl(trial, -7, 2.0, noise=0.01)), scale), HERE)[0]
@@ -103,7 +103,7 @@ def test_the_card_of_a_claim_that_a_ladder_follows_shows_how_its_effect_changes(
     site.write(tmp_path, [ladder, study], register, of([*sets, records(study)]))
     text = read(tmp_path / "toy.html")
     assert f'<b>As models grow:</b> <a class="verdict" href="ladder.html#{follower}-growth">' in text
-    assert "The gain with size." in text
+    assert f"{NAME}. The effect" in text
     assert f'<img src="figures/toy-{follower.replace(".", "-")}-growth.svg"' in text
     assert "as-models-grow" not in text.replace("glossary.html#as-models-grow", "")
     assert dead_links(tmp_path) == []

@@ -35,7 +35,7 @@ from folklore.harness.train.result import LaneResult
 from folklore.harness.use import run_studies as run
 from folklore.harness.use.cli import app
 from folklore.harness.use.run_studies import run_studies
-from tests.harness.helpers import bowl, changed, result, rows
+from tests.harness.helpers import bowl, changed, published_names, result, rows
 from tests.parts import fast_for
 
 pytestmark = pytest.mark.usefixtures("few_calibrated")
@@ -83,7 +83,7 @@ def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, mon
     assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
 
 
-@pytest.mark.parametrize("name", fast_for(("decay", "warmup"), study_names()))
+@pytest.mark.parametrize("name", fast_for(("decay", "warmup"), published_names()))
 def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a fresh clone, where published evidence is what there is of a spread: one study that searches and one that does not.
     (tests/studies asks of every study whether it is refused for want of power.)"""
