@@ -87,7 +87,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	@if $(HAS_TORCH) 2>/dev/null; then echo "torch ; sys_platform == 'never'" >> '$(VENV)/overrides.txt'; fi
 	@mkdir -p .links/folklore
 	@for room in harness models reports studies; do ln -sfn ../../$$room .links/folklore/$$room; done
-	@$(INSTALL) '$(TORCH)' -e . pip
+	@$(INSTALL) '$(TORCH)' -e '.[train]' pip
 	@touch $@
 
 $(VENV)/.ready-%: $(VENV)/.ready

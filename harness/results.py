@@ -15,7 +15,7 @@ ForPeople = Annotated[Value, SkipJsonSchema(), Field(exclude=True, repr=False)]
 
 
 # Of a dataclass or model: the text below a field describes it to agents.
-DESCRIBED = ConfigDict(use_attribute_docstrings=True)
+DESCRIBED = ConfigDict(use_attribute_docstrings=True, defer_build=True)
 
 
 class Result(BaseModel):

@@ -57,7 +57,7 @@ class Mark(Enum):
 class Spec(BaseModel):
     """Frozen, and closed: a misspelled field is an error, never a silent default."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     # Of a part of a configuration: the fields with which trials were first published. This list never grows:
     # a later field enters a study's hash once it is not at its default.
     FIRST_FIELDS: ClassVar[frozenset[str]] = frozenset()

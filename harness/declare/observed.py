@@ -293,12 +293,13 @@ Observable = Annotated[Observed, ANY_KIND]
 
 
 def make_known(others: Iterable[type[Spec]]) -> None:
-    """Lets observables of all kinds that there are be read: in other observables, and in other specs that hold them."""
+    """Lets observables of all kinds that there are be read: in other observables, and in other specs that hold them.
+
+    Only those that have a schema make it again; the others make theirs as they are first read."""
     ANY_KIND.loaded = True
-    models = [*(kind for kind in KINDS.values() if kind.__pydantic_complete__), *others]
+    models = [model for model in (*KINDS.values(), *others) if model.__pydantic_complete__]
     # All forget first: a schema that is left would bring along the kinds that were known when it was made.
     for model in models:
-        if "__pydantic_core_schema__" in vars(model):
-            del model.__pydantic_core_schema__
+        del model.__pydantic_core_schema__
     for model in models:
         model.model_rebuild(force=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from ..declare.curves import CURVES
 from ..declare.curves.curve import EVALUATION_STEP, PROBE_STEP, STEP
 from ..declare.curves.roughness import rises, spikes, squared_changes
-from .probes.base import Probe
+
+if TYPE_CHECKING:
+    from .probes.base import Probe
 
 Numbers = NDArray[np.float64]
 
@@ -64,7 +66,7 @@ class LaneResult:
 def lane_result(
     records: dict[str, Numbers],
     lr: Numbers,
-    probes: Sequence[Probe],
+    probes: Sequence["Probe"],
     curve_points: int,
     probe_steps: Sequence[int],
     evaluation_steps: Sequence[int],

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from ...errors import UserError, quoted, unknown
 from ...input_files import TooMuchError
@@ -83,6 +82,8 @@ def recognizes(source: Source) -> bool:
 def read(source: Source) -> Table:
     """A row for each finished run, or for each of its steps if any metric was logged more than once: run_id, run_name, step,
     params, tags that users set, metrics. Raises UserError."""
+    from unittest.mock import patch  # a quarter of a second, and few tables are MLflow's
+
     uri = _uri(source)
     if uri.startswith(SQLITE) and not tables_of(Path(uri.removeprefix(SQLITE))) >= OF_MLFLOW:  # MLflow would make one
         raise source.error(f"no database of MLflow is at {uri}", "name one that is there, or set MLFLOW_TRACKING_URI")
@@ -93,7 +94,7 @@ def read(source: Source) -> Table:
     try:
         with patch.dict(os.environ, SETTINGS):
             return _read(source, uri)
-    except UserError:
+    except (UserError, ModuleNotFoundError):
         raise
     except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
         raise source.error(f"MLflow cannot read it ({quoted(error)})", "fix that, or export the runs as CSV") from None

@@ -20,8 +20,8 @@ from .output import err, out
 from .settings import settings
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-# What only some commands need.
-PACKAGES = ("torch", "ray", "optuna", "mlflow")
+# Of the extra `train`: what only some commands need.
+PACKAGES = ("torch", "ray", "optuna", "mlflow", "sqlalchemy", "safetensors", "cloudpickle", "tokenizers", "sklearn", "mlxtend")
 
 HELP = (
     "Put claims about training neural networks to the test.\n\n"
@@ -108,8 +108,8 @@ def one_line_errors(command: Command) -> Command:
             if error.name not in PACKAGES:
                 raise
             raise _told(
-                f"{error.name} is not installed, and this command needs it: `make setup` installs it; what only reads"
-                " (verdicts, why, compare, report, list) goes without",
+                f"{error.name} is not installed, and this command needs it: pip install 'folklore-harness[train]', or in a"
+                " clone `make setup`; what only reads and judges (judge, noise, verdicts, why, report, list) goes without",
                 BAD_INPUT,
             ) from None
         except RunFailedError as error:
