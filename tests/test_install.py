@@ -38,12 +38,12 @@ def installations(commands: list[str]) -> list[str]:
 
 def test_studies_are_run_without_test_tools(tmp_path: Path) -> None:
     for target in FOR_STUDIES:
-        assert installations(make(tmp_path, target)) == [""], target
+        assert installations(make(tmp_path, target)) == ["train"], target
 
 
 def test_what_needs_test_tools_brings_them_once(tmp_path: Path) -> None:
     for target in FOR_TESTS:
-        assert installations(make(tmp_path, target)) == ["", "dev"], target
+        assert installations(make(tmp_path, target)) == ["train", "dev"], target
 
 
 def test_nothing_that_studies_need_imports_test_tools() -> None:
@@ -54,9 +54,9 @@ def test_nothing_that_studies_need_imports_test_tools() -> None:
 
 
 def test_an_address_brings_its_driver(tmp_path: Path) -> None:
-    assert installations(make(tmp_path, "studies", "STORE=s3://bucket/folklore")) == ["", "s3"]
+    assert installations(make(tmp_path, "studies", "STORE=s3://bucket/folklore")) == ["train", "s3"]
     given = "ARGS=--store s3://bucket/folklore --tracking postgresql://host/mlflow"
-    assert installations(make(tmp_path, "study-warmup", given)) == ["", "s3", "postgresql"]
+    assert installations(make(tmp_path, "study-warmup", given)) == ["train", "s3", "postgresql"]
 
 
 def test_all_tests_are_run_once(tmp_path: Path) -> None:

@@ -71,7 +71,13 @@ def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOp
 
 
 def _side(sources: Sequence[str], arm: str, options: JudgeOptions) -> Runs:
-    runs = checked(runs_of(sources, options.reading))
+    runs = runs_of(sources, options.reading)
+    if runs.of_items:
+        raise UserError(
+            "--baseline compares runs, and these are answers to items: name both files and write"
+            " --claim 'accuracy: tonight >= main within 1 point' --fail-on refuted"
+        )
+    runs = checked(runs)
     return replace(runs, frame=runs.frame.assign(arm=arm))
 
 

@@ -24,6 +24,7 @@ from .claims import RunClaim, read_claim
 from .comparing import Assumptions
 from .compute_saved import compute_saved
 from .firmness import why_fragile
+from .items import checked_items, judge_items
 from .laws import judge_law
 from .roles import ReadingOptions, text
 from .run_verdict import LEAST_RUNS, RunVerdict, RunVerdictResult, judge_pairs
@@ -116,7 +117,7 @@ def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
     if options.compare is not None:
         runs = _runs(sources, options.reading, [], (options.compare,))
         claims += list(_comparisons(runs, options.compare, options.by))
-        values = read_values(runs, claims[0])
+        values = None if runs.of_items else read_values(runs, claims[0])
         return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how, values) for each in claims])))
     read: dict[str, Runs] = {}
     judged = []
@@ -142,12 +143,12 @@ def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunC
     columns: dict[Role, str] = {"metric": claims[0].metric} if claims else {}
     columns.update(reading.columns)
     named = () if len(arms) < 2 else arms  # of one arm all others are compared with it
-    return checked(
-        runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares)),
-        factors,
-        named,
-        compares=not claims or any(len(claim.arms) > 1 for claim in claims),
-    )
+    runs = runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares))
+    if runs.of_items:
+        return checked_items(runs)
+    if "cluster" in runs.roles:
+        raise UserError(f"--cluster {runs.roles['cluster']}: belongs to the items of an eval; name their column with --item")
+    return checked(runs, factors, named, compares=not claims or any(len(claim.arms) > 1 for claim in claims))
 
 
 def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
@@ -174,6 +175,8 @@ def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame |
 
 def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
     """One claim. values: what it reads, if that is known. Raises UserError for arms, columns and steps that are not there."""
+    if runs.of_items:
+        return judge_items(runs, claim, how)
     if claim.law:
         return judge_law(runs, claim)
     values = read_values(runs, claim) if values is None else values

@@ -34,6 +34,9 @@ NAMES: Mapping[Role, tuple[str, ...]] = {
         "dataset_name",
     ),
     "run": ("run_id", "run", "uuid", "run_name", "trial", "trial_id", "file", "id", "replicate", "rep", "repetition"),
+    # Never guessed.
+    "item": (),
+    "cluster": (),
 }  # fmt: skip
 _LOSSES = (
     "loss", "error", "err", "perplexity", "ppl", "nll", "bpb", "bpc", "mse", "mae", "rmse", "wer", "cer", "fid", "regret",
@@ -56,7 +59,9 @@ SETTINGS = {
 # Columns of the folds of a cross-validation.
 FOLDS = ("fold", "cv_fold", "fold_id", "fold_idx")
 # Roles of which the user may name several columns.
-SEVERAL = ("arm", "task", "seed")
+SEVERAL = ("arm", "task", "seed", "item", "cluster")
+# What evals call a repeated answer to an item, beside a seed.
+REPEATED_ANSWERS = ("epoch", "sample", "sample_id", "repeat", "trial", "attempt")
 # Words of columns that hold how far runs differ, which are never what is judged unless they are named.
 SPREADS = {"std", "stdev", "sd", "stddev", "stderr", "sem", "se", "ci", "var", "variance"}
 # What the column of a long table is called that names the metric of each row.
@@ -216,7 +221,8 @@ def chosen_roles(
             choose(role, column_named(frame, given, f"--{role}"), "you")
     for role, column in told.items():
         choose(role, column, "its format")
-    for role in ("seed", "step", "run", "task"):
+    # Of an eval every row is an answer: none is a step, and none a run of its own.
+    for role in ("seed", "task") if "item" in chosen else ("seed", "step", "run", "task"):
         choose(role, _by_name(frame, role, chosen), "a guess from its name")
     choose("arm", _arm_in_claims(frame, options.arms, chosen), "the claims")
     if "metric" not in chosen:
@@ -278,7 +284,8 @@ def _only_metric(frame: pd.DataFrame, chosen: Mapping[Role, str], options: Readi
 
 def _by_name(frame: pd.DataFrame, role: Role, chosen: Mapping[Role, str]) -> str | None:
     free = {last_part(str(each)): str(each) for each in reversed(frame.columns) if each not in chosen.values()}
-    found = [free[name] for name in NAMES[role] if name in free]
+    names = (*NAMES[role], *REPEATED_ANSWERS) if role == "seed" and "item" in chosen else NAMES[role]
+    found = [free[name] for name in names if name in free]
     if role == "step":  # rounds of a competition have names, and epochs that are the same in all rows are a setting
         found = [each for each in found if holds_numbers(frame[each]) and frame[each].nunique() > 1]
     return next(iter(found), None)

@@ -35,8 +35,8 @@ class Runs:
     """What is judged, a metric's runs.
 
     frame: arm, run (a number), name (of the run, or missing), seed (text or missing), task, step (nan if there is none), value
-    (nan or inf: diverged), the factors, and what other columns there are, named "column …". roles: role -> column, told_by:
-    what told it. better: 'lower', 'higher', or None if that is unknown.
+    (nan or inf: diverged), of an eval item and cluster, the factors, and what other columns there are, named "column …". Of an
+    eval a row is an answer. roles: role -> column, told_by: what told it. better: 'lower', 'higher', or None if that is unknown.
     """
 
     frame: pd.DataFrame
@@ -52,6 +52,11 @@ class Runs:
     @property
     def arms(self) -> list[str]:
         return list(dict.fromkeys(self.frame["arm"]))
+
+    @property
+    def of_items(self) -> bool:
+        """Whether its rows are answers to the items of an eval."""
+        return "item" in self.roles
 
     @property
     def tasks(self) -> list[str]:
@@ -77,8 +82,10 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     frame, in_paths = placed(finding.joined(frame, options), roles, options)
     chosen, told_by = finding.chosen_roles(frame, {**roles, **in_paths}, options)
     told_by.update(dict.fromkeys(in_paths, "the paths of the files"))
-    frame, chosen = _in_order(frame, chosen, told_by)
-    frame, folds = _over_folds(frame, chosen)
+    folds: tuple[Problem, ...] = ()
+    if "item" not in chosen:
+        frame, chosen = _in_order(frame, chosen, told_by)
+        frame, folds = _over_folds(frame, chosen)
     _require_arms(frame, chosen, options.arms)
     named = options.columns.get("metric", chosen["metric"])
     values = _numbers(frame[chosen["metric"]], chosen["metric"])
@@ -203,6 +210,9 @@ def _tidy(
     tidy["task"] = finding.texts(frame[chosen["task"]]) if "task" in chosen else ""
     tidy["step"] = cells.numbers_of(frame[chosen["step"]], chosen["step"]).astype(float) if "step" in chosen else np.nan
     tidy["value"] = values
+    for role in ("item", "cluster"):
+        if role in chosen:
+            tidy[role] = finding.texts(frame[chosen[role]]).fillna("")
     for each in options.factors:
         tidy[each] = frame[finding.column_named(frame, each, "the claim")]
     tidy["name"] = pd.NA if names is None else names
@@ -210,7 +220,8 @@ def _tidy(
     others = [each for each in frame if each not in chosen.values() and each not in tidy]
     tidy = pd.concat([tidy, frame.loc[tidy.index, others].add_prefix("column ")], axis=1)
     tidy = tidy.sort_values(["run", "step"], kind="stable")
-    return _measured(tidy, options.arms).reset_index(drop=True), problems
+    rows = tidy if "item" in chosen else _measured(tidy, options.arms)
+    return rows.reset_index(drop=True), problems
 
 
 def _measured(rows: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:

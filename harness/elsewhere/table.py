@@ -9,9 +9,9 @@ import pandas as pd
 from ..results import ForPeople, ForScripts
 
 # What a column can be: the number that is judged; what is compared; the repetition; how far a run has come; the data set or
-# benchmark that a run belongs to; the run itself.
-Role = Literal["metric", "arm", "seed", "step", "task", "run"]
-ROLES: tuple[Role, ...] = ("metric", "arm", "seed", "step", "task", "run")
+# benchmark that a run belongs to; the run itself; the item of an eval that a row answers; what items belong to together.
+Role = Literal["metric", "arm", "seed", "step", "task", "run", "item", "cluster"]
+ROLES: tuple[Role, ...] = ("metric", "arm", "seed", "step", "task", "run", "item", "cluster")
 
 # Columns that readers add: the source as it was named on the command line, and the file inside it.
 SOURCE, FILE = "source", "file"

@@ -16,7 +16,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 to=${1:-folklore-env}
 ${PYTHON:-python3} -m venv "$to"
-"$to/bin/python" -m pip install --no-index --find-links "$here" "torch==TORCH" "folklore-harness[EXTRAS]"
+"$to/bin/python" -m pip install --no-index --find-links "$here" "torch==TORCH" "folklore-harness[train,EXTRAS]"
 "$to/bin/folklore" doctor || true
 echo "installed: $to/bin/folklore"
 """
@@ -38,7 +38,7 @@ def make_bundle(folder: Path, extras: str, project: Path | None = None) -> tuple
         constraints = Path(temporary) / "constraints.txt"
         lines = (project / "constraints.txt").read_text(encoding="utf-8").splitlines(keepends=True)
         constraints.write_text("".join(line for line in lines if not line.startswith("torch==")), encoding="utf-8")
-        command += ["-c", str(constraints), f"torch=={torch}", f"{project}[{extras}]"]
+        command += ["-c", str(constraints), f"torch=={torch}", f"{project}[train,{extras}]"]
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"bundle {folder}: pip could not gather it ({one_line(ValueError(done.stderr))[-300:]})")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ...errors import UserError, masked
 from ..table import Table
-from . import ledger, mlflow_runs, optuna_trials, ray_tune, tables, tensorboard, trainers
+from . import evals, ledger, mlflow_runs, optuna_trials, ray_tune, tables, tensorboard, trainers
 from .ranks import of_lowest_rank
 from .source import FORMATS, Source, refuse_pickle
 
@@ -14,6 +14,8 @@ READERS: tuple[tuple[Callable[[Source], bool], Callable[[Source], Table]], ...] 
     (ledger.recognizes, ledger.read),
     (mlflow_runs.recognizes, mlflow_runs.read),
     (optuna_trials.recognizes, optuna_trials.read),
+    (evals.recognizes_inspect, evals.read_inspect),
+    (evals.recognizes_lm_eval, evals.read_lm_eval),
     (ray_tune.recognizes, ray_tune.read),
     (trainers.recognizes_states, trainers.read_states),
     (trainers.recognizes_metrics, trainers.read_metrics),

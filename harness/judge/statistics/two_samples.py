@@ -102,9 +102,7 @@ def pooled_spread(groups: list[Numbers]) -> Spread | None:
 
 def difference(x: Numbers, y: Numbers, paired: bool = False, spread: Spread | None = None, level: float = LEVEL) -> Effect:
     """mean(x) - mean(y)."""
-    found = contrast(x, y, 1.0, paired, spread)
-    half = found.error * _t_quantile(found.freedom, level)
-    return _observation(found.value, found.value - half, found.value + half, x, y, found, lambda edge: _moved(found, edge))
+    return effect_of(contrast(x, y, 1.0, paired, spread), _standing_for(x, y), level)
 
 
 def relative_difference(
@@ -126,9 +124,10 @@ def relative_difference(
         return contrast(x, y, 1 + edge, paired, spread)
 
     estimate = float(np.mean(x)) / base - 1
-    low, high = (fieller_end(at, estimate, sign, level) for sign in (-1, 1))
+    ends = [fieller_end(at, estimate, sign, level) for sign in (-1, 1)]
     here = at(0.0)
-    return _observation(estimate, low, high, x, y, Contrast(here.value / base, here.error / base, here.freedom), at)
+    found = Contrast(estimate, here.error / base, here.freedom)
+    return effect_of(found, _standing_for(x, y), level, (ends[0], ends[1]), at)
 
 
 def against(x: Numbers, value: float, spread: Spread | None = None, relative: bool = False, level: float = LEVEL) -> Effect:
@@ -146,8 +145,7 @@ def against(x: Numbers, value: float, spread: Spread | None = None, relative: bo
         if scaled is None
         else Contrast(float(np.mean(shifted)), scaled.deviation / math.sqrt(len(x)), scaled.freedom)
     )
-    half = found.error * _t_quantile(found.freedom, level)
-    return _observation(found.value, found.value - half, found.value + half, x, x, found, lambda edge: _moved(found, edge))
+    return effect_of(found, _standing_for(x, x), level)
 
 
 def _error_of(x: Numbers) -> Contrast:
@@ -156,11 +154,7 @@ def _error_of(x: Numbers) -> Contrast:
     return Contrast(float(np.mean(x)), float(np.std(x, ddof=1)) / math.sqrt(len(x)), len(x) - 1)
 
 
-def _moved(found: Contrast, edge: float) -> Contrast:
-    return Contrast(found.value - edge, found.error, found.freedom)
-
-
-def _t_quantile(freedom: float, level: float) -> float:
+def t_quantile(freedom: float, level: float) -> float:
     return float(scipy.special.stdtrit(freedom, 0.5 + level / 2))
 
 
@@ -169,7 +163,7 @@ def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, lev
 
     def excess(edge: float) -> float:
         found = at(edge)
-        return -sign * found.t - _t_quantile(found.freedom, level)
+        return -sign * found.t - t_quantile(found.freedom, level)
 
     if at(estimate).error == 0 or excess(estimate) >= 0:  # exact, but for rounding
         return estimate
@@ -181,15 +175,27 @@ def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, lev
     return sign * math.inf
 
 
-def _observation(
-    estimate: float, low: float, high: float, x: Numbers, y: Numbers, found: Contrast, at: Callable[[float], Contrast]
+def effect_of(
+    found: Contrast,
+    runs: int,
+    level: float,
+    ends: tuple[float, float] | None = None,
+    at: Callable[[float], Contrast] | None = None,
 ) -> Effect:
-    """at: the contrast against an effect."""
+    """The effect that a contrast estimates. runs: as many as stand for it in planning. ends, at: its interval, and the contrast
+    against an effect, where that is no shift of the contrast itself."""
+
+    def moved(edge: float) -> Contrast:
+        return Contrast(found.value - edge, found.error, found.freedom)
+
+    contrasted = at or moved
+    half = found.error * t_quantile(found.freedom, level)
+    low, high = ends or (found.value - half, found.value + half)
 
     def tail(edge: float, above: bool) -> float:
         if math.isinf(edge):
             return 0.0
-        here = at(edge)
+        here = contrasted(edge)
         if here.error == 0:
             return 0.0 if (here.value > 0) == above and here.value else 1.0
         # Not scipy.stats.t, whose checks take 50 times as long.
@@ -198,9 +204,13 @@ def _observation(
     def p_inside(lower: float, upper: float) -> float:
         return min(1.0, 2 * max(tail(lower, above=True), tail(upper, above=False)))
 
-    # Seeds that stand for both samples: a spread and a number that give the standard error and its degrees of freedom back.
-    runs = max(2, round(2 / (1 / len(x) + 1 / len(y))))
-    return Effect(estimate, low, high, runs, p_inside, found.error * math.sqrt(runs), freedom=found.freedom)
+    # A spread and a number that give the standard error and its degrees of freedom back.
+    return Effect(found.value, low, high, runs, p_inside, found.error * math.sqrt(runs), freedom=found.freedom)
+
+
+def _standing_for(x: Numbers, y: Numbers) -> int:
+    """The runs of one sample that is as informative as the two."""
+    return max(2, round(2 / (1 / len(x) + 1 / len(y))))
 
 
 def _mirrored(seen: Effect) -> Effect:

@@ -23,6 +23,8 @@ FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 # Of the extra `train`: what only some commands need.
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "sqlalchemy", "safetensors", "cloudpickle", "tokenizers", "sklearn", "mlxtend")
 
+INSTALL = "pip install 'folklore-harness[train]', or in a clone `make setup`"
+
 HELP = (
     "Put claims about training neural networks to the test.\n\n"
     "Exit codes: 0 fine, 1 a run failed, 2 bad input or a store that cannot be written, 130 interrupted and 143 SIGTERM (what"
@@ -108,8 +110,8 @@ def one_line_errors(command: Command) -> Command:
             if error.name not in PACKAGES:
                 raise
             raise _told(
-                f"{error.name} is not installed, and this command needs it: pip install 'folklore-harness[train]', or in a"
-                " clone `make setup`; what only reads and judges (judge, noise, verdicts, why, report, list) goes without",
+                f"{error.name} is not installed, and this command needs it: {INSTALL}; what only reads and judges (judge,"
+                " noise, verdicts, why, report, list) goes without",
                 BAD_INPUT,
             ) from None
         except RunFailedError as error:

@@ -26,6 +26,7 @@ from ...options import Options
 from ...plan.catalog import all_studies, register
 from ...plan.store.store import Store
 from ...train.machine.description import versions
+from .base import INSTALL
 
 # What the numbers and the results rest on.
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "pyarrow")
@@ -71,7 +72,7 @@ def _examine(options: Options, torch: "subprocess.Popen[str]", ray: "subprocess.
     yield _attempt("studies", _studies, "fix the study named here")
     yield _attempt("store", lambda: _store(options), "give a writable folder or bucket with --store")
     yield _attempt("mlflow round trip", lambda: _mlflow(options), "give another database or server with --tracking")
-    yield _attempt("import of ray", lambda: str(_said(ray)["version"]), "make setup")
+    yield _attempt("import of ray", lambda: str(_said(ray)["version"]), INSTALL)
     yield from _device(torch)
     yield from _unsafe()
 
@@ -80,7 +81,7 @@ def _versions() -> Iterator[Check]:
     have = versions()
     for package, least in least_versions().items():
         ok = have[package] != "not installed" and Version(have[package]) >= Version(least)
-        yield Check(package, ok, have[package], f"needs {package} {least} or newer: make setup")
+        yield Check(package, ok, have[package], f"needs {package} {least} or newer: {INSTALL}")
 
 
 def _device(torch: "subprocess.Popen[str]") -> Iterator[Check]:
@@ -90,9 +91,9 @@ def _device(torch: "subprocess.Popen[str]") -> Iterator[Check]:
         found.update(_said(torch))
         return str(found["version"])
 
-    yield _attempt("import of torch", version, "make setup")
+    yield _attempt("import of torch", version, INSTALL)
     if not found:
-        yield Check("device", False, "not known without torch", "make setup")
+        yield Check("device", False, "not known without torch", INSTALL)
         return
     yield Check("device", True, found["device"], "")
     missing = found["compiler"]

@@ -38,6 +38,12 @@ SeedColumn = Annotated[
 StepColumn = Annotated[str | None, typer.Option("--step", help="the column of steps, epochs or tokens")]
 TaskColumn = Annotated[str | None, typer.Option("--task", help="the column of the dataset or benchmark; several as A,B")]
 RunColumn = Annotated[str | None, typer.Option("--run", help="the column that names the run")]
+ItemColumn = Annotated[
+    str | None, typer.Option("--item", help="the column of an eval's items (questions): rows are answers; several as A,B")
+]
+ClusterColumn = Annotated[
+    str | None, typer.Option("--cluster", help="the column of what items belong to, such as a passage; several as A,B")
+]
 Where = Annotated[
     list[str] | None,
     typer.Option("--where", metavar="COLUMN=VALUE", help="keep these rows alone; also !=, <, <=, >, >=; repeatable"),
@@ -53,6 +59,7 @@ Higher = Annotated[bool, typer.Option("--maximize", help="higher is better")]
     "folklore judge mlflow:my-experiment --claim 'accuracy: new >= old within 0.5 points' --arm params.branch",
     "folklore judge runs.csv --claim 'steps to val_loss 3.28: b < a by 10%'   # compute saved",
     "folklore judge table.csv --claim 'samples: hyperbola in batch_size within 8%' --task model",
+    "folklore judge answers.csv --claim 'correct: b > a' --item question --cluster passage   # an eval",
     "folklore judge tonight.csv --baseline baseline.csv --within 1% --fail-on refuted   # a gate for CI",
 )
 def judge(
@@ -69,6 +76,8 @@ def judge(
     step: StepColumn = None,
     task: TaskColumn = None,
     run: RunColumn = None,
+    item: ItemColumn = None,
+    cluster: ClusterColumn = None,
     where: Where = None,
     minimize: Lower = False,
     maximize: Higher = False,
@@ -117,6 +126,7 @@ def judge(
     if minimize and maximize:
         raise UserError("--minimize and --maximize exclude each other; give one")
     columns = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task, "run": run}
+    columns |= {"item": item, "cluster": cluster}
     better = "lower" if minimize else "higher" if maximize else None
     known = choices.number("--sd", deviation, is_positive=True), choices.number("--step-worth", step_worth)
     how = Assumptions(paired, *known, also=_listed(also))
@@ -230,7 +240,7 @@ def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
 def _print_reading(judged: "JudgedRuns") -> None:
     """What was read as what, so that a wrong guess is seen at once."""
     for runs in judged.runs:
-        final = runs.final()
+        final, rows = runs.final(), "answers" if runs.of_items else "runs"
         told: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
         arms = ", ".join(
             f"{printable(str(arm))} {count}" for arm, count in list(final["arm"].value_counts(sort=False).items())[:8]
@@ -238,9 +248,9 @@ def _print_reading(judged: "JudgedRuns") -> None:
         more = f" and {len(runs.arms) - 8} more" if len(runs.arms) > 8 else ""
         tasks = [printable(each) for each in runs.tasks if each]
         print_facts({
-            "read": f"{', '.join(runs.sources)}: {', '.join(runs.formats)}; {len(final)} runs",
+            "read": f"{', '.join(runs.sources)}: {', '.join(runs.formats)}; {len(final)} {rows}",
             **told,
-            "runs an arm": arms + more,
+            f"{rows} an arm": arms + more,
             **({"tasks": ", ".join(tasks[:8]) + (f" and {len(tasks) - 8} more" if len(tasks) > 8 else "")} if tasks else {}),
         })  # fmt: skip
 

@@ -11,6 +11,7 @@ import pytest
 
 from folklore.harness.train.machine.description import local_device
 from folklore.harness.use.cli import doctor
+from folklore.harness.use.cli.base import INSTALL
 from folklore.harness.use.cli.doctor import Check, _attempt, _beside, _bytecode, _device, _said
 
 FACTS = {"version": "2.13.0", "device": "2 x a CPU (cpu)", "compiler": "", "memory_gib": 20.0}
@@ -52,20 +53,20 @@ def test_the_facts_are_those_of_this_machine(tmp_path: Path, capsys: pytest.Capt
 
 def test_what_it_asks_for_is_what_the_installation_declares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list of its own once took Ray 2.50, which the project did not."""
-    declared = {line.split(";")[0] for line in requires("folklore-harness") or ()}
+    declared = {line.split(";")[0].strip() for line in requires("folklore-harness") or ()}
     least = doctor.least_versions()
     assert f"ray[tune]>={least['ray']}" in declared
     assert f"mlflow>={least['mlflow']}" in declared
     assert metadata("folklore-harness")["Requires-Python"] == f">={least['python']}"
     monkeypatch.setattr(doctor, "versions", lambda: {**dict.fromkeys(least, "99"), "ray": "2.50"})
     refused = [check for check in doctor._versions() if not check.ok]
-    assert [(check.name, check.fix) for check in refused] == [("ray", f"needs ray {least['ray']} or newer: make setup")]
+    assert [(check.name, check.fix) for check in refused] == [("ray", f"needs ray {least['ray']} or newer: {INSTALL}")]
 
 
 def test_an_import_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "IMPORT_SECONDS", 0.05)
     with _beside("import time; time.sleep(600)") as process:
-        assert "timed out" in _attempt("ray", lambda: str(_said(process)), "make setup").found
+        assert "timed out" in _attempt("ray", lambda: str(_said(process)), INSTALL).found
     assert process.poll() is not None, "and its process ended"
 
 

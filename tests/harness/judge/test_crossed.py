@@ -1,0 +1,133 @@
+"""Means over items crossed with seeds, against what is known of them: Student's test, traces of matrices, likelihoods."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy
+from statsmodels.stats.proportion import proportion_confint
+
+from folklore.harness.judge.statistics.crossed import crossed_difference, score_difference, score_level, sources
+from folklore.harness.judge.statistics.intervals import Numbers
+from folklore.harness.judge.statistics.two_samples import NoBaseError, NoSpreadError, difference, relative_difference
+from folklore.harness.randomness import numpy_generator
+
+LEVEL = 0.95
+
+
+def drawn(stream: int, items: int) -> Numbers:
+    return numpy_generator(0, "crossed", stream).normal(3.0, 1.0, (items, 1))
+
+
+def own_clusters(items: int) -> Numbers:
+    return np.arange(items)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_of_one_seed_and_no_clusters_it_is_the_test_of_pairs(relative: bool) -> None:
+    arm, other = drawn(1, 12), drawn(2, 12) + 0.5
+    seen, _ = crossed_difference(arm, other, own_clusters(12), relative, False, LEVEL)
+    compare = relative_difference if relative else difference
+    pairs = compare(arm[:, 0], other[:, 0], paired=True)
+    np.testing.assert_allclose([seen.estimate, seen.low, seen.high], [pairs.estimate, pairs.low, pairs.high], rtol=1e-9)
+    assert seen.p_inside(-math.inf, 0.0) == pytest.approx(pairs.p_inside(-math.inf, 0.0))
+
+
+def test_of_equal_clusters_it_is_students_test_of_their_means() -> None:
+    arm, other = drawn(1, 20), drawn(2, 20)
+    seen, _ = crossed_difference(arm, other, np.repeat(np.arange(5), 4), False, False, LEVEL)
+    means = (arm - other)[:, 0].reshape(5, 4).mean(axis=1)
+    low, high = scipy.stats.ttest_1samp(means, 0.0).confidence_interval(LEVEL)
+    np.testing.assert_allclose([seen.low, seen.high], [low, high])
+
+
+def test_of_unequal_clusters_the_variance_is_unbiased_and_its_freedom_is_satterthwaites() -> None:
+    """Of items that are alike within their cluster: sums are D (1 - 1 p') z for independent z, and the mean's variance p'p."""
+    sizes = np.array([1, 2, 3, 10])
+    clusters, shares = np.repeat(np.arange(4), sizes), sizes / sizes.sum()
+    found = [sources(np.repeat(unit, sizes)[:, None], None, clusters) for unit in np.eye(4)]
+    assert sum(each.items for each in found) == pytest.approx(float(shares @ shares))
+    deviations = np.diag(shares) @ (np.eye(4) - np.outer(np.ones(4), shares))
+    squares = deviations.T @ deviations
+    assert found[0].freedom == pytest.approx(np.trace(squares) ** 2 / np.trace(squares @ squares))
+    assert found[0].freedom < 2, "most of the items are in one cluster"
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_variance_of_items_and_of_seeds_are_told_apart(paired: bool) -> None:
+    """Over 400 planted tables the parts come to what was planted: items 4 / I, seeds 1 / S each, and what is left .25 / (I S).
+
+    An average of 400 chi-squares of 2 degrees of freedom lies within 4 standard errors, 20%, of its expectation.
+    """
+    items, seeds = 30, 3
+    found = []
+    for world in range(400):
+        generator = numpy_generator(1, "planted", world)
+        tables = [
+            generator.normal(0, 1, (1, seeds))
+            + generator.normal(0, 0.5, (items, seeds))
+            + generator.normal(0, 2**0.5, (items, 1))
+            for _ in range(2)
+        ]
+        found.append(sources(tables[0], tables[1], own_clusters(items), 1.0, paired))
+    noise = 2 * 0.25 / (items * seeds)
+    assert np.mean([each.items for each in found]) == pytest.approx(4 / items + noise, rel=0.2)
+    assert np.mean([each.seeds for each in found]) == pytest.approx(2 / seeds + noise, rel=0.2)
+    assert np.mean([each.both for each in found]) == pytest.approx(noise, rel=0.2)
+    assert np.mean([each.total for each in found]) == pytest.approx(4 / items + 2 / seeds + noise, rel=0.2)
+
+
+def test_what_more_seeds_bring_is_what_they_are_of_the_variance() -> None:
+    arm = np.linspace(0, 1, 20)[:, None] + np.array([[0.0, 0.5, 1.0]])
+    parts = sources(arm, None, own_clusters(20))
+    assert parts.both == pytest.approx(0.0, abs=1e-12)
+    assert parts.with_more(seeds=2) == pytest.approx(parts.items + parts.seeds / 2)
+    assert parts.with_more(items=2) == pytest.approx(parts.items / 2 + parts.seeds)
+
+
+def likeliest(gained: int, lost: int, both: int, edge: float) -> float:
+    """The share lost under which counts are likeliest, if the difference of the shares is `edge`: by search."""
+
+    def unlikely(share: float) -> float:
+        chances = np.array([share + edge, share, 1 - 2 * share - edge])
+        counts = np.array([gained, lost, both])
+        return -float(np.sum(counts * np.log(np.maximum(chances, 1e-300))))
+
+    low, high = max(0.0, -edge), (1 - edge) / 2
+    return float(scipy.optimize.minimize_scalar(unlikely, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).x)
+
+
+@pytest.mark.parametrize(("gained", "lost", "both"), [(9, 2, 9), (4, 1, 5), (12, 10, 78), (3, 0, 7)])
+def test_the_score_interval_ends_where_the_score_test_rejects(gained: int, lost: int, both: int) -> None:
+    count = gained + lost + both
+    arm = np.array([1.0] * gained + [0.0] * lost + [1.0] * both)
+    other = np.array([0.0] * gained + [1.0] * lost + [1.0] * both)
+    seen = score_difference(arm, other, LEVEL)
+    for edge, sign in ((seen.low, 1), (seen.high, -1)):
+        share = likeliest(gained, lost, both, edge)
+        error = math.sqrt((2 * share + edge - edge**2) / count)
+        assert sign * (seen.estimate - edge) / error == pytest.approx(1.959964, rel=1e-3)
+    assert seen.p_inside(seen.low, math.inf) == pytest.approx(0.05, rel=1e-3)
+
+
+def test_of_answers_that_all_agree_the_score_interval_has_a_width() -> None:
+    seen = score_difference(np.ones(10), np.ones(10), LEVEL)
+    assert seen.estimate == 0
+    assert -0.5 < seen.low < -0.1
+    assert 0.1 < seen.high < 0.5
+    assert seen.smallest_visible > 0.1
+
+
+def test_a_share_has_wilsons_interval() -> None:
+    right = np.array([1.0] * 17 + [0.0] * 3)
+    seen = score_level(right, 0.5, LEVEL)
+    np.testing.assert_allclose([seen.low + 0.5, seen.high + 0.5], proportion_confint(17, 20, method="wilson"), rtol=1e-6)
+    assert score_level(np.ones(5), 0.9, LEVEL).high == pytest.approx(0.1)
+
+
+def test_what_has_no_spread_or_no_base_has_no_interval() -> None:
+    with pytest.raises(NoSpreadError, match="one cluster of items"):
+        sources(drawn(1, 5), None, np.zeros(5, int))
+    centred = drawn(1, 6) - drawn(1, 6).mean()
+    with pytest.raises(NoBaseError, match="too near zero"):
+        crossed_difference(drawn(2, 6), centred, own_clusters(6), True, False, LEVEL)
