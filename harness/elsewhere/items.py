@@ -1,10 +1,10 @@
 """Evals: two arms on the same items, or one against a number.
 
-A row is an answer: of an arm to an item, by a seed or in a repetition if there are several. Arms are paired by item, clusters of
-items (questions on one passage) count as wholes, and seeds are crossed with items (judge/statistics/crossed.py).
+A row is an answer: of an arm to an item, by a seed or in a repetition if there are several. Arms are paired by item, clusters
+of items (questions on one passage) count as wholes, and seeds are crossed with items (judge/statistics/crossed.py).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +18,8 @@ from ..judge.statistics.crossed import (
     Sources,
     crossed_difference,
     crossed_level,
-    score_difference,
-    score_level,
+    difference_of_shares,
+    share_above,
 )
 from ..judge.statistics.intervals import Numbers
 from ..judge.statistics.pooling import random_effects
@@ -44,8 +44,8 @@ WORTH = 0.05
 class Answers:
     """Of both arms to the items of a task that all their seeds answered.
 
-    arm [I, S], other [I, T] or none, if it is a number: an item a row, a seed a column. clusters [I]: of each item. items: their
-    names. paired: column j of both arms is one seed. left_out: items that a seed of an arm did not answer.
+    arm [I, S], other [I, T] or none, if it is a number: an item a row, a seed a column. clusters [I]: of each item. paired:
+    column j of both arms is one seed. left_out: items that a seed of an arm did not answer.
     """
 
     task: str
@@ -102,8 +102,8 @@ def checked_items(runs: Runs) -> Runs:
     return runs.with_problems(*problems)
 
 
-def judge_items(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
-    """A comparison of two arms, or of one with a number. Raises UserError for other claims, and for arms that share no items."""
+def judge_items(runs: Runs, claim: RunClaim, how: Assumptions, with_readings: bool = True) -> RunVerdict:
+    """Two arms, or one and a number. Raises UserError for other claims, and for arms that share no items."""
     if claim.law or claim.factor or claim.step is not None or claim.target is not None:
         raise UserError(
             f"claim '{claim.text}': of items only final scores are compared, as in 'accuracy: b > a'; leave out the rest"
@@ -117,7 +117,7 @@ def judge_items(runs: Runs, claim: RunClaim, how: Assumptions) -> RunVerdict:
         )
     question = _question(claim, given)
     judged, sources = _judged(claim, question, given, runs)
-    reasons = tuple(_why_fragile(claim, question, judged, given, runs, how))
+    reasons = tuple(_why_fragile(claim, question, judged, given, runs, how)) if with_readings else ()
     return replace(judged, fragile=(*judged.fragile, *reasons), notes=(*judged.notes, *_notes(runs, given, sources)))
 
 
@@ -205,18 +205,18 @@ def compared_items(claim: RunClaim, question: Question, answers: Answers, alone:
 
 def _effect(claim: RunClaim, answers: Answers, level: float) -> tuple[Effect, Sources | None, str]:
     arm, other, clusters = answers.arm, answers.other, answers.clusters
-    by_score = answers.are_right_or_wrong and not answers.are_clustered and not claim.relative and len(arm) > 1
+    are_shares = answers.are_right_or_wrong and not answers.are_clustered and not claim.relative and len(arm) > 1
     if other is None:
         assert isinstance(claim.other, float)
-        if by_score and 0 <= claim.other <= 1:
-            return score_level(arm[:, 0], claim.other, level), None, "share of the items (Wilson)"
+        if are_shares and 0 <= claim.other <= 1:
+            return share_above(arm[:, 0], claim.other, level), None, "share of the items (Clopper and Pearson)"
         unit = abs(claim.other) if claim.relative else 1.0
         if unit == 0:
             raise NoBaseError("0 is no base for percentages; claim an absolute difference")
         effect, sources = crossed_level(arm, claim.other, clusters, unit, level)
         return effect, sources, "mean over the items" + _of_clusters(answers)
-    if by_score:
-        return score_difference(arm[:, 0], other[:, 0], level), None, "paired by item (Tango)"
+    if are_shares:
+        return difference_of_shares(arm[:, 0], other[:, 0], level), None, "paired by item (Bonett and Price)"
     effect, sources = crossed_difference(arm, other, clusters, claim.relative, answers.paired, level)
     return effect, sources, "paired by item" + _of_clusters(answers)
 
@@ -333,6 +333,6 @@ def _unnamed_clusters(rows: pd.DataFrame) -> Iterator[str]:
     count = items.ngroups
     for name in (str(column) for column in rows if str(column).startswith(PREFIX)):
         levels = rows[name].nunique()
-        if LEAST_CLUSTERS <= levels <= count / 2 and not words_of(name.removeprefix(PREFIX)) & RESULTS:
-            if items[name].nunique(dropna=False).max() == 1:
-                yield name
+        may_be = LEAST_CLUSTERS <= levels <= count / 2 and not words_of(name.removeprefix(PREFIX)) & RESULTS
+        if may_be and items[name].nunique(dropna=False).max() == 1:
+            yield name

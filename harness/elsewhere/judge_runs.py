@@ -115,7 +115,7 @@ def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
     if not claims and options.compare is None:
         raise UserError("nothing to judge: add --claim 'METRIC: B < A by 1%', --claims FILE.yaml or --compare ARM")
     if options.compare is not None:
-        runs = _runs(sources, options.reading, [], (options.compare,))
+        runs = read_runs(sources, options.reading, [], (options.compare,))
         claims += list(_comparisons(runs, options.compare, options.by))
         values = None if runs.of_items else read_values(runs, claims[0])
         return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how, values) for each in claims])))
@@ -125,7 +125,7 @@ def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
         if claim.metric not in read:
             same = [each for each in claims if each.metric == claim.metric]
             arms = tuple(arm for each in same for arm in each.arms)
-            read[claim.metric] = _runs(sources, options.reading, same, arms)
+            read[claim.metric] = read_runs(sources, options.reading, same, arms)
         judged.append(_judge(read[claim.metric], _spelled(claim, read[claim.metric].arms), options.how))
     return JudgedRuns(tuple(read.values()), tuple(corrected(judged)))
 
@@ -137,7 +137,8 @@ def _spelled(claim: RunClaim, arms: Sequence[str]) -> RunClaim:
     return replace(claim, arm=claim.arm if claim.arm in arms else alike.get(text(claim.arm), claim.arm), other=other)
 
 
-def _runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
+def read_runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
+    """Read and checked, for claims of one metric about these arms; about all, if there are none."""
     factors = tuple(dict.fromkeys(each.factor for each in claims if each.factor))
     compares = not claims or any(each.arms for each in claims)
     columns: dict[Role, str] = {"metric": claims[0].metric} if claims else {}
@@ -173,10 +174,13 @@ def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame |
     return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
 
 
-def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
-    """One claim. values: what it reads, if that is known. Raises UserError for arms, columns and steps that are not there."""
+def judge_claim(
+    runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None, with_readings: bool = True
+) -> RunVerdict:
+    """One claim. values: what it reads, if that is known. with_readings: also by the other readings of the same runs, which say
+    whether it is firm. Raises UserError for arms, columns and steps that are not there."""
     if runs.of_items:
-        return judge_items(runs, claim, how)
+        return judge_items(runs, claim, how, with_readings)
     if claim.law:
         return judge_law(runs, claim)
     values = read_values(runs, claim) if values is None else values
@@ -193,10 +197,10 @@ def judge_claim(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFr
     require_no_task_in_files(runs, values, claim)
     if runs.tuned:
         return judge_tuned(claim, _pairs(values, claim, how.paired))
-    return _judge_in_blocks(runs, claim, how, values)
+    return _judge_in_blocks(runs, claim, how, values, with_readings)
 
 
-def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame) -> RunVerdict:
+def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame, with_readings: bool) -> RunVerdict:
     """Within the settings that both arms share; settings that differ between the arms cap the verdict."""
     settings = layout(values, claim, constant_columns(runs.frame), how.also)
     cells = blocked(values, claim, settings.blocks)
@@ -205,8 +209,11 @@ def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.D
     given = _pairs(cells.values, claim, True if cells.by_cell else how.paired)
     if cells.by_cell:
         given = [replace(pair, by=", ".join(settings.blocks)) for pair in given]
-    judged = judge_given(claim, given, how, _borrowed(values, given))
-    judged = replace(judged, fragile=(*judged.fragile, *_by_groups(claim, how, values, settings, judged)))
+    if with_readings:
+        judged = judge_given(claim, given, how, _borrowed(values, given))
+        judged = replace(judged, fragile=(*judged.fragile, *_by_groups(claim, how, values, settings, judged)))
+    else:
+        judged = judge_pairs(claim, given, how, _borrowed(values, given))
     if turned_by(values, claim, settings):
         reason = f"the sign turns once {', '.join(settings.varying)} is held equal"
         judged = replace(judged, verdict=OPEN, reading="confounded", p=1.0, reason=reason, settling="", fragile=())

@@ -79,7 +79,8 @@ class ReadingOptions:
     """What the user said.
 
     where: 'COLUMN=VALUE', rows to keep. arms: those that claims name; factors: columns that they name; compares: whether they
-    compare arms at all. tuned: every run of an arm has other hyperparameters; None: as the format says.
+    compare arms at all. tuned: every run of an arm has other hyperparameters; None: as the format says. spread, count: columns
+    of the standard deviation and number of the runs that a row is the mean of.
     """
 
     columns: Mapping[Role, str] = field(default_factory=dict)
@@ -89,6 +90,8 @@ class ReadingOptions:
     compares: bool = True
     better: str | None = None
     tuned: bool | None = None
+    spread: str | None = None
+    count: str | None = None
 
 
 def direction_of(metric: str) -> str | None:

@@ -16,6 +16,7 @@ from .paths import SEED, placed
 from .readers import read
 from .readers.restarts import problems_of, restarts_of
 from .roles import ReadingOptions
+from .summaries import spread_out
 from .table import FILE, MOST_ROWS, ROLES, SOURCE, Problem, Role, Table
 
 # A column made of the order of rows.
@@ -36,7 +37,7 @@ class Runs:
 
     frame: arm, run (a number), name (of the run, or missing), seed (text or missing), task, step (nan if there is none), value
     (nan or inf: diverged), of an eval item and cluster, the factors, and what other columns there are, named "column …". Of an
-    eval a row is an answer. roles: role -> column, told_by: what told it. better: 'lower', 'higher', or None if that is unknown.
+    eval a row is an answer. roles: role -> column, told_by: what told it. better: 'lower', 'higher', or None: unknown.
     """
 
     frame: pd.DataFrame
@@ -78,6 +79,7 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     rows, frame = frame, finding.kept(frame, options.where)
     problems = tuple(_still_there(problems, rows, frame))
     frame, roles = finding.of_metric(frame, options.columns.get("metric"), roles)
+    frame, summed_up = spread_out(frame, options)
     frame, roles = finding.lengthened(frame, roles, options)
     frame, in_paths = placed(finding.joined(frame, options), roles, options)
     chosen, told_by = finding.chosen_roles(frame, {**roles, **in_paths}, options)
@@ -100,7 +102,7 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
         options.better or finding.direction_of(named) or direction,
         tuple(sources),
         tuple(dict.fromkeys(each.format for each in tables)),
-        (*problems, *folds, *restarts),
+        (*problems, *summed_up, *folds, *restarts),
         options.tuned if options.tuned is not None else any(each.tuned for each in tables),
     )
 

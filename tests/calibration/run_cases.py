@@ -8,7 +8,7 @@ import scipy  # its parts load when they are first used: seconds, and much that 
 
 from folklore.harness.elsewhere.run_verdict import RunVerdict
 
-from .run_worlds import Arms, Draw, Effects, Hyperbola, Tries
+from .run_worlds import Answers, Arms, Draw, Effects, Hyperbola, Tries
 
 Covered = Callable[[RunVerdict, Effects], bool | None]
 
@@ -183,4 +183,32 @@ def _tuned() -> list[Case]:
     ]
 
 
-CASES = (*_welch(), *_paired(), *_sized(), *_margins(), *_single_runs(), *_tasks(), *_laws(), *_tuned())
+def _items() -> list[Case]:
+    """Evals. Effects are in deviations of an item's difference, or of right and wrong in shares of the items."""
+    line, shares = "loss: b < a", "items right or wrong (Bonett and Price)"
+    right = {f"{count} items": Answers(count, right_or_wrong=True) for count in (10, 30, 100)}
+    of_clusters = (0.7, 0.7, 0.0, 1.0)
+    conditions = {
+        "30 items": (Answers(30), 1.5),
+        "60 items in 12 clusters": (Answers(60, clusters=12, deviations=of_clusters), 2.0),
+        "60 items in 12 clusters, the largest of 20": (Answers(60, clusters=12, largest=20.0, deviations=of_clusters), 2.0),
+        "60 items in 5 clusters": (Answers(60, clusters=5, deviations=of_clusters), 3.0),
+        "30 items, 3 seeds": (Answers(30, 3, deviations=(0.0, 1.0, 0.3, 1.0)), 2.0),
+        "100 items, 3 seeds that differ as much as items": (Answers(100, 3, deviations=(0.0, 1.0, 1.0, 1.0)), 8.0),
+        "60 items in 12 clusters, 5 seeds": (Answers(60, 5, 12, deviations=(0.7, 0.7, 0.3, 1.0)), 2.0),
+    }
+    found = [Case(shares, name, line, draw, beyond=(-0.3,), share=0.5) for name, draw in right.items()]
+    found += [
+        Case("items (clusters, seeds)", name, line, draw, beyond=(-by,), share=0.5) for name, (draw, by) in conditions.items()
+    ]
+    number = Answers(20, right_or_wrong=True)
+    found.append(
+        Case("share of the items (Clopper and Pearson)", "20 items", "loss: b < 0.5", number, beyond=(-0.3,), share=0.5)
+    )
+    percent = Answers(30, 3, deviations=(0.0, 1.0, 0.3, 1.0))
+    sized = ((-3.0,), (-1.0,), (-6.0,))
+    relative = "items, as a share of a's mean"
+    return [*found, Case(relative, "30 items, 3 seeds", "loss: b < a by 3%", percent, *sized, of_share(), 0.5)]
+
+
+CASES = (*_items(), *_welch(), *_paired(), *_sized(), *_margins(), *_single_runs(), *_tasks(), *_laws(), *_tuned())

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import scipy  # its parts load when they are first used: seconds, and much that is read here needs none
+from numpy.typing import NDArray
 
 from folklore.harness.elsewhere.laws import fitted
 from folklore.harness.elsewhere.run_verdict import RunVerdict
@@ -125,6 +126,48 @@ class Tries:
         median = self.losses(1 - 0.5 ** (1 / np.arange(1, self.tries + 1)))
         pairs = zip(judged.tuned, (effects[0], 0.0), strict=True)
         return all(bool(np.all((band.low <= median + each) & (median + each <= band.high))) for band, each in pairs)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Draws losses of b and a on the same items, b's less by the effect.
+
+    items: in how many clusters, of sizes that grow to `largest` times the first; deviations of clusters', items' and seeds' own
+    differences between the arms, and of what is left. right_or_wrong: losses are 0 or 1, 1 with a chance of about a half that
+    both arms have in common.
+    """
+
+    items: int = 100
+    seeds: int = 1
+    clusters: int = 0
+    largest: float = 1.0
+    deviations: tuple[float, float, float, float] = (0.0, 1.0, 0.0, 1.0)
+    right_or_wrong: bool = False
+    base: float = 100.0
+
+    def __call__(self, generator: Generator, effects: Effects) -> Runs:
+        place = self._places()
+        of_cluster, of_item, of_seed, rest = self.deviations
+        own = of_cluster * generator.standard_normal(place.max() + 1)[place] + of_item * generator.standard_normal(self.items)
+        hard, parts = generator.uniform(0.3, 0.7, self.items), []
+        for arm, sign in (("b", 1.0), ("a", 0.0)):
+            for seed in range(self.seeds):
+                shift = sign * (effects[0] + own) + of_seed * generator.standard_normal()
+                values = self.base + shift + rest * generator.standard_normal(self.items)
+                if self.right_or_wrong:
+                    values = (generator.random(self.items) < np.clip(hard + sign * effects[0], 0, 1)).astype(float)
+                labels = {"arm": arm, "seed": str(seed), "task": "", "item": np.arange(self.items), "cluster": place}
+                parts.append(pd.DataFrame({**labels, "value": values}))
+        roles = {"item": "item", "cluster": "cluster"} if self.clusters else {"item": "item"}
+        frame = pd.concat(parts, ignore_index=True)
+        return replace(runs_from(frame if self.clusters else frame.drop(columns="cluster")), roles=roles)
+
+    def _places(self) -> NDArray[np.int64]:
+        """The cluster of each item."""
+        if not self.clusters:
+            return np.arange(self.items)
+        ends = np.cumsum(np.geomspace(1.0, self.largest, self.clusters))
+        return np.searchsorted(ends / ends[-1], (np.arange(self.items) + 0.5) / self.items)
 
 
 SIZES: Numbers = 2.0 ** np.arange(4.0, 10.0)

@@ -22,8 +22,8 @@ from ..table import MOST_LINE, MOST_ROWS, Problem
 LARGEST, LARGEST_JSON = 500_000_000, 100_000_000
 FORMATS = (
     "CSV, JSON, JSON lines, Parquet, W&B exports, trainer_state.json, Lightning's metrics.csv, TensorBoard event files, Ray"
-    " Tune results, logs of Inspect and of lm-evaluation-harness, MLflow (mlflow:EXPERIMENT, http://HOST:PORT#EXPERIMENT, FILE.db#EXPERIMENT), Optuna (FILE.db#STUDY),"
-    " Folklore's stores"
+    " Tune results, logs of Inspect and of lm-evaluation-harness, MLflow (mlflow:EXPERIMENT, http://HOST:PORT#EXPERIMENT,"
+    " FILE.db#EXPERIMENT), Optuna (FILE.db#STUDY), Folklore's stores"
 )
 # Characters of a path or an address: Linux opens no longer path.
 LONGEST_SOURCE = 4096

@@ -5,20 +5,27 @@ sampled and neither lies within the other. The variance of a mean is that of its
 count, the residual of two-way tables. That of clusters is Liang and Zeger's (1986), made unbiased for clusters of unequal size
 whose items are alike; degrees of freedom are Satterthwaite's. Differences and percentages follow two_samples.py.
 
-Of few items that are right or wrong a t interval is no guide: a difference of two arms on the same items has Tango's score
-interval (1998), and one arm's share Wilson's (1927).
+Of few items that are right or wrong a plain t interval is no guide: a difference of two arms has Bonett and Price's, and one
+arm's share Clopper and Pearson's.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy  # its parts load when they are first used
 from numpy.typing import NDArray
 
-from .intervals import Numbers
-from .two_samples import LEAST_BASE_ERRORS, Contrast, Effect, NoBaseError, NoSpreadError, effect_of, fieller_end, t_quantile
+from .intervals import Numbers, binomial
+from .two_samples import (
+    LEAST_BASE_ERRORS,
+    Contrast,
+    Effect,
+    NoBaseError,
+    NoSpreadError,
+    effect_from_contrast,
+    fieller_end,
+    t_quantile,
+)
 
 Labels = NDArray[np.int64]
 # Of clusters: sums of weights, as n_c / n.
@@ -56,8 +63,8 @@ class Sources:
 def sources(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float = 1.0, paired: bool = False) -> Sources:
     """Of mean(arm) - scale mean(other). Raises NoSpreadError for a single cluster.
 
-    arm [I, S], other [I, T] or none: an item a row, a seed a column. clusters [I]: of each item. paired: column j of both is one
-    seed.
+    arm [I, S], other [I, T] or none: an item a row, a seed a column. clusters [I]: of each item. paired: column j of both is
+    one seed.
     """
     sides = [arm] if other is None else [arm - scale * other] if paired else [arm, -scale * other]
     size = np.bincount(clusters)
@@ -101,13 +108,13 @@ def _of_both(side: Numbers, clusters: Labels) -> float:
 def crossed_difference(
     arm: Numbers, other: Numbers, clusters: Labels, relative: bool, paired: bool, level: float
 ) -> tuple[Effect, Sources]:
-    """mean(arm) - mean(other), or as a share of |mean(other)| with Fieller's interval. Raises NoSpreadError, and NoBaseError for
-    a base too near zero."""
+    """mean(arm) - mean(other), or as a share of |mean(other)| with Fieller's interval. Raises NoSpreadError, and NoBaseError
+    for a base too near zero."""
     count = len(np.bincount(clusters))
     if not relative:
         parts = sources(arm, other, clusters, 1.0, paired)
         found = Contrast(float(arm.mean() - other.mean()), math.sqrt(parts.total), parts.freedom)
-        return effect_of(found, count, level), parts
+        return effect_from_contrast(found, count, level), parts
     base = float(other.mean())
     of_base = sources(other, None, clusters)
     if base == 0 or abs(base) < LEAST_BASE_ERRORS * math.sqrt(of_base.total):
@@ -122,61 +129,39 @@ def crossed_difference(
     here, estimate = at(0.0), (float(arm.mean()) - base) / abs(base)
     ends = [fieller_end(at, estimate, side, level) for side in (-1, 1)]
     found = Contrast(here.value / abs(base), here.error / abs(base), here.freedom)
-    return effect_of(found, count, level, (ends[0], ends[1]), at), sources(arm, other, clusters, 1.0, paired)
+    return effect_from_contrast(found, count, level, (ends[0], ends[1]), at), sources(arm, other, clusters, 1.0, paired)
 
 
 def crossed_level(arm: Numbers, number: float, clusters: Labels, unit: float, level: float) -> tuple[Effect, Sources]:
     """(mean(arm) - number) / unit. Raises NoSpreadError."""
     parts = sources(arm, None, clusters)
     found = Contrast((float(arm.mean()) - number) / unit, math.sqrt(parts.total) / unit, parts.freedom)
-    return effect_of(found, len(np.bincount(clusters)), level), parts
+    return effect_from_contrast(found, len(np.bincount(clusters)), level), parts
 
 
-def score_difference(arm: Numbers, other: Numbers, level: float) -> Effect:
-    """Of two arms that are right (1) or wrong (0) on the same items [n]: Tango's."""
+def difference_of_shares(arm: Numbers, other: Numbers, level: float) -> Effect:
+    """Of two arms that are right (1) or wrong (0) on the same items [n]: the adjusted interval of Bonett and Price (2012).
+
+    It adds to each side an item that only one arm gets right. With Student's quantile in place of the normal one it covers at
+    least 94.9% at every pair of shares, from 5 items on (reports/log)."""
+    count, gained, lost = len(arm), float(np.sum(arm > other)), float(np.sum(arm < other))
+    p, q = (gained + 1) / (count + 2), (lost + 1) / (count + 2)
+    adjusted = Contrast(p - q, math.sqrt((p + q - (p - q) ** 2) / (count + 2)), count - 1)
+    half = adjusted.error * t_quantile(adjusted.freedom, level)
+    found = replace(adjusted, value=(gained - lost) / count)
+    ends = max(-1.0, p - q - half), min(1.0, p - q + half)
+    return effect_from_contrast(found, count, level, ends, lambda edge: replace(adjusted, value=p - q - edge))
+
+
+def share_above(arm: Numbers, number: float, level: float) -> Effect:
+    """Of the share of items [n] that are right (1), less a number: Clopper and Pearson's."""
     count = len(arm)
-    gained, lost = float(np.sum(arm > other)), float(np.sum(arm < other))
+    seen = binomial(int(arm.sum()), count, level)
+    # What planning goes by: of answers that all agree there is no spread, and yet an interval.
+    error = (seen.high - seen.low) / (2 * t_quantile(math.inf, level))
 
-    def at(edge: float) -> Contrast:
-        value = (gained - lost) / count - edge
-        if abs(edge) >= 1:
-            return Contrast(value, 0.0, math.inf)
-        # The share lost that is likeliest if the difference is `edge`: the root of 2 n s^2 + b s + c.
-        b, c = (2 * count - gained + lost) * edge - gained - lost, -lost * edge * (1 - edge)
-        share = (math.sqrt(b**2 - 8 * count * c) - b) / (4 * count)
-        return Contrast(value, math.sqrt(max(0.0, 2 * share + edge * (1 - edge)) / count), math.inf)
+    def p_inside(low: float, high: float) -> float:
+        return seen.p_inside(low + number, high + number)
 
-    return _by_score(at, (gained - lost) / count, (-1.0, 1.0), count, level)
-
-
-def score_level(arm: Numbers, number: float, level: float) -> Effect:
-    """Of the share of items [n] that are right (1), less a number: Wilson's."""
-    count, share = len(arm), float(arm.mean())
-
-    def at(edge: float) -> Contrast:
-        true = min(1.0, max(0.0, number + edge))
-        return Contrast(share - number - edge, math.sqrt(true * (1 - true) / count), math.inf)
-
-    return _by_score(at, share - number, (-number, 1 - number), count, level)
-
-
-def _by_score(
-    at: Callable[[float], Contrast], estimate: float, bounds: tuple[float, float], count: int, level: float
-) -> Effect:
-    """The interval of what a score test does not reject."""
-    quantile = t_quantile(math.inf, level)
-
-    def end(bound: float) -> float:
-        sign = math.copysign(1.0, bound - estimate)
-
-        def excess(edge: float) -> float:
-            return -sign * at(edge).t - quantile
-
-        if estimate == bound or excess(bound) < 0:
-            return bound
-        return float(scipy.optimize.bisect(excess, estimate, bound, xtol=1e-12))
-
-    low, high = map(end, bounds)
-    # Of answers that all agree there is no spread, and yet an interval, which is what planning goes by.
-    found = Contrast(estimate, (high - low) / (2 * quantile), math.inf)
-    return effect_of(found, count, level, (low, high), at)
+    low, high = seen.low - number, seen.high - number
+    return Effect(seen.estimate - number, low, high, count, p_inside, error * math.sqrt(count))

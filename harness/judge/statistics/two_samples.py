@@ -102,7 +102,7 @@ def pooled_spread(groups: list[Numbers]) -> Spread | None:
 
 def difference(x: Numbers, y: Numbers, paired: bool = False, spread: Spread | None = None, level: float = LEVEL) -> Effect:
     """mean(x) - mean(y)."""
-    return effect_of(contrast(x, y, 1.0, paired, spread), _standing_for(x, y), level)
+    return effect_from_contrast(contrast(x, y, 1.0, paired, spread), _standing_for(x, y), level)
 
 
 def relative_difference(
@@ -127,7 +127,7 @@ def relative_difference(
     ends = [fieller_end(at, estimate, sign, level) for sign in (-1, 1)]
     here = at(0.0)
     found = Contrast(estimate, here.error / base, here.freedom)
-    return effect_of(found, _standing_for(x, y), level, (ends[0], ends[1]), at)
+    return effect_from_contrast(found, _standing_for(x, y), level, (ends[0], ends[1]), at)
 
 
 def against(x: Numbers, value: float, spread: Spread | None = None, relative: bool = False, level: float = LEVEL) -> Effect:
@@ -145,7 +145,7 @@ def against(x: Numbers, value: float, spread: Spread | None = None, relative: bo
         if scaled is None
         else Contrast(float(np.mean(shifted)), scaled.deviation / math.sqrt(len(x)), scaled.freedom)
     )
-    return effect_of(found, _standing_for(x, x), level)
+    return effect_from_contrast(found, _standing_for(x, x), level)
 
 
 def _error_of(x: Numbers) -> Contrast:
@@ -175,7 +175,7 @@ def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, lev
     return sign * math.inf
 
 
-def effect_of(
+def effect_from_contrast(
     found: Contrast,
     runs: int,
     level: float,

@@ -1,6 +1,8 @@
 """The command that judges runs trained elsewhere."""
 
 import os
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
     from ...elsewhere.comparing import Assumptions, TaskFinding
     from ...elsewhere.gate import Gate
     from ...elsewhere.judge_runs import JudgedRuns, JudgeOptions
+    from ...elsewhere.ranking import Ranking
     from ...elsewhere.run_verdict import RunVerdict
+    from ...elsewhere.runs import Runs
+    from ...elsewhere.table import Problem
 
 # Bytes of a file's name, on all usual disks.
 LONGEST_NAME = 255
@@ -69,6 +74,7 @@ def judge(
     compare: Annotated[
         str | None, typer.Option("--compare", metavar="ARM", help="compare every other arm with this one")
     ] = None,
+    rank: Annotated[bool, typer.Option("--rank", help="order all arms, and say which no difference tells apart")] = False,
     by: Annotated[str | None, typer.Option("--by", help="with --compare: the difference that counts, 1% or 0.02")] = None,
     metric: MetricColumn = None,
     arm: ArmColumn = None,
@@ -94,6 +100,11 @@ def judge(
     step_worth: Annotated[
         float | None, typer.Option("--step-worth", help="what a further step takes off the metric, for arms of unequal length")
     ] = None,
+    spread: Annotated[
+        str | None,
+        typer.Option("--spread", help="rows are means: the column of their standard deviation between runs; with --count"),
+    ] = None,
+    count: Annotated[str | None, typer.Option("--count", help="with --spread: the column of how many runs a row is of")] = None,
     also: Annotated[
         list[str] | None,
         typer.Option("--also", metavar="COLUMN", help="settings that may differ between the arms; several as A,B; repeatable"),
@@ -109,6 +120,9 @@ def judge(
         str | None, typer.Option("--fail-on", help="refuted, or open (which includes refuted): exit with 1 if any claim is")
     ] = None,
     page: Annotated[str | None, typer.Option("--page", help="write a page with figures to this .html file")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="print markdown (for a pull request) or latex (rows of a table)")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judge runs trained elsewhere: which differences are real, and how many seeds would settle the others.
@@ -120,7 +134,11 @@ def judge(
     from ...elsewhere.comparing import Assumptions
     from ...elsewhere.gate import baseline_text, gate
     from ...elsewhere.judge_runs import judge_sources
+    from ...elsewhere.ranking import rank_sources
+    from .formats import FORMATS, written
 
+    if form not in (None, *FORMATS):
+        raise UserError(f"--format {form}: must be {' or '.join(FORMATS)}; --json prints JSON")
     if fail_on not in (None, "refuted", "open"):
         raise UserError(f"--fail-on {fail_on}: must be refuted or open")
     if minimize and maximize:
@@ -130,7 +148,7 @@ def judge(
     better = "lower" if minimize else "higher" if maximize else None
     known = choices.number("--sd", deviation, is_positive=True), choices.number("--step-worth", step_worth)
     how = Assumptions(paired, *known, also=_listed(also))
-    options = _options(columns, where, better, tuned, how, _lines(claim, claims), compare, by)
+    options = _options(columns, where, better, tuned, how, _lines(claim, claims), compare, by, (spread, count))
     _require_writable(page, (".html",), "--page")
     _require_writable(save_baseline, (".csv",), "--save-baseline")
     if save_baseline is not None:
@@ -141,8 +159,24 @@ def judge(
         require_size("--within", within)
     if baseline is not None and (options.claims or compare):
         raise UserError("--baseline asks one question of its own: leave out --claim and --compare, or --baseline")
+    if rank and (options.claims or compare or baseline or page):
+        raise UserError("--rank compares all arms: leave out --claim, --compare, --baseline and --page")
+    if rank:
+        ranking = rank_sources(sources, options)
+        if form is not None:
+            sys.stdout.write(written(ranking, form))
+        else:
+            _show_ranking(ranking, as_json)
+        return
     found: Any = gate(sources, baseline, within, options) if baseline is not None else judge_sources(sources, options)
-    _show(found, page, as_json)
+    if page is not None:
+        from ..reading.pages import site
+
+        site().write_judged_runs(found, Path(page))
+    if form is not None:
+        sys.stdout.write(written(found, form))
+    else:
+        _show(found, page, as_json)
     if fail_on is not None and _fails(found, fail_on):
         raise typer.Exit(FAILED)
 
@@ -156,6 +190,7 @@ def _options(
     claims: tuple[str, ...],
     compare: str | None,
     by: str | None,
+    summed_up: tuple[str | None, str | None],
 ) -> "JudgeOptions":
     from ...elsewhere.claims import read_claim, require_size
     from ...elsewhere.judge_runs import JudgeOptions
@@ -168,7 +203,7 @@ def _options(
         require_size("--by", by)
     choices.require_distinct(columns, [read_claim(each, columns["metric"]).metric for each in claims])
     given = {role: name for role in ROLES if (name := columns[role]) is not None}
-    reading = ReadingOptions(given, tuple(where or ()), better=better, tuned=tuned)
+    reading = ReadingOptions(given, tuple(where or ()), better=better, tuned=tuned, spread=summed_up[0], count=summed_up[1])
     return JudgeOptions(claims, compare, by, reading, how)
 
 
@@ -221,15 +256,11 @@ def _fails(found: Any, on: str) -> bool:
 
 def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
     judged: Any = getattr(found, "judged", found)
-    if page is not None:
-        from ..reading.pages import site
-
-        site().write_judged_runs(found, Path(page))
     if as_json:
         print_json(found.row())
         return
-    _print_reading(judged)
-    _print_problems(judged)
+    _print_reading(judged.runs)
+    _print_problems(judged.problems)
     if judged is not found:
         _print_gate(found)
     _print_claims(judged)
@@ -237,9 +268,38 @@ def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
         out.print(f"page: {Path(page).absolute()}")
 
 
-def _print_reading(judged: "JudgedRuns") -> None:
+def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
+    """Ranks, means and ties; the best arm first."""
+    from ...judge.spelling import in_prose
+
+    if as_json:
+        print_json(ranking.row())
+        return
+    _print_reading([ranking.runs])
+    _print_problems(ranking.runs.problems)
+    out.print()
+    columns = [Column("rank"), Column(ranking.runs.roles.get("arm", "arm")), Column("score" if ranking.is_of_tasks else "mean")]
+    columns += [Column("runs", number=True), Column("better", number=True)]
+    columns += [Column("mean rank", number=True)] if ranking.is_of_tasks else []
+    rows = []
+    for each in ranking.arms:
+        ends = (each.mean, each.mean) if each.low is None or each.high is None else (each.low, each.high)
+        cells = [each.ranks, printable(each.arm), in_prose(each.mean, *ends, ""), str(each.runs), f"{each.improvement:.0%}"]
+        cells += [f"{each.mean_rank:.2g}"] if each.mean_rank is not None else []
+        tied = f"tied with {printable(', '.join(each.tied))}" if each.tied else ""
+        rows.append(Row(cells, [tied]))
+    print_table(columns, rows)
+    out.print()
+    scores = "Scores go from 0, a task's worst run, to 1, its best; every task counts the same. "
+    out.print(
+        f"{scores if ranking.is_of_tasks else ''}Better: how often its runs are better than another arm's. Tied: no difference"
+        f" is sure at 5% over all {ranking.comparisons} comparisons (Holm)."
+    )
+
+
+def _print_reading(read: "Sequence[Runs]") -> None:
     """What was read as what, so that a wrong guess is seen at once."""
-    for runs in judged.runs:
+    for runs in read:
         final, rows = runs.final(), "answers" if runs.of_items else "runs"
         told: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
         arms = ", ".join(
@@ -255,8 +315,8 @@ def _print_reading(judged: "JudgedRuns") -> None:
         })  # fmt: skip
 
 
-def _print_problems(judged: "JudgedRuns") -> None:
-    for each in judged.problems:
+def _print_problems(problems: "Sequence[Problem]") -> None:
+    for each in problems:
         names = f" ({printable('; '.join(each.examples))})" if each.examples else ""
         what = f"{capitalized(each.what)}: {each.count}"
         out.print(

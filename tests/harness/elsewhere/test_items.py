@@ -47,7 +47,7 @@ def test_arms_are_paired_by_item_whatever_the_order_of_rows(tmp_path: Path) -> N
     better = frame.assign(arm="b", correct=np.where(frame["item"] % 12 == 0, 1.0, frame["correct"]))
     shuffled = pd.concat([frame, better.sample(frac=1, random_state=0)])
     (seen,) = by_items(shuffled, tmp_path).claims
-    assert (seen.verdict, seen.findings[0].method) == ("supported", "paired by item (Tango)")
+    assert (seen.verdict, seen.findings[0].method) == ("supported", "paired by item (Bonett and Price)")
     unpaired = judged(shuffled.drop(columns=["item", "passage"]), tmp_path, CLAIM).claims[0]
     assert unpaired.verdict == "open"
 
@@ -61,7 +61,7 @@ def test_items_of_one_passage_count_as_one_where_they_are_alike(tmp_path: Path) 
     )
     (naive,) = by_items(four, tmp_path).claims
     widths = [float(each.high or 0) - float(each.low or 0) for each in (alone, clustered, naive)]
-    assert widths[1] == pytest.approx(widths[0], rel=0.1), "score and t interval of 30 differ by a tenth at most"
+    assert widths[1] == pytest.approx(widths[0], rel=0.1), "the two intervals of 30 differ by a tenth at most"
     assert widths[2] < 0.6 * widths[1]
     assert "120 items in 30 clusters of passage" in " ".join(clustered.notes)
 

@@ -7,7 +7,7 @@ import pytest
 import scipy
 from statsmodels.stats.proportion import proportion_confint
 
-from folklore.harness.judge.statistics.crossed import crossed_difference, score_difference, score_level, sources
+from folklore.harness.judge.statistics.crossed import crossed_difference, difference_of_shares, share_above, sources
 from folklore.harness.judge.statistics.intervals import Numbers
 from folklore.harness.judge.statistics.two_samples import NoBaseError, NoSpreadError, difference, relative_difference
 from folklore.harness.randomness import numpy_generator
@@ -85,44 +85,50 @@ def test_what_more_seeds_bring_is_what_they_are_of_the_variance() -> None:
     assert parts.with_more(items=2) == pytest.approx(parts.items / 2 + parts.seeds)
 
 
-def likeliest(gained: int, lost: int, both: int, edge: float) -> float:
-    """The share lost under which counts are likeliest, if the difference of the shares is `edge`: by search."""
-
-    def unlikely(share: float) -> float:
-        chances = np.array([share + edge, share, 1 - 2 * share - edge])
-        counts = np.array([gained, lost, both])
-        return -float(np.sum(counts * np.log(np.maximum(chances, 1e-300))))
-
-    low, high = max(0.0, -edge), (1 - edge) / 2
-    return float(scipy.optimize.minimize_scalar(unlikely, bounds=(low, high), method="bounded", options={"xatol": 1e-10}).x)
+def chances(items: int, gained: float, lost: float) -> dict[tuple[int, int], float]:
+    """Of each pair of counts of items that only one arm gets right."""
+    shares = [gained, lost, 1 - gained - lost]
+    counts = [(more, less) for more in range(items + 1) for less in range(items + 1 - more)]
+    return {pair: float(scipy.stats.multinomial.pmf([*pair, items - sum(pair)], items, shares)) for pair in counts}
 
 
-@pytest.mark.parametrize(("gained", "lost", "both"), [(9, 2, 9), (4, 1, 5), (12, 10, 78), (3, 0, 7)])
-def test_the_score_interval_ends_where_the_score_test_rejects(gained: int, lost: int, both: int) -> None:
-    count = gained + lost + both
-    arm = np.array([1.0] * gained + [0.0] * lost + [1.0] * both)
-    other = np.array([0.0] * gained + [1.0] * lost + [1.0] * both)
-    seen = score_difference(arm, other, LEVEL)
-    for edge, sign in ((seen.low, 1), (seen.high, -1)):
-        share = likeliest(gained, lost, both, edge)
-        error = math.sqrt((2 * share + edge - edge**2) / count)
-        assert sign * (seen.estimate - edge) / error == pytest.approx(1.959964, rel=1e-3)
-    assert seen.p_inside(seen.low, math.inf) == pytest.approx(0.05, rel=1e-3)
+def answered(items: int, gained: int, lost: int) -> tuple[Numbers, Numbers]:
+    arm = np.array([1.0] * gained + [0.0] * lost + [1.0] * (items - gained - lost))
+    return arm, np.array([0.0] * gained + [1.0] * lost + [1.0] * (items - gained - lost))
 
 
-def test_of_answers_that_all_agree_the_score_interval_has_a_width() -> None:
-    seen = score_difference(np.ones(10), np.ones(10), LEVEL)
+@pytest.mark.parametrize("items", [5, 12])
+@pytest.mark.parametrize(("gained", "lost"), [(0.05, 0.05), (0.3, 0.3), (0.45, 0.45), (0.6, 0.05), (0.02, 0.3)])
+def test_the_interval_of_right_and_wrong_answers_covers_by_counting_all_of_them(items: int, gained: float, lost: float) -> None:
+    """Exactly: every table of so many items, with its chance."""
+    covered = 0.0
+    for (more, less), chance in chances(items, gained, lost).items():
+        seen = difference_of_shares(*answered(items, more, less), LEVEL)
+        covered += chance * (seen.low <= gained - lost <= seen.high)
+    assert covered >= 0.949
+
+
+def test_its_p_values_agree_with_its_interval() -> None:
+    seen = difference_of_shares(*answered(20, 9, 2), LEVEL)
+    assert seen.estimate == pytest.approx(7 / 20)
+    assert seen.p_inside(seen.low, math.inf) == pytest.approx(0.05)
+    assert seen.p_inside(-math.inf, seen.high) == pytest.approx(0.05)
+
+
+def test_of_answers_that_all_agree_the_interval_has_a_width() -> None:
+    seen = difference_of_shares(np.ones(10), np.ones(10), LEVEL)
     assert seen.estimate == 0
     assert -0.5 < seen.low < -0.1
     assert 0.1 < seen.high < 0.5
     assert seen.smallest_visible > 0.1
 
 
-def test_a_share_has_wilsons_interval() -> None:
+def test_a_share_has_the_exact_interval() -> None:
     right = np.array([1.0] * 17 + [0.0] * 3)
-    seen = score_level(right, 0.5, LEVEL)
-    np.testing.assert_allclose([seen.low + 0.5, seen.high + 0.5], proportion_confint(17, 20, method="wilson"), rtol=1e-6)
-    assert score_level(np.ones(5), 0.9, LEVEL).high == pytest.approx(0.1)
+    seen = share_above(right, 0.5, LEVEL)
+    np.testing.assert_allclose([seen.low + 0.5, seen.high + 0.5], proportion_confint(17, 20, method="beta"), rtol=1e-6)
+    assert share_above(np.ones(5), 0.9, LEVEL).high == pytest.approx(0.1)
+    assert seen.p_inside(0.0, math.inf) == pytest.approx(2 * scipy.stats.binom.sf(16, 20, 0.5))
 
 
 def test_what_has_no_spread_or_no_base_has_no_interval() -> None:

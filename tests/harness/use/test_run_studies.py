@@ -24,7 +24,7 @@ from folklore.harness.launch.studies import UntilDecided
 from folklore.harness.launch.tracking.sync import open_tracker, sync
 from folklore.harness.options import Options
 from folklore.harness.plan import catalog, plan
-from folklore.harness.plan.catalog import load_study, study_names
+from folklore.harness.plan.catalog import load_study
 from folklore.harness.plan.plan import make_pack
 from folklore.harness.plan.prepare import Prepared
 from folklore.harness.plan.store.declaration import declarations

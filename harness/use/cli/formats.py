@@ -1,0 +1,105 @@
+"""What `folklore judge` found, to be sent: Markdown for a pull request, rows of LaTeX for a table."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...elsewhere.gate import MEANINGS, Gate
+from ...elsewhere.judge_runs import JudgedRuns
+from ...elsewhere.ranking import PlacedResult, Ranking
+from ...elsewhere.run_verdict import RunVerdict
+from ...judge.spelling import in_prose
+from ...words import capitalized
+
+FORMATS = ("markdown", "latex")
+SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?"}
+# What LaTeX reads as its own.
+SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
+SPECIAL |= {sign: "\\" + sign for sign in "&%$#_{}"} | {"≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "–": "--"}
+
+Found = JudgedRuns | Gate | Ranking
+
+
+def written(found: Found, form: str) -> str:
+    """form: one of FORMATS."""
+    return "".join(f"{line}\n" for line in (_markdown(found) if form == "markdown" else _latex(found)))
+
+
+def _markdown(found: Found) -> Iterator[str]:
+    if isinstance(found, Ranking):
+        yield from _table(_heads(found), [_cells(found, each) for each in found.arms])
+        return
+    judged = found.judged if isinstance(found, Gate) else found
+    if isinstance(found, Gate):
+        yield f"**{capitalized(found.outcome)}**: {MEANINGS[found.outcome]}.{_rates(found)}"
+        yield ""
+    heads = ("Verdict", "Claim", "Effect (95% CI)", "p", "Runs")
+    yield from _table(heads, [_of_claim(each) for each in judged.claims])
+    yield ""
+    for each in judged.claims:
+        said = [str(each.answer), *map(_sentence, filter(None, [each.reason, each.settling, *each.notes]))]
+        yield f"- `{each.claim.text}`: {' '.join(said)}" + (f" Fragile: {'; '.join(each.fragile)}." if each.fragile else "")
+    for problem in judged.problems:
+        yield f"- {capitalized(problem.what)}: {problem.count}; {problem.consequence}."
+
+
+def _rates(found: Gate) -> str:
+    if found.false_alarms is None:
+        return ""
+    return f" False alarms: {found.false_alarms:.2g}; damage of twice the margin is seen {found.caught:.0%} of the time."
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _line(heads)
+    yield _line(["---"] * len(heads))
+    yield from map(_line, rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _of_claim(judged: RunVerdict) -> tuple[str, ...]:
+    verdict = " ".join(
+        filter(None, [SIGNS.get(judged.verdict, ""), judged.verdict, f"({judged.strength})" * bool(judged.strength)])
+    )
+    return verdict, judged.claim.text, _effect(judged), f"{judged.p:.2g}", _runs(judged)
+
+
+def _effect(judged: RunVerdict) -> str:
+    if judged.estimate is None or judged.low is None or judged.high is None:
+        return "–"
+    return in_prose(judged.estimate, judged.low, judged.high, judged.unit)
+
+
+def _runs(judged: RunVerdict) -> str:
+    counts = [sum(finding.runs[side] for finding in judged.findings) for side in (0, 1)]
+    return " and ".join(str(count) for count in counts if count)
+
+
+def _heads(ranking: Ranking) -> tuple[str, ...]:
+    return ("Rank", "Arm", "Score (95% CI)" if ranking.is_of_tasks else "Mean (95% CI)", "Better", "Tied with")
+
+
+def _cells(ranking: Ranking, placed: PlacedResult) -> tuple[str, ...]:
+    ends = (placed.mean, placed.mean) if placed.low is None or placed.high is None else (placed.low, placed.high)
+    return placed.ranks, placed.arm, in_prose(placed.mean, *ends, ""), f"{placed.improvement:.0%}", ", ".join(placed.tied)
+
+
+def _latex(found: Found) -> Iterator[str]:
+    """A row for each claim or arm, under a comment that names the columns."""
+    if isinstance(found, Ranking):
+        heads, rows = _heads(found), [_cells(found, each) for each in found.arms]
+    else:
+        judged = found.judged if isinstance(found, Gate) else found
+        heads = ("Claim", "Verdict", "Effect (95% CI)", "p", "Runs")
+        rows = [(each.claim.text, each.verdict, _effect(each), f"{each.p:.2g}", _runs(each)) for each in judged.claims]
+    yield "% " + " & ".join(heads)
+    for row in rows:
+        yield " & ".join(map(_escaped, row)) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    return "".join(SPECIAL.get(sign, sign) for sign in text)
+
+
+def _sentence(text: str) -> str:
+    return capitalized(text) + "." * (not text.endswith(("?", ".")))
