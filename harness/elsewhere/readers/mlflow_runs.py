@@ -44,6 +44,8 @@ PAGE = 1000
 CRASHED = "left out; if they stopped because they diverged, the verdict is too good for their arm"
 # Metric -> (timestamp, step, value).
 History = dict[str, list[tuple[int, int, float]]]
+# Begins tags that `folklore judge --write-back` wrote.
+OF_VERDICTS = "folklore.judged"
 PARENT = "mlflow.parentRunId"
 OF_CHILDREN = "left out: they sum up the runs below them"
 STEPLESS = "which is none: each counts one step after the last one before it"
@@ -98,6 +100,19 @@ def read(source: Source) -> Table:
         raise
     except Exception as error:  # MLflow lets the errors of its databases and of HTTP through
         raise source.error(f"MLflow cannot read it ({quoted(error)})", "fix that, or export the runs as CSV") from None
+
+
+def set_tags(source: Source, tags: Mapping[str, Mapping[str, str]]) -> None:
+    """run_id -> tag -> value. Tags of earlier verdicts go. Lets MLflow's errors through."""
+    from mlflow.tracking import MlflowClient
+
+    client = MlflowClient(tracking_uri=_uri(source))
+    for run, own in tags.items():
+        for name in client.get_run(run).data.tags:
+            if name.startswith(OF_VERDICTS) and name not in own:
+                client.delete_tag(run, name)
+        for name, value in own.items():
+            client.set_tag(run, name, value)
 
 
 def _read(source: Source, uri: str) -> Table:
@@ -219,7 +234,7 @@ def _name(run: "Run") -> str:
 
 
 def _rows(run: "Run", log: _Log, is_long: bool) -> Iterator[dict[str, Any]]:
-    tags = {name: value for name, value in run.data.tags.items() if not name.startswith("mlflow.")}
+    tags = {name: value for name, value in run.data.tags.items() if not name.startswith(("mlflow.", OF_VERDICTS))}
     taken = {"run_id", "run_name", "step", *(name for values in log.rows.values() for name in values)}
     around = {**beside(tags, {*taken, *run.data.params}, "tags."), **beside(run.data.params, taken, "params.")}
     for (part, step), values in log.rows.items():

@@ -13,7 +13,7 @@ from ...input_files import read_regular
 from ...words import capitalized
 from . import choices
 from .base import FAILED, AsJson, command
-from .output import Column, Row, coloured, out, print_facts, print_json, print_table
+from .output import Column, Row, coloured, err, out, print_facts, print_json, print_table
 
 if TYPE_CHECKING:
     from ...elsewhere.comparing import Assumptions, TaskFinding
@@ -120,6 +120,9 @@ def judge(
         str | None, typer.Option("--fail-on", help="refuted, or open (which includes refuted): exit with 1 if any claim is")
     ] = None,
     page: Annotated[str | None, typer.Option("--page", help="write a page with figures to this .html file")] = None,
+    into_tracker: Annotated[
+        bool, typer.Option("--write-back", help="write verdicts into the tags of the MLflow runs that they are on")
+    ] = False,
     form: Annotated[
         str | None, typer.Option("--format", help="print markdown (for a pull request) or latex (rows of a table)")
     ] = None,
@@ -177,6 +180,11 @@ def judge(
         sys.stdout.write(written(found, form))
     else:
         _show(found, page, as_json)
+    if into_tracker:
+        from ...elsewhere.write_back import write_back
+
+        count = write_back(sources, getattr(found, "judged", found), page and str(Path(page).absolute()))
+        err.print(f"verdicts are in the tags of {count} runs")
     if fail_on is not None and _fails(found, fail_on):
         raise typer.Exit(FAILED)
 

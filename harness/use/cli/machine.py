@@ -40,9 +40,11 @@ def browse(
     serve(Options(store, tracking), host, port, auth, write, out.print)
 
 
-@command("deploy", "folklore deploy slurm > slurm.sh", "folklore deploy kuberay > folklore.yaml")
-def deploy(where: Annotated[str, typer.Argument(help="kuberay, slurm or ray-up", autocompletion=completion.places)]) -> None:
-    """Print a ready file that starts a study on a cluster: folklore deploy slurm > slurm.sh."""
+@command("deploy", "folklore deploy slurm > slurm.sh", "folklore deploy github > .github/workflows/runs.yaml")
+def deploy(
+    where: Annotated[str, typer.Argument(help="kuberay, slurm, ray-up or github", autocompletion=completion.places)],
+) -> None:
+    """Print a ready file: it starts a study on a cluster (slurm, kuberay, ray-up), or is a gate of pull requests (github)."""
     known = completion.deployments()
     if where not in known:
         raise unknown("place to deploy to", where, known)
