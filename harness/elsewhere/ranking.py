@@ -6,6 +6,7 @@ worse. Over several tasks scores are brought to one unit first: 0 is a task's wo
 by the size of its numbers.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -15,7 +16,6 @@ import pandas as pd
 
 from ..declare.level import ALPHA
 from ..errors import UserError
-from ..judge.outcomes import REFUTED, SUPPORTED
 from ..judge.statistics.pooling import average
 from ..judge.statistics.two_samples import NoSpreadError, against
 from ..results import ForScripts, Result
@@ -107,7 +107,8 @@ def rank(runs: Runs, how: Assumptions) -> Ranking:
         values, is_lower = _in_one_unit(values, is_lower), False
         claims = [_better(runs.metric, *claim.arms, is_lower) for claim in claims]
     scored = replace(runs, frame=values) if runs.of_items else runs
-    surely_better = _surely_better([judge_claim(scored, claim, how, values, with_readings=False) for claim in claims])
+    judged = [judge_claim(scored, claim, how, values, with_readings=False) for claim in claims]
+    surely_better = _surely_better(judged, is_lower)
     placed = [_placed(arm, runs.arms, values, surely_better, is_lower) for arm in runs.arms]
     sign = 1 if is_lower else -1
     ordered = sorted(placed, key=lambda each: (each.best_rank + each.worst_rank, sign * each.mean))
@@ -133,16 +134,27 @@ def _in_one_unit(values: pd.DataFrame, is_lower: bool) -> pd.DataFrame:
     return scores
 
 
-def _surely_better(judged: Sequence[RunVerdict]) -> set[tuple[str, str]]:
-    """Pairs of an arm and one that it is surely better than, by Holm's correction for all pairs."""
-    order = sorted((each for each in judged if each.verdict in (SUPPORTED, REFUTED)), key=lambda each: each.p)
-    found: set[tuple[str, str]] = set()
-    for place, each in enumerate(order):
-        if each.p > ALPHA / (len(judged) - place):
+def _surely_better(judged: Sequence[RunVerdict], is_lower: bool) -> set[tuple[str, str]]:
+    """Pairs of an arm and one that it is surely better than, by Holm's correction for all pairs. What counts is the average
+    over the tasks, also of those that disagree."""
+    order = sorted((_p_and_pair(each, is_lower) for each in judged), key=lambda found: found[0])
+    better: set[tuple[str, str]] = set()
+    for place, (p, pair) in enumerate(order):
+        if p > ALPHA / (len(judged) - place):
             break
-        arm, other = each.claim.arms
-        found.add((arm, other) if each.verdict == SUPPORTED else (other, arm))
-    return found
+        better.add(pair)
+    return better
+
+
+def _p_and_pair(judged: RunVerdict, is_lower: bool) -> tuple[float, tuple[str, str]]:
+    """The p value of no difference, and the two arms, the one that seems better first."""
+    arm, other = judged.claim.arms
+    effects = [finding.effect for finding in judged.findings if finding.effect is not None]
+    if not effects:
+        return 1.0, (arm, other)
+    seen = effects[0] if len(effects) == 1 else average(effects)
+    below, above = seen.p_inside(-math.inf, 0.0), seen.p_inside(0.0, math.inf)
+    return min(below, above), (arm, other) if (below < above) == is_lower else (other, arm)
 
 
 def _placed(

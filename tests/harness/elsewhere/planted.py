@@ -46,7 +46,7 @@ def judged(frame: pd.DataFrame, folder: Path, *claims: str, where: Sequence[str]
     path = folder / "runs.csv"
     frame.to_csv(path, index=False, na_rep="nan")
     roles: Any = {each: options.pop(each) for each in ROLES if each in options}
-    of_reading: Any = {each: options.pop(each) for each in ("better", "tuned") if each in options}
+    of_reading: Any = {each: options.pop(each) for each in ("better", "tuned", "spread", "count") if each in options}
     reading = ReadingOptions(roles, tuple(where), **of_reading)
     return judge_sources([str(path)], JudgeOptions(claims, reading=reading, **options))  # type: ignore[arg-type]
 
