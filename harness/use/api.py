@@ -2,7 +2,7 @@
 
     from folklore.harness import load_study, run, trials, curves, verdicts, columns
 
-Paths and stores are those of the command line; where no store is given it is FOLKLORE_STORE, else `results`.
+Paths and stores are those of the command line; the default store is FOLKLORE_STORE, else `results`.
 """
 
 import json
@@ -44,7 +44,7 @@ CURVE_COLUMNS = (
     trial_schema.Column("step", None, "steps", "the step a value belongs to, from 1"),
     trial_schema.Column("value", None, "", "the curve's value there, in the curve's own unit; nan where not finite"),
 )
-# What a frame holds otherwise than the stored table, which has text here.
+# A column of frames that is text in the stored table.
 FINISHED = trial_schema.Column("finished_at", None, "", "when its pack was done, a timestamp in UTC")
 _COUNTED = "as it is judged: a run that diverged, or ended above its start, counts with its loss at initialization"
 # Stored loss -> the loss that the judge reads in its place.
@@ -65,14 +65,14 @@ class Verdicts(list[Verdict]):
         return pd.DataFrame(rows, columns=names)
 
     def of(self, claim: str) -> "Verdicts":
-        """Those of one claim. Raises UserError where there is none."""
-        found = Verdicts(each for each in self if each.claim == claim)
-        if not found:
-            raise unknown("claim among these verdicts", claim, {each.claim for each in self})
-        return found
+        """The verdicts on one claim. Raises UserError if there is none."""
+        verdicts = Verdicts(verdict for verdict in self if verdict.claim == claim)
+        if not verdicts:
+            raise unknown("claim among these verdicts", claim, {verdict.claim for verdict in self})
+        return verdicts
 
     def __str__(self) -> str:
-        return "\n".join(f"{each.claim}: {each.verdict}. {each.plain_answer}" for each in self)
+        return "\n".join(f"{verdict.claim}: {verdict.verdict}. {verdict.plain_answer}" for verdict in self)
 
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None):
@@ -98,9 +98,9 @@ def trials(
     chosen = _study(study, store)
     sets = _sets(chosen, scale, store, device, source)
     # Curves have a frame of their own: `curves`; a factor has the same values as the configuration, which all arms have.
-    parts = [each.trials[list(trial_schema.SUMMARY)].assign(source=each.source) for each in sets]
-    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*trial_schema.SUMMARY, SOURCE.name])
-    return _described(_tidy(found), chosen)
+    parts = [trial_set.trials[list(trial_schema.SUMMARY)].assign(source=trial_set.source) for trial_set in sets]
+    frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=[*trial_schema.SUMMARY, SOURCE.name])
+    return _described(_tidy(frame), chosen)
 
 
 def curves(
@@ -120,33 +120,33 @@ def curves(
     chosen = _study(study, store)
     steps, values = (trial_schema.CURVE_PREFIX + name for name in (trial_schema.STEPS_OF[curve], curve))
     parts = []
-    for each in _sets(chosen, scale, store, device, source):
+    for trial_set in _sets(chosen, scale, store, device, source):
         # A factor of another version, whose trials lie in the same ledger, is left out.
-        factors = [name for name in _factors(chosen) if name in each.trials]
-        kept = each.trials[["digest", "scale", "device", "arm", *factors, "seed", steps, values]]
+        factors = [name for name in _factors(chosen) if name in trial_set.trials]
+        kept = trial_set.trials[["digest", "scale", "device", "arm", *factors, "seed", steps, values]]
         kept = kept.astype({steps: object, values: object})  # read now
         parts.append(kept.explode([steps, values], ignore_index=True).rename(columns={steps: "step", values: "value"}))
     named = ["digest", "scale", "device", "arm", "seed", "step", "value"]
-    found = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=named)
+    frame = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=named)
     unit = columns(chosen).loc[values, "unit"]
-    found = found.astype({"step": "float64", "value": "float64"})
-    described = _described(found, chosen)
+    frame = frame.astype({"step": "float64", "value": "float64"})
+    described = _described(frame, chosen)
     described.attrs["columns"]["value"]["unit"] = unit
     return described
 
 
 def columns(study: str | Study | None = None) -> pd.DataFrame:
-    """What the columns of `trials` and `curves` hold: name, unit and description. study: says which are its factors, and the
-    unit of its loss."""
+    """Name, unit and description of the columns of `trials` and `curves`. study: marks its factors, and gives the unit of
+    its loss."""
     chosen = None if study is None else _study(study, None)
     factors = [] if chosen is None else _factors(chosen)
     stored = [FINISHED if column.name == FINISHED.name else column for column in trial_schema.COLUMNS]
     fields = [_field(part, name, name in factors) for part, spec in PARTS.items() for name in spec.model_fields]
     described = [*stored, SOURCE, *JUDGED.values(), *fields, *CURVE_COLUMNS]
     of_loss = ("nats", None) if chosen is None else (chosen.loss_unit, chosen.squares_anywhere)
-    described = [replace(each, unit=trial_schema.in_unit(each.unit, *of_loss)) for each in described]
+    described = [replace(column, unit=trial_schema.in_unit(column.unit, *of_loss)) for column in described]
     return pd.DataFrame(
-        [{"column": each.name, "unit": each.unit, "description": each.description} for each in described]
+        [{"column": column.name, "unit": column.unit, "description": column.description} for column in described]
     ).set_index("column")
 
 
@@ -157,12 +157,12 @@ def verdicts(
     device: str | None = None,
     source: str | None = None,
 ) -> Verdicts:
-    """What becomes of the claims: judged again from the store's trials, or where it has none from the published ones.
+    """Verdicts on the claims, judged again from the store's trials, or if it has none from the published ones.
 
     study: one; default: all of the catalogue and of the store. The rest as in `trials`. Raises UserError.
     """
     chosen = every_study(_store(store), scale) if study is None else [_study(study, store)]
-    sets = [records for each in chosen for records in _sets(each, scale, store, device, source)]
+    sets = [records for chosen_study in chosen for records in _sets(chosen_study, scale, store, device, source)]
     return Verdicts(verdict for records in sets for verdict in records.verdicts())
 
 
@@ -201,11 +201,11 @@ def run(
     options = Options(where, tracking, address, workers, lanes, program, dict(datasets or {}))
     chosen = catalog.judgeable(_study(study, where))
 
-    def values(given: Any) -> Values:
-        several: Sequence[Value] = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+    def values(setting: Any) -> Values:
+        several: Sequence[Value] = setting if isinstance(setting, Sequence) and not isinstance(setting, str) else (setting,)
         return tuple(several)
 
-    changes = Changes({name: values(given) for name, given in (settings or {}).items()}, seeds, tuple(only))
+    changes = Changes({name: values(setting) for name, setting in (settings or {}).items()}, seeds, tuple(only))
     nobody, terminal = NullReporter(), Terminal(Silent())
     reporter = terminal if progress else nobody
     if workload is not None and not isinstance(workload, str):
@@ -224,8 +224,8 @@ def run(
     return verdicts(chosen, scale, where, source=STORED)
 
 
-def _store(given: str | None) -> Store:
-    return Store(given or _default_store())
+def _store(uri: str | None) -> Store:
+    return Store(uri or _default_store())
 
 
 def _default_store() -> str:
@@ -247,36 +247,36 @@ def _sets(study: Study, scale: str | None, store: str | None, device: str | None
     return find_sets(_store(store), study, scale, device, source)
 
 
-def _tidy(found: pd.DataFrame) -> pd.DataFrame:
-    """With losses as they are judged beside the raw ones, dates as dates, and the configuration as columns."""
-    outcome, initial = found["outcome"].to_numpy(), found["initial_loss"].to_numpy(dtype=np.float64)
-    tidy = found.assign(finished_at=pd.to_datetime(found["finished_at"], utc=True, format="ISO8601"))
+def _tidy(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame with losses as they are judged beside the raw ones, dates as dates, and the configuration as columns."""
+    outcome, initial = frame["outcome"].to_numpy(), frame["initial_loss"].to_numpy(dtype=np.float64)
+    tidy = frame.assign(finished_at=pd.to_datetime(frame["finished_at"], utc=True, format="ISO8601"))
     for loss, column in JUDGED.items():
-        judged = trial_rows.judged_losses(found[loss].to_numpy(dtype=np.float64), initial, outcome)
+        judged = trial_rows.judged_losses(frame[loss].to_numpy(dtype=np.float64), initial, outcome)
         tidy.insert(list(tidy.columns).index(loss) + 1, column.name, judged)
-    resolved = {text: _fields(text) for text in found["configuration"].unique()}
+    resolved = {text: _fields(text) for text in frame["configuration"].unique()}
     names = [name for part in PARTS.values() for name in part.model_fields]
-    fields = pd.DataFrame([resolved[text] for text in found["configuration"]], columns=names, index=found.index)
+    fields = pd.DataFrame([resolved[text] for text in frame["configuration"]], columns=names, index=frame.index)
     # None, such as that of no clipping, is nan among numbers, also where all are none.
     numbers = [name for part in PARTS.values() for name, field in part.model_fields.items() if field.annotation == float | None]
     return pd.concat([tidy, fields.astype(dict.fromkeys(numbers, "float64"))], axis=1)
 
 
 def _fields(configuration: str) -> dict[str, Any]:
-    """A stored configuration's fields by name. One that came later than the trial has its default, which changes nothing."""
+    """A stored configuration's fields by name. A field newer than the trial has its default, which changes nothing."""
     stored = json.loads(configuration)
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for part, spec in PARTS.items():
         defaults = {name: field.default for name, field in spec.model_fields.items()}
-        found |= {**defaults, **{name: value for name, value in stored[part].items() if name in defaults}}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+        fields |= {**defaults, **{name: value for name, value in stored[part].items() if name in defaults}}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
 
 
 def _factors(study: Study) -> list[str]:
     declared = [study.factors, *(arm.factors for arm in study.arms.values())]
     for scale in study.scales.values():
         declared += [scale.factors, *scale.arm_factors.values()]
-    return list(dict.fromkeys([*(name for each in declared for name in each), *sorted(study.searched_factors)]))
+    return list(dict.fromkeys([*(name for factors in declared for name in factors), *sorted(study.searched_factors)]))
 
 
 def _field(part: str, name: str, is_factor: bool) -> trial_schema.Column:
@@ -287,7 +287,7 @@ def _field(part: str, name: str, is_factor: bool) -> trial_schema.Column:
     )
 
 
-def _described(found: pd.DataFrame, study: Study) -> pd.DataFrame:
+def _described(frame: pd.DataFrame, study: Study) -> pd.DataFrame:
     about = columns(study).to_dict("index")
-    found.attrs["columns"] = {str(name): dict(about[name]) for name in found.columns}
-    return found
+    frame.attrs["columns"] = {str(name): dict(about[name]) for name in frame.columns}
+    return frame

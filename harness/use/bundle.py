@@ -46,5 +46,5 @@ def make_bundle(folder: Path, extras: str, project: Path | None = None) -> tuple
     (folder / "install.sh").write_text(script, encoding="utf-8")
     made_for = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, torch {torch}\n"
     (folder / "MADE_FOR").write_text(made_for, encoding="utf-8")
-    found = [path for path in folder.iterdir() if path.is_file()]
-    return len(found), sum(path.stat().st_size for path in found)
+    files = [path for path in folder.iterdir() if path.is_file()]
+    return len(files), sum(path.stat().st_size for path in files)

@@ -35,7 +35,7 @@ def run_studies(
     until_decided: UntilDecided | None = None,
     reporter: Reporter | None = None,
 ) -> int:
-    """Run some studies; returns the exit code. Prints nothing: the reporter is told, by default nobody."""
+    """Run some studies; returns the exit code. Prints nothing: all output goes to the reporter, by default nowhere."""
     require_known(options.tracking)
     checkpoint_seconds()
     store, reporter, started = Store(options.store), reporter or NullReporter(), time.monotonic()
@@ -73,27 +73,29 @@ def _warn(launched: Launched, reporter: Reporter) -> None:
 
 
 def _show_so_far(ready: Prepared, store: Store, reporter: Reporter) -> None:
-    """Of a study that is still being trained. The ledger is read again: the run's own is not for two threads."""
+    """Show a study that is still being trained. Its ledger is read again: the run's own is not for two threads."""
     ready = replace(ready, ledger=Ledger(store, ready.plan.study.name))
     if stored_set(ready.plan, ready.ledger).so_far:
         _show([ready], store, reporter)
 
 
 def _show(prepared: Sequence[Prepared], store: Store, reporter: Reporter) -> tuple[Path, dict[str, list[Verdict]]]:
-    """Write the pages, and tell the verdicts that are on them; returns the pages' folder, and each study's verdicts."""
-    studies = [each.plan.study for each in prepared]
+    """Write the pages, and report the verdicts on them; returns the pages' folder, and each study's verdicts."""
+    studies = [ready.plan.study for ready in prepared]
     names = [study.name for study in studies]
     others = [study for study in every_study(store) if study.name not in names]
-    plans = {each.plan.study.name: each.plans for each in prepared}
-    pages, found = write_pages(store, [*others, *studies], only=names, plans=plans)
+    plans = {ready.plan.study.name: ready.plans for ready in prepared}
+    pages, verdicts = write_pages(store, [*others, *studies], only=names, plans=plans)
     shown: dict[str, list[Verdict]] = {}
-    for each in prepared:
-        own = [v for v in found.get(each.plan.study.name, ()) if (v.scale, v.device) == (each.plan.scale, each.plan.device)]
-        own = own or stored_set(each.plan, each.ledger).verdicts()
-        shown[each.plan.study.name] = own
+    for ready in prepared:
+        own = [
+            v for v in verdicts.get(ready.plan.study.name, ()) if (v.scale, v.device) == (ready.plan.scale, ready.plan.device)
+        ]
+        own = own or stored_set(ready.plan, ready.ledger).verdicts()
+        shown[ready.plan.study.name] = own
         reporter.judged(own)
         for verdict in own:
-            reporter.emit("verdict", **dict(verdict.row()), variation=each.plan.study.variation_of is not None)
+            reporter.emit("verdict", **dict(verdict.row()), variation=ready.plan.study.variation_of is not None)
     page = names[0] if len(names) == 1 else "index"
     reporter.say(f"page: {pages / page}.html")
     for name in names:
@@ -108,12 +110,11 @@ def _attach(
     options: Options,
     reporter: Reporter,
 ) -> None:
-    """Pages and verdicts to the launches in MLflow; where it does not take them they are in their folder all the
-    same."""
+    """Attach pages and verdicts to the launches in MLflow; pages that it does not take stay in their folder."""
     for outcome in launched.outcomes:
         if outcome.run_id is None:
             continue
-        own = next(each for each in launched.studies if each.plan.study.name == outcome.study)
+        own = next(ready for ready in launched.studies if ready.plan.study.name == outcome.study)
         try:
             tracker = open_tracker(own.plan.study, options, own.ledger.store)
             tracker.judged(outcome.run_id, verdicts[outcome.study])

@@ -1,4 +1,4 @@
-"""What a call of a tool hands over, refused in one line before any work if it is not what the tool takes."""
+"""Arguments of a tool call, refused in one line before any work if the tool does not take them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from ...results import Result
 
 # Characters of a path, an address, a claim or a name: Linux opens no longer path.
 LONGEST_TEXT = 4096
-# Of what is wrong with a call so much is told at once.
+# Most errors of one call that are reported at once.
 MOST_FINDINGS = 3
 
 
@@ -44,22 +44,22 @@ def require_short(arguments: Mapping[str, Any]) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    left = [value]
-    while left:
-        match left.pop():
+    pending = [value]
+    while pending:
+        match pending.pop():
             case str(text):
                 yield text
             case Mapping() as mapping:
-                left += [*mapping, *mapping.values()]
+                pending += [*mapping, *mapping.values()]
             case list() as several:
-                left += several
+                pending += several
 
 
 def findings(error: ValidationError) -> str:
-    """pydantic's on one line: argument and rule."""
-    told = [
-        ": ".join(filter(None, (".".join(map(str, each["loc"])), each["msg"].removeprefix("Value error, "))))
-        for each in error.errors()
+    """pydantic's findings on one line: argument and rule."""
+    messages = [
+        ": ".join(filter(None, (".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, "))))
+        for detail in error.errors()
     ]
-    more = [f"and {len(told) - MOST_FINDINGS} more"] if len(told) > MOST_FINDINGS else []
-    return "; ".join([*told[:MOST_FINDINGS], *more])
+    more = [f"and {len(messages) - MOST_FINDINGS} more"] if len(messages) > MOST_FINDINGS else []
+    return "; ".join([*messages[:MOST_FINDINGS], *more])

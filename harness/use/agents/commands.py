@@ -20,7 +20,7 @@ from ...errors import one_line, printable
 FOLKLORE = (sys.executable, "-P", "-m", "folklore.harness")
 # An interrupted run ends within ten seconds; on a busy machine a little later.
 GRACE_SECONDS = 30.0
-# Of standard output; of standard error, whose last line is told.
+# Bytes of a line of standard output; of the end of standard error, whose last line is reported.
 LONGEST_LINE, TAIL_BYTES = 64 << 20, 1 << 16
 
 
@@ -35,7 +35,7 @@ class Ended:
 async def folklore(
     arguments: Sequence[str], environment: Mapping[str, str], seconds: float, hear: Callable[[str], Awaitable[None]]
 ) -> Ended:
-    """How `folklore` ended with these arguments. hear: is told each line of its output at once.
+    """How `folklore` ended with these arguments. hear: gets each line of its output at once.
 
     If the call is cancelled or takes longer than `seconds`, the command is interrupted, and keeps what is finished. Raises
     ToolError.

@@ -1,4 +1,4 @@
-"""What the tools return beside the results that stand where they are computed: lists of those, and what a run came to."""
+"""Results of the tools, beside those defined where they are computed: lists of those, and the outcome of a run."""
 
 from ...judge.verdict import VerdictResult
 from ...results import Result

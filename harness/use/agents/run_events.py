@@ -35,8 +35,10 @@ class RunEvents:
                 self.messages.append(event["error"])
             case "progress" if event["trials_done"] > self.done:  # a pack that begins again takes some back
                 self.done = event["trials_done"]
-                left = "" if event["seconds_left"] is None else f", about {event['seconds_left']:.0f} s left"
-                await self.report(self.done, event["trials"], f"{event['packs_done']} of {event['packs']} packs finished{left}")
+                remaining = "" if event["seconds_left"] is None else f", about {event['seconds_left']:.0f} s left"
+                await self.report(
+                    self.done, event["trials"], f"{event['packs_done']} of {event['packs']} packs finished{remaining}"
+                )
 
     @property
     def has_finished(self) -> bool:

@@ -18,7 +18,7 @@ from .commands import folklore
 from .results import Columns, Explanations, Run, Studies, Verdicts
 from .run_events import RunEvents
 
-# What only reads ends by itself long before; a run may need this beyond its budget, to start and to write pages.
+# Reading ends by itself long before; a run may need this beyond its budget, to start and to write pages.
 LIMIT_SECONDS = 900.0
 LONGEST_BUDGET = 7 * 24 * 3600
 
@@ -211,7 +211,7 @@ class Tools:
 
     def _require_stored(self, runs: Sequence[str]) -> None:
         """Raises ToolError for words of a command, which `folklore noise` would run."""
-        if any(SEED in each for each in runs):
+        if any(SEED in run for run in runs):
             raise ToolError(f"{' '.join(runs)}: holds {SEED}, so it is a command and no stored run; run it in a shell")
 
     def _require_no_code(self, study: str | None, workload: str | None = None) -> None:
@@ -223,15 +223,15 @@ class Tools:
             )
 
 
-def _options(**given: str | int | bool | Sequence[str] | None) -> list[str]:
-    """--name=value, each one argument, so that no value can be taken for an option; of several values one for each."""
-    found = []
-    for name, value in given.items():
+def _options(**options: str | int | bool | Sequence[str] | None) -> list[str]:
+    """--name=value, each one argument, so that no value can be taken for an option; one argument for each of several values."""
+    arguments = []
+    for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if value is True:
-            found.append(option)
+            arguments.append(option)
         elif isinstance(value, str | int) and value is not False:
-            found.append(f"{option}={value}")
+            arguments.append(f"{option}={value}")
         elif isinstance(value, Sequence):
-            found += [f"{option}={each}" for each in value]
-    return found
+            arguments += [f"{option}={text}" for text in value]
+    return arguments

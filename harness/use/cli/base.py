@@ -1,8 +1,8 @@
-"""What all commands share: the application, its options, and errors as one line.
+"""Shared by all commands: the application, its options, and errors as one line.
 
 Exit codes: 0 fine · 1 a run failed (packs given up, a check failed) · 2 bad input or an unusable environment ·
-130 interrupted, 143 by SIGTERM, with everything finished kept · 141 whoever read the output has left. What takes long to import
-is imported where a command needs it.
+130 interrupted, 143 by SIGTERM, with everything finished kept · 141 the reader of the output has left. Slow imports stand in
+the commands that need them.
 """
 
 import importlib.metadata
@@ -20,7 +20,7 @@ from .output import err, out
 from .settings import settings
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-# Of the extra `train`: what only some commands need.
+# Packages of the extra `train`, which only some commands need.
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "sqlalchemy", "safetensors", "cloudpickle", "tokenizers", "sklearn", "mlxtend")
 
 INSTALL = "pip install 'folklore-harness[train]', or in a clone `make setup`"
@@ -85,7 +85,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def command(name: str, *examples: str) -> Callable[[Command], Command]:
     """Registers a command whose help ends with examples, each a command line and, after '#', what it does."""
-    lines = "\n\n".join(escape(f"$ {each}") for each in examples)
+    lines = "\n\n".join(escape(f"$ {example}") for example in examples)
 
     def register(function: Command) -> Command:
         app.command(name, epilog=f"[bold]Examples[/bold]\n\n{lines}")(one_line_errors(function))
@@ -144,7 +144,7 @@ def _started(
 
 
 def _told(message: str, code: int) -> typer.Exit:
-    """The way out, after its one line."""
+    """The exit, after its one line of error is printed."""
     err.print(f"error: {message}", style="red")
     return typer.Exit(code)
 
@@ -152,8 +152,8 @@ def _told(message: str, code: int) -> typer.Exit:
 def _require_text(options: dict[str, Any]) -> None:
     """Text that is not UTF-8 could neither be printed nor stored. Raises UserError."""
     for name, value in options.items():
-        for each in value if isinstance(value, list) else [value]:
+        for text in value if isinstance(value, list) else [value]:
             try:
-                str(each).encode()
+                str(text).encode()
             except UnicodeEncodeError:
-                raise UserError(f"{name} {each}: is not UTF-8; rename it, or type it in UTF-8") from None
+                raise UserError(f"{name} {text}: is not UTF-8; rename it, or type it in UTF-8") from None

@@ -97,7 +97,7 @@ def budget(
 
 
 def _real(plain: "Budget", held: int | None) -> str:
-    """What one such step held on this machine, beside what was counted of it."""
+    """Memory that one such step held on this machine, compared with the count."""
     if held is None:
         return "not run here: it is too large to try, or multiplies in 16 bits"
     counted = plain.step.peak
@@ -130,21 +130,21 @@ def _bytes_of(memory: str | None) -> int | None:
     """'80', '80GiB' or '23.5' in bytes."""
     if memory is None:
         return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:GiB|GB|G)?", memory.strip())
-    if found is None or not float(found[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:GiB|GB|G)?", memory.strip())
+    if match is None or not float(match[1]):
         raise UserError(f"--memory {memory}: give a number of GiB, such as 24 or 79.6")
-    return int(float(found[1]) * GIB)
+    return int(float(match[1]) * GIB)
 
 
 def _lines(
     plain: "Budget", again: "Budget | None", recomputed: str, optimizer: str, limit: int | None, held: int | None
 ) -> dict[str, str]:
-    """What is printed, a line each."""
+    """Printed lines: name -> text."""
     from ...train.budget import state_numbers
 
     step, numbers = plain.step, state_numbers(optimizer)
     rest = step.weights - step.gradients
-    found = {
+    lines = {
         "weights": f"{_spelled(step.weights)}: {step.parameters:,} parameters in FP32"
         + f", and {_spelled(rest)} that are not trained" * (rest > 0),
         "gradients": _spelled(step.gradients),
@@ -152,36 +152,36 @@ def _lines(
         "activations": f"{_kept(plain)} for the backward pass, of a batch of {plain.batch}",
         "worst moment of a step": _spelled(plain.total),
     }
-    found["a real step"] = _real(plain, held)
+    lines["a real step"] = _real(plain, held)
     if limit is not None:
-        found["largest batch"] = _largest(plain, limit)
+        lines["largest batch"] = _largest(plain, limit)
     if again is None:
-        found["recomputed"] = (
+        lines["recomputed"] = (
             "its blocks are not known: no ModuleList or Sequential of two or more modules that can be computed again"
         )
-        return found
-    found["recomputed"] = f"{_kept(again)}, {recomputed}; worst moment {_spelled(again.total)}"
+        return lines
+    lines["recomputed"] = f"{_kept(again)}, {recomputed}; worst moment {_spelled(again.total)}"
     if limit is not None:
-        found["recomputed"] += f"; {_largest(again, limit)}"
-    return found
+        lines["recomputed"] += f"; {_largest(again, limit)}"
+    return lines
 
 
-def _kept(found: "Budget") -> str:
-    """What does not grow with the batch, such as weights in BF16, stands apart where it is more than a hundredth."""
-    told = f"{_spelled(found.step.kept - found.constant)} kept"
-    return told + f" and {_spelled(found.constant)} whatever the batch" * (100 * found.constant > found.step.kept)
+def _kept(budget: "Budget") -> str:
+    """Memory kept for the backward pass; its constant part, such as weights in BF16, stands apart above a hundredth."""
+    text = f"{_spelled(budget.step.kept - budget.constant)} kept"
+    return text + f" and {_spelled(budget.constant)} whatever the batch" * (100 * budget.constant > budget.step.kept)
 
 
-def _largest(found: "Budget", limit: int) -> str:
+def _largest(budget: "Budget", limit: int) -> str:
     from ...train.budget import LARGEST_BATCH
 
-    memory, largest = f"{limit / GIB:.4g} GiB", found.largest or 0
+    memory, largest = f"{limit / GIB:.4g} GiB", budget.largest or 0
     if not largest:
         return f"{memory} do not hold a batch of 1"
-    told = f"a batch of {'at least ' * (largest >= LARGEST_BATCH)}{largest:,} fits in {memory}"
-    return told if found.step.pretended else f"{told}, by a line through two batches: its forward pass looks at numbers"
+    text = f"a batch of {'at least ' * (largest >= LARGEST_BATCH)}{largest:,} fits in {memory}"
+    return text if budget.step.pretended else f"{text}, by a line through two batches: its forward pass looks at numbers"
 
 
 def _spelled(size: int) -> str:
-    """Three digits of GiB, or of MiB where that is less than a hundredth."""
+    """Three digits of GiB, or of MiB below a hundredth of one."""
     return f"{size / GIB:.3g} GiB" if size >= GIB / 100 else f"{size / 2**20:.3g} MiB"

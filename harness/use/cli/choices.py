@@ -1,4 +1,4 @@
-"""From what is typed to what is meant: studies, counts, durations, datasets."""
+"""Turns what is typed into studies, counts, durations and datasets."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Larger counts are slips, and some do not fit into 64 bits.
 MOST_COUNT = 1_000_000_000
-# Characters of what is typed and quoted in an error.
+# Typed characters that an error quotes.
 MOST_QUOTED = 100
 
 
@@ -22,10 +22,10 @@ def duration(option: str, text: str | None) -> float | None:
     """'90s', '9m', '1.5h' in seconds."""
     if text is None:
         return None
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smh])", text.strip())
-    if found is None or not float(found[1]):
+    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smh])", text.strip())
+    if match is None or not float(match[1]):
         raise UserError(f"{option} {text:.{MOST_QUOTED}}: give a time such as 90s, 9m or 2h")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
 
 def count(option: str, value: int | None, most: int = MOST_COUNT) -> int | None:
@@ -50,10 +50,10 @@ def number(option: str, value: float | None, is_positive: bool = False) -> float
 
 
 def short(option: str, texts: Iterable[str] | None, most: int = MOST_QUOTED) -> list[str]:
-    """Texts that no regular expression takes long for."""
-    for each in texts or ():
-        if len(each) > most:
-            raise UserError(f"{option} {each[:MOST_QUOTED]}…: has {len(each):,} characters, more than {most:,}; shorten it")
+    """Texts short enough for every regular expression. Raises UserError."""
+    for text in texts or ():
+        if len(text) > most:
+            raise UserError(f"{option} {text[:MOST_QUOTED]}…: has {len(text):,} characters, more than {most:,}; shorten it")
     return list(texts or ())
 
 
@@ -77,7 +77,7 @@ def datasets(pairs: Sequence[str] | None) -> dict[str, str]:
 
 
 def require_there(store: str) -> None:
-    """A store whose name was mistyped is not made by a command that trains nothing. Raises UserError."""
+    """Raises UserError for a store that is not there, so that a mistyped name creates none."""
     place = Store(store)
     if store != Options.store and place.is_local and not Path(place.root).exists():
         raise UserError(f"store {store}: there is no such folder; name one that is there with --store, or run a study into it")
@@ -91,7 +91,7 @@ def study_named(name: str, store: str) -> "Study":
 
 
 def judgeable_study(name: str, store: str) -> "Study":
-    """A study whose claims are all known: a page cannot be written of others."""
+    """A study whose claims are all known: others can have no page."""
     from ...plan import catalog
 
     return catalog.judgeable(study_named(name, store))

@@ -1,4 +1,4 @@
-"""What the shell offers when a user presses the tab key. A name that is not found offers nothing, and never an error."""
+"""Completions that the shell offers at the tab key. An unknown name offers nothing, and never an error."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def studies(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """The catalogue's, and what the store on the line holds."""
+    """Studies of the catalogue and of the store on the line."""
     from ...plan import catalog
 
     names = catalog.study_names()
@@ -28,7 +28,7 @@ def studies(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 
 def scales(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """Those of the study that stands on the line, else of all studies."""
+    """Scales of the study on the line, else of all studies."""
     named = _study(context)
     if named is not None:
         return _beginning(named.scales, incomplete)
@@ -54,13 +54,13 @@ def settings(context: typer.Context, incomplete: str) -> Iterator[str]:
 
 
 def claims(context: typer.Context, incomplete: str) -> Iterator[str]:
-    """Claims that are judged, those of the store's studies among them; of the register's others there is nothing to say."""
+    """Claims that a study of the catalogue or of the store judges; the register's others have no verdicts."""
     from ...plan import catalog
     from ..reading.stored_studies import every_study
 
     store = _store(context)
     studies = catalog.all_studies() if store is None else every_study(store)
-    judged = dict.fromkeys(each.claim for study in studies for each in study.judgements)
+    judged = dict.fromkeys(judgement.claim for study in studies for judgement in study.judgements)
     return _beginning(judged, incomplete)
 
 
@@ -70,7 +70,7 @@ def places(incomplete: str) -> Iterator[str]:
 
 def deployments() -> dict[str, Traversable]:
     """Files for clusters, by the place they are for."""
-    return {each.name.partition(".")[0]: each for each in (files("folklore.harness") / "use" / "deploy").iterdir()}
+    return {file.name.partition(".")[0]: file for file in (files("folklore.harness") / "use" / "deploy").iterdir()}
 
 
 def _study(context: typer.Context) -> "Study | None":
@@ -90,7 +90,7 @@ def _study(context: typer.Context) -> "Study | None":
 
 
 def _store(context: typer.Context) -> "Store | None":
-    """The store on the line, if it is on this machine: of another one the shell would wait for the network."""
+    """The store on the line, if it is on this machine: for another one the shell would wait for the network."""
     words = _words()
     named = [after for word, after in pairwise(words) if word == "--store"]
     try:
@@ -101,7 +101,7 @@ def _store(context: typer.Context) -> "Store | None":
 
 
 def _words() -> list[str]:
-    """The line as the shell hands it over: where an option waits for its value click has not read the arguments."""
+    """The line as the shell hands it over: click has not read the arguments while an option waits for its value."""
     return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()
 
 

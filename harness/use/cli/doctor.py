@@ -28,7 +28,7 @@ from ...plan.store.store import Store
 from ...train.machine.description import versions
 from .base import INSTALL
 
-# What the numbers and the results rest on.
+# Packages that the numbers and the results rest on.
 PACKAGES = ("torch", "ray", "optuna", "mlflow", "pandas", "pyarrow")
 # Variable, the values that are not safe, and what to do.
 UNSAFE = (
@@ -37,9 +37,9 @@ UNSAFE = (
     ("MLFLOW_SERVER_ALLOWED_HOSTS", ("*",), "name the hosts: '*' takes requests for any"),
 )
 LEAST_MEMORY_GIB, LEAST_DISK_GIB = 2.0, 1.0
-# After so long an import hangs.
+# An import that takes longer hangs.
 IMPORT_SECONDS = 300.0
-# What the processes beside this one run; each prints one JSON object.
+# Code of the processes beside this one; each prints one JSON object.
 WITH_TORCH = "import json; from folklore.harness.train.torch_facts import torch_facts; print(json.dumps(torch_facts()))"
 WITH_RAY = "import json, ray; print(json.dumps({'version': ray.__version__}))"
 
@@ -85,20 +85,20 @@ def _versions() -> Iterator[Check]:
 
 
 def _device(torch: "subprocess.Popen[str]") -> Iterator[Check]:
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
 
     def version() -> str:
-        found.update(_said(torch))
-        return str(found["version"])
+        facts.update(_said(torch))
+        return str(facts["version"])
 
     yield _attempt("import of torch", version, INSTALL)
-    if not found:
+    if not facts:
         yield Check("device", False, "not known without torch", INSTALL)
         return
-    yield Check("device", True, found["device"], "")
-    missing = found["compiler"]
+    yield Check("device", True, facts["device"], "")
+    missing = facts["compiler"]
     yield Check("compiler", True, missing + ": packs are not compiled" if missing else "can compile packs", "")
-    memory = found["memory_gib"]
+    memory = facts["memory_gib"]
     yield Check("memory", memory >= LEAST_MEMORY_GIB, f"{memory:.1f} GiB free", f"free {LEAST_MEMORY_GIB:g} GiB")
 
 
@@ -122,7 +122,7 @@ def _said(process: "subprocess.Popen[str]") -> dict[str, Any]:
 
 
 def _bytecode() -> str:
-    """Whether libraries lie compiled; where they do not, and Python may not write it, every start compiles them again."""
+    """Whether libraries lie compiled; if not, and Python may not write bytecode, every start compiles them again."""
     spec = importlib.util.find_spec("pandas")
     assert spec is not None and spec.origin is not None, "pandas is installed with folklore"  # noqa: PT018
     if Path(importlib.util.cache_from_source(spec.origin)).exists():
@@ -182,5 +182,5 @@ def _mlflow(options: Options) -> str:
 
 
 def _is_there(store: Store) -> bool:
-    """A store that is not there is not made by looking at it: its name may be mistyped."""
+    """Whether a store is there; looking does not make it: its name may be mistyped."""
     return not store.is_local or os.path.isdir(store.root)

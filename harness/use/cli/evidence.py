@@ -1,4 +1,4 @@
-"""Commands that read what was found: verdicts, and the way back from them to the trials."""
+"""Commands that read results: verdicts, and the way back from them to the trials."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,18 +35,18 @@ def verdicts(
     from ...plan.store.ledger import Ledger
     from ..reading.stored_studies import readable_names
 
-    found: list[Verdict] = []
+    all_verdicts: list[Verdict] = []
     tell = told("judged")
     for count, chosen in enumerate(chosen_studies, 1):
         if published:
-            judged = [(each.scale, each.verdicts) for each in judged_evidence(chosen)]
+            judged = [(trials.scale, trials.verdicts) for trials in judged_evidence(chosen)]
         else:
             sets = stored_sets(chosen, Ledger(Store(store), chosen.name), lambda at, device: scale in (None, at))
-            judged = [(each.scale, each.verdicts()) for each in sets]
-        found += [verdict for at, verdicts in judged if scale in (None, at) for verdict in verdicts]
+            judged = [(trial_set.scale, trial_set.verdicts()) for trial_set in sets]
+        all_verdicts += [verdict for at, verdicts in judged if scale in (None, at) for verdict in verdicts]
         tell(count, len(chosen_studies))
-    print_verdicts(found, as_json, readable_names(chosen_studies))
-    if not found and not as_json:
+    print_verdicts(all_verdicts, as_json, readable_names(chosen_studies))
+    if not all_verdicts and not as_json:
         err.print("no stored trials to judge: run a study first, or judge the published evidence with --published")
 
 
@@ -70,14 +70,14 @@ def compare(
     from ..reading.compare import compare as set_side_by_side
     from ..reading.references import Reference
 
-    sides = [Reference.parse(each).resolve(Store(store)) for each in (left, right)]
-    found = set_side_by_side(*sides)
+    sides = [Reference.parse(reference).resolve(Store(store)) for reference in (left, right)]
+    comparison = set_side_by_side(*sides)
     if as_json:
-        print_json(found)
+        print_json(comparison)
         return
     from .evidence_output import print_comparison
 
-    print_comparison(found)
+    print_comparison(comparison)
 
 
 @command(
@@ -119,13 +119,13 @@ def why(
     from ..reading.references import PUBLISHED
 
     (claim,) = meant or (claim,)
-    found = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
+    explanations = explain(Store(store), claim, studies, scale, source=PUBLISHED if published else None)
     if as_json:
-        print_json(found)
+        print_json(explanations)
         return
     from .evidence_output import print_explanations
 
-    print_explanations(found, every_trial)
+    print_explanations(explanations, every_trial)
 
 
 @command("show", "folklore show 3f9a0c   # the beginning of a digest is enough", "folklore show 3f9a0c --json | jq .curves")

@@ -1,4 +1,4 @@
-"""What `why`, `show` and `compare` print for people."""
+"""Output of `why`, `show` and `compare` for people."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,22 +22,25 @@ from .output import COLOURS, Column, Row, coloured, out, print_facts, print_tabl
 DIGESTS_SHOWN = 4
 
 
-def print_explanations(found: Sequence[Explanation], every_trial: bool) -> None:
+def print_explanations(explanations: Sequence[Explanation], every_trial: bool) -> None:
     """The claim once, then each verdict with what it rests on. every_trial: all digests."""
-    claim = found[0]
+    claim = explanations[0]
     _line(f"[bold]{claim.claim}[/] ({', '.join(claim.kinds)}): {escape(claim.paraphrase)}")
     for source in claim.sources:
         _line(f"  {source['document']}, {escape(source['title'])}: {escape(source['section'])}")
     _line(f"  to be measured: {escape(claim.measure)}")
-    for each in found:
-        _print_explanation(each, every_trial)
+    for explanation in explanations:
+        _print_explanation(explanation, every_trial)
 
 
-def _print_explanation(each: Explanation, every_trial: bool) -> None:
-    verdict: Verdict = each.whole_verdict
-    _line(f"\n{each.study} version {each.version} · {each.scale} scale · {each.device} · {each.source}")
+def _print_explanation(explanation: Explanation, every_trial: bool) -> None:
+    verdict: Verdict = explanation.whole_verdict
+    _line(
+        f"\n{explanation.study} version {explanation.version} · {explanation.scale} scale"
+        f" · {explanation.device} · {explanation.source}"
+    )
     _line(f"[{COLOURS.get(verdict.verdict, 'yellow')}]{_read(verdict)}[/]: {escape(verdict.plain_answer)}")
-    asked = asked_of_workloads(verdict, each.quantifier) or ""
+    asked = asked_of_workloads(verdict, explanation.quantifier) or ""
     late = "its criteria were written after these trials had been seen" * verdict.after_the_fact
     _print_labelled(
         ("", was(verdict) if isinstance(verdict, WithdrawnVerdict) else ""),
@@ -45,12 +48,12 @@ def _print_explanation(each: Explanation, every_trial: bool) -> None:
         ("", asked[:1].lower() + asked[1:]),
         ("caution: ", late),
         *((f"{label}: ", text) for label, text in qualifications(verdict)),
-        ("note: ", each.note),
+        ("note: ", explanation.note),
     )
-    for basis in each.criteria:
+    for basis in explanation.criteria:
         _print_basis(basis)
-    _print_labelled(*(("beside it: ", line) for line in each.reported), *_robustness(each))
-    _print_trials(each, every_trial)
+    _print_labelled(*(("beside it: ", line) for line in explanation.reported), *_robustness(explanation))
+    _print_trials(explanation, every_trial)
 
 
 def _print_labelled(*lines: tuple[str, str]) -> None:
@@ -69,9 +72,9 @@ def _print_basis(basis: Basis) -> None:
     if basis.estimate is not None:
         assert basis.low is not None
         assert basis.high is not None
-        told = spell_interval(basis.estimate, basis.low, basis.high, basis.unit)
+        interval = spell_interval(basis.estimate, basis.low, basis.high, basis.unit)
         level = "" if basis.level == LEVEL else f", a {basis.level:.0%} interval"
-        _line(f"    {told} from {basis.seeds} seeds{level}".replace("[", "\\["))
+        _line(f"    {interval} from {basis.seeds} seeds{level}".replace("[", "\\["))
     elif basis.reason is not None:
         _line(f"    {escape(basis.reason)}")
     if basis.by_seed:
@@ -79,21 +82,21 @@ def _print_basis(basis: Basis) -> None:
         _line(f"    on each seed alone: {', '.join(numbers)}")
 
 
-def _robustness(each: Explanation) -> list[tuple[str, str]]:
-    if each.robustness is None:
+def _robustness(explanation: Explanation) -> list[tuple[str, str]]:
+    if explanation.robustness is None:
         return []
     return [
-        ("", "firm, if it survives the correction over all claims (see the index)" * (each.standing == "firm")),
-        ("fragile: ", "; ".join(each.fragile)),
-        ("without single seeds: ", each.robustness.seeds_in_words),
-        ("other choices: ", each.robustness.choices_in_words),
+        ("", "firm, if it survives the correction over all claims (see the index)" * (explanation.standing == "firm")),
+        ("fragile: ", "; ".join(explanation.fragile)),
+        ("without single seeds: ", explanation.robustness.seeds_in_words),
+        ("other choices: ", explanation.robustness.choices_in_words),
     ]
 
 
-def _print_trials(each: Explanation, every_trial: bool) -> None:
-    _line(f"\n  rests on {len(each.trials)} trials (folklore show DIGEST):")
-    for arm in dict.fromkeys(trial.arm for trial in each.trials):
-        trials = [trial for trial in each.trials if trial.arm == arm]
+def _print_trials(explanation: Explanation, every_trial: bool) -> None:
+    _line(f"\n  rests on {len(explanation.trials)} trials (folklore show DIGEST):")
+    for arm in dict.fromkeys(trial.arm for trial in explanation.trials):
+        trials = [trial for trial in explanation.trials if trial.arm == arm]
         shown = trials if every_trial else trials[:DIGESTS_SHOWN]
         rest = len(trials) - len(shown)
         diverged = sum(trial.outcome == "diverged" for trial in trials)
@@ -142,9 +145,9 @@ def print_comparison(comparison: Comparison) -> None:
     rows = []
     for pair in comparison.claims:
         rows.append(Row((pair.claim, _verdict(pair.a), _verdict(pair.b), "")))
-        for each in pair.criteria:
-            sides = (_interval(side, each.unit) for side in (each.a, each.b))
-            rows.append(Row(("", *sides, overlaps[each.overlap]), (each.criterion,)))
+        for criterion_pair in pair.criteria:
+            sides = (_interval(side, criterion_pair.unit) for side in (criterion_pair.a, criterion_pair.b))
+            rows.append(Row(("", *sides, overlaps[criterion_pair.overlap]), (criterion_pair.criterion,)))
     out.print()
     print_table((Column("claim"), Column("A", number=True), Column("B", number=True), Column("intervals")), rows)
     _line("\nIntervals that overlap do not show that two are equal; intervals that lie apart show that they differ.")
@@ -161,7 +164,7 @@ def _interval(side: Side | None, unit: str) -> str:
 
 
 def _line(text: str) -> None:
-    """Markup, wrapped between words as deep as it begins."""
+    """Prints markup, wrapped between words and indented as it begins."""
     if text.startswith("\n"):
         out.print()
     content = text.lstrip()

@@ -1,4 +1,4 @@
-"""What `folklore judge` found, to be sent: Markdown for a pull request, rows of LaTeX for a table."""
+"""Verdicts of `folklore judge`, to be sent: Markdown for a pull request, rows of LaTeX for a table."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,40 +11,42 @@ from ...words import capitalized
 
 FORMATS = ("markdown", "latex")
 SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?"}
-# What LaTeX reads as its own.
+# LaTeX's special characters.
 SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
 SPECIAL |= {sign: "\\" + sign for sign in "&%$#_{}"} | {"≤": r"$\leq$", "≥": r"$\geq$", "−": "$-$", "–": "--"}
 
 Found = JudgedRuns | Gate | Ranking
 
 
-def written(found: Found, form: str) -> str:
-    """form: one of FORMATS."""
-    return "".join(f"{line}\n" for line in (_markdown(found) if form == "markdown" else _latex(found)))
+def written(report: Found, form: str) -> str:
+    """The report as text. form: one of FORMATS."""
+    return "".join(f"{line}\n" for line in (_markdown(report) if form == "markdown" else _latex(report)))
 
 
-def _markdown(found: Found) -> Iterator[str]:
-    if isinstance(found, Ranking):
-        yield from _table(_heads(found), [_cells(found, each) for each in found.arms])
+def _markdown(report: Found) -> Iterator[str]:
+    if isinstance(report, Ranking):
+        yield from _table(_heads(report), [_cells(report, placed) for placed in report.arms])
         return
-    judged = found.judged if isinstance(found, Gate) else found
-    if isinstance(found, Gate):
-        yield f"**{capitalized(found.outcome)}**: {MEANINGS[found.outcome]}.{_rates(found)}"
+    judged = report.judged if isinstance(report, Gate) else report
+    if isinstance(report, Gate):
+        yield f"**{capitalized(report.outcome)}**: {MEANINGS[report.outcome]}.{_rates(report)}"
         yield ""
     heads = ("Verdict", "Claim", "Effect (95% CI)", "p", "Runs")
-    yield from _table(heads, [_of_claim(each) for each in judged.claims])
+    yield from _table(heads, [_of_claim(verdict) for verdict in judged.claims])
     yield ""
-    for each in judged.claims:
-        said = [str(each.answer), *map(_sentence, filter(None, [each.reason, each.settling, *each.notes]))]
-        yield f"- `{each.claim.text}`: {' '.join(said)}" + (f" Fragile: {'; '.join(each.fragile)}." if each.fragile else "")
+    for verdict in judged.claims:
+        said = [str(verdict.answer), *map(_sentence, filter(None, [verdict.reason, verdict.settling, *verdict.notes]))]
+        yield f"- `{verdict.claim.text}`: {' '.join(said)}" + (
+            f" Fragile: {'; '.join(verdict.fragile)}." if verdict.fragile else ""
+        )
     for problem in judged.problems:
         yield f"- {capitalized(problem.what)}: {problem.count}; {problem.consequence}."
 
 
-def _rates(found: Gate) -> str:
-    if found.false_alarms is None:
+def _rates(gate: Gate) -> str:
+    if gate.false_alarms is None:
         return ""
-    return f" False alarms: {found.false_alarms:.2g}; damage of twice the margin is seen {found.caught:.0%} of the time."
+    return f" False alarms: {gate.false_alarms:.2g}; damage of twice the margin is seen {gate.caught:.0%} of the time."
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
@@ -84,14 +86,17 @@ def _cells(ranking: Ranking, placed: PlacedResult) -> tuple[str, ...]:
     return placed.ranks, placed.arm, in_prose(placed.mean, *ends, ""), f"{placed.improvement:.0%}", ", ".join(placed.tied)
 
 
-def _latex(found: Found) -> Iterator[str]:
+def _latex(report: Found) -> Iterator[str]:
     """A row for each claim or arm, under a comment that names the columns."""
-    if isinstance(found, Ranking):
-        heads, rows = _heads(found), [_cells(found, each) for each in found.arms]
+    if isinstance(report, Ranking):
+        heads, rows = _heads(report), [_cells(report, placed) for placed in report.arms]
     else:
-        judged = found.judged if isinstance(found, Gate) else found
+        judged = report.judged if isinstance(report, Gate) else report
         heads = ("Claim", "Verdict", "Effect (95% CI)", "p", "Runs")
-        rows = [(each.claim.text, each.verdict, _effect(each), f"{each.p:.2g}", _runs(each)) for each in judged.claims]
+        rows = [
+            (verdict.claim.text, verdict.verdict, _effect(verdict), f"{verdict.p:.2g}", _runs(verdict))
+            for verdict in judged.claims
+        ]
     yield "% " + " & ".join(heads)
     for row in rows:
         yield " & ".join(map(_escaped, row)) + r" \\"

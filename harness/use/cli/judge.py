@@ -171,21 +171,21 @@ def judge(
         else:
             _show_ranking(ranking, as_json)
         return
-    found: Any = gate(sources, baseline, within, options) if baseline is not None else judge_sources(sources, options)
+    report: Any = gate(sources, baseline, within, options) if baseline is not None else judge_sources(sources, options)
     if page is not None:
         from ..reading.pages import site
 
-        site().write_judged_runs(found, Path(page))
+        site().write_judged_runs(report, Path(page))
     if form is not None:
-        sys.stdout.write(written(found, form))
+        sys.stdout.write(written(report, form))
     else:
-        _show(found, page, as_json)
+        _show(report, page, as_json)
     if into_tracker:
         from ...elsewhere.write_back import write_back
 
-        count = write_back(sources, getattr(found, "judged", found), page and str(Path(page).absolute()))
+        count = write_back(sources, getattr(report, "judged", report), page and str(Path(page).absolute()))
         err.print(f"verdicts are in the tags of {count} runs")
-    if fail_on is not None and _fails(found, fail_on):
+    if fail_on is not None and _fails(report, fail_on):
         raise typer.Exit(FAILED)
 
 
@@ -209,9 +209,9 @@ def _options(
         raise UserError(f"--by {by}: belongs to --compare; write it into the claim, as in 'loss: b < a by 1%'")
     if by is not None:
         require_size("--by", by)
-    choices.require_distinct(columns, [read_claim(each, columns["metric"]).metric for each in claims])
-    given = {role: name for role in ROLES if (name := columns[role]) is not None}
-    reading = ReadingOptions(given, tuple(where or ()), better=better, tuned=tuned, spread=summed_up[0], count=summed_up[1])
+    choices.require_distinct(columns, [read_claim(claim, columns["metric"]).metric for claim in claims])
+    roles = {role: name for role in ROLES if (name := columns[role]) is not None}
+    reading = ReadingOptions(roles, tuple(where or ()), better=better, tuned=tuned, spread=summed_up[0], count=summed_up[1])
     return JudgeOptions(claims, compare, by, reading, how)
 
 
@@ -237,7 +237,7 @@ def _lines(claims: list[str] | None, file: str | None) -> tuple[str, ...]:
 
 
 def _require_writable(path: str | None, endings: tuple[str, ...], option: str) -> None:
-    """Before anything is read. Unlike those of Path, the tests of os.path take texts that can be no path."""
+    """Raises UserError before anything is read. Unlike those of Path, the tests of os.path take texts that can be no path."""
     if path is None:
         return
     folder, name = os.path.split(os.path.abspath(path))
@@ -256,21 +256,21 @@ def _save(sources: list[str], options: "JudgeOptions", path: Path, text: Any) ->
     out.print(f"baseline: {len(runs.final())} runs in {path}")
 
 
-def _fails(found: Any, on: str) -> bool:
-    judged = getattr(found, "judged", found)
+def _fails(report: Any, on: str) -> bool:
+    judged = getattr(report, "judged", report)
     wrong = {"refuted"} if on == "refuted" else {"refuted", "open"}
-    return any(each.verdict in wrong for each in judged.claims) or getattr(found, "outcome", "") == "too good"
+    return any(run_verdict.verdict in wrong for run_verdict in judged.claims) or getattr(report, "outcome", "") == "too good"
 
 
-def _show(found: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
-    judged: Any = getattr(found, "judged", found)
+def _show(report: "JudgedRuns | Gate", page: str | None, as_json: bool) -> None:
+    judged: Any = getattr(report, "judged", report)
     if as_json:
-        print_json(found.row())
+        print_json(report.row())
         return
     _print_reading(judged.runs)
     _print_problems(judged.problems)
-    if judged is not found:
-        _print_gate(found)
+    if judged is not report:
+        _print_gate(report)
     _print_claims(judged)
     if page is not None:
         out.print(f"page: {Path(page).absolute()}")
@@ -290,11 +290,11 @@ def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
     columns += [Column("runs", number=True), Column("better", number=True)]
     columns += [Column("mean rank", number=True)] if ranking.is_of_tasks else []
     rows = []
-    for each in ranking.arms:
-        ends = (each.mean, each.mean) if each.low is None or each.high is None else (each.low, each.high)
-        cells = [each.ranks, printable(each.arm), in_prose(each.mean, *ends, ""), str(each.runs), f"{each.improvement:.0%}"]
-        cells += [f"{each.mean_rank:.2g}"] if each.mean_rank is not None else []
-        tied = f"tied with {printable(', '.join(each.tied))}" if each.tied else ""
+    for arm in ranking.arms:
+        ends = (arm.mean, arm.mean) if arm.low is None or arm.high is None else (arm.low, arm.high)
+        cells = [arm.ranks, printable(arm.arm), in_prose(arm.mean, *ends, ""), str(arm.runs), f"{arm.improvement:.0%}"]
+        cells += [f"{arm.mean_rank:.2g}"] if arm.mean_rank is not None else []
+        tied = f"tied with {printable(', '.join(arm.tied))}" if arm.tied else ""
         rows.append(Row(cells, [tied]))
     print_table(columns, rows)
     out.print()
@@ -306,56 +306,72 @@ def _show_ranking(ranking: "Ranking", as_json: bool) -> None:
 
 
 def _print_reading(read: "Sequence[Runs]") -> None:
-    """What was read as what, so that a wrong guess is seen at once."""
+    """Prints which column was read as which role, so that a wrong guess is noticed at once."""
     for runs in read:
         final, rows = runs.final(), "answers" if runs.of_items else "runs"
-        told: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
+        roles: dict[str, str] = {str(role): f"{column} ({runs.told_by[role]})" for role, column in runs.roles.items()}
         arms = ", ".join(
             f"{printable(str(arm))} {count}" for arm, count in list(final["arm"].value_counts(sort=False).items())[:8]
         )
         more = f" and {len(runs.arms) - 8} more" if len(runs.arms) > 8 else ""
-        tasks = [printable(each) for each in runs.tasks if each]
+        tasks = [printable(task) for task in runs.tasks if task]
         print_facts({
             "read": f"{', '.join(runs.sources)}: {', '.join(runs.formats)}; {len(final)} {rows}",
-            **told,
+            **roles,
             f"{rows} an arm": arms + more,
             **({"tasks": ", ".join(tasks[:8]) + (f" and {len(tasks) - 8} more" if len(tasks) > 8 else "")} if tasks else {}),
         })  # fmt: skip
 
 
 def _print_problems(problems: "Sequence[Problem]") -> None:
-    for each in problems:
-        names = f" ({printable('; '.join(each.examples))})" if each.examples else ""
-        what = f"{capitalized(each.what)}: {each.count}"
+    for problem in problems:
+        names = f" ({printable('; '.join(problem.examples))})" if problem.examples else ""
+        what = f"{capitalized(problem.what)}: {problem.count}"
         out.print(
-            f"{what}. {capitalized(each.consequence)}{names}.",
+            f"{what}. {capitalized(problem.consequence)}{names}.",
             style="yellow",
         )
 
 
-def _print_gate(found: Any) -> None:
+def _print_gate(gate: Any) -> None:
     from ...elsewhere.gate import MEANINGS
 
     rates = ""
-    if found.false_alarms is not None:
-        rates = f"; false alarms {found.false_alarms:.2g}, damage of twice the margin is seen {found.caught:.0%} of the time"
-    out.print(f"gate: {found.outcome}: {MEANINGS[found.outcome]}{rates}")
+    if gate.false_alarms is not None:
+        rates = f"; false alarms {gate.false_alarms:.2g}, damage of twice the margin is seen {gate.caught:.0%} of the time"
+    out.print(f"gate: {gate.outcome}: {MEANINGS[gate.outcome]}{rates}")
 
 
 def _print_claims(judged: "JudgedRuns") -> None:
     out.print()
     rows = []
-    for each in judged.claims:
-        verdict = coloured(each.verdict, each.reading)
-        lines = [str(each.answer), *([_sentence(each.reason)] if each.reason and each.estimate is not None else [])]
-        if each.smallest_visible is not None and each.verdict == "open":
-            unit = f"{100 * each.smallest_visible:.2g}%" if each.unit == "relative" else f"{each.smallest_visible:.3g}"
+    for run_verdict in judged.claims:
+        verdict = coloured(run_verdict.verdict, run_verdict.reading)
+        lines = [
+            str(run_verdict.answer),
+            *([_sentence(run_verdict.reason)] if run_verdict.reason and run_verdict.estimate is not None else []),
+        ]
+        if run_verdict.smallest_visible is not None and run_verdict.verdict == "open":
+            unit = (
+                f"{100 * run_verdict.smallest_visible:.2g}%"
+                if run_verdict.unit == "relative"
+                else f"{run_verdict.smallest_visible:.3g}"
+            )
             lines.append(f"These runs show differences from {unit} on (80% power).")
-        lines += [_sentence(each.settling)] if each.settling else []
-        lines += [f"Fragile: {'; '.join(each.fragile)}."] if each.fragile and each.strength else []
-        lines += [_sentence(note) for note in each.notes]
-        lines += [_of_part(each, part) for part in each.findings] if len(each.findings) > 1 or each.claim.law else []
-        rows.append(Row((verdict, each.strength, printable(each.claim.text), f"p = {each.p:.2g}"), list(map(printable, lines))))
+        lines += [_sentence(run_verdict.settling)] if run_verdict.settling else []
+        lines += [f"Fragile: {'; '.join(run_verdict.fragile)}."] if run_verdict.fragile and run_verdict.strength else []
+        lines += [_sentence(note) for note in run_verdict.notes]
+        lines += (
+            [_of_part(run_verdict, part) for part in run_verdict.findings]
+            if len(run_verdict.findings) > 1 or run_verdict.claim.law
+            else []
+        )
+        rows.append(
+            Row(
+                (verdict, run_verdict.strength, printable(run_verdict.claim.text), f"p = {run_verdict.p:.2g}"),
+                list(map(printable, lines)),
+            )
+        )
     print_table((Column("verdict"), Column(""), Column("claim"), Column("")), rows, header=False)
 
 
@@ -366,8 +382,8 @@ def _of_part(judged: "RunVerdict", part: "TaskFinding") -> str:
     unit = "relative" if judged.unit == "relative" else ""
     low, high = (part.effect.low, part.effect.high) if part.effect else (part.estimate, part.estimate)
     verdict = part.verdict + f" ({part.reading})" * bool(part.reading)
-    told = f"{part.name}: " * bool(part.name) + f"{verdict}, {in_prose(part.estimate, low, high, unit)}"
-    return told + f"; {part.method}" * judged.claim.law
+    text = f"{part.name}: " * bool(part.name) + f"{verdict}, {in_prose(part.estimate, low, high, unit)}"
+    return text + f"; {part.method}" * judged.claim.law
 
 
 def _sentence(text: str) -> str:

@@ -30,15 +30,15 @@ SEEDS_WITH_REPEAT = 3
 DEFAULT_METRIC = "val_loss"
 # Files that are read, though they may be marked as programs, as all are on some disks.
 DATA = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".db", ".gz", ".zip", ".log", ".txt")
-# Seeds are numbers of 64 bits, and more runs of one command are none that anybody does.
+# Seeds are numbers of 64 bits, and nobody runs one command more often.
 LARGEST_SEED, MOST_SEEDS = 2**63 - 1, 100_000
-# Of what is printed about failed runs, one by one.
+# Reasons of failed runs that are printed one by one.
 MOST_FAILURES = 3
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the options of a command to run say. places: runs side by side; None: by the cores, or the GPUs."""
+    """Options for the runs of a command. places: runs side by side; None: by the cores, or the GPUs."""
 
     seeds: range
     repeat: bool
@@ -104,7 +104,7 @@ def noise(
     """
     from ...elsewhere.noise import parse_difference
 
-    differences = [parse_difference(each) for each in choices.short("--difference", difference)]
+    differences = [parse_difference(text) for text in choices.short("--difference", difference)]
     columns: dict[Role, str | None] = {"metric": metric, "arm": arm, "seed": seed, "step": step, "task": task}
     choices.require_distinct(columns)
     if not _is_command(words, seed):
@@ -112,13 +112,15 @@ def noise(
             "is for a command after --", seeds=seeds, pattern=pattern, file=file, mlflow=mlflow, output=output, budget=budget,
             first_seed=first_seed or None, repeat=repeat, retry=retry or None, workers=workers, timeout=timeout,
         )  # fmt: skip
-        found = _of_stored(words, {role: each for role, each in columns.items() if each}, where or (), differences)
-        _show(found, as_json, {"sources": list(words)})
+        measured_noise = _of_stored(
+            words, {role: column for role, column in columns.items() if column}, where or (), differences
+        )
+        _show(measured_noise, as_json, {"sources": list(words)})
         return
     _refuse("is for stored runs", arm=arm, seed=seed, step=step, task=task, where=where)
     wanted = _wanted(seeds, first_seed, repeat, retry, workers, budget, timeout, output)
-    found, more = _of_command(words, _metric(metric, pattern, file, mlflow), wanted, differences)
-    _show(found, as_json, more)
+    measured_noise, more = _of_command(words, _metric(metric, pattern, file, mlflow), wanted, differences)
+    _show(measured_noise, as_json, more)
 
 
 def _is_command(words: Sequence[str], seed: str | None) -> bool:
@@ -135,7 +137,7 @@ def _is_command(words: Sequence[str], seed: str | None) -> bool:
 
 
 def _refuse(why: str, **options: object) -> None:
-    """An option that would do nothing."""
+    """Raises UserError for an option that would do nothing."""
     for name, value in options.items():
         if value is not None:
             raise UserError(f"--{name.replace('_', '-')} {why}; leave it out")
@@ -166,7 +168,7 @@ def _wanted(
 def _metric(name: str | None, pattern: str | None, file: str | None, mlflow: str | None) -> "RunMetric":
     from ...elsewhere.run_metric import logged_metric, printed_metric, written_metric
 
-    if sum(each is not None for each in (pattern, file, mlflow)) > 1:
+    if sum(source is not None for source in (pattern, file, mlflow)) > 1:
         raise UserError("--pattern, --file and --mlflow say where the metric stands: give one of them")
     name = name or DEFAULT_METRIC
     if file is not None:
@@ -188,14 +190,16 @@ def _of_stored(
     from ...elsewhere.runs import runs_of
 
     runs = checked(runs_of(sources, ReadingOptions(columns, tuple(where))))
-    problems = [f"{each.what}: {each.count}; {each.consequence}" for each in runs.problems if not each.of_verdicts]
+    problems = [
+        f"{problem.what}: {problem.count}; {problem.consequence}" for problem in runs.problems if not problem.of_verdicts
+    ]
     return noise_of(runs.frame, runs.metric, differences, problems=problems)
 
 
 def _of_command(
     words: Sequence[str], metric: "RunMetric", wanted: Wanted, differences: "Sequence[Difference]"
 ) -> "tuple[Noise, dict[str, Any]]":
-    """The noise of a command's runs, after those that were missing, and what else is told of them."""
+    """The noise of a command's runs, after missing ones are run, and further facts about them."""
     from ...elsewhere.noise import frame_of, noise_of, repeat_of
     from ...elsewhere.outcome_file import OutcomeFile, default_path
     from ...elsewhere.repeating import jobs
@@ -207,13 +211,18 @@ def _of_command(
         known = _known(file)
     done = [known[job] for job in every if job in known]
     problems = _failures(done)
-    if left := len(every) - len(done):
-        problems.append(f"{counted(left, 'run')} not done within the budget: the same command goes on")
-    if sum(each.value is not None and not each.again for each in done) < 2:
+    if unfinished := len(every) - len(done):
+        problems.append(f"{counted(unfinished, 'run')} not done within the budget: the same command goes on")
+    if sum(outcome.value is not None and not outcome.again for outcome in done) < 2:
         raise RunFailedError("; ".join(problems))
-    found = noise_of(frame_of(done), metric.name, differences, repeat_of(done), problems)
-    rows = [{name: value for name, value in each.to_dict().items() if name not in ("curve", "tail")} for each in done]
-    return found, {"command": list(words), "output": str(path), "outcomes": rows, "failed": any(each.problem for each in done)}
+    measured_noise = noise_of(frame_of(done), metric.name, differences, repeat_of(done), problems)
+    rows = [{name: value for name, value in outcome.to_dict().items() if name not in ("curve", "tail")} for outcome in done]
+    return measured_noise, {
+        "command": list(words),
+        "output": str(path),
+        "outcomes": rows,
+        "failed": any(outcome.problem for outcome in done),
+    }
 
 
 def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric", wanted: Wanted) -> None:
@@ -224,40 +233,40 @@ def _run_missing(file: "OutcomeFile", every: "Sequence[Job]", metric: "RunMetric
     missing = [job for job in every if job not in known or (wanted.retry and known[job].problem)]
     if not missing:
         return
-    device, took = local_device(), [each.seconds for each in known.values() if not each.problem]
+    device, took = local_device(), [outcome.seconds for outcome in known.values() if not outcome.problem]
     places = environments(wanted.places or device.count, device.count if device.kind == "cuda" else 0)
     outcomes = repeat(file.command, missing, metric, places, wanted.limits, took)
     with counting("runs") as progress, closing(outcomes):
         progress(0, len(missing))
         for number, outcome in enumerate(outcomes, 1):
-            if outcome.exit_code == 0 and outcome.value is None and not any(each.value is not None for each in file.outcomes):
+            if outcome.exit_code == 0 and outcome.value is None and not any(run.value is not None for run in file.outcomes):
                 raise UserError(f"the run with seed {outcome.seed} {outcome.problem}")
             file.keep(outcome)
             progress(number, len(missing))
 
 
 def _known(file: "OutcomeFile") -> "dict[Job, RunOutcome]":
-    """Run -> its outcome; of one that was tried again, the later."""
+    """Run -> its outcome, the later one if it was tried again."""
     from ...elsewhere.repeating import Job
 
-    return {Job(each.seed, each.again): each for each in file.outcomes}
+    return {Job(outcome.seed, outcome.again): outcome for outcome in file.outcomes}
 
 
 def _failures(done: "Sequence[RunOutcome]") -> list[str]:
     """One line for all failed runs, in which each reason stands once."""
-    failed = [each for each in done if each.problem]
-    reasons = {each.problem: each.seed for each in reversed(failed)}
-    told = "; ".join(f"seed {seed}: {problem}" for problem, seed in [*reversed(reasons.items())][:MOST_FAILURES])
-    return [f"{len(failed)} of {len(done)} runs failed (--retry runs them again): {told}"] if failed else []
+    failed = [outcome for outcome in done if outcome.problem]
+    reasons = {outcome.problem: outcome.seed for outcome in reversed(failed)}
+    causes = "; ".join(f"seed {seed}: {problem}" for problem, seed in [*reversed(reasons.items())][:MOST_FAILURES])
+    return [f"{len(failed)} of {len(done)} runs failed (--retry runs them again): {causes}"] if failed else []
 
 
-def _show(found: "Noise", as_json: bool, more: dict[str, Any]) -> None:
+def _show(measured_noise: "Noise", as_json: bool, more: dict[str, Any]) -> None:
     """Exit code 1 if runs failed or are missing, or if no two runs differ: then the noise is not measured."""
     if as_json:
-        print_json({**fields_of(found.row()), **more})
+        print_json({**fields_of(measured_noise.row()), **more})
     else:
         from .noise_output import print_noise
 
-        print_noise(found, more.get("output"))
-    if found.is_alike or more.get("failed"):
+        print_noise(measured_noise, more.get("output"))
+    if measured_noise.is_alike or more.get("failed"):
         raise typer.Exit(FAILED)

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, JSON for machines, one line for an error."""
+"""Output of commands: tables for people, JSON for machines, one line for an error."""
 
 import json
 import sys
@@ -49,15 +49,15 @@ class Row:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Row], header: bool = True) -> None:
-    """Names and numbers whole, whatever the width: where a line would not fit, each row becomes a block of lines.
+    """Prints names and numbers whole, whatever the width: if a line would not fit, each row becomes a block of lines.
 
     No cell is wrapped; sentences belong to a row's explanations. Not a rich Table: it fills lines with blanks to their end,
     also in a pipe, cuts or wraps names where they do not fit, and has no lines that span all columns.
     """
     names = [Text(column.name, style="bold") for column in columns]
-    table = [[each if isinstance(each, Text) else Text(each) for each in row.cells] for row in rows]
+    table = [[cell if isinstance(cell, Text) else Text(cell) for cell in row.cells] for row in rows]
     lined_up = [names, *table] if header else table
-    widths = [max(each.cell_len for each in cells) for cells in zip(*lined_up, strict=True)]
+    widths = [max(cell.cell_len for cell in cells) for cells in zip(*lined_up, strict=True)]
     if sum(widths) + GAP * (len(widths) - 1) <= out.width:
         if header:
             _print_line(_aligned(columns, names, widths))
@@ -87,7 +87,7 @@ def print_facts(facts: Mapping[str, str]) -> None:
 
 
 def print_wrapped(text: Text, indent: int = 0) -> None:
-    """Wrapped between words, every line indented."""
+    """Prints a text wrapped between words, every line indented."""
     for line in text.wrap(out, max(1, out.width - indent)):
         line.rstrip()
         _print_line(Text(" " * indent) + line)
@@ -152,10 +152,10 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def print_checks(checks: "Sequence[Check]", as_json: bool) -> None:
-    """What the doctor found."""
+    """Prints the doctor's checks."""
     if as_json:
-        told = ((c.name, "yes" if c.ok else "NO", c.found, "" if c.ok else c.fix) for c in checks)
-        print_json([dict(zip(("check", "ok", "found", "fix"), each, strict=True)) for each in told])
+        rows = ((c.name, "yes" if c.ok else "NO", c.found, "" if c.ok else c.fix) for c in checks)
+        print_json([dict(zip(("check", "ok", "found", "fix"), row, strict=True)) for row in rows])
         return
     print_facts({c.name: c.found if c.ok else f"NO: {c.found}; to fix: {c.fix}" for c in checks})
 
@@ -198,7 +198,7 @@ def print_plan(facts: "PlanFacts", as_json: bool) -> None:
         return
     out.print(f"\nwhat {power.seeds} seeds show in four of five repetitions, by the spread of {power.spread_of}:")
     numbers = ("pilot", "margin", "expected", "power", "seeds")
-    rows = [Row((each.claim, *_resolved(each)), _beside(each)) for each in power.criteria]
+    rows = [Row((resolution.claim, *_resolved(resolution)), _beside(resolution)) for resolution in power.criteria]
     print_table((Column("claim"), *(Column(name, number=True) for name in numbers)), rows)
     out.print(
         "\npilot: the estimate of those seeds; margin: how far inside its region a value must lie to be decided; expected: the"
@@ -207,38 +207,42 @@ def print_plan(facts: "PlanFacts", as_json: bool) -> None:
     )
 
 
-def _beside(each: "Resolution") -> tuple[str, ...]:
+def _beside(resolution: "Resolution") -> tuple[str, ...]:
     from ...judge.statistics.power import POWER
 
-    weak = each.power is not None and each.power < POWER
-    return each.criterion, each.reason, f"declared all the same: {each.underpowered}" * (weak and bool(each.underpowered))
+    weak = resolution.power is not None and resolution.power < POWER
+    return (
+        resolution.criterion,
+        resolution.reason,
+        f"declared all the same: {resolution.underpowered}" * (weak and bool(resolution.underpowered)),
+    )
 
 
-def _resolved(each: "Resolution") -> tuple[str, ...]:
+def _resolved(resolution: "Resolution") -> tuple[str, ...]:
     from ...judge.spelling import spell, spell_declared
 
     def spelled(value: float | None, spell: Callable[[float, str], str] = spell) -> str:
-        return "–" if value is None else spell(value, each.unit)
+        return "–" if value is None else spell(value, resolution.unit)
 
     reach = "–"
-    if each.resolves is not None:
-        reach = f"a factor of {each.resolves:.3g}" if each.log_axis else spelled(each.resolves).lstrip("+")
-    expected = spelled(each.expected, spell_declared) + f" ({each.verdict})" * bool(each.verdict)
-    power = "–" if each.power is None else f"{each.power:.0%}"
-    decidable = each.pilot is not None or each.power is not None
-    seeds = str(each.seeds) if each.seeds is not None else "none would do" if decidable else "–"
-    return spelled(each.pilot), reach, expected, power, seeds
+    if resolution.resolves is not None:
+        reach = f"a factor of {resolution.resolves:.3g}" if resolution.log_axis else spelled(resolution.resolves).lstrip("+")
+    expected = spelled(resolution.expected, spell_declared) + f" ({resolution.verdict})" * bool(resolution.verdict)
+    power = "–" if resolution.power is None else f"{resolution.power:.0%}"
+    decidable = resolution.pilot is not None or resolution.power is not None
+    seeds = str(resolution.seeds) if resolution.seeds is not None else "none would do" if decidable else "–"
+    return spelled(resolution.pilot), reach, expected, power, seeds
 
 
-def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
+def print_verdicts(verdicts: "Sequence[Verdict]", as_json: bool, readable: Mapping[str, str] | None = None) -> None:
     """readable: names of studies as people read them, where they have other ones."""
     if as_json:
-        print_json([verdict.row() for verdict in found])
+        print_json([verdict.row() for verdict in verdicts])
         return
     from ...judge.withdrawing import as_judged
     from ...plan.variation import is_variation
 
-    for (study, scale, device), group in groupby(found, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
+    for (study, scale, device), group in groupby(verdicts, key=lambda verdict: (verdict.study, verdict.scale, verdict.device)):
         verdicts_here = list(group)
         called = (readable or {}).get(study, study)
         place = f" · {called}" * (called != study) + f" · {scale} scale · {device} · {verdicts_here[0].trials} trials"
@@ -251,9 +255,9 @@ def print_verdicts(found: "Sequence[Verdict]", as_json: bool, readable: Mapping[
         if all(not verdict.findings for verdict in verdicts_here):
             print_wrapped(Text(as_judged(verdicts_here[0]).reason), INDENT)
             continue
-        if any(each.after_the_fact for each in verdicts_here):
+        if any(verdict.after_the_fact for verdict in verdicts_here):
             print_wrapped(Text("its criteria were written after these trials had been seen", style="yellow"), INDENT)
-        rows = [Row((coloured(each.verdict, each.reading), each.claim), _answer(each)) for each in verdicts_here]
+        rows = [Row((coloured(verdict.verdict, verdict.reading), verdict.claim), _answer(verdict)) for verdict in verdicts_here]
         print_table((Column("verdict"), Column("claim")), rows, header=False)
 
 
@@ -274,19 +278,19 @@ def _answer(verdict: "Verdict") -> tuple[str, ...]:
 
 
 def qualifications(verdict: "Verdict") -> list[tuple[str, str]]:
-    """What to do after a verdict, and what qualifies it."""
+    """Advice after a verdict and its qualifications, as label and text."""
     lines = [
         ("what to do", verdict.advice),
         ("below the claim's size", verdict.below_size),
         ("new", verdict.new),
         ("rule", verdict.rule_change),
-        *(("caution", each) for each in verdict.cautions),
+        *(("caution", caution) for caution in verdict.cautions),
     ]
     return [(label, text) for label, text in lines if text]
 
 
 def was(verdict: "WithdrawnVerdict") -> str:
-    """What a withdrawn verdict said."""
+    """The answer of a verdict before it was withdrawn."""
     reading = f" ({verdict.judged.reading})" if verdict.judged.reading else ""
     return f"until {verdict.erratum.date} it was {verdict.judged.verdict}{reading}: {verdict.judged.plain_answer}"
 
@@ -296,7 +300,7 @@ def coloured(verdict: str, reading: str = "") -> Text:
 
 
 def print_picks(rows: "Sequence[PickedLR]") -> None:
-    """What the rules of an LR range test read off it, and what each rule is."""
+    """Prints the LRs that the rules pick in an LR range test, and the meaning of each rule."""
     from ...declare.metrics.estimating.range_test_rules import MEANINGS
 
     columns = Column("rule"), Column("LR", number=True), Column("over seeds", number=True), Column("seeds", number=True)

@@ -211,13 +211,13 @@ def _chosen(study: str | None, every: bool, ladders: bool, scale: str | None, st
         out.print(f"planning {study or ('all studies' if every else 'all ladders')}")
     if study:
         return [_judgeable(study, store)]
-    studies = [each for each in all_studies() if (each.ladder is not None) == ladders]
-    # Not every study has every scale; one that none has is refused where it is planned.
-    return [each for each in studies if scale in each.scales] or studies
+    studies = [candidate for candidate in all_studies() if (candidate.ladder is not None) == ladders]
+    # Not every study has every scale; a scale that none has is refused in planning.
+    return [candidate for candidate in studies if scale in candidate.scales] or studies
 
 
 def _judgeable(name: str, store: str) -> "Study":
-    """A study that can be judged; of a file it is told what that leaves to defaults."""
+    """A study that can be judged; warns of what its file leaves to defaults."""
     from ...plan.catalog import is_file
     from ...plan.defaults import defaults_in_words, same_runs_in_words
 
@@ -238,7 +238,7 @@ def _until_decided(wanted: bool, most_seeds: int | None) -> "UntilDecided | None
 
 @contextmanager
 def _events(as_json: bool) -> "Iterator[Events]":
-    """Where events go: with --json standard output is theirs alone, and an error is one of them."""
+    """The receiver of events: with --json standard output is theirs alone, and an error is one of them."""
     if not as_json:
         yield Silent()
         return

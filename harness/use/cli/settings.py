@@ -1,6 +1,6 @@
 """A project's own defaults for options: `folklore.toml`, or `[tool.folklore]` in pyproject.toml, in this folder or one above.
 
-What stands on the command line counts before an environment variable, that before the file, and the file before the default.
+The command line counts before an environment variable, that before the file, and the file before the default.
 """
 
 import tomllib
@@ -13,7 +13,7 @@ from ...errors import UserError, one_line, unknown
 FILE, PROJECT = "folklore.toml", "pyproject.toml"
 # Setting -> what its value has to be.
 SETTINGS: Mapping[str, type] = {"store": str, "tracking": str, "address": str, "workers": int, "lanes": int}
-# Of these a relative one is meant from the file's folder.
+# Settings whose relative values start from the file's folder.
 PATHS = ("store",)
 
 
@@ -25,10 +25,10 @@ def settings(folder: Path) -> dict[str, Any]:
 
 
 def _tables(folder: Path) -> Iterator[tuple[Path, Mapping[str, Any]]]:
-    for each in (folder, *folder.parents):
-        if (own := each / FILE).is_file():
+    for directory in (folder, *folder.parents):
+        if (own := directory / FILE).is_file():
             yield own, _read(own)
-        if (project := each / PROJECT).is_file():
+        if (project := directory / PROJECT).is_file():
             table = _read(project).get("tool", {}).get("folklore")
             if table is not None:
                 yield project, table

@@ -123,16 +123,16 @@ def publish(
     sets = stored_sets(chosen, Ledger(Store(store), chosen.name), lambda at, device: at == wanted)
     if not sets:
         raise UserError(f"study '{chosen.name}' has no stored trials at scale '{wanted}': run it first")
-    checks = [checked(each, as_is) for each in sets]  # of all before one is written
-    for each, check in zip(sets, checks, strict=True):
-        out.print(f"published: {publish_set(each, check)}")
+    checks = [checked(trial_set, as_is) for trial_set in sets]  # all of them before one is written
+    for trial_set, check in zip(sets, checks, strict=True):
+        out.print(f"published: {publish_set(trial_set, check)}")
     _print_changes(publish_verdicts([chosen])[1])
 
 
 def _print_changes(changed: "Sequence[Change]") -> None:
-    for each in changed:
-        place = f"{each.claim} at {each.scale} scale ({each.device})"
-        out.print(f"changed: {place}: {each.old.verdict}, now {each.new.verdict}")
+    for change in changed:
+        place = f"{change.claim} at {change.scale} scale ({change.device})"
+        out.print(f"changed: {place}: {change.old.verdict}, now {change.new.verdict}")
     if changed:
         line = "each has an entry at the end of history.json beside it: write under `why` what the log says of it"
         out.print(line)

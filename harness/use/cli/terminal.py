@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a run; what machines hear of it goes to `events`."""
+"""Shows a run to a person at a terminal; `events` gets the part for machines."""
 
 from collections.abc import Sequence
 from typing import Any

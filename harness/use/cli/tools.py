@@ -66,18 +66,20 @@ def lr_find(
     count = choices.count("--seeds", seeds) or 1
     drawn = _plot_path(plot, force)
     with counting("range test") as progress:
-        found = run_range_test(chosen, training, range(count), start, end, steps, local_device(), progress)
-    site().draw_range_test(found, drawn)
+        range_test = run_range_test(chosen, training, range(count), start, end, steps, local_device(), progress)
+    site().draw_range_test(range_test, drawn)
     if as_json:
-        print_json({"start": found.start, "grid": found.grid, "plot": str(drawn.absolute()), "picks": found.summary()})
+        print_json(
+            {"start": range_test.start, "grid": range_test.grid, "plot": str(drawn.absolute()), "picks": range_test.summary()}
+        )
         return
-    print_picks(found.summary())
+    print_picks(range_test.summary())
     out.print(f"plot: {drawn.absolute()}")
-    out.print(found.advice())
+    out.print(range_test.advice())
 
 
 def _trained(fields: dict[str, object], own: str | None, trained: dict[str, object]) -> "tuple[Workload, Training]":
-    """What a range test trains. own: where a user's workload is, in place of what the fields say."""
+    """Workload and training of a range test. own: address of a user's workload, in place of the fields."""
     from ...declare import Training, Workload
 
     if own is not None:
@@ -90,14 +92,14 @@ def _trained(fields: dict[str, object], own: str | None, trained: dict[str, obje
         raise invalid("lr-find", error) from None
 
 
-def _plot_path(given: str | None, force: bool) -> Path:
-    """Where to draw: nothing is overwritten unless that is asked for."""
-    if given is None:
+def _plot_path(plot: str | None, force: bool) -> Path:
+    """The file to draw into: nothing is overwritten unless that is asked for."""
+    if plot is None:
         names = itertools.chain(["lr-find.svg"], (f"lr-find-{number}.svg" for number in itertools.count(2)))
         return next(path for path in map(Path, names) if not path.exists())
-    path = Path(given)
+    path = Path(plot)
     if path.suffix not in (".svg", ".png") or not path.absolute().parent.is_dir():
-        raise UserError(f"--plot {given}: must end in .svg or .png, in a folder that is there")
+        raise UserError(f"--plot {plot}: must end in .svg or .png, in a folder that is there")
     if path.exists() and not force:
-        raise UserError(f"--plot {given}: is there already; name another file, or add --force to overwrite it")
+        raise UserError(f"--plot {plot}: is there already; name another file, or add --force to overwrite it")
     return path

@@ -52,12 +52,12 @@ def claims_meant(text: str, studies: Sequence[Study]) -> list[str]:
 
 
 def _best_matches(question: str, studies: Sequence[Study]) -> list[str]:
-    """Of claims that match equally well, those that lead the page of their study come first."""
+    """Claims by match, best first; of equal ones, those that lead the page of their study."""
     texts: dict[str, list[list[str]]] = {}
     places: dict[str, int] = {}
     for study in studies:
         register = catalog.register().including(study)
-        for claim in (register.claim(each.claim) for each in study.judgements):
+        for claim in (register.claim(judgement.claim) for judgement in study.judgements):
             parts = study.title, f"{claim.in_short} {claim.id}", claim.paraphrase
             texts[claim.id] = [significant_words(part) for part in parts]
             places[claim.id] = study.answer.index(claim.id) if claim.id in study.answer else len(study.answer)
@@ -90,17 +90,20 @@ def significant_words(text: str) -> list[str]:
 
 def in_brief(store: Store, claims: Sequence[str], studies: Sequence[Study], published: bool) -> list[ClaimInBrief]:
     """A row for each claim at each scale and device at which it is judged. published: by the published evidence alone."""
-    judging = [study for study in studies if any(each.claim in claims for each in study.judgements)]
+    judging = [study for study in studies if any(judgement.claim in claims for judgement in study.judgements)]
     rows = [row for study in judging for row in _rows(store, study, published) if row.claim in claims]
     return sorted(rows, key=lambda row: claims.index(row.claim))
 
 
 def _rows(store: Store, study: Study, published: bool) -> list[ClaimInBrief]:
     register = catalog.register().including(study)
-    titles = {each.claim: capitalized(register.claim(each.claim).in_short) for each in study.judgements}
-    found = [(each.claim, each.scale, each.device, each.verdict, each.reading) for each in _verdicts(store, study, published)]
+    titles = {judgement.claim: capitalized(register.claim(judgement.claim).in_short) for judgement in study.judgements}
+    judged = [
+        (verdict.claim, verdict.scale, verdict.device, verdict.verdict, verdict.reading)
+        for verdict in _verdicts(store, study, published)
+    ]
     fields = ("claim", "scale", "device", "verdict", "reading")
-    rows = [dict(zip(fields, each, strict=True)) for each in found or [(claim, "", "", "", "") for claim in titles]]
+    rows = [dict(zip(fields, cells, strict=True)) for cells in judged or [(claim, "", "", "", "") for claim in titles]]
     return [ClaimInBrief(title=titles[row["claim"]], study=study.name, **row) for row in rows]
 
 

@@ -42,7 +42,7 @@ class ClaimPair:
 
 @dataclass(frozen=True)
 class Compared:
-    """What stands on one side."""
+    """One side of a comparison."""
 
     study: str
     version: int
@@ -77,14 +77,16 @@ def compare(left: TrialSet, right: TrialSet) -> Comparison:
     verdicts = [{verdict.claim: verdict for verdict in records.verdicts()} for records in (left, right)]
     if not verdicts[0].keys() & verdicts[1].keys():
         raise UserError(f"'{left.study.name}' and '{right.study.name}' judge no claim in common: nothing to compare")
-    units = {c.name: c.written_in for records in (left, right) for each in records.study.judgements for c in each.criteria}
+    units = {
+        c.name: c.written_in for records in (left, right) for judgement in records.study.judgements for c in judgement.criteria
+    }
     pairs = []
     for claim in [*verdicts[0], *(claim for claim in verdicts[1] if claim not in verdicts[0])]:
-        sides = [found.get(claim) for found in verdicts]
+        sides = [by_claim.get(claim) for by_claim in verdicts]
         first, second = (None if side is None else side.verdict for side in sides)
-        findings = [{each.name: each for each in side.findings} if side else {} for side in sides]
-        names = dict.fromkeys(name for found in findings for name in found)
-        criteria = tuple(_pair(name, units[name], *(_side(found.get(name)) for found in findings)) for name in names)
+        findings = [{finding.name: finding for finding in side.findings} if side else {} for side in sides]
+        names = dict.fromkeys(name for by_name in findings for name in by_name)
+        criteria = tuple(_pair(name, units[name], *(_side(by_name.get(name)) for by_name in findings)) for name in names)
         pairs.append(ClaimPair(claim, first, second, criteria))
     return Comparison(Compared.of(left), Compared.of(right), tuple(pairs))
 

@@ -1,4 +1,4 @@
-"""What the pages in a folder were made of, remembered, so that a run that trains nothing need not write them again."""
+"""Remembers what the pages in a folder were made of, so that a run that trains nothing need not write them again."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ from ...plan.store import declaration, evidence
 from ...plan.store.ledger import Ledger
 from ...plan.store.store import Store
 
-# What else decides how a page looks, beside the project itself.
+# Libraries that decide how a page looks, beside the project itself.
 PAGE_LIBRARIES = (*LIBRARIES, "jinja2", "matplotlib", "plotly", "seaborn")
 # What the pages of a store's latest run were made of, and what was written.
 PAGES = "written/pages.json"
@@ -59,7 +59,7 @@ def _files(folder: Path, digest: Callable[[Path], str] = _digest) -> dict[str, s
 def _code() -> str:
     """The sources and templates of pages and of all that they are made by, and the register's claims and errata."""
     claims = register()
-    said = [each.model_dump(mode="json") for each in (*claims.documents, *claims.claims, *claims.errata)]
+    said = [entry.model_dump(mode="json") for entry in (*claims.documents, *claims.claims, *claims.errata)]
     return fingerprint([dict(_sources()), said, {name: version(name) for name in PAGE_LIBRARIES}])
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Site(Protocol):
-    """What draws: reports/site.py, found by its name in pyproject.toml, so that nothing in the harness depends on it."""
+    """Draws the pages: reports/site.py, found by its name in pyproject.toml, so that nothing in the harness depends on it."""
 
     def write(
         self,
@@ -45,19 +45,19 @@ class Site(Protocol):
         drawn_so_far: Callable[[int, int], None],
         site_url: str,
     ) -> dict[str, list[JudgedTrials]]:
-        """Write all pages, or those of some studies; returns what became of every study's claims."""
+        """Write all pages, or those of some studies; returns every study's verdicts."""
 
-    def draw_range_test(self, found: "RangeTest", path: Path) -> None:
+    def draw_range_test(self, range_test: "RangeTest", path: Path) -> None:
         """Draw what a range test saw and what the rules pick."""
 
-    def write_judged_runs(self, found: Any, path: Path) -> None:
+    def write_judged_runs(self, judged_runs: Any, path: Path) -> None:
         """Write the page of runs that others trained (elsewhere/judge_runs.py, a room after this one)."""
 
 
 def site() -> Site:
     """Its import takes seconds, for it imports what draws figures. Raises UserError where nothing is installed."""
-    for found in entry_points(group="folklore.site"):
-        loaded: Site = found.load()
+    for entry_point in entry_points(group="folklore.site"):
+        loaded: Site = entry_point.load()
         return loaded
     raise UserError("nothing is installed that writes pages: install the project first (make setup, or pip install -e .)")
 
@@ -66,14 +66,14 @@ def self_contained(page: Path) -> str:
     """A page with its styles and figures in it and without its scripts, for MLflow shows a file without those beside it."""
     folder = page.parent.resolve()
 
-    def style(found: re.Match[str]) -> str:
-        return f"<style>{(folder / found[1]).read_text(encoding='utf-8')}</style>"
+    def style(match: re.Match[str]) -> str:
+        return f"<style>{(folder / match[1]).read_text(encoding='utf-8')}</style>"
 
-    def image(found: re.Match[str]) -> str:
-        file = (folder / found[2]).resolve()
+    def image(match: re.Match[str]) -> str:
+        file = (folder / match[2]).resolve()
         if not (file.is_file() and file.is_relative_to(folder)):
-            return found[0]
-        return f'{found[1]}="data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}"'
+            return match[0]
+        return f'{match[1]}="data:image/svg+xml;base64,{base64.b64encode(file.read_bytes()).decode()}"'
 
     text = re.sub(r'<link rel="stylesheet" href="(\w+\.css)">', style, page.read_text(encoding="utf-8"))
     text = re.sub(r'<script src="[^"]*" defer></script>\n?', "", text)
@@ -81,7 +81,7 @@ def self_contained(page: Path) -> str:
 
 
 def store_option(store: Store) -> str:
-    """What a command needs to reach this store, with a space before it; nothing where it is the default one."""
+    """The option with which a command reaches this store, after a space; empty for the default store."""
     return "" if store.uri == Options.store else f" --store {shlex.quote(masked(store.uri))}"
 
 
@@ -98,7 +98,7 @@ def write_pages(
     """The index and all pages, or those of some studies; returns the folder, and the verdicts of the studies written.
 
     only: those studies' pages. Pages are left as they are if nothing that is on them has changed. A variation has a page of its
-    own and no place in the index. drawn_so_far: is told how many studies are judged and drawn, and of how many. plans: those
+    own and no place in the index. drawn_so_far: gets how many studies are judged and drawn, and of how many. plans: those
     that the command has made, by study. site_url: where the pages will be, if that is known. with_mlflow: whether they lead to
     the runs in the store's MLflow, which is served on its own machine alone. Raises UserError.
     """
@@ -109,7 +109,7 @@ def write_pages(
     def sets_of(study: Study) -> list[TrialSet]:
         made = (plans or {}).get(study.name) or Plans()
         own = stored_sets(study, Ledger(store, study.name), plans=made)
-        have = {(each.scale, each.device) for each in own}
+        have = {(trial_set.scale, trial_set.device) for trial_set in own}
         return own + published_sets(study, lambda *place: place not in have, made)
 
     site_url = _as_folder(site_url)
@@ -121,7 +121,7 @@ def write_pages(
         return output, _verdicts(current)
     pages = site()
     try:
-        found = pages.write(
+        judged = pages.write(
             output,
             ordered,
             register(),
@@ -139,22 +139,22 @@ def write_pages(
             " elsewhere: what is trained is kept"
         ) from error
     for study in ordered:
-        if study.name in found:
-            remember_verdicts(store, study, found[study.name])
-    if len(found) == len(ordered):
+        if study.name in judged:
+            remember_verdicts(store, study, judged[study.name])
+    if len(judged) == len(ordered):
         remember(store, page_memory.PAGES, state(), str(output))
-    return output, _verdicts(found)
+    return output, _verdicts(judged)
 
 
 def _as_folder(site_url: str) -> str:
-    """With a slash at its end. Raises UserError."""
+    """The address with a slash at its end. Raises UserError."""
     if site_url and not re.fullmatch(r"https?://[^\s?#]+", site_url):
         raise UserError(f"--site-url {site_url}: must be where the pages will be, such as https://example.org/folklore/")
     return f"{site_url.rstrip('/')}/" if site_url else ""
 
 
 def _current(store: Store, state: Callable[[], str], studies: Iterable[Study]) -> dict[str, list[JudgedTrials]] | None:
-    """What is on the pages, if writing all of them would change no byte; else None."""
+    """The verdicts on the pages, by study, if writing all of them would change no byte; else None."""
     if not store.exists(page_memory.PAGES) or recall(store, page_memory.PAGES, state(), str) is None:
         return None
     verdicts = {study.name: recalled_verdicts(store, study) for study in studies}
@@ -162,5 +162,5 @@ def _current(store: Store, state: Callable[[], str], studies: Iterable[Study]) -
     return known if len(known) == len(verdicts) else None
 
 
-def _verdicts(found: Mapping[str, Sequence[JudgedTrials]]) -> dict[str, list[Verdict]]:
-    return {name: [verdict for each in judged for verdict in each.verdicts] for name, judged in found.items()}
+def _verdicts(studies: Mapping[str, Sequence[JudgedTrials]]) -> dict[str, list[Verdict]]:
+    return {name: [verdict for trials in judged for verdict in trials.verdicts] for name, judged in studies.items()}

@@ -118,38 +118,39 @@ def explain(
 ) -> list[Explanation]:
     """An explanation for every scale and device at which one of the studies judges the claim, judged ones first.
 
-    scale, device, source: only such, as in `find_sets`. Raises UserError for an unknown claim, and where nothing is stored.
+    scale, device, source: only such sets, as in `find_sets`. Raises UserError for an unknown claim, and if nothing is stored.
     """
-    judging = [(study, each) for study in studies for each in study.judgements if each.claim == claim_id]
+    judging = [(study, judgement) for study in studies for judgement in study.judgements if judgement.claim == claim_id]
     if not judging:
-        raise unknown("claim", claim_id, {each.claim for study in studies for each in study.judgements})
-    found = []
+        raise unknown("claim", claim_id, {judgement.claim for study in studies for judgement in study.judgements})
+    explanations = []
     for study, judgement in judging:
         sets = find_sets(store, study, scale, device, source)
-        judged = [each for each in sets if study.scale(each.scale).judged]
-        found += [_explained(store, each, judgement) for each in (sets if scale else judged or sets)]
-    if not found:
+        judged = [trial_set for trial_set in sets if study.scale(trial_set.scale).judged]
+        explanations += [_explained(store, trial_set, judgement) for trial_set in (sets if scale else judged or sets)]
+    if not explanations:
         names = ", ".join(study.name for study, _ in judging)
         raise UserError(f"claim '{claim_id}': no stored or published trials of study {names} to judge it by; run it first")
-    return found
+    return explanations
 
 
 def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explanation:
     judged = _judged(store, records)
-    verdict = next(each for each in judged.verdicts if each.claim == judgement.claim)
+    verdict = next(verdict for verdict in judged.verdicts if verdict.claim == judgement.claim)
     register = catalog.register().including(records.study)
     claim = register.claim(judgement.claim)
     titles = {document.key: document.title for document in register.documents}
     criteria = judgement.criteria_at(records.scale)
-    arms = set[str]().union(*(arms_of(each.observe) for each in criteria))
-    robust = next((each for each in judged.robustness if each.claim == judgement.claim), None)
+    arms = set[str]().union(*(arms_of(criterion.observe) for criterion in criteria))
+    robust = next((robustness for robustness in judged.robustness if robustness.claim == judgement.claim), None)
     stands = standing(as_judged(verdict), robust, ALONE)
     return Explanation(
         claim=claim.id,
         paraphrase=claim.paraphrase,
         kinds=list(claim.kinds),
         sources=[
-            {"document": each.document, "title": titles[each.document], "section": each.section} for each in claim.sources
+            {"document": source.document, "title": titles[source.document], "section": source.section}
+            for source in claim.sources
         ],
         measure=claim.measure,
         study=records.study.name,
@@ -162,7 +163,7 @@ def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explana
         reason=verdict.reason,
         withdrawn=verdict.withdrawn,
         note=judgement.note,
-        criteria=[_basis(each, verdict, records) for each in criteria],
+        criteria=[_basis(criterion, verdict, records) for criterion in criteria],
         reported=report(judgement, records.table) if records.study.scale(records.scale).judged else [],
         robustness=robust,
         trials=_behind(records.trials[records.trials["arm"].isin(arms)]),
@@ -174,13 +175,13 @@ def _explained(store: Store, records: TrialSet, judgement: Judgement) -> Explana
 
 
 def _judged(store: Store, records: TrialSet) -> JudgedTrials:
-    """What the pages show of a set; remembered where nothing has changed."""
+    """Verdicts on a set as the pages show them; remembered if nothing has changed."""
     known = published_verdicts(records.study) if records.source == PUBLISHED else recalled_verdicts(store, records.study)
     return JudgedTrials.of(records, known or ())
 
 
 def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]:
-    """What the observation is on each seed alone, selection included; None where one seed does not give it.
+    """The observation on each seed alone, selection included; None if one seed does not give it.
 
     Empty for shares of runs, computed numbers, and what cannot be observed at all.
     """
@@ -193,12 +194,12 @@ def by_seed(criterion: Criterion, table: TrialArrays) -> dict[int, float | None]
             values = evaluate(criterion.observe, table, np.eye(table.seeds))
     except NotEstimableError:
         return {}
-    found = {seed: finite(float(value)) for seed, value in zip(table.seed_numbers, values, strict=True)}
-    return found if any(value is not None for value in found.values()) else {}
+    estimates = {seed: finite(float(value)) for seed, value in zip(table.seed_numbers, values, strict=True)}
+    return estimates if any(value is not None for value in estimates.values()) else {}
 
 
 def _basis(criterion: Criterion, verdict: Verdict, records: TrialSet) -> Basis:
-    finding = next((each for each in verdict.findings if each.name == criterion.name), None)
+    finding = next((finding for finding in verdict.findings if finding.name == criterion.name), None)
     of_finding = ("verdict", "reading", "level", "estimate", "low", "high", "seeds", "reason")
     return Basis(
         criterion=criterion.name,
@@ -231,25 +232,25 @@ def find_trial(store: Store, prefix: str) -> dict[str, Any]:
 
     The store's ledgers are looked through first, then the published evidence. Raises UserError where there is none or several.
     """
-    if len(prefix) < SHORTEST_PREFIX or any(each not in "0123456789abcdef" for each in prefix):
+    if len(prefix) < SHORTEST_PREFIX or any(character not in "0123456789abcdef" for character in prefix):
         raise UserError(f"trial '{prefix}': give at least {SHORTEST_PREFIX} of a digest's hexadecimal digits")
-    found = {row["digest"]: row for row in _matching(store, prefix)}
-    if not found:
+    rows = {row["digest"]: row for row in _matching(store, prefix)}
+    if not rows:
         raise UserError(f"no trial in this store or the published evidence has a digest that begins with '{prefix}'")
-    if len(found) > 1:
-        shown = ", ".join(sorted(found)[:5])
+    if len(rows) > 1:
+        shown = ", ".join(sorted(rows)[:5])
         raise UserError(
-            f"'{prefix}' begins the digests of {len(found)} trials ({shown}{', …' * (len(found) > 5)}): give more of it"
+            f"'{prefix}' begins the digests of {len(rows)} trials ({shown}{', …' * (len(rows) > 5)}): give more of it"
         )
-    return next(iter(found.values()))
+    return next(iter(rows.values()))
 
 
 def _matching(store: Store, prefix: str) -> Iterator[dict[str, Any]]:
-    """The store's last, so that they count where both have a trial."""
+    """Rows of trials with that prefix; the store's last, so that they count if both have a trial."""
     published = ((trial_rows.decode(file.read_bytes()), PUBLISHED) for file in evidence.tables())
     own = ((rows, HERE) for study in store.folders("ledger") for rows in Ledger(store, study).holding(prefix))
     for table, source in itertools.chain(published, own):
-        wanted = [each.startswith(prefix) for each in table.column("digest").to_pylist()]
+        wanted = [digest.startswith(prefix) for digest in table.column("digest").to_pylist()]
         for row in table.filter(wanted).to_pylist():
             yield {**row, "source": source}
 

@@ -35,24 +35,24 @@ class Reference:
 
     @classmethod
     def parse(cls, text: str) -> "Reference":
-        found = PATTERN.fullmatch(text)
-        if found is None:
+        match = PATTERN.fullmatch(text)
+        if match is None:
             raise UserError(f"'{text}': write it as STUDY[@SCALE[-DEVICE]][#VERSION][:stored|:published]")
-        version = found["version"]
-        return cls(found["study"], found["scale"], found["device"], int(version) if version else None, found["source"])
+        version = match["version"]
+        return cls(match["study"], match["scale"], match["device"], int(version) if version else None, match["source"])
 
     def resolve(self, store: Store) -> TrialSet:
         """The one set it means; where several fit, the first that is judged. Raises UserError where there is none."""
         study = self._study(store)
-        found = find_sets(store, study, self.scale, self.device, self.source)
-        if not found:
+        sets = find_sets(store, study, self.scale, self.device, self.source)
+        if not sets:
             place = f" at scale '{self.scale}'" if self.scale else ""
             device = f" on '{self.device}'" if self.device else ""
             raise UserError(
                 f"no {self.source or 'stored or published'} trials of study '{study.name}' version"
                 f" {study.version}{place}{device}: run it first"
             )
-        return found[0]
+        return sets[0]
 
     def _study(self, store: Store) -> Study:
         study = named_study(store, self.study)
@@ -60,13 +60,17 @@ class Reference:
 
     def _earlier(self, store: Store, study: Study) -> Study:
         """Another version, as it was declared: its trials lie in the same ledger under digests of their own."""
-        declared = [each for each in stored_declarations(store, study.name) if self.source != PUBLISHED]
-        fitting = [each for each in declared if each.version == self.version and self.scale in (None, each.scale)]
+        declared = [declaration for declaration in stored_declarations(store, study.name) if self.source != PUBLISHED]
+        fitting = [
+            declaration
+            for declaration in declared
+            if declaration.version == self.version and self.scale in (None, declaration.scale)
+        ]
         if not fitting:
-            versions = sorted({study.version, *(each.version for each in declared)})
+            versions = sorted({study.version, *(declaration.version for declaration in declared)})
             raise UserError(
                 f"study '{study.name}' version {self.version}: not declared in this store; it has"
-                f" {', '.join(str(each) for each in versions)}"
+                f" {', '.join(str(version) for version in versions)}"
             )
         try:
             return Study.model_validate(fitting[-1].declared)
@@ -79,7 +83,7 @@ def find_sets(
 ) -> list[TrialSet]:
     """Sets of trials of a study as it is declared, judged ones first: the store's, and published ones where it has none.
 
-    scale, device, source: only such. Raises UserError for a scale that the study does not have.
+    scale, device, source: only sets with these. Raises UserError for a scale that the study does not have.
     """
     if scale is not None:
         study.scale(scale)
@@ -93,6 +97,6 @@ def find_sets(
     own = [] if source == PUBLISHED else stored_sets(study, Ledger(store, study.name), wanted, plans)
     if source == STORED or (own and scale is not None and device is not None):
         return own
-    have = {(each.scale, each.device) for each in own}
-    found = own + published_sets(study, lambda *place: wanted(*place) and place not in have, plans)
-    return sorted(found, key=lambda each: not each.study.scale(each.scale).judged)
+    have = {(trial_set.scale, trial_set.device) for trial_set in own}
+    sets = own + published_sets(study, lambda *place: wanted(*place) and place not in have, plans)
+    return sorted(sets, key=lambda trial_set: not trial_set.study.scale(trial_set.scale).judged)

@@ -23,21 +23,21 @@ log = logging.getLogger(__name__)
 
 
 def stored_studies(store: Store) -> list[Study]:
-    """All that a store declares, as each was declared last, by name. What another Folklore declared is left out with a line."""
-    found = (_declared(store, name) for name in store.folders("declared"))
-    return [study for study in found if study is not None]
+    """All studies that a store declares, each as declared last, by name. Another Folklore's are left out with a line."""
+    studies = (_declared(store, name) for name in store.folders("declared"))
+    return [study for study in studies if study is not None]
 
 
 def beyond_the_catalogue(store: Store) -> list[Study]:
     """The stored studies that no catalogue has: from files, variations, and on own workloads."""
     known = set(catalog.study_names())
-    found = (_declared(store, name) for name in store.folders("declared") if name not in known)
-    return [study for study in found if study is not None]
+    studies = (_declared(store, name) for name in store.folders("declared") if name not in known)
+    return [study for study in studies if study is not None]
 
 
 def every_study(store: Store, scale: str | None = None, claim: str | None = None) -> list[Study]:
-    """The catalogue's, and all others that the store declares. scale: those that have it. claim: of the catalogue's those that
-    may judge it. Raises UserError where none has the scale."""
+    """The catalogue's studies, and all others that the store declares. scale: only those that have it. claim: of the
+    catalogue's only those that may judge it. Raises UserError if none has the scale."""
     names = catalog.study_names() if claim is None else catalog.names_judging(claim)
     every = [*map(catalog.load_study, names), *beyond_the_catalogue(store)]
     if scale is None:
@@ -54,22 +54,22 @@ def named_study(store: Store, name: str) -> Study:
     if name in store.folders("declared") and (study := _declared(store, name)) is not None:
         return study
     stored = beyond_the_catalogue(store)
-    found = [study for study in stored if readable_name(study) == name]
-    if len(found) > 1:
-        names = ", ".join(study.name for study in found)
-        raise UserError(f"'{name}' is the name of {len(found)} studies of this store, which differ: give one of {names}")
-    if not found:
+    matches = [study for study in stored if readable_name(study) == name]
+    if len(matches) > 1:
+        names = ", ".join(study.name for study in matches)
+        raise UserError(f"'{name}' is the name of {len(matches)} studies of this store, which differ: give one of {names}")
+    if not matches:
         raise unknown("study", name, [*catalog.study_names(), *(study.name for study in stored), *map(readable_name, stored)])
-    return found[0]
+    return matches[0]
 
 
 def readable_name(study: Study) -> str:
-    """'resnet through warmup', 'warmup with peak_lr = 0.01, 0.02'; of what is no variation its own name."""
+    """'resnet through warmup', 'warmup with peak_lr = 0.01, 0.02'; otherwise its own name."""
     if study.variation_of is None:
         return study.name
-    if names := [each.workload for each in study.changes if each.workload]:
+    if names := [change.workload for change in study.changes if change.workload]:
         return f"{names[-1]} through {study.variation_of}"
-    return f"{study.variation_of} with {'; '.join(setting for each in study.changes for setting in each.settings)}"
+    return f"{study.variation_of} with {'; '.join(setting for change in study.changes for setting in change.settings)}"
 
 
 def readable_names(studies: Iterable[Study]) -> dict[str, str]:
@@ -92,7 +92,7 @@ class StudyRow(Result):
 
 
 def listed_studies(store: Store) -> list[StudyRow]:
-    """Of the catalogue, and of the store."""
+    """Studies of the catalogue and of the store."""
     filed = Counter(claim.study for claim in catalog.register().claims)
     return [
         StudyRow(
@@ -119,9 +119,9 @@ def _counted(store: Store, name: str) -> dict[str, int]:
 
 def _declared(store: Store, name: str) -> Study | None:
     """The study as it was declared last."""
-    for each in stored_declarations(store, name)[-1:]:
+    for declaration in stored_declarations(store, name)[-1:]:
         try:
-            return _with_record(Study.model_validate(each.declared))
+            return _with_record(Study.model_validate(declaration.declared))
         except ValidationError as error:
             log.warning("%s: left out, as it was declared by another Folklore", invalid(f"study '{name}'", error))
     return None
