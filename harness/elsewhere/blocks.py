@@ -25,7 +25,7 @@ BOOKKEEPING = {
     "status", "summary", "sweep", "tag", "tags", "time", "timestamp", "uid", "unnamed", "updated", "url", "user", "uuid",
     "version", "walltime",
 }  # fmt: skip
-# Whose name, version or path is a setting all the same; what makes a setting of a word for results, as of grad_clip.
+# Words whose name, version or path is a setting all the same; words that make a setting of a result, as in grad_clip.
 SUBJECTS = {"dataset", "data", "model", "tokenizer", "corpus", "base", "teacher"}
 QUALIFIERS = {"clip", "clipping", "coef", "coefficient", "weight", "scale", "smoothing", "size", "type", "max"}
 # Columns of processes of one run.
@@ -49,7 +49,7 @@ BLANK = "(blank)"
 
 @dataclass(frozen=True)
 class Layout:
-    """How the runs of two arms lie in their settings.
+    """Settings of two arms' runs: those that the arms share, and those in which they differ.
 
     blocks: settings whose values both arms have; coarser: those that follow from one of them, as a passage does from its
     question; between: settings that differ between the arms, with their values; varying: those of them that are numbers and
@@ -63,7 +63,7 @@ class Layout:
 
     @property
     def confounds(self) -> str:
-        """What differs between the arms, and how to accept it; '' if nothing does."""
+        """A clause on the settings that differ between the arms, and how to accept them; '' if none do."""
         if not self.between:
             return ""
         names = ", ".join(f"{name} ({values})" for name, values in self.between[:MOST_NAMED])
@@ -155,7 +155,7 @@ def _repeats(column: pd.Series) -> bool:
 
 
 def _lies_apart(column: pd.Series, is_arm: np.ndarray, name: str) -> bool:
-    """Whether whole numbers of which each run has its own, as of a random search, are larger in one arm than in the other."""
+    """Whether whole numbers that differ from run to run, as in a random search, are larger in one arm than in the other."""
     if not is_numeric_dtype(column) or is_bool_dtype(column) or _is_about_the_run(column, name):
         return False
     values = column.to_numpy(float, na_value=np.nan)
@@ -180,7 +180,7 @@ def _filled(column: pd.Series) -> pd.Series:
 
 
 def _partition(column: pd.Series) -> tuple[int, ...]:
-    """Which runs a column tells apart: equal for two columns one of which follows from the other."""
+    """The runs that a column tells apart, as codes: equal for two columns one of which follows from the other."""
     return tuple(pd.factorize(column)[0])
 
 
@@ -190,7 +190,7 @@ def _follows(column: pd.Series, finer: pd.Series) -> bool:
 
 
 def _independent(levels: dict[str, pd.Series]) -> Iterator[tuple[str, pd.Series]]:
-    """Without settings that tell the same runs apart as one before them."""
+    """The settings, without those that tell the same runs apart as one before them."""
     known: set[tuple[int, ...]] = set()
     for name, column in levels.items():
         if (partition := _partition(column)) not in known:
@@ -199,8 +199,8 @@ def _independent(levels: dict[str, pd.Series]) -> Iterator[tuple[str, pd.Series]
 
 
 def _matching(levels: dict[str, pd.Series], shared: Sequence[str], is_arm: np.ndarray) -> list[str]:
-    """The shared settings that runs are compared within: all that leave each run a partner in the other arm, and of those that
-    differ between the arms also what leaves most runs one."""
+    """The shared settings within which runs are compared: all that leave each run a partner in the other arm and, if they
+    differ between the arms, also those that leave most runs one."""
     blocks: list[str] = []
     cells = np.zeros(len(is_arm), int)
     for least, names in ((1.0, shared), (LEAST_MATCHED, [name for name in shared if _differs(levels[name], is_arm)])):

@@ -20,7 +20,7 @@ _THOUSANDS = re.compile(r"^[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?(?:[eE].*)?$")
 _DECIMAL_COMMA = re.compile(r"^[-+]?\d*,\d+(?:[eE].*)?$")
 MULTIPLES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9}
 BLANKS = ("", "nan", "none", "null", "na", "n/a", "-", "–", "—")
-# What lies beyond has no sum and no square.
+# Larger numbers have no sum and no square.
 LARGEST = 1e150
 # This number of cells tells whether a column holds numbers.
 LOOKED_AT = 100
@@ -28,9 +28,9 @@ LOOKED_AT = 100
 
 def numbers_of(column: pd.Series, name: str) -> pd.Series:
     """Numbers as _read finds them; those too large to be reckoned with are infinite."""
-    found = _read(column, name)
-    values = found.to_numpy(float, na_value=0.0)
-    return found.mask(np.abs(values) > LARGEST, pd.Series(np.copysign(np.inf, values), index=found.index))
+    numbers = _read(column, name)
+    values = numbers.to_numpy(float, na_value=0.0)
+    return numbers.mask(np.abs(values) > LARGEST, pd.Series(np.copysign(np.inf, values), index=numbers.index))
 
 
 def _read(column: pd.Series, name: str) -> pd.Series:
@@ -54,8 +54,8 @@ def _read(column: pd.Series, name: str) -> pd.Series:
     units = parts["unit"].fillna("").str.strip()
     bare = plain[np.isfinite(plain.to_numpy(float, na_value=np.nan))]
     factors = _factors(units if bare.empty else pd.concat([units, pd.Series([""])]), texts, name)
-    found = pd.to_numeric(_unpunctuated(parts["number"], name), errors="coerce") * units.map(factors)
-    return plain.where(~plain.index.isin(found.index), found.reindex(plain.index).astype("Float64"))
+    numbers = pd.to_numeric(_unpunctuated(parts["number"], name), errors="coerce") * units.map(factors)
+    return plain.where(~plain.index.isin(numbers.index), numbers.reindex(plain.index).astype("Float64"))
 
 
 def holds_numbers(column: pd.Series) -> bool:
@@ -67,18 +67,18 @@ def holds_numbers(column: pd.Series) -> bool:
 
 
 def _factors(units: pd.Series, texts: pd.Series, name: str) -> dict[str, float]:
-    """What the cells of each unit are multiplied by. Raises UserError for units that are not one."""
+    """Unit -> the factor of its cells. Raises UserError for units that are not one."""
     several = list(units.unique())
     if len(several) == 1 and several[0] not in MULTIPLES:
         return {several[0]: 1.0}
     if set(several) <= MULTIPLES.keys():
-        return {each: MULTIPLES[each] for each in several}
-    shown = ", ".join(f"'{each}'" if each else "none" for each in several[:4])
+        return {unit: MULTIPLES[unit] for unit in several}
+    shown = ", ".join(f"'{unit}'" if unit else "none" for unit in several[:4])
     raise UserError(f"'{name}' holds values in several units ({shown}; '{texts.iloc[0]:.40}'): write them in one")
 
 
 def _unpunctuated(numbers: pd.Series, name: str) -> pd.Series:
-    """Without marks of thousands, and with points for decimal commas. Raises UserError for what could be either."""
+    """Numbers without marks of thousands, and with points for decimal commas. Raises UserError for what could be either."""
     numbers = numbers.str.replace("−", "-").str.replace("'", "")
     commas = numbers[numbers.str.contains(",")]
     if commas.empty:

@@ -1,6 +1,6 @@
-"""What is wrong with runs before they are judged: repeated, mixed up, cut short, selected.
+"""Problems of runs before they are judged: repeated, mixed up, cut short, selected.
 
-Each finding is a line with a count and its consequence. What is surely wrong is left out, what may be wrong is said.
+Each finding is a line with a count and its consequence. Rows that are surely wrong are left out, and doubts are said.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,14 +24,14 @@ from .table import FILE, PREFIX, Problem
 LEAST_CURVE, LEAST_VALUES = 5, 3
 # Levels of a column that share a name and differ by more than this, without overlap, are two things; by more, two units.
 OTHER_MODEL, OTHER_UNIT = 1.5, 10.0
-# A jump between two rows of a run by at least so much, with no more than so much spread on either side, is a change of units.
+# A jump by this factor or more between two rows of a run, with less spread than this on either side, is a change of units.
 UNIT_JUMP, STEADY = 30.0, 3.0
-# Units are a hundred or a thousand of each other: so far from a power of ten, in powers, a jump may lie. An agent that has
+# Units are a hundred or a thousand of each other: a jump may lie this far from a power of ten, in powers. An agent that has
 # learned jumps by any factor.
 OFF_POWER = 0.06
 # Runs that stop before this share of where most runs of their arm stop did not finish.
 FINISHED, MOST_OF_ARM = 0.95, 0.6
-# Of von Neumann's ratio: 20 independent rows lie below it twice in 100,000 tables.
+# A limit of von Neumann's ratio: 20 independent rows lie below it twice in 100,000 tables.
 ALIKE = 0.5
 # Arms whose ends differ by no more than this factor train equally long.
 EQUAL_LENGTH = 1.002
@@ -45,23 +45,23 @@ Checked = tuple[pd.DataFrame, Problem | None]
 
 
 def checked(runs: Runs, factors: Sequence[str] = (), arms: Sequence[str] = (), compares: bool = False) -> Runs:
-    """The runs that can be judged, with what was found wrong.
+    """The runs that can be judged, with their problems.
 
     factors: columns that the claims tell apart. arms: those that the claims speak of; none: all. compares: whether arms are
     compared, within the settings that they share (blocks.py).
     """
     for check in (_repeated, shared, _two_things, _unit_changes, _unfinished):
-        frame, found = check(runs, factors)
+        frame, problem = check(runs, factors)
         if len(frame) == 0:
             continue  # if nothing would be left, the finding says so and the runs stay
         runs = replace(runs, frame=frame)
-        runs = runs.with_problems(found) if found else runs
-    told = list(_alike(runs, factors, arms))
+        runs = runs.with_problems(problem) if problem else runs
+    problems = list(_alike(runs, factors, arms))
     of_claims = replace(runs, frame=runs.frame[runs.frame["arm"].isin(arms)]) if arms else runs
     if len(of_claims.frame):
-        told += [problem for look in LOOKS for problem in look(of_claims, factors)]
-        told += () if compares else _settings(of_claims, factors)
-    return runs.with_problems(*told)
+        problems += [problem for look in LOOKS for problem in look(of_claims, factors)]
+        problems += () if compares else _settings(of_claims, factors)
+    return runs.with_problems(*problems)
 
 
 def require_one_unit(values: pd.DataFrame, claim: RunClaim, accepted: Sequence[str]) -> None:
@@ -129,8 +129,8 @@ def _apart_by_settings(keys: pd.DataFrame, alike: Sequence[str], settings: Seque
 
 
 def _signatures(runs: Runs, factors: Sequence[str]) -> pd.DataFrame:
-    """A row a run: what it agrees in with another only if it is the same run: its settings and its curve, and of a short curve
-    its name or seed and the factors, too."""
+    """A row a run, with what only the same run shares: its settings and its curve, and for a short curve its name or seed and
+    the factors, too."""
     grouped = runs.frame.groupby("run", sort=False)
     firsts = grouped.first()
     settings = [name for name in constant_columns(runs.frame) if is_setting(firsts[name], name.removeprefix(PREFIX))]
@@ -150,7 +150,7 @@ def _two_things(runs: Runs, factors: Sequence[str]) -> Checked:
     """One name for two models, or for one model in two units: a group of runs falls apart by the levels of another column that
     no other arm shares. Levels that arms share are blocks."""
     final = runs.final()
-    columns = [each for each in final if str(each).startswith(PREFIX) and _is_level(final[each])]
+    columns = [name for name in final if str(name).startswith(PREFIX) and _is_level(final[name])]
     mixed: dict[str, list[tuple[object, ...]]] = {}
     ratios = []
     keys = ["arm", "task", *factors]
@@ -162,7 +162,7 @@ def _two_things(runs: Runs, factors: Sequence[str]) -> Checked:
                 ratios.append(ratio)
     if not mixed:
         return runs.frame, None
-    column = max(mixed, key=lambda each: len(mixed[each]))
+    column = max(mixed, key=lambda name: len(mixed[name]))
     names = sorted({(str(arm), str(task)) for arm, task, *_ in mixed[column]})
     out = pd.MultiIndex.from_frame(runs.frame[["arm", "task"]]).isin(names)
     shown = tuple(dict.fromkeys(task or arm for arm, task in names))
@@ -185,11 +185,13 @@ def _is_level(column: pd.Series) -> bool:
 
 
 def _apart(part: pd.DataFrame, column: str) -> float:
-    """By which factor the medians of two neighbouring levels differ, if their values do not overlap; 1 if none do."""
+    """The largest factor between the medians of two neighbouring levels whose values do not overlap; 1 if all do."""
     levels = [
-        each["value"] for _, each in part.groupby(column, sort=False) if len(each) >= LEAST_VALUES and each["value"].min() > 0
+        level["value"]
+        for _, level in part.groupby(column, sort=False)
+        if len(level) >= LEAST_VALUES and level["value"].min() > 0
     ]
-    levels.sort(key=lambda each: float(each.median()))
+    levels.sort(key=lambda values: float(values.median()))
     gaps = [float(b.median() / a.median()) for a, b in pairwise(levels) if a.max() < b.min()]
     return max(gaps, default=1.0)
 
@@ -205,7 +207,7 @@ def _unit_changes(runs: Runs, factors: Sequence[str]) -> Checked:
 
 
 def _rows_of_run(frame: pd.DataFrame) -> pd.Series:
-    """Of each row's run, how many there are."""
+    """The number of rows of each row's run."""
     return frame.groupby("run")["value"].transform("size")
 
 
@@ -221,13 +223,15 @@ def _jumps(values: np.ndarray) -> bool:
     if power < np.log10(UNIT_JUMP) or abs(power - round(power)) > OFF_POWER:
         return False
     ratio = np.median(after) / np.median(before)
-    return bool(max(ratio, 1 / ratio) > UNIT_JUMP and all(each.max() / each.min() < STEADY for each in (before, after)))
+    return bool(max(ratio, 1 / ratio) > UNIT_JUMP and all(side.max() / side.min() < STEADY for side in (before, after)))
 
 
 def _unfinished(runs: Runs, factors: Sequence[str]) -> Checked:
     """Runs that stop long before most of their arm do, and did not diverge."""
     final = runs.final()
-    usual = final.groupby(["arm", "task"])["step"].transform(lambda each: each.mode().max() if each.notna().any() else np.nan)
+    usual = final.groupby(["arm", "task"])["step"].transform(
+        lambda steps: steps.mode().max() if steps.notna().any() else np.nan
+    )
     sharing = (final["step"] == usual).groupby([final["arm"], final["task"]]).transform("mean")
     short = (final["step"] < FINISHED * usual) & (sharing >= MOST_OF_ARM) & np.isfinite(final["value"])
     if not short.any():
@@ -245,7 +249,7 @@ def _unfinished(runs: Runs, factors: Sequence[str]) -> Checked:
 def _alike(runs: Runs, factors: Sequence[str], arms: Sequence[str]) -> Iterator[Problem]:
     """Arms, and tasks, whose runs are the same; of arms, those that claims speak of."""
     for column, what in (("arm", "arms"), ("task", "tasks")):
-        beside = [each for each in ("arm", "task") if each != column]
+        beside = [other for other in ("arm", "task") if other != column]
         curves = runs.frame.groupby(column, sort=False)
         if curves.ngroups < 2 or curves.ngroups > 2000:
             continue
@@ -287,12 +291,12 @@ def _single(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     counts = runs.final().groupby(["arm", "task", *factors], dropna=False).size()
     alone = counts[counts == 1]
     if len(alone):
-        arms = tuple(dict.fromkeys(str(each[0]) for each in alone.index))
+        arms = tuple(dict.fromkeys(str(key[0]) for key in alone.index))
         yield of_verdicts("arms with a single run", len(alone), "no verdict on them is firm", arms[:5])
 
 
 def _selected(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
-    """What a best of n leaves behind: a name, or an arm with far fewer runs than another."""
+    """Traces of a best of n: a name, or an arm with far fewer runs than another."""
     if {"best", "min", "max"} & set(runs.metric.lower().replace("/", "_").replace(".", "_").split("_")):
         yield of_verdicts(
             "metrics that are a best", 1, "the best of several readings flatters noisy runs most", (runs.metric,), True
@@ -312,7 +316,7 @@ def _settings(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
         return
     final = runs.final()
     varying = []
-    for column in (str(each) for each in final if str(each).startswith(PREFIX)):
+    for column in (str(label) for label in final if str(label).startswith(PREFIX)):
         name = column.removeprefix(PREFIX)
         last = name.lower().split(".")[-1].split("/")[-1]
         if (last in SETTINGS or last.endswith("_lr")) and name not in factors:
@@ -331,9 +335,9 @@ def _smoothed(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     rough: dict[str, float] = {}
     long = runs.frame[_rows_of_run(runs.frame) >= LEAST_SMOOTHED]
     for arm, part in long.groupby("arm", sort=False):
-        curves = [each for _, each in part.groupby("run")]
+        curves = [curve for _, curve in part.groupby("run")]
         if curves and _cadence(curves[0]) == _cadence(runs.frame[runs.frame["run"] == runs.frame["run"].iloc[0]]):
-            rough[str(arm)] = float(np.median([_roughness(each["value"].to_numpy(float)) for each in curves]))
+            rough[str(arm)] = float(np.median([_roughness(curve["value"].to_numpy(float)) for curve in curves]))
     if not rough:
         return
     smooth = [arm for arm, value in rough.items() if SMOOTHER * value < max(rough.values())]
@@ -362,14 +366,14 @@ def _in_sequence(runs: Runs, factors: Sequence[str]) -> Iterator[Problem]:
     if frame["step"].notna().any() or frame["seed"].notna().any():
         return
     groups = frame.groupby(["arm", "task", *factors], sort=False, dropna=False)["value"]
-    found = list(dict.fromkeys(str(key[0]) for key, part in groups if _is_curve(part.to_numpy(float))))
-    if found:
+    arms = list(dict.fromkeys(str(key[0]) for key, part in groups if _is_curve(part.to_numpy(float))))
+    if arms:
         consequence = "if they are steps of one run, name their column with --step, or give the last row alone"
-        yield Problem("arms whose rows look like steps of a run", len(found), consequence, tuple(found[:5]), True)
+        yield Problem("arms whose rows look like steps of a run", len(arms), consequence, tuple(arms[:5]), True)
 
 
 def _is_curve(values: np.ndarray) -> bool:
-    """By von Neumann's ratio (1941), near 2 for independent rows and near 0 for a smooth curve."""
+    """Whether von Neumann's ratio (1941) is small: near 2 for independent rows and near 0 for a smooth curve."""
     finite = values[np.isfinite(values)]
     changes = np.diff(finite)
     if len(finite) < LEAST_SMOOTHED or np.all(changes >= 0) or np.all(changes <= 0):

@@ -26,10 +26,10 @@ from ..errors import UserError
 Comparison = Literal["<", ">", "<=", ">=", "="]
 Quantifier = Literal["average", "all", "most", "some"]
 
-# Within this share of what is claimed an effect counts as none: somebody who claims 1% is not served by a third of it.
+# An effect within this share of the claimed one counts as none: somebody who claims 1% is not served by a third of it.
 NEGLIGIBLE_SHARE = 1 / 3
 
-# Characters of a claim, which is one line; and of it so many are quoted in an error.
+# Characters of a claim, which is one line, and those of it that an error quotes.
 LONGEST, MOST_QUOTED = 1000, 200
 # Larger numbers, and sizes below one over that, have squares that no computer can hold.
 LARGEST_NUMBER = 1e100
@@ -55,7 +55,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class Question:
-    """What decides on an observation of a claim; judging.outcomes.Question."""
+    """The rules that decide on an observation of a claim; judging.outcomes.Question."""
 
     claimed: Rule
     refuted: Rule
@@ -70,7 +70,7 @@ class Question:
         return self.test in ("no_worse", "equivalence")
 
     def moved(self, by: float) -> "Question":
-        """With bounds that lie nearer to the null, or further from it."""
+        """The question with bounds that lie nearer to the null, or further from it."""
         claimed, refuted = (rule.moved(by, 0.0, log_axis=False) for rule in (self.claimed, self.refuted))
         band = None if self.negligible is None else (by * self.negligible[0], by * self.negligible[1])
         return replace(self, claimed=claimed, refuted=refuted, negligible=band)
@@ -101,11 +101,11 @@ class RunClaim:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        return tuple(each for each in (self.arm, self.other) if isinstance(each, str) and each)
+        return tuple(side for side in (self.arm, self.other) if isinstance(side, str) and side)
 
     @property
     def question(self) -> Question:
-        """Of the difference arm - other, or of how far a law is missed."""
+        """The question about the difference arm - other, or about how far a law is missed."""
         size = self.size or 0.0
         if self.law:
             return Question(AtMost(value=size), AtLeast(value=2 * size), None, None, 0)
@@ -122,7 +122,7 @@ class RunClaim:
 def claims_of_file(content: Any, name: str) -> list[str]:
     """The lines of a YAML file: a list, or `claims:` with one. Raises UserError."""
     lines = content.get("claims") if isinstance(content, Mapping) else content
-    if not isinstance(lines, list) or not lines or not all(isinstance(each, str) for each in lines):
+    if not isinstance(lines, list) or not lines or not all(isinstance(line, str) for line in lines):
         raise UserError(f"{name}: must be a list of claims, each a line such as '{FORMS.split(', METRIC')[0]}' in quotes")
     return lines
 
@@ -168,7 +168,7 @@ def _wrong(text: str, rule: str) -> UserError:
 def _clauses(text: str, body: str) -> tuple[str, dict[str, str]]:
     """The body without what follows the arms, and the parts of that by name."""
     parts: dict[str, str] = {}
-    while match := next(filter(None, (each.search(_without_quoted(body)) for each in _CLAUSES)), None):
+    while match := next(filter(None, (pattern.search(_without_quoted(body)) for pattern in _CLAUSES)), None):
         more = {name: body[slice(*match.span(name))] for name in match.groupdict()}
         if parts.keys() & more.keys():
             word = match[0].split()[0]
@@ -213,10 +213,10 @@ def _factor(text: str, named: str, metric: str) -> str:
 
 def _where(head: str) -> dict[str, Any]:
     """The metric, and the step at which it is read or the value that it has to reach."""
-    if found := _TO.fullmatch(head):
-        return {"metric": _unquoted(found["metric"]), "target": _number(found["target"])}
-    if found := _AT.fullmatch(head):
-        return {"metric": _unquoted(found["metric"]), "step": _number(found["step"])}
+    if match := _TO.fullmatch(head):
+        return {"metric": _unquoted(match["metric"]), "target": _number(match["target"])}
+    if match := _AT.fullmatch(head):
+        return {"metric": _unquoted(match["metric"]), "step": _number(match["step"])}
     return {"metric": _unquoted(head)}
 
 

@@ -28,7 +28,7 @@ from .samples import Pair
 
 @dataclass(frozen=True)
 class Assumptions:
-    """How samples are compared. paired: None: if the arms share seeds. deviation: between runs, known from elsewhere.
+    """Choices in comparing samples. paired: None: if the arms share seeds. deviation: between runs, known from elsewhere.
     step_worth: what a further step takes off the metric, for arms that end at different steps. one_spread: unpaired arms vary
     alike. also: settings that may differ between the arms (or the metric: between its units)."""
 
@@ -58,9 +58,9 @@ class TaskFinding(Finding):
         return self if self.effect is None else replace(self, **decided(question, self.effect))
 
 
-def question_of(claim: RunClaim, given: Sequence[Pair]) -> Question:
-    """Percentage points are hundredths where the metric is a share."""
-    if claim.points and all(float(np.max(np.abs(side.values))) <= 1 for pair in given for side in (pair.arm, pair.other)):
+def question_of(claim: RunClaim, pairs: Sequence[Pair]) -> Question:
+    """The claim's question; percentage points are hundredths if the metric is a share."""
+    if claim.points and all(float(np.max(np.abs(side.values))) <= 1 for pair in pairs for side in (pair.arm, pair.other)):
         assert claim.size is not None
         return replace(claim, size=claim.size / 100).question
     return claim.question
@@ -98,7 +98,7 @@ def compared(
 def _effect(
     x: Numbers, y: Numbers, pair: Pair, how: Assumptions, shared: Spread | None, relative: bool, level: float
 ) -> tuple[Effect, str]:
-    """With the spread of the samples themselves, of all arms if one has a single run, or one known from elsewhere."""
+    """The effect by the spread of the samples themselves, of all arms if one has a single run, or a known one; and how."""
     spread, method = None, f"paired by {pair.by}" if pair.paired else "independent runs (Welch)"
     if how.deviation is not None:
         spread, method = Spread(how.deviation), "standard deviation given"

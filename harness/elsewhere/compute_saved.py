@@ -1,4 +1,4 @@
-"""An effect as compute: after which share of its steps an arm is where the other one ends."""
+"""An effect as compute: the share of its steps after which an arm reaches the other's end."""
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,14 @@ LEAST_SHARE = 0.01
 
 
 def compute_saved(runs: Runs, claim: RunClaim) -> str:
-    """A sentence, of arms with curves on one task; empty if there are none, or if no arm reaches the other's end."""
+    """A sentence on arms with curves on one task; empty if there are none, or if no arm reaches the other's end."""
     if claim.law or claim.factor or claim.step or claim.target or not isinstance(claim.other, str) or len(runs.tasks) > 1:
         return ""
     curves = runs.frame[np.isfinite(runs.frame["step"])]
     sides = {arm: curves[curves["arm"] == arm] for arm in claim.arms}
     if any(part.groupby("run").size().min() < 3 if len(part) else True for part in sides.values()):
         return ""
-    # What a claim calls better counts; one of equivalence calls nothing so.
+    # The claim says what is better; one of equivalence does not.
     sign = {"<": 1.0, ">": -1.0}.get(claim.comparison[0], -1.0 if runs.better == "higher" else 1.0)
     ends = {arm: part.groupby("run").tail(1) for arm, part in sides.items()}
     faster, slower = sorted(claim.arms, key=lambda arm: sign * float(ends[arm]["value"].mean()))
@@ -31,17 +31,17 @@ def _share(part: pd.DataFrame, end: pd.DataFrame, faster: str, slower: str, sign
     target, whole = float(end["value"].mean()), float(end["step"].mean())
     if not np.isfinite(target):
         return ""
-    steps = [crossing(each["step"], each["value"], target, sign) for _, each in part.groupby("run", sort=False)]
-    reached = np.array([each for each in steps if np.isfinite(each)]) / whole
+    steps = [crossing(curve["step"], curve["value"], target, sign) for _, curve in part.groupby("run", sort=False)]
+    reached = np.array([step for step in steps if np.isfinite(step)]) / whole
     if len(reached) < len(steps) or not len(reached):
         return f"{len(reached)} of {len(steps)} runs of '{faster}' reach the end of '{slower}' ({target:.4g})" * bool(
             len(reached)
         )
     if abs(reached.mean() - 1) < LEAST_SHARE:
         return ""
-    told = f"'{faster}' reaches the end of '{slower}' ({target:.4g}) in {100 * reached.mean():.3g}% of its steps"
+    sentence = f"'{faster}' reaches the end of '{slower}' ({target:.4g}) in {100 * reached.mean():.3g}% of its steps"
     try:
-        seen = against(reached, 0.0)
+        share = against(reached, 0.0)
     except NoSpreadError:
-        return told
-    return f"{told} (95% CI {100 * max(0.0, seen.low):.3g}–{100 * seen.high:.3g}%)"
+        return sentence
+    return f"{sentence} (95% CI {100 * max(0.0, share.low):.3g}–{100 * share.high:.3g}%)"

@@ -17,21 +17,21 @@ from .samples import Pair, Sample
 
 # Readings that give another verdict are named up to this number.
 MOST_NAMED = 3
-# Of this many runs or fewer each is left out in turn.
+# Up to this number of runs, each is left out in turn.
 FEW_RUNS = 20
 
 
 def why_fragile(
-    claim: RunClaim, judged: RunVerdict, given: Sequence[Pair], how: Assumptions, shared: Spread | None
+    claim: RunClaim, judged: RunVerdict, pairs: Sequence[Pair], how: Assumptions, shared: Spread | None
 ) -> Iterator[str]:
     """Every other reasonable reading of the same runs under which the verdict would be another."""
     if judged.verdict not in DECIDED:
         return
-    yield from _without_end(claim, given)
-    if any(not pair.exact and np.array_equal(np.sort(pair.arm.values), np.sort(pair.other.values)) for pair in given):
+    yield from _without_end(claim, pairs)
+    if any(not pair.exact and np.array_equal(np.sort(pair.arm.values), np.sort(pair.other.values)) for pair in pairs):
         yield "both arms hold the same runs"
-    question = question_of(claim, given)
-    readings = _other_readings(claim, judged, given, how, shared, question)
+    question = question_of(claim, pairs)
+    readings = _other_readings(claim, judged, pairs, how, shared, question)
     others = [f"{reading.verdict} {reading.choice}" for reading in readings if reading.verdict != judged.verdict]
     yield from others[:MOST_NAMED]
     if len(others) > MOST_NAMED:
@@ -50,15 +50,15 @@ def with_moved_thresholds(claim: RunClaim, judged: RunVerdict, question: Questio
             yield f"{verdict} with {name}"
 
 
-def _without_end(claim: RunClaim, given: Sequence[Pair]) -> Iterator[str]:
+def _without_end(claim: RunClaim, pairs: Sequence[Pair]) -> Iterator[str]:
     """Runs that end without a number count with the worst one: how large the effect is depends on that."""
-    count = sum(int(side.diverged.sum()) for pair in given for side in pair.sides)
+    count = sum(int(side.diverged.sum()) for pair in pairs for side in pair.sides)
     if count and claim.target is None:
         yield f"{count} run{'s end' if count > 1 else ' ends'} without a finite number"
 
 
 def _telling(values: Numbers) -> Sequence[int]:
-    """Which runs are left out: of few runs each, for one in the middle may decide by the spread without it; else the ends."""
+    """Indices of runs to leave out: each of few, since one in the middle may decide by the spread without it; else the ends."""
     return range(len(values)) if len(values) <= FEW_RUNS else sorted({int(np.argmin(values)), int(np.argmax(values))})
 
 
@@ -67,27 +67,27 @@ def _run(side: Sample, index: int) -> str:
 
 
 def _other_readings(
-    claim: RunClaim, judged: RunVerdict, given: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question
+    claim: RunClaim, judged: RunVerdict, pairs: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question
 ) -> Iterator[Alternative]:
     def read(choice: str, other: Sequence[Pair], assuming: Assumptions = how) -> Alternative:
         return Alternative(choice, judge_pairs(claim, other, assuming, shared, question).verdict)
 
-    if any(side.diverged.any() for pair in given for side in pair.sides):
-        finished = [pair.finished() for pair in given]
+    if any(side.diverged.any() for pair in pairs for side in pair.sides):
+        finished = [pair.finished() for pair in pairs]
         if all(len(side) for pair in finished for side in pair.sides):
             yield read("without the runs that diverged", finished)
-    if any(not pair.paired and not pair.exact and len(pair.arm) != len(pair.other) for pair in given):
+    if any(not pair.paired and not pair.exact and len(pair.arm) != len(pair.other) for pair in pairs):
         # Welch's interval is too short if the small arm shows less spread than it has, as skewed values often do.
-        yield read("if both arms vary alike", given, replace(how, one_spread=True))
+        yield read("if both arms vary alike", pairs, replace(how, one_spread=True))
     effects = [finding.effect for finding in judged.findings if finding.effect]
     if len(effects) > 2 and claim.quantifier == "average":
         over = random_effects(effects, level_of(question))
         verdict, _ = outcome(question, over, probabilities(question, over))
         yield Alternative("for tasks of which these are a sample", verdict)
-    for place, pair in enumerate(given):  # each run that tells most left out
+    for place, pair in enumerate(pairs):  # each run that tells most left out
         for of_other, side in enumerate(pair.sides[:1] if pair.paired else pair.sides):
             values = side.values - pair.other.values if pair.paired else side.values
-            where = f" on {pair.task}" * bool(pair.task and len(given) > 1)
+            where = f" on {pair.task}" * bool(pair.task and len(pairs) > 1)
             for index in _telling(values) if len(side) > 2 else ():
-                others = [*given[:place], pair.without(index, bool(of_other)), *given[place + 1 :]]
+                others = [*pairs[:place], pair.without(index, bool(of_other)), *pairs[place + 1 :]]
                 yield read(f"without {_run(side, index)}{where}", others)

@@ -27,7 +27,7 @@ from .runs import Runs, runs_of
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 DAMAGE, DRIFT, TOO_GOOD, FINE, OPEN = "damage", "drift", "too good", "fine", "open"
-# How seldom chance alone makes a run that is called too good.
+# The probability that chance alone makes a run that is called too good.
 SELDOM = 0.001
 MEANINGS = {
     FINE: "surely no worse than the baseline by more than the margin",
@@ -65,9 +65,9 @@ def gate(candidates: Sequence[str], baseline: str, margin: str, options: JudgeOp
     assert claim.size is not None
     judged = judge_claim(runs, claim, options.how)
     effect = judged.findings[0].effect if len(judged.findings) == 1 else None
-    told = rates(effect, claim.size) if effect is not None and effect.error else (None, None)
+    frequencies = rates(effect, claim.size) if effect is not None and effect.error else (None, None)
     outcome = _outcome(judged.verdict, effect, claim.size, better)
-    return Gate(outcome, JudgedRuns((runs,), tuple(corrected([judged]))), *told)
+    return Gate(outcome, JudgedRuns((runs,), tuple(corrected([judged]))), *frequencies)
 
 
 def _side(sources: Sequence[str], arm: str, options: JudgeOptions) -> Runs:
@@ -111,7 +111,7 @@ def _surely_beyond(effect: Observation, edge: float, side: int, alpha: float) ->
 
 
 def rates(effect: Effect, margin: float) -> tuple[float, float]:
-    """Of calling an unchanged candidate damaged, and one that is worse by twice the margin: noncentral t.
+    """Rates of calling damaged an unchanged candidate, and one that is worse by twice the margin: noncentral t.
 
     The shift over an estimated error is too large on average; Hedges' factor (1981) makes up for that.
     """
@@ -125,7 +125,7 @@ def rates(effect: Effect, margin: float) -> tuple[float, float]:
 def baseline_text(runs: Runs) -> str:
     """The runs as CSV, to be kept beside the code: what `--baseline` reads."""
     frame = runs.frame.rename(columns={"value": runs.metric})
-    kept = ["run", *(each for each in ("arm", "task", "seed", "step") if frame[each].nunique() > 1)]
+    kept = ["run", *(column for column in ("arm", "task", "seed", "step") if frame[column].nunique() > 1)]
     buffer = io.StringIO()
     frame[[*kept, runs.metric]].to_csv(buffer, index=False, lineterminator="\n", na_rep="")
     return buffer.getvalue()

@@ -34,7 +34,7 @@ from .runs import Runs
 from .samples import LEAST_PAIRS
 from .table import PREFIX, Problem
 
-# Clusters whose number is smaller tell little of their spread; of so many seeds or clusters each is left out in turn.
+# Fewer clusters tell little of their spread; up to this number of seeds or clusters, each is left out in turn.
 LEAST_CLUSTERS, MOST_LEFT_OUT = 5, 20
 # More items, or more seeds, pay if they narrow the interval by more than this.
 WORTH = 0.05
@@ -42,7 +42,7 @@ WORTH = 0.05
 
 @dataclass(frozen=True)
 class Answers:
-    """Of both arms to the items of a task that all their seeds answered.
+    """Answers of both arms to the items of a task that all their seeds answered.
 
     arm [I, S], other [I, T] or none, if it is a number: an item a row, a seed a column. clusters [I]: of each item. paired:
     column j of both arms is one seed. left_out: items that a seed of an arm did not answer.
@@ -85,7 +85,7 @@ class Answers:
 
 
 def checked_items(runs: Runs) -> Runs:
-    """With what is wrong with the answers: those without a score, and repeated ones that no seed tells apart."""
+    """The runs with the problems of their answers: those without a score, and repeated ones that no seed tells apart."""
     rows, problems = runs.frame, list[Problem]()
     if len(missing := rows[~np.isfinite(rows["value"].astype(float))]):
         names = tuple(missing["item"].astype(str).unique()[:3])
@@ -110,15 +110,15 @@ def judge_items(runs: Runs, claim: RunClaim, how: Assumptions, with_readings: bo
         )
     if how.deviation is not None or how.step_worth is not None:
         raise UserError("--sd and --step-worth are about runs; leave them out, or --item")
-    given = list(answers_of(runs.frame, claim, how.paired))
-    if not given:
+    all_answers = list(answers_of(runs.frame, claim, how.paired))
+    if not all_answers:
         raise UserError(
             f"claim '{claim.text}': no task has items that both arms answered; name what identifies one with --item"
         )
-    question = _question(claim, given)
-    judged, sources = _judged(claim, question, given, runs)
-    reasons = tuple(_why_fragile(claim, question, judged, given, runs, how)) if with_readings else ()
-    return replace(judged, fragile=(*judged.fragile, *reasons), notes=(*judged.notes, *_notes(runs, given, sources)))
+    question = _question(claim, all_answers)
+    judged, sources = _judged(claim, question, all_answers, runs)
+    reasons = tuple(_why_fragile(claim, question, judged, all_answers, runs, how)) if with_readings else ()
+    return replace(judged, fragile=(*judged.fragile, *reasons), notes=(*judged.notes, *_notes(runs, all_answers, sources)))
 
 
 def answers_of(rows: pd.DataFrame, claim: RunClaim, paired: bool | None) -> Iterator[Answers]:
@@ -169,9 +169,9 @@ def _answers(
     return Answers(task, values[0], other, clusters, tuple(map(str, names)), seeds, in_pairs, len(every) - len(items))
 
 
-def _question(claim: RunClaim, given: Sequence[Answers]) -> Question:
-    """Percentage points are hundredths where scores are shares."""
-    if claim.points and all(float(np.abs(side).max()) <= 1 for answers in given for side in answers.sides):
+def _question(claim: RunClaim, all_answers: Sequence[Answers]) -> Question:
+    """The claim's question; percentage points are hundredths if scores are shares."""
+    if claim.points and all(float(np.abs(side).max()) <= 1 for answers in all_answers for side in answers.sides):
         assert claim.size is not None
         return replace(claim, size=claim.size / 100).question
     return claim.question
@@ -227,52 +227,55 @@ def _of_clusters(answers: Answers) -> str:
 
 
 def _judged(
-    claim: RunClaim, question: Question, given: Sequence[Answers], runs: Runs | None = None
+    claim: RunClaim, question: Question, all_answers: Sequence[Answers], runs: Runs | None = None
 ) -> tuple[RunVerdict, list[Sources | None]]:
-    compared = [compared_items(claim, question, answers, len(given) == 1) for answers in given]
+    compared = [compared_items(claim, question, answers, len(all_answers) == 1) for answers in all_answers]
     judged = together(claim, [finding for finding, _ in compared], (), question)
     sampled = "item" if runs is None or "cluster" not in runs.roles else "cluster"
     return replace(judged, settling=judged.settling.replace(" run", f" {sampled}")), [sources for _, sources in compared]
 
 
-def _notes(runs: Runs, given: Sequence[Answers], sources: Sequence[Sources | None]) -> Iterator[str]:
-    """Upon what the interval rests, and what would narrow it."""
-    items, clusters = sum(len(each.arm) for each in given), sum(len(each.cluster_names) for each in given)
+def _notes(runs: Runs, all_answers: Sequence[Answers], sources: Sequence[Sources | None]) -> Iterator[str]:
+    """Notes on what the interval rests on, and on what would narrow it."""
+    items, clusters = (
+        sum(len(answers.arm) for answers in all_answers),
+        sum(len(answers.cluster_names) for answers in all_answers),
+    )
     name = runs.roles["item"]
     of_clusters = f" in {clusters} clusters of {runs.roles['cluster']}" if "cluster" in runs.roles else ""
-    yield f"{'paired by' if given[0].other is not None else 'over'} {name}: {items} items{of_clusters}"
-    if left_out := sum(each.left_out for each in given):
+    yield f"{'paired by' if all_answers[0].other is not None else 'over'} {name}: {items} items{of_clusters}"
+    if left_out := sum(answers.left_out for answers in all_answers):
         yield f"{counted(left_out, 'item')} left out that a seed of an arm did not answer"
-    if all(side.shape[1] == 1 for each in given for side in each.sides):
+    if all(side.shape[1] == 1 for answers in all_answers for side in answers.sides):
         yield "one seed an arm: the interval is for other items, not for other training runs"
-    elif any(side.shape[1] == 1 for each in given for side in each.sides):
+    elif any(side.shape[1] == 1 for answers in all_answers for side in answers.sides):
         yield "an arm has one seed: how far its other seeds would lie apart is not in the interval"
-    known = [each for each in sources if each is not None and each.seeds]
+    known = [source for source in sources if source is not None and source.seeds]
     if known:
         yield _worth(known)
 
 
 def _worth(sources: Sequence[Sources]) -> str:
-    """What twice the items and twice the seeds would narrow the interval to."""
-    whole = sum(each.total for each in sources)
+    """A sentence on how far twice the items and twice the seeds would narrow the interval."""
+    whole = sum(source.total for source in sources)
     narrowed = [
-        (sum(each.with_more(**{of: 2}) for each in sources) / whole) ** 0.5 if whole else 1.0 for of in ("items", "seeds")
+        (sum(source.with_more(**{of: 2}) for source in sources) / whole) ** 0.5 if whole else 1.0 for of in ("items", "seeds")
     ]
-    told = f"twice the items would narrow the interval to {narrowed[0]:.0%}, twice the seeds to {narrowed[1]:.0%}"
+    sentence = f"twice the items would narrow the interval to {narrowed[0]:.0%}, twice the seeds to {narrowed[1]:.0%}"
     if abs(narrowed[0] - narrowed[1]) < WORTH:
-        return told
-    return f"{told}: spend on {'items' if narrowed[0] < narrowed[1] else 'seeds'}"
+        return sentence
+    return f"{sentence}: spend on {'items' if narrowed[0] < narrowed[1] else 'seeds'}"
 
 
 def _why_fragile(
-    claim: RunClaim, question: Question, judged: RunVerdict, given: Sequence[Answers], runs: Runs, how: Assumptions
+    claim: RunClaim, question: Question, judged: RunVerdict, all_answers: Sequence[Answers], runs: Runs, how: Assumptions
 ) -> Iterator[str]:
     """Other reasonable readings of the same answers that give another verdict."""
     if judged.verdict not in DECIDED:
         return
-    if (fewest := min(len(each.cluster_names) for each in given)) < LEAST_CLUSTERS:
+    if (fewest := min(len(answers.cluster_names) for answers in all_answers)) < LEAST_CLUSTERS:
         yield f"only {counted(fewest, 'cluster' if 'cluster' in runs.roles else 'item')}"
-    readings = [*_other_readings(claim, question, judged, given), *_other_tables(claim, question, runs, how)]
+    readings = [*_other_readings(claim, question, judged, all_answers), *_other_tables(claim, question, runs, how)]
     others = [f"{verdict} {choice}" for choice, verdict in readings if verdict != judged.verdict]
     yield from others[:MOST_NAMED]
     if len(others) > MOST_NAMED:
@@ -281,17 +284,17 @@ def _why_fragile(
 
 
 def _other_readings(
-    claim: RunClaim, question: Question, judged: RunVerdict, given: Sequence[Answers]
+    claim: RunClaim, question: Question, judged: RunVerdict, all_answers: Sequence[Answers]
 ) -> Iterator[tuple[str, str]]:
     effects = [finding.effect for finding in judged.findings if finding.effect]
     if len(effects) > 2 and claim.quantifier == "average":
         over = random_effects(effects, level_of(question))
         yield "for tasks of which these are a sample", outcome(question, over, probabilities(question, over))[0]
-    for place, answers in enumerate(given):
-        where = f" on {answers.task}" * bool(answers.task and len(given) > 1)
+    for place, answers in enumerate(all_answers):
+        where = f" on {answers.task}" * bool(answers.task and len(all_answers) > 1)
         fewer = [*_with_fewer_clusters(answers), *_with_fewer_seeds(answers)]
         for choice, other in fewer:
-            others = [*given[:place], other, *given[place + 1 :]]
+            others = [*all_answers[:place], other, *all_answers[place + 1 :]]
             yield f"without {choice}{where}", _judged(claim, question, others)[0].verdict
 
 
@@ -308,7 +311,7 @@ def _with_fewer_seeds(answers: Answers) -> Iterator[tuple[str, Answers]]:
 
 
 def _other_tables(claim: RunClaim, question: Question, runs: Runs, how: Assumptions) -> Iterator[tuple[str, str]]:
-    """With answers that have no score as the worst, and with clusters that the table holds and nobody named."""
+    """Verdicts with answers that have no score as the worst, and with clusters that the table holds and nobody named."""
     rows = runs.frame
     finite = np.isfinite(rows["value"].astype(float))
     if not finite.all():

@@ -84,10 +84,10 @@ class JudgedRuns:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return tuple(dict.fromkeys(problem for each in self.runs for problem in each.problems))
+        return tuple(dict.fromkeys(problem for runs in self.runs for problem in runs.problems))
 
     def row(self) -> JudgedRunsResult:
-        """What `folklore judge --json` prints."""
+        """The result that `folklore judge --json` prints."""
         return JudgedRunsResult(
             sources=list(self.runs[0].sources),
             formats=list(self.runs[0].formats),
@@ -111,39 +111,39 @@ def _read(runs: Runs) -> ReadResult:
 
 def judge_sources(sources: Sequence[str], options: JudgeOptions) -> JudgedRuns:
     """Reads, checks and judges. Raises UserError for a source that cannot be read, an open question, or a bad claim."""
-    claims = [read_claim(each, options.reading.columns.get("metric")) for each in options.claims]
+    claims = [read_claim(line, options.reading.columns.get("metric")) for line in options.claims]
     if not claims and options.compare is None:
         raise UserError("nothing to judge: add --claim 'METRIC: B < A by 1%', --claims FILE.yaml or --compare ARM")
     if options.compare is not None:
         runs = read_runs(sources, options.reading, [], (options.compare,))
         claims += list(_comparisons(runs, options.compare, options.by))
         values = None if runs.of_items else read_values(runs, claims[0])
-        return JudgedRuns((runs,), tuple(corrected([_judge(runs, each, options.how, values) for each in claims])))
+        return JudgedRuns((runs,), tuple(corrected([_judge(runs, claim, options.how, values) for claim in claims])))
     read: dict[str, Runs] = {}
     judged = []
     for claim in claims:
         if claim.metric not in read:
-            same = [each for each in claims if each.metric == claim.metric]
-            arms = tuple(arm for each in same for arm in each.arms)
+            same = [other for other in claims if other.metric == claim.metric]
+            arms = tuple(arm for other in same for arm in other.arms)
             read[claim.metric] = read_runs(sources, options.reading, same, arms)
         judged.append(_judge(read[claim.metric], _spelled(claim, read[claim.metric].arms), options.how))
     return JudgedRuns(tuple(read.values()), tuple(corrected(judged)))
 
 
 def _spelled(claim: RunClaim, arms: Sequence[str]) -> RunClaim:
-    """With arms as the runs spell them: 1e-3 is 0.001."""
-    alike = {text(each): each for each in reversed(arms)}
+    """The claim with arms as the runs spell them: 1e-3 is 0.001."""
+    alike = {text(arm): arm for arm in reversed(arms)}
     other = claim.other if isinstance(claim.other, float) or claim.other in arms else alike.get(text(claim.other), claim.other)
     return replace(claim, arm=claim.arm if claim.arm in arms else alike.get(text(claim.arm), claim.arm), other=other)
 
 
 def read_runs(sources: Sequence[str], reading: ReadingOptions, claims: Sequence[RunClaim], arms: tuple[str, ...]) -> Runs:
-    """Read and checked, for claims of one metric about these arms; about all, if there are none."""
-    factors = tuple(dict.fromkeys(each.factor for each in claims if each.factor))
-    compares = not claims or any(each.arms for each in claims)
+    """Runs, read and checked, for claims of one metric about these arms; about all, if there are none."""
+    factors = tuple(dict.fromkeys(claim.factor for claim in claims if claim.factor))
+    compares = not claims or any(claim.arms for claim in claims)
     columns: dict[Role, str] = {"metric": claims[0].metric} if claims else {}
     columns.update(reading.columns)
-    named = () if len(arms) < 2 else arms  # of one arm all others are compared with it
+    named = () if len(arms) < 2 else arms  # all others are compared with a single one
     runs = runs_of(sources, replace(reading, columns=columns, arms=arms, factors=factors, compares=compares))
     if runs.of_items:
         return checked_items(runs)
@@ -170,7 +170,9 @@ def _comparisons(runs: Runs, arm: str, by: str | None) -> Iterator[RunClaim]:
 def _judge(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.DataFrame | None = None) -> RunVerdict:
     judged = judge_claim(runs, claim, how, values)
     saved = compute_saved(runs, claim)
-    doubts = [": ".join(filter(None, [each.what, ", ".join(each.examples)])) for each in runs.problems if each.doubtful]
+    doubts = [
+        ": ".join(filter(None, [problem.what, ", ".join(problem.examples)])) for problem in runs.problems if problem.doubtful
+    ]
     return replace(judged, notes=(*judged.notes, saved) if saved else judged.notes, fragile=(*judged.fragile, *doubts))
 
 
@@ -206,14 +208,14 @@ def _judge_in_blocks(runs: Runs, claim: RunClaim, how: Assumptions, values: pd.D
     cells = blocked(values, claim, settings.blocks)
     if cells.by_cell and how.paired is False:
         cells = Blocked(values, f"not paired by {', '.join(settings.blocks)}, as --unpaired asks")
-    given = _pairs(cells.values, claim, True if cells.by_cell else how.paired)
+    task_pairs = _pairs(cells.values, claim, True if cells.by_cell else how.paired)
     if cells.by_cell:
-        given = [replace(pair, by=", ".join(settings.blocks)) for pair in given]
+        task_pairs = [replace(pair, by=", ".join(settings.blocks)) for pair in task_pairs]
     if with_readings:
-        judged = judge_given(claim, given, how, _borrowed(values, given))
+        judged = judge_given(claim, task_pairs, how, _borrowed(values, task_pairs))
         judged = replace(judged, fragile=(*judged.fragile, *_by_groups(claim, how, values, settings, judged)))
     else:
-        judged = judge_pairs(claim, given, how, _borrowed(values, given))
+        judged = judge_pairs(claim, task_pairs, how, _borrowed(values, task_pairs))
     if turned_by(values, claim, settings):
         reason = f"the sign turns once {', '.join(settings.varying)} is held equal"
         judged = replace(judged, verdict=OPEN, reading="confounded", p=1.0, reason=reason, settling="", fragile=())
@@ -239,15 +241,15 @@ def _by_groups(claim: RunClaim, how: Assumptions, values: pd.DataFrame, settings
 
 def _pairs(values: pd.DataFrame, claim: RunClaim, paired: bool | None) -> list[Pair]:
     """Raises UserError if no task has both arms."""
-    given = list(pairs(values, claim, paired))
-    if not given:
+    task_pairs = list(pairs(values, claim, paired))
+    if not task_pairs:
         raise UserError(f"claim '{claim.text}': no task has runs of both arms; compare arms that share one")
-    return given
+    return task_pairs
 
 
-def _borrowed(values: pd.DataFrame, given: Sequence[Pair]) -> Spread | None:
+def _borrowed(values: pd.DataFrame, task_pairs: Sequence[Pair]) -> Spread | None:
     """The spread of all arms, for arms with a single run, also with a run left out."""
-    if all(min(len(each.arm), len(each.other)) > LEAST_RUNS for each in given):
+    if all(min(len(pair.arm), len(pair.other)) > LEAST_RUNS for pair in task_pairs):
         return None
     samples = values.groupby(["arm", "task"])["value"].agg(["var", "count"]).query("count > 1")
     freedom = int((samples["count"] - 1).sum())
@@ -255,10 +257,10 @@ def _borrowed(values: pd.DataFrame, given: Sequence[Pair]) -> Spread | None:
     return Spread(math.sqrt(pooled / freedom), freedom) if freedom else None
 
 
-def judge_given(claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None) -> RunVerdict:
+def judge_given(claim: RunClaim, task_pairs: Sequence[Pair], how: Assumptions, shared: Spread | None) -> RunVerdict:
     """Two arms on each task, and why the verdict is fragile."""
-    judged = judge_pairs(claim, given, how, shared)
-    return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, given, how, shared)))
+    judged = judge_pairs(claim, task_pairs, how, shared)
+    return replace(judged, fragile=(*judged.fragile, *why_fragile(claim, judged, task_pairs, how, shared)))
 
 
 def _require_number(values: pd.DataFrame, claim: RunClaim, number: float) -> None:
@@ -271,11 +273,11 @@ def _require_number(values: pd.DataFrame, claim: RunClaim, number: float) -> Non
 
 
 def corrected(judged: Sequence[RunVerdict]) -> list[RunVerdict]:
-    """With what does not survive Benjamini and Hochberg's procedure over all claims judged together called fragile."""
-    p_values = [each.p if each.verdict in DECIDED else 1.0 for each in judged]
+    """The verdicts, fragile if they do not survive Benjamini and Hochberg's procedure over all claims judged together."""
+    p_values = [verdict.p if verdict.verdict in DECIDED else 1.0 for verdict in judged]
     q_values = scipy.stats.false_discovery_control(p_values) if judged else []
     too_weak = f"one of {len(judged)} claims judged together, and too weak for that (Benjamini–Hochberg)"
     return [
-        replace(each, fragile=(*each.fragile, too_weak)) if each.verdict in DECIDED and q > ALPHA else each
-        for each, q in zip(judged, q_values, strict=True)
+        replace(verdict, fragile=(*verdict.fragile, too_weak)) if verdict.verdict in DECIDED and q > ALPHA else verdict
+        for verdict, q in zip(judged, q_values, strict=True)
     ]

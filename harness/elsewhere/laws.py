@@ -1,7 +1,7 @@
 """Does a metric follow a hyperbola of one column, on each task?
 
 hyperbola: y = E (1 + x / x_crit), a straight line in x whose intercept and slope are positive: samples to a loss against the
-batch size (McCandlish et al. 2018, equation 2.11). What is judged is the root mean square of the
+batch size (McCandlish et al. 2018, equation 2.11). It is judged by the root mean square of the
 logarithm's residuals of the means at each x, less what the noise of these means adds.
 """
 
@@ -47,8 +47,8 @@ def hyperbola(x: Numbers, level: float, critical: float) -> Numbers:
 def fitted(x: Numbers, y: Numbers) -> Fit:
     """Least squares of the logarithm; x, y [n] above 0."""
     critical = float(np.exp(_log_critical(x, y)))
-    left = np.log(y) - np.log1p(x / critical)  # [n]
-    return Fit(float(np.exp(left.mean())), critical, float(np.std(left)))
+    residuals = np.log(y) - np.log1p(x / critical)  # [n]
+    return Fit(float(np.exp(residuals.mean())), critical, float(np.std(residuals)))
 
 
 def _log_critical(x: Numbers, y: Numbers) -> float:
@@ -57,18 +57,18 @@ def _log_critical(x: Numbers, y: Numbers) -> float:
     centre, step = (low + high) / 2, (high - low) / (2 * GRID)
     for _ in range(ROUNDS):
         tried = centre + step * np.arange(-GRID, GRID + 1)  # [g]
-        left = np.log(y) - np.log1p(x / np.exp(tried)[:, None])  # [g, n]
-        centre, step = float(tried[np.argmin(np.std(left, axis=1))]), 2 * step / GRID
+        residuals = np.log(y) - np.log1p(x / np.exp(tried)[:, None])  # [g, n]
+        centre, step = float(tried[np.argmin(np.std(residuals, axis=1))]), 2 * step / GRID
     return centre
 
 
 def judge_law(runs: Runs, claim: RunClaim) -> RunVerdict:
-    """On each task that has runs at three sizes or more. Raises UserError if none has, and for a column that is no size."""
+    """The verdict over tasks with runs at three sizes or more. Raises UserError if none has, or if the column is no size."""
     role = next((role for role, column in runs.roles.items() if column == claim.factor), "step")
     if role != "step":
         raise UserError(f"claim '{claim.text}': '{claim.factor}' is the {role} of these runs and no size; name another column")
     groups = {str(task): _groups(part, claim) for task, part in read_values(runs, claim).groupby("task", sort=False)}
-    parts = [_part(task, each, claim) for task, each in groups.items() if len(each) >= LEAST_SIZES]
+    parts = [_part(task, sizes, claim) for task, sizes in groups.items() if len(sizes) >= LEAST_SIZES]
     if not parts:
         raise UserError(
             f"claim '{claim.text}': no task has runs at {LEAST_SIZES} values of {claim.factor}, two at each; add runs"
@@ -81,14 +81,14 @@ def _groups(part: pd.DataFrame, claim: RunClaim) -> dict[float, Numbers]:
     sizes = pd.to_numeric(part[claim.factor], errors="coerce")
     fine = part[(sizes > 0) & (part["value"] > 0)]
     grouped = fine.groupby(sizes[fine.index])["value"]
-    return {float(size): each.to_numpy(float) for size, each in grouped if len(each) >= LEAST_RUNS}
+    return {float(size): values.to_numpy(float) for size, values in grouped if len(values) >= LEAST_RUNS}
 
 
 def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> TaskFinding:
-    x, means = np.array(list(groups)), np.array([each.mean() for each in groups.values()])
+    x, means = np.array(list(groups)), np.array([values.mean() for values in groups.values()])
     fit = fitted(x, means)
     effect = _residual(fit, list(groups.values()))
-    runs = sum(int(each.size) for each in groups.values())
+    runs = sum(int(values.size) for values in groups.values())
     words = f"{claim.metric} = {fit.level:.4g} (1 + {claim.factor} / {fit.critical:.4g})"
     samples = (x, means, np.array([fit.level, fit.critical]))
     return TaskFinding.of(
@@ -97,17 +97,17 @@ def _part(task: str, groups: dict[float, Numbers], claim: RunClaim) -> TaskFindi
 
 
 def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:
-    """How far the law misses the means of endless runs.
+    """The distance between the law and the means of endless runs.
 
     With S sizes and means whose logarithms have the variance v, S residual^2 / v is a noncentral chi-square with S - 2 degrees
     of freedom and noncentrality S missed^2 / v; v is spread as its estimate is. So without a miss this is the F test for lack
-    of fit, and far from it a t test. Had v no part in it, the noise of few runs would count as a miss.
+    of fit, and far from it a t test. Without v the noise of few runs would count as a miss.
     """
-    sizes, pooled = len(groups), pooled_spread([np.log(each) for each in groups])
+    sizes, pooled = len(groups), pooled_spread([np.log(values) for values in groups])
     assert pooled is not None
     quantiles = scipy.stats.chi2.ppf((np.arange(VARIANCES) + 0.5) / VARIANCES, pooled.freedom)
     deviation = max(pooled.deviation, LEAST_NOISE)
-    noise = deviation**2 * np.mean([1 / each.size for each in groups]) * pooled.freedom / quantiles / sizes
+    noise = deviation**2 * np.mean([1 / values.size for values in groups]) * pooled.freedom / quantiles / sizes
 
     def below(missed: float) -> float:
         """The probability of a smaller residual."""
@@ -123,7 +123,7 @@ def _residual(fit: Fit, groups: Sequence[Numbers]) -> Effect:
 
 
 def _end(below: Callable[[float], float], share: float, residual: float) -> float:
-    """Where the probability of a smaller residual comes down to the share; 0 if it is never above it."""
+    """The miss at which the probability of a smaller residual comes down to the share; 0 if it is never above it."""
     if below(0.0) <= share:
         return 0.0
     high = max(residual, 1e-12)

@@ -1,4 +1,4 @@
-"""How far runs of one metric differ that share everything but the seed, and what that leaves to be seen."""
+"""The noise of a metric between runs that share everything but the seed, and the differences that it leaves visible."""
 
 import math
 import re
@@ -20,11 +20,11 @@ from ..results import DESCRIBED, ForScripts, Result
 from ..words import counted
 from .outcome_file import RunOutcome
 
-# Runs an arm for which the smallest visible difference is told.
+# Runs an arm for which the smallest visible difference is reported.
 SEEDS = (1, 3, 5, 10)
-# A difference that is told in any case, as a share of the mean.
+# A difference that is reported in any case, as a share of the mean.
 USUAL_DIFFERENCE = 0.01
-# Comparisons of stored arms that are told if no difference is given.
+# Comparisons of stored arms that are reported if no difference is given.
 LAST_COMPARISONS = 2
 # A curve of fewer steps is none.
 LEAST_STEPS = 3
@@ -185,7 +185,7 @@ class Noise:
 
     @property
     def mean(self) -> float:
-        """Of the groups' means."""
+        """The mean of the groups' means."""
         return float(np.mean([group.mean for group in self.groups]))
 
     @property
@@ -199,7 +199,7 @@ class Noise:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The chi-square interval, or where the data are clearly not normal, Bonett's."""
+        """The chi-square interval, or if the data are clearly not normal, Bonett's."""
         return (self.level.low, self.level.high) if self.is_normal or self.robust is None else self.robust
 
     @property
@@ -209,7 +209,7 @@ class Noise:
 
     @cached_property
     def base(self) -> float | None:
-        """What differences are shares of: the mean without its sign; None for values of both signs."""
+        """The base of relative differences: the mean without its sign; None for values of both signs."""
         values = np.concatenate([group.values for group in self.groups])
         return abs(self.mean) if (values > 0).all() or (values < 0).all() else None
 
@@ -227,29 +227,31 @@ class Noise:
 
     @cached_property
     def visible(self) -> tuple[Visible, ...]:
-        deviation, found = self.level.deviation, []
+        deviation, visible = self.level.deviation, []
         for seeds in SEEDS:
             difference = level_of.visible_difference(deviation, seeds, self.level.degrees)
             low, high = (difference * end / deviation if deviation else 0.0 for end in self.interval)
-            found.append(Visible(seeds, difference, low, high, self.relative(difference)))
-        return tuple(found)
+            visible.append(Visible(seeds, difference, low, high, self.relative(difference)))
+        return tuple(visible)
 
     @cached_property
     def needed(self) -> tuple[Needed, ...]:
-        """For 1% of the mean, and for each difference that is asked for."""
+        """Seeds for 1% of the mean, and for each difference that is asked for."""
         usual = [] if self.base is None else [USUAL_DIFFERENCE * self.base]
         wanted = dict.fromkeys([*usual, *map(self.absolute, self.differences)])
         known = (self.level.deviation, self.level.degrees)
-        return tuple(Needed(each, self.relative(each), level_of.seeds_to_show(each, *known)) for each in wanted)
+        return tuple(
+            Needed(difference, self.relative(difference), level_of.seeds_to_show(difference, *known)) for difference in wanted
+        )
 
     @cached_property
     def compared(self) -> tuple[Compared, ...]:
         """The differences that are asked for, or else the last two between arms that follow each other."""
         if self.differences:
-            return tuple(self._seen(each) for each in self.differences)
+            return tuple(self._seen(difference) for difference in self.differences)
         arms = list(dict.fromkeys(group.arm for group in self.groups))
         pairs = list(pairwise(arms))[-LAST_COMPARISONS:]
-        return tuple(found for first, second in pairs if (found := self._between(first, second)) is not None)
+        return tuple(comparison for first, second in pairs if (comparison := self._between(first, second)) is not None)
 
     def _seen(self, difference: Difference) -> Compared:
         value, seeds = self.absolute(difference), difference.seeds
@@ -277,12 +279,12 @@ class Noise:
             if any(deviation for _, deviation in self.curve):
                 return f"All {self.runs} runs end{where}, though their curves differ: write the metric with more digits"
             return f"All {self.runs} runs end{where}: the seed is not used"
-        told, interval = number_and_interval(self.level.deviation, *self.interval, level="95%")
+        number, interval = number_and_interval(self.level.deviation, *self.interval, level="95%")
         one = self.visible[0]
         share = "" if one.relative is None else f" ({percent(one.relative)})"
         cause = "the seed alone" if self.repeat is None or self.repeat.is_same else "the seed and from run to run"
         return (
-            f"Runs differ by {told} {interval} from {cause}; one run against one shows nothing below"
+            f"Runs differ by {number} {interval} from {cause}; one run against one shows nothing below"
             f" {number_and_interval(one.difference, one.low, one.high)[0]}{share}"
         )
 
@@ -307,10 +309,10 @@ class Noise:
                 " one run against one shows is rough"
             )
         if self.equal_spread_p is not None and self.equal_spread_p < ALPHA:
-            each = [group.level.deviation for group in self.groups if group.level is not None and group.level.degrees > 1]
+            deviations = [group.level.deviation for group in self.groups if group.level is not None and group.level.degrees > 1]
             yield (
                 f"the arms differ in spread (Levene's p {self.equal_spread_p:.2g}): single standard deviations go from"
-                f" {min(each):.2g} to {max(each):.2g}, and the pooled one fits none of them"
+                f" {min(deviations):.2g} to {max(deviations):.2g}, and the pooled one fits none of them"
             )
 
     def row(self) -> NoiseResult:
@@ -345,16 +347,16 @@ class Noise:
 
 
 def percent(share: float) -> str:
-    """With two digits, from ten on whole: 0.16%, 12%."""
+    """A share in percent, with two digits, from ten on whole: 0.16%, 12%."""
     return f"{100 * share:.2g}%" if abs(share) < 0.1 else f"{share:.0%}"
 
 
 def parse_difference(text: str) -> Difference:
     """0.003, 0.4% or 0.4%@3: the third as it was seen with three runs an arm. Raises UserError."""
-    found = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*(?:@\s*(\d{1,9}))?\s*", text)
-    if found is None or not math.isfinite(float(found[1])) or not float(found[1]) or int(found[3] or 1) < 1:
+    match = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*(?:@\s*(\d{1,9}))?\s*", text)
+    if match is None or not math.isfinite(float(match[1])) or not float(match[1]) or int(match[3] or 1) < 1:
         raise UserError(f"--difference {text}: give a number or percent, and the runs an arm it was seen with, such as 0.4%@3")
-    return Difference(float(found[1]) / (100 if found[2] else 1), bool(found[2]), int(found[3] or 1))
+    return Difference(float(match[1]) / (100 if match[2] else 1), bool(match[2]), int(match[3] or 1))
 
 
 def noise_of(
@@ -417,9 +419,11 @@ def frame_of(outcomes: Sequence[RunOutcome]) -> pd.DataFrame:
 
 def repeat_of(outcomes: Sequence[RunOutcome]) -> Repeat | None:
     """The seed that was run twice, if both came to a finite value."""
-    second = next((each for each in outcomes if each.again), None)
-    first = next((each for each in outcomes if second and each.seed == second.seed and not each.again), None)
+    second = next((outcome for outcome in outcomes if outcome.again), None)
+    first = next((outcome for outcome in outcomes if second and outcome.seed == second.seed and not outcome.again), None)
     values = [
-        each.value for each in (first, second) if each is not None and each.value is not None and math.isfinite(each.value)
+        outcome.value
+        for outcome in (first, second)
+        if outcome is not None and outcome.value is not None and math.isfinite(outcome.value)
     ]
     return Repeat(second.seed, values[0], values[1]) if second is not None and len(values) == 2 else None

@@ -1,4 +1,4 @@
-"""What the runs of a command came to, kept in a JSON lines file: a line a finished run, so that none is run twice."""
+"""Outcomes of a command's runs, kept in a JSON lines file: a line a finished run, so that none is run twice."""
 
 import fcntl
 import hashlib
@@ -13,13 +13,13 @@ from ..errors import UserError
 from ..input_files import TooMuchError, read_regular
 from .run_metric import MOST_BYTES, Curve
 
-# Of every line.
+# The beginning of every line.
 BEGINNING = b'{"command": '
 
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What a run came to. again: the second run with its seed. exit_code: None if it was stopped at its time limit.
+    """The outcome of a run. again: the second run with its seed. exit_code: None if it was stopped at its time limit.
 
     value: the last of its curve, None if it has none; problem: why. tail: the last lines of what a failed run printed.
     """
@@ -78,23 +78,23 @@ class OutcomeFile:
         self._file.close()
 
     def _read(self) -> list[RunOutcome]:
-        """What is there. A last line without an end was being written when the machine went away: it is cut off."""
+        """The outcomes in the file. A last line without an end was being written when the machine went away: it is cut off."""
         try:
             content = read_regular(self.path, 4 * MOST_BYTES)
         except (TooMuchError, ValueError) as error:
             raise UserError(f"{self.path}: {error}") from None
         whole = content[: content.rfind(b"\n") + 1]
-        found = [self._outcome(number, line) for number, line in enumerate(whole.splitlines(), 1)]
+        outcomes = [self._outcome(number, line) for number, line in enumerate(whole.splitlines(), 1)]
         if torn := content[len(whole) :]:
             if not torn.startswith(BEGINNING[: len(torn)]):
                 raise UserError(f"{self.path}: holds other things than results of runs; name another --output")
             self._file.truncate(len(whole))
-        return found
+        return outcomes
 
     def _outcome(self, number: int, line: bytes) -> RunOutcome:
         try:
             row = json.loads(line)
-            command, metric, found = row["command"], row["metric"], RunOutcome.of(row)
+            command, metric, outcome = row["command"], row["metric"], RunOutcome.of(row)
         except (ValueError, KeyError, TypeError, RecursionError):
             raise UserError(f"{self.path}, line {number}: is no result of a run; name another --output") from None
         if command != self.command:
@@ -103,7 +103,7 @@ class OutcomeFile:
             )
         if metric != self.metric:
             raise UserError(f"{self.path}: holds another metric ({metric!s:.200}); name another --output")
-        return found
+        return outcome
 
     def keep(self, outcome: RunOutcome) -> None:
         """One line, on the disk before it counts."""

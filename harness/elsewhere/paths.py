@@ -1,7 +1,7 @@
 """Arms, seeds and tasks that stand in the paths of files: results/adam/seed3.csv, adam_3/log.csv, sac/walker-walk.csv.
 
-Only what the claims name is looked for. What else differs between the paths of an arm's files is its seed if it is a number,
-and its task if the same names lie under several arms and seeds are told inside the files.
+Only arms that the claims name are looked for. Another part in which the paths of an arm's files differ is the seed if it is a
+number, and the task if the same names lie under several arms and seeds stand inside the files.
 """
 
 import re
@@ -16,46 +16,48 @@ _NUMBERED = re.compile(r"^(?P<name>.*?)[_\-. ]*(?:(?:seed|run|rep|trial|version|
 
 
 def placed(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:
-    """With columns for what the paths tell, and their roles."""
-    wanted, files = {text(each) for each in options.arms}, [each for each in (SOURCE, FILE) if each in frame]
+    """The frame with columns for arms, seeds and tasks in the paths, and the roles of these columns."""
+    wanted, files = {text(arm) for arm in options.arms}, [column for column in (SOURCE, FILE) if column in frame]
     if not wanted or not files or "arm" in roles or "arm" in options.columns:
         return frame, {}
-    if any(wanted <= {text(each) for each in frame[name].unique()} for name in frame if name not in files):
+    if any(wanted <= {text(cell) for cell in frame[name].unique()} for name in frame if name not in files):
         return frame, {}
     paths = frame[files[0]].astype(str).map(without_ending)
-    for each in files[1:]:
-        paths += "/" + frame[each].astype(str).map(without_ending)
-    found = _arm_of(_parts(paths), wanted)
-    if found is None:
+    for column in files[1:]:
+        paths += "/" + frame[column].astype(str).map(without_ending)
+    placement = _arm_of(_parts(paths), wanted)
+    if placement is None:
         return frame, {}
-    arm, seed, others = found
-    has_seed = any(last_part(str(each)) in NAMES["seed"] for each in frame)
+    arm, seed, others = placement
+    has_seed = any(last_part(str(column)) in NAMES["seed"] for column in frame)
     if seed is None and not has_seed:
         seed, others = _seed_of(others)
-    told: dict[Role, pd.Series] = {"arm": arm}
+    columns: dict[Role, pd.Series] = {"arm": arm}
     if seed is not None and not has_seed:
-        told["seed"] = seed
+        columns["seed"] = seed
     if not others.empty and _is_task(frame, paths, arm, others, has_seed):
-        told["task"] = others.apply("/".join, axis=1)
+        columns["task"] = others.apply("/".join, axis=1)
     names = {"arm": ARM, "seed": SEED, "task": TASK}
-    return frame.assign(**{names[role]: paths.map(each) for role, each in told.items()}), {role: names[role] for role in told}
+    return frame.assign(**{names[role]: paths.map(values) for role, values in columns.items()}), {
+        role: names[role] for role in columns
+    }
 
 
 def _parts(paths: pd.Series) -> pd.DataFrame:
     """Path -> its parts that are not the same in all of them, counted from the left."""
     unique = paths.unique()
-    parts = pd.DataFrame([each.split("/") for each in unique], index=unique).fillna("")
+    parts = pd.DataFrame([path.split("/") for path in unique], index=unique).fillna("")
     return parts.loc[:, parts.nunique() > 1]
 
 
 def _arm_of(parts: pd.DataFrame, wanted: set[str]) -> tuple[pd.Series, pd.Series | None, pd.DataFrame] | None:
     """The arm of each path, the seed if it stands in the same part, and the other parts."""
     for place in parts:
-        if wanted <= {text(each) for each in parts[place]}:
+        if wanted <= {text(part) for part in parts[place]}:
             return parts[place], None, parts.drop(columns=place)
     for place in parts:
         halves = parts[place].str.extract(_NUMBERED)
-        if wanted <= {text(each) for each in halves["name"].dropna()}:
+        if wanted <= {text(name) for name in halves["name"].dropna()}:
             return halves["name"].fillna(parts[place]), halves["number"], parts.drop(columns=place)
     return None
 
@@ -71,11 +73,11 @@ def _seed_of(others: pd.DataFrame) -> tuple[pd.Series | None, pd.DataFrame]:
 
 def _is_task(frame: pd.DataFrame, paths: pd.Series, arm: pd.Series, others: pd.DataFrame, has_seed: bool) -> bool:
     """Whether the same names lie under several arms, and the files hold several seeds each if seeds stand in them."""
-    if others.empty or any(last_part(str(each)) in NAMES["task"] for each in frame):
+    if others.empty or any(last_part(str(column)) in NAMES["task"] for column in frame):
         return False
     arms_of = arm.groupby([others[place] for place in others]).nunique()
     if not has_seed:
         return bool((arms_of > 1).all())
-    seed = next(str(each) for each in frame if last_part(str(each)) in NAMES["seed"])
+    seed = next(str(column) for column in frame if last_part(str(column)) in NAMES["seed"])
     several = frame.groupby(paths, sort=False)[seed].nunique() > 1
     return bool(several.mean() > 0.5 and (arms_of > 1).any())

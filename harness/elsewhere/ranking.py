@@ -1,4 +1,4 @@
-"""Many arms at once: in which order they stand, and which of them no difference tells apart.
+"""Many arms at once: their order, and which of them no difference tells apart.
 
 Every two arms are compared as a claim about them would be, blocks and pairs included, and corrected for all comparisons (Holm
 1979). An arm's rank is a range: from one more than the arms that are surely better to all arms less those that are surely
@@ -75,7 +75,7 @@ class Ranking:
         return len(self.runs.tasks) > 1
 
     def row(self) -> RankingResult:
-        """What `folklore judge --rank --json` prints."""
+        """The result that `folklore judge --rank --json` prints."""
         return RankingResult(
             metric=self.runs.metric,
             better=str(self.runs.better),
@@ -111,7 +111,7 @@ def rank(runs: Runs, how: Assumptions) -> Ranking:
     surely_better = _surely_better(judged, is_lower)
     placed = [_placed(arm, runs.arms, values, surely_better, is_lower) for arm in runs.arms]
     sign = 1 if is_lower else -1
-    ordered = sorted(placed, key=lambda each: (each.best_rank + each.worst_rank, sign * each.mean))
+    ordered = sorted(placed, key=lambda arm: (arm.best_rank + arm.worst_rank, sign * arm.mean))
     return Ranking(runs, tuple(ordered), len(claims))
 
 
@@ -121,7 +121,7 @@ def _better(metric: str, arm: str, other: str, is_lower: bool) -> RunClaim:
 
 
 def _in_one_unit(values: pd.DataFrame, is_lower: bool) -> pd.DataFrame:
-    """From 0, a task's worst run, to 1, its best. Tasks whose runs do not differ are left out.
+    """Scores from 0, a task's worst run, to 1, its best. Tasks whose runs do not differ are left out.
 
     Raises UserError if none is left."""
     goodness = (-1.0 if is_lower else 1.0) * values["value"].astype(float)
@@ -137,7 +137,7 @@ def _in_one_unit(values: pd.DataFrame, is_lower: bool) -> pd.DataFrame:
 def _surely_better(judged: Sequence[RunVerdict], is_lower: bool) -> set[tuple[str, str]]:
     """Pairs of an arm and one that it is surely better than, by Holm's correction for all pairs. What counts is the average
     over the tasks, also of those that disagree."""
-    order = sorted((_p_and_pair(each, is_lower) for each in judged), key=lambda found: found[0])
+    order = sorted((_p_and_pair(verdict, is_lower) for verdict in judged), key=lambda comparison: comparison[0])
     better: set[tuple[str, str]] = set()
     for place, (p, pair) in enumerate(order):
         if p > ALPHA / (len(judged) - place):
@@ -152,8 +152,8 @@ def _p_and_pair(judged: RunVerdict, is_lower: bool) -> tuple[float, tuple[str, s
     effects = [finding.effect for finding in judged.findings if finding.effect is not None]
     if not effects:
         return 1.0, (arm, other)
-    seen = effects[0] if len(effects) == 1 else average(effects)
-    below, above = seen.p_inside(-math.inf, 0.0), seen.p_inside(0.0, math.inf)
+    effect = effects[0] if len(effects) == 1 else average(effects)
+    below, above = effect.p_inside(-math.inf, 0.0), effect.p_inside(0.0, math.inf)
     return min(below, above), (arm, other) if (below < above) == is_lower else (other, arm)
 
 
@@ -188,8 +188,8 @@ def _mean(rows: pd.DataFrame) -> tuple[float, float | None, float | None]:
         effects = [against(values, 0.0) for values in groups]
     except NoSpreadError:
         return mean, None, None
-    seen = effects[0] if len(effects) == 1 else average(effects)
-    return mean, seen.low, seen.high
+    effect = effects[0] if len(effects) == 1 else average(effects)
+    return mean, effect.low, effect.high
 
 
 def _improvement(rows: pd.DataFrame, others: pd.DataFrame, is_lower: bool) -> float:

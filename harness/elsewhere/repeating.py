@@ -20,9 +20,9 @@ from ..errors import UserError, printable
 from .outcome_file import RunOutcome
 from .run_metric import SEED, Curve, RunMetric
 
-# Between looking whether runs have ended; from asking one to end to ending it.
+# Seconds between checks whether runs have ended, and from asking one to end to killing it.
 POLL_SECONDS, GRACE_SECONDS = 0.05, 5.0
-# Of what a failed run printed, so much is kept.
+# Bytes kept of a failed run's output.
 TAIL_BYTES = 2_000
 # Runs side by side share the cores: one thread each, unless the user says otherwise.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -60,7 +60,7 @@ def require_runnable(command: Sequence[str]) -> None:
 
 
 def environments(workers: int, gpus: int) -> list[dict[str, str]]:
-    """What each of the places for a run has in its environment: one thread, and a GPU of its own if there are any."""
+    """The environment of each place for a run: one thread, and a GPU of its own if there are any."""
     plain = {**dict.fromkeys(THREADS, "1"), **os.environ}
     if not gpus:
         return [plain] * workers
@@ -70,7 +70,7 @@ def environments(workers: int, gpus: int) -> list[dict[str, str]]:
 
 
 class _Run:
-    """A process with its output in files that have no name any more once it is over."""
+    """A process with its output in files that are deleted once it is over."""
 
     def __init__(self, command: Sequence[str], job: Job, metric: RunMetric, environment: Mapping[str, str]):
         self.job, self._metric, self.environment = job, metric, environment
@@ -109,7 +109,7 @@ class _Run:
             self._process.wait(seconds)
 
     def outcome(self) -> RunOutcome:
-        """What it came to. A run that fails is an outcome, and so is one that has no number."""
+        """The run's outcome. A run that fails is an outcome, and so is one that has no number."""
         seconds, code = self.seconds, None if self._stopped else self._process.returncode
         curve: Curve = ()
         if code == 0:
@@ -126,7 +126,7 @@ class _Run:
         return RunOutcome(self.job.seed, self.job.again, code, value, seconds, curve, printable(problem), tail)
 
     def _curve(self) -> Curve:
-        """From standard output, or if there is none in it, from standard error, to which loggers write."""
+        """The curve from standard output, or if that has none, from standard error, to which loggers write."""
         try:
             return self._metric.curve(self.job.seed, self._printed, self._mark)
         except ValueError:
@@ -173,17 +173,17 @@ def repeat(
     runs: list[_Run] = []
     try:
         while waiting or runs:
-            left = math.inf if limits.budget is None else limits.budget - (time.monotonic() - begun)
-            if left <= 0:
+            remaining = math.inf if limits.budget is None else limits.budget - (time.monotonic() - begun)
+            if remaining <= 0:
                 return
-            if took and statistics.fmean(took) > left:
+            if took and statistics.fmean(took) > remaining:
                 waiting = []
             for job in list(waiting):  # two runs with one seed may write the same files: they wait for each other
                 if free and job.seed not in {run.job.seed for run in runs}:
                     waiting.remove(job)
                     runs.append(_Run(command, job, metric, free.pop(0)))
             time.sleep(POLL_SECONDS)
-            for run in [each for each in runs if each.is_over(limits.timeout)]:
+            for run in [run for run in runs if run.is_over(limits.timeout)]:
                 outcome = run.outcome()
                 runs.remove(run)
                 run.close()

@@ -1,6 +1,6 @@
-"""Which column is the metric, the arm, the seed, the step: said by the user or the format, else guessed from names and content.
+"""Roles of columns, such as metric, arm, seed and step: said by the user or the format, else guessed from names and content.
 
-A guess that could change the answer is none: if two columns would do, reading stops with the question.
+No guess is made that could change the answer: if two columns would do, reading stops with the question.
 """
 
 import re
@@ -49,7 +49,7 @@ HIGHER = (
 # Words of metrics that are no shares: of 0.5 and 50 neither is a percentage.
 NO_SHARES = {*LOWER} - {"error", "err", "wer", "cer"} | {"reward", "return", "throughput", "elo", "value"}
 METRIC_WORDS = {*_LOSSES, *HIGHER, "value", "metric", "converge"}
-# Words of columns that hold what came of a run, beside those that are judged.
+# Words of columns that hold results of a run, beside those that are judged.
 RESULTS = {*METRIC_WORDS, "best", "final", "converged", "diverged", "norm", "grad", "gradient", "memory"}
 # Settings by their usual names, for which it does not matter how many values they have.
 SETTINGS = {
@@ -60,23 +60,23 @@ SETTINGS = {
 FOLDS = ("fold", "cv_fold", "fold_id", "fold_idx")
 # Roles of which the user may name several columns.
 SEVERAL = ("arm", "task", "seed", "item", "cluster")
-# What evals call a repeated answer to an item, beside a seed.
+# Names that evals give a repeated answer to an item, beside a seed.
 REPEATED_ANSWERS = ("epoch", "sample", "sample_id", "repeat", "trial", "attempt")
 # Words of columns that hold how far runs differ, which are never what is judged unless they are named.
 SPREADS = {"std", "stdev", "sd", "stddev", "stderr", "sem", "se", "ci", "var", "variance"}
-# What the column of a long table is called that names the metric of each row.
+# Names of the column of a long table that holds the metric's name in each row.
 METRIC_NAMES = ("metric", "metric_name", "measure", "variable", "key", "tag")
 # Columns of one repetition each: val_loss_seed_3, seed3.
 _REPEATED = re.compile(r"^(?P<name>.*?)[_\-. /]?(?:seed|run|rep)[_\-=. ]?(?P<seed>\d+)$", re.IGNORECASE)
 # A seed in the name of a run or folder: adam_seed3, lr0.1-s2.
 SEED_IN_NAME = re.compile(r"[_\-./ ]?(?:seed|(?<![a-z])s)[_\-=]?(\d+)(?!\d|\.\d)", re.IGNORECASE)
-# What a file of runs ends in.
+# Endings of files of runs.
 _ENDING = re.compile(r"(?:\.(?:csv|tsv|tab|txt|log|jsonl?|ndjson|parquet|gz|zip|db))+$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What the user said.
+    """The user's choices in reading runs.
 
     where: 'COLUMN=VALUE', rows to keep. arms: those that claims name; factors: columns that they name; compares: whether they
     compare arms at all. tuned: every run of an arm has other hyperparameters; None: as the format says. spread, count: columns
@@ -97,32 +97,32 @@ class ReadingOptions:
 def direction_of(metric: str) -> str | None:
     """Whether lower or higher values of a metric are better, by its name; None if the name does not tell."""
     words = words_of(metric)
-    words |= {re.sub(r"e?s$", "", each) for each in words}  # test_losses
-    found = {"lower": words & {*LOWER}, "higher": words & {*HIGHER}}
-    if words & {"to", "until"} and found["lower"]:  # steps to an accuracy
+    words |= {re.sub(r"e?s$", "", word) for word in words}  # test_losses
+    matches = {"lower": words & {*LOWER}, "higher": words & {*HIGHER}}
+    if words & {"to", "until"} and matches["lower"]:  # steps to an accuracy
         return "lower"
-    told = [side for side, seen in found.items() if seen]
-    return told[0] if len(told) == 1 else None
+    directions = [side for side, hits in matches.items() if hits]
+    return directions[0] if len(directions) == 1 else None
 
 
 def words_of(name: str) -> set[str]:
-    return {each for each in re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()) if each}
+    return {word for word in re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()) if word}
 
 
 def kept(frame: pd.DataFrame, where: Iterable[str]) -> pd.DataFrame:
     """The rows that every condition holds of: COLUMN=VALUE, !=, or an order of numbers."""
-    for each in where:
-        found = re.match(r"^(?P<column>.+?)(?P<sign><=|>=|!=|=|<|>)(?P<value>.*)$", each)
-        if found is None:
+    for condition in where:
+        match = re.match(r"^(?P<column>.+?)(?P<sign><=|>=|!=|=|<|>)(?P<value>.*)$", condition)
+        if match is None:
             raise UserError(
-                f"--where {each}: must be COLUMN=VALUE, or with !=, <, <=, >, >=, for example --where optimizer=adam"
+                f"--where {condition}: must be COLUMN=VALUE, or with !=, <, <=, >, >=, for example --where optimizer=adam"
             )
-        column, value = column_named(frame, found["column"].strip(), "--where"), found["value"].strip()
-        rows = frame[_holds(frame[column], found["sign"], value, each)]
-        if rows.empty and found["sign"] == "=":
+        column, value = column_named(frame, match["column"].strip(), "--where"), match["value"].strip()
+        rows = frame[_holds(frame[column], match["sign"], value, condition)]
+        if rows.empty and match["sign"] == "=":
             raise unknown(f"value of {column}", value, texts(frame[column]).dropna().unique())
         if rows.empty:
-            raise UserError(f"--where {each}: leaves no row; {column} has other values")
+            raise UserError(f"--where {condition}: leaves no row; {column} has other values")
         frame = rows.reset_index(drop=True)
     return frame
 
@@ -141,11 +141,11 @@ def _holds(column: pd.Series, sign: str, value: str, condition: str) -> pd.Serie
 
 
 def of_metric(frame: pd.DataFrame, metric: str | None, roles: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
-    """Of a long table, in which a column names the metric of each row and another holds its value, the rows of this metric."""
+    """The rows of this metric, from a long table in which one column names each row's metric and another holds its value."""
     if metric is None or metric in frame or "metric" in roles:
         return frame, roles
-    columns = {last_part(str(each)): str(each) for each in frame}
-    names = [columns[each] for each in METRIC_NAMES if each in columns and not holds_numbers(frame[columns[each]])]
+    columns = {last_part(str(column)): str(column) for column in frame}
+    names = [columns[name] for name in METRIC_NAMES if name in columns and not holds_numbers(frame[columns[name]])]
     value = columns.get("value")
     rows = frame[texts(frame[names[0]]) == metric] if names and value else frame.head(0)
     if value is None or rows.empty:
@@ -167,11 +167,11 @@ def _with_unmeasured(frame: pd.DataFrame, rows: pd.DataFrame, name: str, value: 
 
 def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOptions) -> tuple[pd.DataFrame, dict[Role, str]]:
     """Wide tables with a row for each run (and step): columns that are repetitions, or the arms that claims name."""
-    columns = [str(each) for each in frame.columns]
-    repeated = {each: match for each in columns if (match := _REPEATED.match(each)) and _has_numbers(frame[each])}
+    columns = [str(column) for column in frame.columns]
+    repeated = {column: match for column in columns if (match := _REPEATED.match(column)) and _has_numbers(frame[column])}
     if len(repeated) > 1:
         absent = _trailing_blanks(frame[list(repeated)].T).T
-        long = frame.melt([each for each in columns if each not in repeated], list(repeated), "_column", "_value")
+        long = frame.melt([column for column in columns if column not in repeated], list(repeated), "_column", "_value")
         long = long[~absent.to_numpy().ravel(order="F")].reset_index(drop=True)
         parts = long.pop("_column").map(repeated)
         names = parts.map(lambda match: match["name"] or "value")
@@ -183,13 +183,13 @@ def lengthened(frame: pd.DataFrame, roles: dict[Role, str], options: ReadingOpti
         }  # fmt: skip
     if len(options.arms) > 1 and set(options.arms) <= set(columns) and not options.columns.get("arm"):
         others = {name for role in ("seed", "step", "run", "task") for name in NAMES[role]}
-        free = [each for each in columns if last_part(each) not in others and holds_numbers(frame[each])]
-        arms = [each for each in columns if each in options.arms or each in free]
+        free = [column for column in columns if last_part(column) not in others and holds_numbers(frame[column])]
+        arms = [column for column in columns if column in options.arms or column in free]
         absent = _trailing_blanks(frame[arms])
-        frame = frame.assign(**{each: numbers_of(frame[each], each) for each in arms})
+        frame = frame.assign(**{column: numbers_of(frame[column], column) for column in arms})
         if UNNAMED in frame and not holds_numbers(frame[UNNAMED]):  # benchmarks, whose names stand below no header
             roles = {**roles, "task": roles.get("task", UNNAMED)}
-        long = frame.melt([each for each in columns if each not in arms], arms, "arm", "value")
+        long = frame.melt([column for column in columns if column not in arms], arms, "arm", "value")
         long = long[~absent.to_numpy().ravel(order="F")].reset_index(drop=True)
         return long, {**roles, "arm": "arm", "metric": "value"}
     return frame, roles
@@ -201,15 +201,15 @@ def _has_numbers(column: pd.Series) -> bool:
 
 
 def _trailing_blanks(cells: pd.DataFrame) -> pd.DataFrame:
-    """Which blank cells no other cell of their column follows: runs that never were, in arms with fewer runs than others."""
+    """Mask of blank cells that no other cell of their column follows: runs that never were, in arms with fewer runs."""
     blank = cells.isna() | cells.astype(str).apply(lambda column: column.str.strip().eq(""))
     return pd.DataFrame(np.logical_and.accumulate(blank.to_numpy(bool)[::-1])[::-1], cells.index, cells.columns)
 
 
 def chosen_roles(
-    frame: pd.DataFrame, told: Mapping[Role, str], options: ReadingOptions
+    frame: pd.DataFrame, roles: Mapping[Role, str], options: ReadingOptions
 ) -> tuple[dict[Role, str], dict[Role, str]]:
-    """Role -> column, and what told it: you, the format, the claims, or a guess."""
+    """Role -> column, and role -> who said so: you, the format, the claims, or a guess."""
     chosen: dict[Role, str] = {}
     told_by: dict[Role, str] = {}
 
@@ -217,14 +217,14 @@ def chosen_roles(
         if column is not None and role not in chosen:
             chosen[role], told_by[role] = column, by
 
-    for role, given in options.columns.items():
+    for role, name in options.columns.items():
         if role == "metric":
-            choose(role, _metric_named(frame, given, told), "you")
+            choose(role, _metric_named(frame, name, roles), "you")
         else:
-            choose(role, column_named(frame, given, f"--{role}"), "you")
-    for role, column in told.items():
+            choose(role, column_named(frame, name, f"--{role}"), "you")
+    for role, column in roles.items():
         choose(role, column, "its format")
-    # Of an eval every row is an answer: none is a step, and none a run of its own.
+    # Every row of an eval is an answer: none is a step, and none a run of its own.
     for role in ("seed", "task") if "item" in chosen else ("seed", "step", "run", "task"):
         choose(role, _by_name(frame, role, chosen), "a guess from its name")
     choose("arm", _arm_in_claims(frame, options.arms, chosen), "the claims")
@@ -236,7 +236,7 @@ def chosen_roles(
 
 
 def joined(frame: pd.DataFrame, options: ReadingOptions) -> pd.DataFrame:
-    """With one column in place of several that the user names for a role as A,B. Raises UserError for one that is not there."""
+    """The frame with one column in place of several named for a role as A,B. Raises UserError for one that is not there."""
     for role, named in options.columns.items():
         if role not in SEVERAL or "," not in named or named in frame:
             continue
@@ -251,22 +251,22 @@ def column_named(frame: pd.DataFrame, name: str, option: str) -> str:
     """A column by its name, or by the last part of it. Raises UserError with the nearest one."""
     if name in frame:
         return name
-    same = [str(each) for each in frame if last_part(str(each)) == name.lower()]
+    same = [str(column) for column in frame if last_part(str(column)) == name.lower()]
     if len(same) == 1:
         return same[0]
-    near = nearest(name, [str(each) for each in frame])
+    near = nearest(name, [str(column) for column in frame])
     hint = f"did you mean '{near}'?" if near else f"there are {listed(frame.columns)}"
     raise UserError(f"{option}: no column named '{name}'; {hint}")
 
 
-def _metric_named(frame: pd.DataFrame, name: str, told: Mapping[Role, str]) -> str:
+def _metric_named(frame: pd.DataFrame, name: str, roles: Mapping[Role, str]) -> str:
     """The column that a claim or --metric names: by its name, or as the only one that holds all of its words."""
     if name in frame:
         return name
-    if told.get("metric") == "value":  # a long table has the name of its metric elsewhere
+    if roles.get("metric") == "value":  # a long table has the name of its metric elsewhere
         return "value"
-    alike = [str(each) for each in frame if words_of(name) <= words_of(str(each)) and holds_numbers(frame[each])]
-    alike = [each for each in alike if not words_of(each) & SPREADS] or alike
+    alike = [str(column) for column in frame if words_of(name) <= words_of(str(column)) and holds_numbers(frame[column])]
+    alike = [column for column in alike if not words_of(column) & SPREADS] or alike
     if len(alike) > 1:
         raise UserError(f"metric '{name}' could be {listed(alike)}: say which with --metric")
     return alike[0] if alike else column_named(frame, name, "metric")
@@ -274,34 +274,34 @@ def _metric_named(frame: pd.DataFrame, name: str, told: Mapping[Role, str]) -> s
 
 def _only_metric(frame: pd.DataFrame, chosen: Mapping[Role, str], options: ReadingOptions) -> str:
     """The one column that can be judged. Raises UserError with the question if several can."""
-    free = [str(each) for each in frame if each not in chosen.values() and each not in (FILE, SOURCE, *options.factors)]
-    numeric = [each for each in free if holds_numbers(frame[each])]
-    alike = [each for each in numeric if words_of(each) & METRIC_WORDS and not words_of(each) & SPREADS]
-    found = alike or numeric
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    free = [str(column) for column in frame if column not in chosen.values() and column not in (FILE, SOURCE, *options.factors)]
+    numeric = [column for column in free if holds_numbers(frame[column])]
+    alike = [column for column in numeric if words_of(column) & METRIC_WORDS and not words_of(column) & SPREADS]
+    candidates = alike or numeric
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
         raise UserError(f"no column holds numbers to judge; there are {listed(frame.columns)}; name one with --metric")
-    raise UserError(f"the metric could be {listed(found)}: say which with --metric")
+    raise UserError(f"the metric could be {listed(candidates)}: say which with --metric")
 
 
 def _by_name(frame: pd.DataFrame, role: Role, chosen: Mapping[Role, str]) -> str | None:
-    free = {last_part(str(each)): str(each) for each in reversed(frame.columns) if each not in chosen.values()}
+    free = {last_part(str(column)): str(column) for column in reversed(frame.columns) if column not in chosen.values()}
     names = (*NAMES[role], *REPEATED_ANSWERS) if role == "seed" and "item" in chosen else NAMES[role]
-    found = [free[name] for name in names if name in free]
+    columns = [free[name] for name in names if name in free]
     if role == "step":  # rounds of a competition have names, and epochs that are the same in all rows are a setting
-        found = [each for each in found if holds_numbers(frame[each]) and frame[each].nunique() > 1]
-    return next(iter(found), None)
+        columns = [column for column in columns if holds_numbers(frame[column]) and frame[column].nunique() > 1]
+    return next(iter(columns), None)
 
 
 def _arm_in_claims(frame: pd.DataFrame, arms: Sequence[str], chosen: Mapping[Role, str]) -> str | None:
     """The column whose values hold all the arms that claims name. Raises UserError if there is none, or more than one."""
     if not arms or "arm" in chosen:
         return None
-    wanted = {text(each) for each in arms}
-    holding = [str(each) for each in frame if each not in chosen.values() and wanted <= {*texts(frame[each]).unique()}]
+    wanted = {text(arm) for arm in arms}
+    holding = [str(column) for column in frame if column not in chosen.values() and wanted <= {*texts(frame[column]).unique()}]
     if len(holding) > 1:
-        named = [each for each in holding if last_part(each) in NAMES["arm"]]
+        named = [column for column in holding if last_part(column) in NAMES["arm"]]
         if len(named) != 1:
             raise UserError(f"'{arms[0]}' stands in the columns {listed(holding)}: say which holds the arms with --arm")
         holding = named
@@ -310,21 +310,21 @@ def _arm_in_claims(frame: pd.DataFrame, arms: Sequence[str], chosen: Mapping[Rol
 
 def where_arms_stand(frame: pd.DataFrame, arms: Sequence[str]) -> str:
     """For the error that an arm is not there: which of the arms stand in which column, if not all stand in one."""
-    told = []
+    clauses = []
     for arm in dict.fromkeys(arms):
-        values = {str(each): {str(value) for value in texts(frame[each]).dropna().unique()} for each in frame}
-        exact = [f"'{arm}' stands in {column}" for column, found in values.items() if text(arm) in found]
+        values = {str(column): {str(value) for value in texts(frame[column]).dropna().unique()} for column in frame}
+        exact = [f"'{arm}' stands in {column}" for column, cells in values.items() if text(arm) in cells]
         alike = [
-            f"'{each}' stands in {column}" for column, found in values.items() for each in found if each.lower() == arm.lower()
+            f"'{cell}' stands in {column}" for column, cells in values.items() for cell in cells if cell.lower() == arm.lower()
         ]
-        told.append((exact or alike or [f"'{arm}' stands in no column"])[0])
-    return "; ".join(told)
+        clauses.append((exact or alike or [f"'{arm}' stands in no column"])[0])
+    return "; ".join(clauses)
 
 
 def _arm_by_name(frame: pd.DataFrame, chosen: Mapping[Role, str], options: ReadingOptions) -> str | None:
     """The one column that is called like arms and has several values; of several sources, the source."""
-    free = [str(each) for each in frame if each not in chosen.values() and each not in (FILE, *options.factors)]
-    named = [each for each in free if last_part(each) in NAMES["arm"] and frame[each].nunique() > 1]
+    free = [str(column) for column in frame if column not in chosen.values() and column not in (FILE, *options.factors)]
+    named = [column for column in free if last_part(column) in NAMES["arm"] and frame[column].nunique() > 1]
     if len(named) > 1:
         raise UserError(f"the arms could be {listed(named)}: say which with --arm (several as A,B)")
     return named[0] if named else SOURCE if SOURCE in frame else None
@@ -356,5 +356,5 @@ def last_part(column: str) -> str:
 
 
 def listed(names: Iterable[object]) -> str:
-    several = [f"'{each}'" for each in names]
+    several = [f"'{name}'" for name in names]
     return ", ".join(several[:8]) + (f" and {len(several) - 8} more" if len(several) > 8 else "")

@@ -1,4 +1,4 @@
-"""Where the number stands that a run came to: in what it printed, or in a file that it wrote.
+"""The number that a run came to, read from its output, from a file that it wrote, or from MLflow.
 
 All numbers found, in their order, are the run's curve; the last is its value.
 """
@@ -18,7 +18,7 @@ from ..errors import UserError, masked, nearest
 from ..input_files import read_regular
 from .roles import NAMES, column_named, last_part, texts
 
-# What is replaced by the number of the seed, in a command and in the name of a file.
+# Placeholder for the seed in a command and in the name of a file.
 SEED = "{seed}"
 NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN][aA][nN]|[iI]nf(?:inity)?)"
 STEP = r"(?:\b(?:step|iter|iteration|epoch)s?['\"]?\s*[=:#]?\s*(?P<step>\d+).*?)?"
@@ -39,7 +39,7 @@ class RunMetric(Protocol):
     def words(self) -> str: ...
 
     def mark(self, seed: int) -> object:
-        """What is there before a run starts."""
+        """The state before a run starts."""
 
     def curve(self, seed: int, printed: Path, mark: object) -> Curve:
         """The numbers of a run. printed: a file with what it printed. Raises ValueError, with the reason, if there are none."""
@@ -51,25 +51,25 @@ class Printed:
 
     name: str
     pattern: re.Pattern[str]
-    given: str | None = None
+    user_pattern: str | None = None
 
     @property
     def words(self) -> str:
-        return f"{self.name} in the output" + (f", by {self.given}" if self.given else "")
+        return f"{self.name} in the output" + (f", by {self.user_pattern}" if self.user_pattern else "")
 
     def mark(self, seed: int) -> object:
         return None
 
     def curve(self, seed: int, printed: Path, mark: object) -> Curve:
         group = next(index for index in range(1, 3) if index != self.pattern.groupindex.get("step"))
-        found = [
+        points = [
             (float(match["step"]) if "step" in self.pattern.groupindex and match["step"] else math.nan, _number(match[group]))
             for line in _lines(printed)
             for match in self.pattern.finditer(line)
         ]
-        if not found:
+        if not points:
             raise ValueError(f"printed no {self.name}{_hint(self.name, printed)}")
-        return numbered(found)
+        return numbered(points)
 
 
 def printed_metric(name: str, pattern: str | None) -> Printed:
@@ -101,24 +101,24 @@ class Written:
         return Path(self.path.replace(SEED, str(seed)))
 
     def mark(self, seed: int) -> object:
-        """When the file was written last, and its size."""
+        """The time at which the file was last written, and its size."""
         try:
-            found = self.file(seed).stat()
+            status = self.file(seed).stat()
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return status.st_mtime_ns, status.st_size
 
     def curve(self, seed: int, printed: Path, mark: object) -> Curve:
         file = self.file(seed)
         if (now := self.mark(seed)) is None or now == mark:
             raise ValueError(f"did not write {file}")
         rows = _rows(file, self.name)
-        found = [(_step(row), _number(row[self.name])) for row in rows if row.get(self.name) not in (None, "")]
-        if not found:
+        points = [(_step(row), _number(row[self.name])) for row in rows if row.get(self.name) not in (None, "")]
+        if not points:
             names = [name for row in rows[:100] for name in row]
             near = nearest(self.name, list(dict.fromkeys(names)))
             raise ValueError(f"wrote no {self.name} into {file}" + (f"; did you mean '{near}'?" if near else ""))
-        return numbered(found)
+        return numbered(points)
 
 
 def written_metric(name: str, path: str) -> Written:
@@ -128,12 +128,12 @@ def written_metric(name: str, path: str) -> Written:
     return Written(name, path)
 
 
-def numbered(found: Sequence[tuple[float, float]]) -> Curve:
+def numbered(points: Sequence[tuple[float, float]]) -> Curve:
     """A curve with its steps, or if one has none, with the number of each value; thinned out evenly where it is long."""
-    if any(math.isnan(step) for step, _ in found):
-        found = [(float(index), value) for index, (_, value) in enumerate(found, 1)]
-    stride = math.ceil(len(found) / MOST_POINTS)
-    return tuple(found[(len(found) - 1) % stride :: stride])
+    if any(math.isnan(step) for step, _ in points):
+        points = [(float(index), value) for index, (_, value) in enumerate(points, 1)]
+    stride = math.ceil(len(points) / MOST_POINTS)
+    return tuple(points[(len(points) - 1) % stride :: stride])
 
 
 def _lines(file: Path) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _number(text: Any) -> float:
 
 def _step(row: Mapping[str, Any]) -> float:
     names = {last_part(name): name for name in reversed([*row])}
-    value = next((row[names[each]] for each in NAMES["step"] if each in names), None)
+    value = next((row[names[name]] for name in NAMES["step"] if name in names), None)
     return _number(value) if value not in (None, "") else math.nan
 
 
@@ -181,7 +181,7 @@ def _rows(file: Path, name: str) -> list[dict[str, Any]]:
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"wrote {file}, which is no JSON: {error}") from None
     if isinstance(whole, dict) and name not in whole:  # a history inside of it, as trainers of Hugging Face write
-        lists = (each for each in whole.values() if isinstance(each, list))
+        lists = (entry for entry in whole.values() if isinstance(entry, list))
         whole = next((rows for rows in lists if any(isinstance(row, dict) and name in row for row in rows)), whole)
     return [row for row in (whole if isinstance(whole, list) else [whole]) if isinstance(row, dict)]
 

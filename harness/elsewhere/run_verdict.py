@@ -1,4 +1,4 @@
-"""What becomes of a claim over all tasks."""
+"""The verdict on a claim over all tasks."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from .samples import Pair
 LEAST_RUNS = 3
 # The normal quantile of a two-sided 95% interval.
 Z = 1.96
-# What verdicts on a task come to, in a word.
+# A word -> the verdicts on a task that it stands for.
 SIDES = {"holds": (SUPPORTED, PARTLY), "fails": (REFUTED,), "open": (OPEN,)}
 
 
@@ -72,7 +72,7 @@ class RunVerdictResult(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class RunVerdict(ClaimVerdict):
-    """Of one claim about runs trained elsewhere.
+    """The verdict on one claim about runs trained elsewhere.
 
     unit: 'relative': a share of the other arm; else the metric's own. smallest_visible: the effect that such runs show in four
     of five repetitions. fragile: why a verdict that decides is not firm. notes: what else a reader should know. tuned: the
@@ -98,11 +98,11 @@ class RunVerdict(ClaimVerdict):
 
     @property
     def answer(self) -> Sentence:
-        """What was seen, with its number and interval."""
+        """A sentence on the effect, with its number and interval."""
         return _sentence(self)
 
     def row(self) -> RunVerdictResult:
-        """What `folklore judge --json` prints."""
+        """The result that `folklore judge --json` prints."""
         parts = [TaskResult.model_validate({**vars(finding), "task": finding.name}) for finding in self.findings]
         said = {"claim": self.claim.text, "strength": self.strength, "answer": str(self.answer), "parts": parts}
         return RunVerdictResult.model_validate({**vars(self), **said})
@@ -125,7 +125,7 @@ def _sentence(judged: RunVerdict) -> Sentence:
 
 
 def _by_task(judged: RunVerdict) -> str:
-    """On how many tasks it holds, and on which it fails."""
+    """A clause on how many tasks the claim holds, and on which it fails."""
     holding = sum(finding.verdict in SIDES["holds"] for finding in judged.findings)
     held = f"It holds on {holding} of {len(judged.findings)}"
     return "; ".join([held, *_sides(judged.findings, ("fails", "open"))])
@@ -138,26 +138,26 @@ def _sides(findings: Sequence[TaskFinding], words: Sequence[str]) -> Iterator[st
 
 
 def _number(judged: RunVerdict, word: str) -> Number:
-    """Without its sign, which the word says."""
+    """The estimate without its sign, which the word says."""
     estimate = judged.estimate or 0.0
     sign = -1 if estimate < 0 else 1
-    ends = [sign * (estimate if each is None else each) for each in (judged.low, judged.high)]
+    ends = [sign * (estimate if end is None else end) for end in (judged.low, judged.high)]
     unit = "share" if judged.unit == "relative" else ""
     return Number(sign * estimate, min(ends), max(ends), unit, f"{judged.level:.0%}", word)
 
 
 def judge_pairs(
-    claim: RunClaim, given: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question | None = None
+    claim: RunClaim, pairs: Sequence[Pair], how: Assumptions, shared: Spread | None, question: Question | None = None
 ) -> RunVerdict:
-    question = question or question_of(claim, given)
-    findings = [compared(claim, pair, how, shared, question, len(given) == 1) for pair in given]
-    return together(claim, findings, tuple(notes_on(claim, given)), question)
+    question = question or question_of(claim, pairs)
+    findings = [compared(claim, pair, how, shared, question, len(pairs) == 1) for pair in pairs]
+    return together(claim, findings, tuple(notes_on(claim, pairs)), question)
 
 
 def together(
     claim: RunClaim, findings: Sequence[TaskFinding], notes: tuple[str, ...], question: Question | None = None
 ) -> RunVerdict:
-    """Over all tasks. What tasks say decisively differently has no number in common."""
+    """The verdict over all tasks. Tasks that decisively disagree have no number in common."""
     question = question or claim.question
     # Over all tasks: what holds on most and fails on one has no average worth a number.
     over = combined(findings, "all" if claim.quantifier == "average" else claim.quantifier)
@@ -168,11 +168,11 @@ def together(
     if not effects:
         return _judged(claim, question, findings, OPEN, TOO_NOISY, None, 1.0, notes)
     mean = effects[0] if len(effects) == 1 else average(effects, level_of(question))
-    seen = probabilities(question, mean)
-    verdict, reading = outcome(question, mean, seen)
-    # Of the verdict; of one that decides nothing, that of "no difference", or of what would decide.
-    undecided = min(seen.direction, seen.opposite) if question.side else min(seen.supported, seen.refuted)
-    p = {SUPPORTED: seen.supported, REFUTED: seen.refuted, PARTLY: seen.direction}.get(verdict, undecided)
+    chances = probabilities(question, mean)
+    verdict, reading = outcome(question, mean, chances)
+    # The verdict's; if it decides nothing, that of "no difference", or of what would decide.
+    undecided = min(chances.direction, chances.opposite) if question.side else min(chances.supported, chances.refuted)
+    p = {SUPPORTED: chances.supported, REFUTED: chances.refuted, PARTLY: chances.direction}.get(verdict, undecided)
     return _judged(claim, question, findings, verdict, reading, mean, p, (*notes, *_notes_on_tasks(findings, effects)))
 
 
@@ -191,7 +191,7 @@ def _judged(
     claim: RunClaim, question: Question, findings: Sequence[TaskFinding], verdict: str, reading: str, mean: Effect | None,
     p: float, notes: tuple[str, ...],
 ) -> RunVerdict:  # fmt: skip
-    few = min(min(each for each in finding.runs if each) for finding in findings)
+    few = min(min(count for count in finding.runs if count) for finding in findings)
     fragile = (f"an arm has {counted(few, 'run')}",) if few < LEAST_RUNS else ()
     only = findings[0].estimate if len(findings) == 1 else None
     settling = ""
@@ -208,7 +208,7 @@ def _judged(
 
 
 def _by_known_spread(findings: Sequence[TaskFinding]) -> str:
-    """Of one run against one: which standard deviation between seeds, if it is known, would show the difference."""
+    """A clause for one run against one: the standard deviation between seeds below which the difference would show."""
     if len(findings) > 1 or len(findings[0].samples) < 2:
         return ""
     difference = abs(float(np.mean(findings[0].samples[0]) - np.mean(findings[0].samples[1])))
@@ -223,23 +223,23 @@ def _reason(verdict: str, reading: str, findings: Sequence[TaskFinding]) -> str:
     return ""
 
 
-def notes_on(claim: RunClaim, given: Sequence[Pair]) -> Iterator[str]:
-    """What a reader should know of the samples: runs that diverged, were left out, or agree to the last digit."""
-    sides = list(zip(*(pair.sides for pair in given), strict=True))
-    diverged = [sum(int(np.sum(each.diverged)) for each in samples) for samples in sides]
+def notes_on(claim: RunClaim, pairs: Sequence[Pair]) -> Iterator[str]:
+    """Notes on the samples: runs that diverged, were left out, or agree to the last digit."""
+    sides = list(zip(*(pair.sides for pair in pairs), strict=True))
+    diverged = [sum(int(np.sum(sample.diverged)) for sample in samples) for samples in sides]
     counts = [sum(map(len, samples)) for samples in sides]
     if any(diverged) and claim.target is None:
-        told = " and ".join(
+        subject = " and ".join(
             f"{bad} of {count} runs of '{arm}'" for bad, count, arm in zip(diverged, counts, claim.arms, strict=True)
         )
-        yield f"{told} end without a finite number" + (_fisher(diverged, counts) if len(sides) == 2 else "")
+        yield f"{subject} end without a finite number" + (_fisher(diverged, counts) if len(sides) == 2 else "")
     elif any(diverged):
         yield f"{sum(diverged)} runs never reach {claim.metric} {claim.target:g}, and count with their last step"
-    if all(pair.paired and pair.by == "seed" for pair in given):
-        yield f"paired by seed: {sum(len(pair.arm) for pair in given)} pairs"
-    if dropped := sum(each.dropped for each in given):
+    if all(pair.paired and pair.by == "seed" for pair in pairs):
+        yield f"paired by seed: {sum(len(pair.arm) for pair in pairs)} pairs"
+    if dropped := sum(pair.dropped for pair in pairs):
         yield f"{counted(dropped, 'run')} without a partner in the other arm left out of the pairs"
-    if any(len(set(map(float, each.values))) == 1 < len(each) for samples in sides for each in samples):
+    if any(len(set(map(float, sample.values))) == 1 < len(sample) for samples in sides for sample in samples):
         yield "all runs of an arm agree to the last digit: is the seed used?"
 
 

@@ -25,7 +25,7 @@ ORDER = "order of the rows"
 LEAST_CURVE = 10
 # The arm of rows whose column of arms is blank.
 BLANK_ARM = "(blank)"
-# What the reader of a log calls the second run that was written to one place.
+# The end of the name of a further run that was written to the same place.
 PART_IN_NAME = r"#\d+$"
 # A column of more values tells runs apart, not kinds of runs.
 MOST_LEVELS = 50
@@ -33,11 +33,11 @@ MOST_LEVELS = 50
 
 @dataclass(frozen=True)
 class Runs:
-    """What is judged, a metric's runs.
+    """A metric's runs, which are judged.
 
     frame: arm, run (a number), name (of the run, or missing), seed (text or missing), task, step (nan if there is none), value
-    (nan or inf: diverged), of an eval item and cluster, the factors, and what other columns there are, named "column …". Of an
-    eval a row is an answer. roles: role -> column, told_by: what told it. better: 'lower', 'higher', or None: unknown.
+    (nan or inf: diverged), for an eval item and cluster, the factors, and all other columns, named "column …". A row of an eval
+    is an answer. roles: role -> column, told_by: what told it. better: 'lower', 'higher', or None: unknown.
     """
 
     frame: pd.DataFrame
@@ -73,7 +73,7 @@ class Runs:
 
 def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     """The runs of all sources together. Raises UserError with the question if a column's role is not clear."""
-    tables = [read(each) for each in sources]
+    tables = [read(source) for source in sources]
     frame, roles = _combined(tables)
     problems = tuple(problem for table in tables for problem in table.problems)
     rows, frame = frame, finding.kept(frame, options.where)
@@ -91,8 +91,8 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
     _require_arms(frame, chosen, options.arms)
     named = options.columns.get("metric", chosen["metric"])
     values = _numbers(frame[chosen["metric"]], chosen["metric"])
-    told = {str(each.frame.attrs["direction"]) for each in tables if "direction" in each.frame.attrs}
-    direction = {"minimize": "lower", "maximize": "higher"}.get(told.pop()) if len(told) == 1 else None
+    directions = {str(table.frame.attrs["direction"]) for table in tables if "direction" in table.frame.attrs}
+    direction = {"minimize": "lower", "maximize": "higher"}.get(directions.pop()) if len(directions) == 1 else None
     tidy, restarts = _tidy(frame, chosen, values, options)
     return Runs(
         tidy,
@@ -101,28 +101,28 @@ def runs_of(sources: Sequence[str], options: ReadingOptions) -> Runs:
         told_by,
         options.better or finding.direction_of(named) or direction,
         tuple(sources),
-        tuple(dict.fromkeys(each.format for each in tables)),
+        tuple(dict.fromkeys(table.format for table in tables)),
         (*problems, *summed_up, *folds, *restarts),
-        options.tuned if options.tuned is not None else any(each.tuned for each in tables),
+        options.tuned if options.tuned is not None else any(table.tuned for table in tables),
     )
 
 
 def _combined(tables: Sequence[Table]) -> tuple[pd.DataFrame, dict[Role, str]]:
     """All rows, with the source of each if there are several. Formats agree on a role or leave it to be guessed."""
-    frames = [each.frame.assign(**{SOURCE: each.source}) if len(tables) > 1 else each.frame for each in tables]
+    frames = [table.frame.assign(**{SOURCE: table.source}) if len(tables) > 1 else table.frame for table in tables]
     frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
     if len(frame) > MOST_ROWS:
         raise UserError(
             f"{len(frame):,} rows: at most {MOST_ROWS:,} are read at once; thin out the steps, or name fewer sources"
         )
     if frame.empty:
-        raise UserError(f"{', '.join(each.source for each in tables)}: holds no rows; name a source with runs in it")
-    told = {role: {each.roles.get(role) for each in tables} for role in ROLES}
-    return frame, {role: only for role, (only, *others) in told.items() if only is not None and not others}
+        raise UserError(f"{', '.join(table.source for table in tables)}: holds no rows; name a source with runs in it")
+    roles = {role: {table.roles.get(role) for table in tables} for role in ROLES}
+    return frame, {role: only for role, (only, *others) in roles.items() if only is not None and not others}
 
 
 def _still_there(problems: Iterable[Problem], rows: pd.DataFrame, kept: pd.DataFrame) -> Iterator[Problem]:
-    """Without the runs that --where excludes, as far as the names of a problem's runs stand in the rows."""
+    """The problems without the runs that --where excludes, as far as the names of a problem's runs stand in the rows."""
     named = [name for name in rows if finding.last_part(str(name)) in (*finding.NAMES["run"], "name", SOURCE)]
     before, after = ({*frame[named].astype(str).to_numpy().ravel()} for frame in (rows, kept))
     for problem in problems:
@@ -143,7 +143,7 @@ def _numbers(column: pd.Series, name: str) -> pd.Series:
 
 
 def _require_arms(frame: pd.DataFrame, chosen: Mapping[Role, str], arms: Sequence[str]) -> None:
-    """Raises UserError for arms that stand in no column, where none is called like arms."""
+    """Raises UserError for arms that stand in no column, if none is called like arms."""
     if arms and "arm" not in chosen and len({*chosen.values()} & {*frame}) < len(frame.columns):
         names = _run_names(frame, chosen)
         if names is not None and names.str.extract(finding.SEED_IN_NAME, expand=False).notna().all():
@@ -153,16 +153,16 @@ def _require_arms(frame: pd.DataFrame, chosen: Mapping[Role, str], arms: Sequenc
 
 
 def _in_order(frame: pd.DataFrame, chosen: dict[Role, str], told_by: dict[Role, str]) -> tuple[pd.DataFrame, dict[Role, str]]:
-    """Files that are runs of a seed each and have several rows without a step: a row is a step."""
+    """Numbers the rows of files that are runs of one seed each and have no step: a row is a step."""
     if "step" in chosen or "seed" not in chosen:
         return frame, chosen
-    if chosen["seed"] != SEED:  # told inside the files: each holds many rows of one seed
+    if chosen["seed"] != SEED:  # seeds stand inside the files: each holds many rows of one seed
         if FILE not in frame or chosen["seed"] not in frame:
             return frame, chosen
-        seeds = frame.groupby([each for each in (SOURCE, FILE) if each in frame])[chosen["seed"]]
+        seeds = frame.groupby([column for column in (SOURCE, FILE) if column in frame])[chosen["seed"]]
         if seeds.nunique().max() != 1 or seeds.size().median() < LEAST_CURVE:
             return frame, chosen
-    files = [each for each in (SOURCE, FILE, chosen.get("task", FILE)) if each in frame]
+    files = [column for column in (SOURCE, FILE, chosen.get("task", FILE)) if column in frame]
     places = frame.groupby(files, sort=False, dropna=False).cumcount()
     if not places.any():
         return frame, chosen
@@ -171,7 +171,7 @@ def _in_order(frame: pd.DataFrame, chosen: dict[Role, str], told_by: dict[Role, 
 
 
 def _over_folds(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
-    """With the mean of each run over the folds that all runs have, in place of a row for each fold, where rows have a seed
+    """The frame with each run's mean over the folds that all runs have, in place of a row for each fold, if rows have a seed
     beside their fold. The mean of a run that lacks a value in one of them is missing."""
     folds = [str(name) for name in frame if finding.last_part(str(name)) in finding.FOLDS and name not in chosen.values()]
     if not folds or "seed" not in chosen or "step" in chosen:
@@ -203,9 +203,9 @@ def _tidy(
     arm, seed = _arms(frame, chosen), finding.texts(frame[chosen["seed"]]) if "seed" in chosen else None
     of_names = arm if chosen.get("arm") == SOURCE else names  # adam_seed3 is the arm adam and the seed 3
     if of_names is not None and seed is None:
-        found = of_names.str.extract(finding.SEED_IN_NAME, expand=False)
-        if found.notna().all():
-            seed = found
+        seeds = of_names.str.extract(finding.SEED_IN_NAME, expand=False)
+        if seeds.notna().all():
+            seed = seeds
             if arm is None or arm is of_names:
                 arm = of_names.str.replace(finding.SEED_IN_NAME, "", regex=True).str.replace(PART_IN_NAME, "", regex=True)
     tidy = pd.DataFrame({"arm": "all runs" if arm is None else arm, "seed": pd.NA if seed is None else seed}, index=frame.index)
@@ -215,11 +215,11 @@ def _tidy(
     for role in ("item", "cluster"):
         if role in chosen:
             tidy[role] = finding.texts(frame[chosen[role]]).fillna("")
-    for each in options.factors:
-        tidy[each] = frame[finding.column_named(frame, each, "the claim")]
+    for factor in options.factors:
+        tidy[factor] = frame[finding.column_named(frame, factor, "the claim")]
     tidy["name"] = pd.NA if names is None else names
     tidy, problems = _identified(frame, tidy, chosen)
-    others = [each for each in frame if each not in chosen.values() and each not in tidy]
+    others = [column for column in frame if column not in chosen.values() and column not in tidy]
     tidy = pd.concat([tidy, frame.loc[tidy.index, others].add_prefix("column ")], axis=1)
     tidy = tidy.sort_values(["run", "step"], kind="stable")
     rows = tidy if "item" in chosen else _measured(tidy, options.arms)
@@ -229,8 +229,8 @@ def _tidy(
 def _measured(rows: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:
     """Rows with a value, and the last row of each run that has none at its end: missing there, it is an outcome of the run.
 
-    arms: those that claims name; of others those count that were measured at all. Between two values, and up to as far behind
-    the last one as values usually lie apart, a row of a sparse log holds none.
+    arms: those that claims name; others count if they were measured at all. A row of a sparse log holds no value between two
+    values, and up to their usual distance behind the last one.
     """
     has_value = rows["value"].notna()
     if has_value.all():
@@ -246,7 +246,7 @@ def _measured(rows: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:
 
 
 def _names_of_runs(rows: pd.DataFrame) -> pd.Series:
-    """Of rows without steps: those of one arm, task, seed and name are one run, unless neither seed nor name is known."""
+    """Run numbers of rows without steps: one arm, task, seed and name are one run, unless neither seed nor name is known."""
     keys = ["arm", "task", "seed", "name"]
     named = rows["seed"].notna() | rows["name"].notna()
     groups = rows.groupby(keys, sort=False, dropna=False).ngroup()
@@ -267,7 +267,7 @@ def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
     if "arm" not in chosen:
         return None
     if chosen["arm"] == SOURCE:
-        stems = frame[SOURCE].map(lambda each: finding.without_ending(PurePath(each).name))
+        stems = frame[SOURCE].map(lambda source: finding.without_ending(PurePath(source).name))
         return stems if stems.nunique() == frame[SOURCE].nunique() else frame[SOURCE]
     return finding.texts(frame[chosen["arm"]]).fillna(BLANK_ARM)
 
@@ -275,8 +275,8 @@ def _arms(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
 def _identified(
     frame: pd.DataFrame, tidy: pd.DataFrame, chosen: Mapping[Role, str]
 ) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
-    """With a number for each run: of what has the same arm, task, seed and name. Without steps every row is a run. Where steps
-    begin again the run goes on if its values do; else another run begins, unless a further column tells the rows apart."""
+    """The rows with a number for each run, those of one arm, task, seed and name. Without steps every row is a run. If steps
+    begin again, the run goes on if its values do; else another run begins, unless a further column tells the rows apart."""
     if "step" not in chosen:
         return tidy.assign(run=np.arange(len(frame))), ()
     keys = ["arm", "task", "seed", "name"]
@@ -300,9 +300,9 @@ def _settings_of_runs(tidy: pd.DataFrame, others: pd.DataFrame, keys: Sequence[s
     while candidates:
         known = [*keys, *settings, "step"]
         again = int(rows.duplicated(known).sum())
-        left = {name: int(rows.duplicated([*known, name]).sum()) for name in candidates}
-        best = min(left, key=lambda name: left[name])
-        if not again or 2 * left[best] > again or _changes_in_runs(rows, [*keys, *settings, best]):
+        counts = {name: int(rows.duplicated([*known, name]).sum()) for name in candidates}
+        best = min(counts, key=lambda name: counts[name])
+        if not again or 2 * counts[best] > again or _changes_in_runs(rows, [*keys, *settings, best]):
             return settings
         settings.append(best)
         candidates.remove(best)
@@ -315,7 +315,7 @@ def _changes_in_runs(rows: pd.DataFrame, keys: Sequence[str]) -> bool:
 
 
 def _continued(tidy: pd.DataFrame, keys: Sequence[str], parts: pd.Series) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
-    """With the part of each row, and with steps that go on where a counter began again in the middle of a run."""
+    """The rows with their part, and with steps that go on if a counter began again in the middle of a run."""
     tidy = tidy.assign(part=parts)
     again = parts.groupby([tidy[name] for name in keys], dropna=False).transform("max") > 0
     restarts, superseded = {}, list[int]()
@@ -331,8 +331,8 @@ def _continued(tidy: pd.DataFrame, keys: Sequence[str], parts: pd.Series) -> tup
 
 
 def _restarts(frame: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
-    """Which of several runs that were written one after the other a row belongs to [n]: each begins where the first began."""
-    by = [frame[each] for each in keys]
+    """The run that each row belongs to [n], of several written one after the other: each begins where the first began."""
+    by = [frame[key] for key in keys]
     groups = frame["step"].groupby(by, sort=False, dropna=False)
     first = groups.transform("first")
     again = (groups.diff() < 0) & (frame["step"] <= first) & (first == groups.transform("min"))
@@ -340,26 +340,26 @@ def _restarts(frame: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
 
 
 def telling(frame: pd.DataFrame, keys: Sequence[str], columns: Iterable[object]) -> str:
-    """Of columns with few values the one that tells most of the rows apart that agree in the keys; empty if there is none."""
+    """The column with few values that tells most of the rows apart that agree in the keys; empty if there is none."""
     again = int(frame.duplicated(list(keys)).sum())
-    left = {
-        str(each): int(frame.duplicated([*keys, each]).sum())
-        for each in columns
-        if not is_float_dtype(frame[each]) and 1 < frame[each].nunique() <= MOST_LEVELS
+    counts = {
+        str(column): int(frame.duplicated([*keys, column]).sum())
+        for column in columns
+        if not is_float_dtype(frame[column]) and 1 < frame[column].nunique() <= MOST_LEVELS
     }
-    best = min(left, key=lambda each: left[each], default="")
-    return best if best and 2 * left[best] <= again else ""
+    best = min(counts, key=lambda column: counts[column], default="")
+    return best if best and 2 * counts[best] <= again else ""
 
 
 def _run_names(frame: pd.DataFrame, chosen: Mapping[Role, str]) -> pd.Series | None:
-    """What all columns that name runs, files or sources say together: 'a.txt/0'."""
-    named = [each for each in (SOURCE, FILE) if each in frame and each not in chosen.values()]
-    named += [str(each) for each in frame if finding.last_part(str(each)) in finding.NAMES["run"] and each not in named]
+    """The joined values of all columns that name runs, files or sources: 'a.txt/0'."""
+    named = [column for column in (SOURCE, FILE) if column in frame and column not in chosen.values()]
+    named += [str(column) for column in frame if finding.last_part(str(column)) in finding.NAMES["run"] and column not in named]
     named += [chosen["run"]] if "run" in chosen and chosen["run"] not in named else []
-    named = [each for each in named if frame[each].nunique() > 1] or named[:1]
+    named = [column for column in named if frame[column].nunique() > 1] or named[:1]
     if not named:
         return None
-    texts = [finding.texts(frame[each]).map(finding.without_ending, na_action="ignore") for each in named]
+    texts = [finding.texts(frame[column]).map(finding.without_ending, na_action="ignore") for column in named]
     if len(texts) == 1:
         return texts[0]
-    return pd.Series(["/".join(map(str, each)) for each in zip(*texts, strict=True)], index=frame.index)
+    return pd.Series(["/".join(map(str, parts)) for parts in zip(*texts, strict=True)], index=frame.index)

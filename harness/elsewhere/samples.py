@@ -1,4 +1,4 @@
-"""From runs to samples: one value for each run, and what two arms have in common."""
+"""Samples of runs: one value for each run, and what two arms have in common."""
 
 import math
 from collections.abc import Iterator
@@ -55,12 +55,12 @@ class Pair:
 
     @property
     def sides(self) -> tuple[Sample, ...]:
-        """Those that are made of runs."""
+        """The samples that are made of runs."""
         return (self.arm,) if self.exact else (self.arm, self.other)
 
     def without(self, index: int, of_other: bool = False) -> "Pair":
-        """Without one run of the arm (and its partner), or of the other arm."""
-        arm, other = (np.ones(len(each), bool) for each in (self.arm, self.other))
+        """The pair without one run of the arm (and its partner), or of the other arm."""
+        arm, other = (np.ones(len(side), bool) for side in (self.arm, self.other))
         if self.paired or not of_other:
             arm[index] = False
         if self.paired or of_other:
@@ -68,7 +68,7 @@ class Pair:
         return replace(self, arm=self.arm.kept(arm), other=self.other.kept(other))
 
     def finished(self) -> "Pair":
-        """Without runs that diverged."""
+        """The pair without runs that diverged."""
         arm, other = ~self.arm.diverged, ~self.other.diverged
         if self.paired:
             arm = other = arm & other
@@ -76,19 +76,19 @@ class Pair:
 
 
 def read_values(runs: Runs, claim: RunClaim) -> pd.DataFrame:
-    """A row a run: arm, task, seed, run, value, stop (its last step), diverged. What the claim reads: the last value, that at a
+    """A row a run: arm, task, seed, run, value, stop (its last step), diverged. The claim reads the last value, that at a
     step, or the steps to a value. Raises UserError."""
     frame, last = runs.frame, runs.final()
     if (claim.step is not None or claim.target is not None) and frame["step"].isna().all():
         raise UserError(f"claim '{claim.text}': the runs have no steps; say which column holds them with --step")
     if claim.step is not None:
-        found = _at_step(frame, last, claim.step)
+        values = _at_step(frame, last, claim.step)
     elif claim.target is not None:
-        found = _steps_to(frame, last, claim)
+        values = _steps_to(frame, last, claim)
     else:
-        found = last.assign(stop=last["step"])
-    diverged = ~np.isfinite(found["value"].to_numpy(float))
-    return found.assign(value=_with_worst(runs, found, diverged, claim), diverged=diverged | found.get("censored", False))
+        values = last.assign(stop=last["step"])
+    diverged = ~np.isfinite(values["value"].to_numpy(float))
+    return values.assign(value=_with_worst(runs, values, diverged, claim), diverged=diverged | values.get("censored", False))
 
 
 def _at_step(frame: pd.DataFrame, last: pd.DataFrame, step: float) -> pd.DataFrame:
@@ -125,17 +125,17 @@ def crossing(steps: pd.Series, values: pd.Series, target: float, sign: float = 1
     return float(x[index - 1] + share * (x[index] - x[index - 1]))
 
 
-def _with_worst(runs: Runs, found: pd.DataFrame, diverged: Mask, claim: RunClaim) -> pd.Series:
+def _with_worst(runs: Runs, values: pd.DataFrame, diverged: Mask, claim: RunClaim) -> pd.Series:
     """A diverged run counts with the worst finite value that any run of its task began or ended with."""
     if not diverged.any():
-        return found["value"]
+        return values["value"]
     better = runs.better or ("higher" if claim.comparison.startswith(">") else "lower")
-    ends = pd.concat([runs.frame.groupby("run").head(1), found])
+    ends = pd.concat([runs.frame.groupby("run").head(1), values])
     by_task = ends[np.isfinite(ends["value"].astype(float))].groupby("task")["value"]
     worst = by_task.max() if better == "lower" else by_task.min()
-    if set(found["task"]) - set(worst.index):
+    if set(values["task"]) - set(worst.index):
         raise UserError(f"claim '{claim.text}': every run of a task diverged, so there is nothing to compare; leave it out")
-    return found["value"].where(pd.Series(~diverged, index=found.index), found["task"].map(worst))
+    return values["value"].where(pd.Series(~diverged, index=values.index), values["task"].map(worst))
 
 
 def pairs(values: pd.DataFrame, claim: RunClaim, paired: bool | None = None) -> Iterator[Pair]:
@@ -164,7 +164,7 @@ def _pair(task: str, arm: pd.DataFrame, other: pd.DataFrame, paired: bool | None
         if paired:
             raise UserError(f"--paired: the arms share {len(shared)} seeds; at least 2 are needed, and each once in an arm")
         return Pair(task, sample(arm), sample(other), False)
-    chosen = [each.set_index("seed").loc[shared].reset_index() for each in (arm, other)]
+    chosen = [side.set_index("seed").loc[shared].reset_index() for side in (arm, other)]
     return Pair(task, sample(chosen[0]), sample(chosen[1]), True, len(arm) + len(other) - 2 * len(shared))
 
 

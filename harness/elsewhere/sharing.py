@@ -1,4 +1,4 @@
-"""Rows that say that they are one run, and are several: a column that tells them apart is missing from the reading.
+"""Rows that look like one run and are several: a column that tells them apart is missing from the reading.
 
 Train, validation and test rows of one seed are no three runs, and five runs that were written one after the other without a
 seed are not one.
@@ -17,7 +17,7 @@ EXAMPLES = 3
 
 
 def shared(runs: Runs, factors: Sequence[str]) -> tuple[pd.DataFrame, Problem | None]:
-    """Rows of one arm, task, seed and step with several values. Of a run that trained on after a halt the later rows count."""
+    """Rows of one arm, task, seed and step with several values. If a run trained on after a halt, its later rows count."""
     if runs.tuned:
         return runs.frame, None
     keys = ["arm", "task", "seed", "name", *factors]
@@ -32,8 +32,8 @@ def _of_curves(runs: Runs, keys: Sequence[str]) -> tuple[pd.DataFrame, Problem |
     again = frame.duplicated(["run", "step"]) & frame["step"].notna()
     if not again.any():
         twins = ends[ends.duplicated(list(keys), keep=False)]
-        what, told = "runs that only their steps tell apart", "each time the steps begin again a run begins"
-        return frame, Problem(what, len(twins), told, _names(twins)) if len(twins) else None
+        what, consequence = "runs that only their steps tell apart", "each time the steps begin again a run begins"
+        return frame, Problem(what, len(twins), consequence, _names(twins)) if len(twins) else None
     several = frame[again]
     if column := _telling(frame, ["run", "step"]):
         return frame, _mixed("runs with several values at a step", several["run"].nunique(), column)
@@ -41,10 +41,10 @@ def _of_curves(runs: Runs, keys: Sequence[str]) -> tuple[pd.DataFrame, Problem |
     at_end = several.merge(ends[["run", "step"]], on=["run", "step"])
     if len(at_end):
         what = "runs with several values at their last step"
-        told = "the last one counts; if they are several runs, name what tells them apart with --seed or --run"
-        return frame, Problem(what, at_end["run"].nunique(), told, _names(at_end), True)
-    what, told = "runs that log a step more than once", "the later row counts, as if the run had been resumed there"
-    return frame, Problem(what, several["run"].nunique(), told, _names(several))
+        consequence = "the last one counts; if they are several runs, name what tells them apart with --seed or --run"
+        return frame, Problem(what, at_end["run"].nunique(), consequence, _names(at_end), True)
+    what, consequence = "runs that log a step more than once", "the later row counts, as if the run had been resumed there"
+    return frame, Problem(what, several["run"].nunique(), consequence, _names(several))
 
 
 def _of_finals(runs: Runs, keys: Sequence[str]) -> tuple[pd.DataFrame, Problem | None]:
@@ -58,13 +58,13 @@ def _of_finals(runs: Runs, keys: Sequence[str]) -> tuple[pd.DataFrame, Problem |
     what, count = "rows that share arm, task and seed", int(again.sum())
     if column:
         return frame, _mixed(what, count, column)
-    told = "each counts as a run; if they are none, name what tells them apart with --task, --arm or --step"
-    return frame, Problem(what, count, told, _names(frame.loc[again.index[again]]), True)
+    consequence = "each counts as a run; if they are none, name what tells them apart with --task, --arm or --step"
+    return frame, Problem(what, count, consequence, _names(frame.loc[again.index[again]]), True)
 
 
 def _mixed(what: str, count: int, column: str) -> Problem:
-    told = f"{column} tells them apart: keep one with --where {column}=…, or name it with --task, --arm or --run"
-    return Problem(what, count, told, (column,), True)
+    consequence = f"{column} tells them apart: keep one with --where {column}=…, or name it with --task, --arm or --run"
+    return Problem(what, count, consequence, (column,), True)
 
 
 def _telling(frame: pd.DataFrame, keys: Sequence[str]) -> str:

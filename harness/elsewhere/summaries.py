@@ -1,7 +1,7 @@
 """Tables that hold means, standard deviations and numbers of runs, where that is all there is.
 
 Student's and Welch's tests know no more of runs than these three numbers. So a row becomes as many runs as it stands for, with
-that mean and standard deviation; what asks for single runs (pairs, leaving one out) is not asked of them.
+that mean and standard deviation; methods for single runs (pairs, leaving one out) are not used on them.
 """
 
 import numpy as np
@@ -44,12 +44,12 @@ def spread_out(frame: pd.DataFrame, options: ReadingOptions) -> tuple[pd.DataFra
     _require(spreads, spreads >= 0, spread, "standard deviations, which are not below 0")
     runs = frame.loc[frame.index.repeat(counts.astype(int))].drop(columns=[spread, count])
     values = [mean + deviation * standard(int(runs)) for mean, deviation, runs in zip(means, spreads, counts, strict=True)]
-    found = runs.assign(**{metric: np.concatenate(values)}).reset_index(drop=True)
-    return found, (Problem("rows that are means of several runs", len(frame), CONSEQUENCE, doubtful=True),)
+    rows = runs.assign(**{metric: np.concatenate(values)}).reset_index(drop=True)
+    return rows, (Problem("rows that are means of several runs", len(frame), CONSEQUENCE, doubtful=True),)
 
 
 def standard(count: int) -> Numbers:
-    """So many numbers of mean 0 and standard deviation 1, no two alike: normal quantiles."""
+    """`count` numbers of mean 0 and standard deviation 1, no two alike: normal quantiles."""
     values = scipy.special.ndtri((np.arange(count) + 0.5) / count)
     return np.asarray((values - values.mean()) / values.std(ddof=1))
 

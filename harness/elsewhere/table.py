@@ -1,4 +1,4 @@
-"""What a reader hands on: the rows of a source with the names that they have there, and what was wrong with it."""
+"""The table that a reader hands on: the rows of a source with the names that they have there, and its problems."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ import pandas as pd
 
 from ..results import ForPeople, ForScripts
 
-# What a column can be: the number that is judged; what is compared; the repetition; how far a run has come; the data set or
+# Roles of columns: the number that is judged; what is compared; the repetition; how far a run has come; the data set or
 # benchmark that a run belongs to; the run itself; the item of an eval that a row answers; what items belong to together.
 Role = Literal["metric", "arm", "seed", "step", "task", "run", "item", "cluster"]
 ROLES: tuple[Role, ...] = ("metric", "arm", "seed", "step", "task", "run", "item", "cluster")
 
 # Columns that readers add: the source as it was named on the command line, and the file inside it.
 SOURCE, FILE = "source", "file"
-# What a column without a name is called.
+# The name of a column without one.
 UNNAMED = "unnamed"
-# What stands before the name of a column that has no role.
+# The prefix of columns that have no role.
 PREFIX = "column "
 # Rows of all sources together; cells of one row; characters of a line.
 MOST_ROWS, MOST_COLUMNS, MOST_LINE = 5_000_000, 10_000, 10_000_000

@@ -1,4 +1,4 @@
-"""Tuned arms: each run has other hyperparameters, and what counts is the best of k tries.
+"""Tuned arms: each run has other hyperparameters, and the best of k tries counts.
 
 The median of the best of k tries has simultaneous bands over all k (Lourie, Cho and He 2024, "Show your work with confidence";
 the package `opda`). Two bands of 97.5% hold together with 95%. A claim is supported if the bands lie apart as it says at some
@@ -33,7 +33,7 @@ class Tuning:
 
 
 def tuning(values: Numbers, tries: int, minimize: bool) -> Tuning:
-    """Of 1 … `tries` tries."""
+    """The tuning curve of 1 … `tries` tries."""
     from opda.nonparametric import EmpiricalDistribution
 
     method = "ld_equal_tailed" if len(values) <= MOST_EXACT else "ks"
@@ -42,18 +42,18 @@ def tuning(values: Numbers, tries: int, minimize: bool) -> Tuning:
         values, 1 - ALPHA / 2, method=method, generator=generator, n_jobs=1
     )
     ks = np.arange(1, tries + 1)
-    curves = [np.asarray(each.quantile_tuning_curve(ks, q=0.5, minimize=minimize), float) for each in ends]
+    curves = [np.asarray(end.quantile_tuning_curve(ks, q=0.5, minimize=minimize), float) for end in ends]
     return Tuning(np.min(curves, axis=0), curves[1], np.max(curves, axis=0))
 
 
-def judge_tuned(claim: RunClaim, given: Sequence[Pair]) -> RunVerdict:
-    """Of one task. Raises UserError for a claim or runs that tuned arms cannot be judged by."""
-    if len(given) != 1 or claim.comparison not in ("<", ">"):
+def judge_tuned(claim: RunClaim, pairs: Sequence[Pair]) -> RunVerdict:
+    """The verdict on one task. Raises UserError for a claim or runs that tuned arms cannot be judged by."""
+    if len(pairs) != 1 or claim.comparison not in ("<", ">"):
         raise UserError(f"claim '{claim.text}': tuned arms are compared by < or > on one task; choose one with --where")
-    (pair,) = given
+    (pair,) = pairs
     minimize = claim.comparison == "<"
     tries = min(len(pair.arm), len(pair.other))
-    arm, other = (tuning(each.values, tries, minimize) for each in (pair.arm, pair.other))
+    arm, other = (tuning(side.values, tries, minimize) for side in (pair.arm, pair.other))
     sign = 1.0 if minimize else -1.0
     better, worse = _apart(arm, other, claim, sign)
     verdict, reading = _verdict(better, worse)
@@ -73,7 +73,7 @@ def judge_tuned(claim: RunClaim, given: Sequence[Pair]) -> RunVerdict:
 
 
 def _apart(arm: Tuning, other: Tuning, claim: RunClaim, sign: float) -> tuple[Mask, Mask]:
-    """At which numbers of tries the arm is surely better by what is claimed, and surely not better at all."""
+    """Masks of the numbers of tries at which the arm is surely better by what is claimed, and surely not better at all."""
     size = claim.size or 0.0
     best, worst = (arm.low, arm.high) if sign > 0 else (arm.high, arm.low)
     base = other.low if sign > 0 else other.high
@@ -91,9 +91,9 @@ def _verdict(better: Mask, worse: Mask) -> tuple[str, str]:
 
 
 def _reason(better: Mask, worse: Mask, tries: int) -> str:
-    told = []
+    clauses = []
     for word, which in (("better", better), ("worse", worse)):
         if which.any():
             places = np.flatnonzero(which) + 1
-            told.append(f"surely {word} with {places[0]} to {places[-1]} tries")
-    return "; ".join(told) or f"the bands overlap at every number of tries up to {tries}"
+            clauses.append(f"surely {word} with {places[0]} to {places[-1]} tries")
+    return "; ".join(clauses) or f"the bands overlap at every number of tries up to {tries}"

@@ -20,7 +20,7 @@ def write_back(sources: Sequence[str], judged: JudgedRuns, page: str | None) -> 
 
     Raises UserError for sources other than MLflow, and for an MLflow that takes nothing.
     """
-    named = [Source.parse(each) for each in sources]
+    named = [Source.parse(source) for source in sources]
     if len(named) != 1 or not mlflow_runs.recognizes(named[0]):
         raise UserError(
             "--write-back: verdicts are written into the runs of one MLflow experiment; name that alone, or leave out"

@@ -60,7 +60,7 @@ VERDICTS = (
     Fault(
         "twenty claims are each judged as if they were alone",
         "harness/elsewhere/judge_runs.py",
-        "if each.verdict in DECIDED and q > ALPHA else each",
+        "if verdict.verdict in DECIDED and q > ALPHA else verdict",
         "if each.verdict in DECIDED and each.p > ALPHA else each",
         HARNESS + "elsewhere/test_judge_runs.py::test_more_claims_ask_for_more",
     ),

@@ -1,4 +1,4 @@
-"""From texts and records to a frame whose columns have types.
+"""Makes texts and records a frame whose columns have types.
 
 Numbers with a fraction are Float64: <NA> is a blank cell, nan and inf are what a diverged run wrote down. Whole numbers are
 int64, or Int64 if some are blank. A text column keeps words like None, which are blanks among numbers.
@@ -43,8 +43,8 @@ def typed(column: pa.ChunkedArray) -> "pd.Series[Any]":
         return written(column.cast(pa.float64()).fill_null(0.0).to_numpy(), np.array(column.is_null()))
     if column.null_count and (pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
         nullable = pd.BooleanDtype() if pa.types.is_boolean(column.type) else pd.Int64Dtype()
-        found: pd.Series[Any] = column.to_pandas(types_mapper=lambda _: nullable)
-        return found
+        series: pd.Series[Any] = column.to_pandas(types_mapper=lambda _: nullable)
+        return series
     return pd.Series(column.to_pandas())
 
 
@@ -55,32 +55,32 @@ def written(values: NDArray[np.float64], blank: NDArray[np.bool_] | None = None)
 
 def flat(record: Record, separator: str = ".") -> dict[str, Any]:
     """A record without records in it: {"a": {"b": 1}} is {"a.b": 1}."""
-    found: dict[str, Any] = {}
-    left = [(str(name), value) for name, value in reversed([*record.items()])]
-    while left:
-        name, value = left.pop()
+    fields: dict[str, Any] = {}
+    pending = [(str(name), value) for name, value in reversed([*record.items()])]
+    while pending:
+        name, value = pending.pop()
         if isinstance(value, dict):
-            left += [(f"{name}{separator}{inner}", each) for inner, each in reversed(value.items())]
+            pending += [(f"{name}{separator}{inner}", entry) for inner, entry in reversed(value.items())]
         else:
-            found[name] = value
-    return found
+            fields[name] = value
+    return fields
 
 
 def by_step(records: Iterable[Record], step: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """One record a step, with what all records of that step say; and the names of what one said otherwise: the first counts.
+    """One record a step, joined from all records of that step, and the names on which they disagree: the first value counts.
 
     Records without a step are left out.
     """
-    found: dict[Any, dict[str, Any]] = {}
+    rows: dict[Any, dict[str, Any]] = {}
     again = set()
     for record in records:
         if not isinstance(at := record.get(step), int | float | str) or at == "":
             continue
-        merged = found.setdefault(at, {})
+        merged = rows.setdefault(at, {})
         for name, value in record.items():
             if value is not None and value != "" and merged.setdefault(name, value) != value:
                 again.add(name)
-    return list(found.values()), again
+    return list(rows.values()), again
 
 
 def beside(settings: Record, taken: Iterable[str], prefix: str) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def beside(settings: Record, taken: Iterable[str], prefix: str) -> dict[str, Any
 
 def are_tries(settings: Iterable[Record]) -> bool:
     """Whether runs try hyperparameters: these differ, and some were run once. A grid over seeds repeats each of them."""
-    kept = ({name: value for name, value in flat(each, "/").items() if not _is_seed(name)} for each in settings)
-    runs = Counter(json.dumps(each, sort_keys=True, default=str) for each in kept)
+    kept = ({name: value for name, value in flat(record, "/").items() if not _is_seed(name)} for record in settings)
+    runs = Counter(json.dumps(record, sort_keys=True, default=str) for record in kept)
     return len(runs) > 1 and min(runs.values()) == 1
 
 
@@ -118,7 +118,7 @@ def _typed_values(values: list[Any]) -> "pd.Series[Any]":
         array = None
     if array is not None and not pa.types.is_nested(array.type):
         return typed(pa.chunked_array([array]))
-    texts = pa.array([None if each is None else _text(each) for each in values], pa.string())
+    texts = pa.array([None if value is None else _text(value) for value in values], pa.string())
     return typed(pa.chunked_array([texts]))
 
 

@@ -1,4 +1,4 @@
-"""What an SQLite file holds, told without the libraries that made it."""
+"""Tables of an SQLite file, read without the libraries that made it."""
 
 import sqlite3
 from contextlib import closing

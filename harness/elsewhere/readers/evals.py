@@ -28,13 +28,13 @@ ZSTANDARD, LOCAL_HEADER = 93, 30
 # lm-evaluation-harness: samples_TASK_TIME.jsonl beside results_TIME.json.
 SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-.:]+)\.jsonl")
 RESULTS = "results_{time}.json"
-# What it keeps of a sample beside its scores; what it says of its item.
+# Keys of a sample beside its scores: its filter, the beginning of those about its item, and all that are no scores.
 FILTER, OF_ITEM = "filter", "doc."
 NO_SCORES = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "metrics", "doc_hash", "prompt_hash", "target_hash"),
     FILTER,
 }
-# Of scores whose names do not tell.
+# The better direction of scores whose names do not tell it.
 BETTER = "maximize"
 ROLES: dict[Role, str] = {"arm": "model", "task": "task", "item": "id", "seed": "epoch"}
 Record = dict[str, Any]
@@ -87,7 +87,7 @@ def _archive(path: Path) -> tuple[Record, list[Record]]:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Unpacked, with the Zstandard that Python's zipfile does not know."""
+    """A member's bytes, unpacked also from Zstandard, which Python's zipfile does not know."""
     entry = archive.getinfo(name)
     if entry.file_size > LARGEST_JSON:
         raise TooMuchError(f"holds {name} of {size_of(entry.file_size)}, more than is read")
@@ -108,7 +108,7 @@ def _document(path: Path) -> tuple[Record, list[Record]]:
 
 
 def _answers(file: str, header: Mapping[str, Any], samples: list[Record]) -> Iterator[Record]:
-    """A row for each sample. Of a scorer that gives several scores each is a column: SCORER/NAME."""
+    """A row for each sample. If a scorer gives several scores, each is a column: SCORER/NAME."""
     for sample in samples:
         scores = {name: score.get("value") for name, score in (sample.get("scores") or {}).items()}
         yield {
@@ -152,7 +152,7 @@ def _sampled(file: str) -> re.Match[str] | None:
 
 
 def _model(path: Path, time: str) -> str:
-    """As the results beside the samples call it; else the folder."""
+    """The model's name in the results beside the samples; else the folder's name."""
     results = path.parent / RESULTS.format(time=time)
     named = json_of(results).get("model_name") if results.exists() else None
     return str(named or path.parent.name)

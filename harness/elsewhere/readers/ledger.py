@@ -12,7 +12,7 @@ from .source import Source
 FOLDER = "ledger"
 # nan in these is a run that diverged, in other columns a blank.
 LOSSES = ("train_loss", "validation_loss", "test_loss")
-# What names a trial, its pack or its declaration, and says nothing of the run.
+# Columns that name a trial, its pack or its declaration, and say nothing of the run.
 INTERNAL = {
     *OBJECTS,
     *("version", "study_hash", "engine_version", "data_hash", "pack", "program_note", "width_source", "finished_at"),

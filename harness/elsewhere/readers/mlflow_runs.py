@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 NAMED, BEFORE = "mlflow:", "mlflow+"
 # Databases store the largest float in place of infinity.
 LARGEST_FLOAT = 1.7976931348623157e308
-# What MLflow measures of the machine.
+# The prefix of MLflow's measurements of the machine.
 OF_MACHINE = "system/"
 EXPERIMENT_FILE = "meta.yaml"
-# No word to its makers, folders as they were written before databases, and no minutes of trying a server again.
+# No telemetry, folders as they were written before databases, and no minutes of trying a server again.
 # A busy server may take longer than 20 seconds, our limit elsewhere, for a page of 25,000 values.
 SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -37,14 +37,14 @@ SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "120",
 }
-# Asked at once.
+# Requests at once.
 REQUESTS = 8
 # Experiments, or runs, of one answer: no server gives more than 50,000.
 PAGE = 1000
 CRASHED = "left out; if they stopped because they diverged, the verdict is too good for their arm"
 # Metric -> (timestamp, step, value).
 History = dict[str, list[tuple[int, int, float]]]
-# Begins tags that `folklore judge --write-back` wrote.
+# The prefix of tags that `folklore judge --write-back` wrote.
 OF_VERDICTS = "folklore.judged"
 PARENT = "mlflow.parentRunId"
 OF_CHILDREN = "left out: they sum up the runs below them"
@@ -53,7 +53,7 @@ STEPLESS = "which is none: each counts one step after the last one before it"
 
 @dataclass(frozen=True)
 class _Log:
-    """What a run logged. rows: part and step -> metrics. has_several: whether a metric has several values at a step;
+    """The log of a run. rows: part and step -> metrics. has_several: whether a metric has several values at a step;
     has_stepless: whether a value has a negative one."""
 
     restarts: Restarts
@@ -63,7 +63,7 @@ class _Log:
 
     @classmethod
     def of(cls, history: History, is_long: bool) -> "_Log":
-        """is_long: whether any run has curves; else the steps say nothing. Of one time, values without a step come last."""
+        """is_long: whether any run has curves; else the steps say nothing. At one time, values without a step come last."""
         points = [(time, step < 0, step, name, value) for name, log in history.items() for time, step, value in log]
         points.sort(key=lambda point: point[:3])
         steps, names = [step if is_long else 0 for _, _, step, *_ in points], [name for *_, name, _ in points]
@@ -147,7 +147,7 @@ def _unfinished(runs: list["Run"], every: list["Run"]) -> tuple[Problem, ...]:
     """A parent without a metric is none: it holds its children together."""
     parents = {run.data.tags.get(PARENT) for run in every}
     states = [run.info.status for run in runs if run.data.metrics or run.info.run_id not in parents]
-    counts = Counter("without a metric" if each == "FINISHED" else each.lower() for each in states)
+    counts = Counter("without a metric" if state == "FINISHED" else state.lower() for state in states)
     return problem("runs that did not finish", len(states), CRASHED, [f"{count} {state}" for state, count in counts.items()])
 
 
@@ -175,15 +175,15 @@ def _experiment(client: "MlflowClient", source: Source) -> str:
     name = source.part or source.address.removeprefix(NAMED) * source.address.startswith(NAMED)
     if name and (named := client.get_experiment_by_name(name)):
         return str(named.experiment_id)
-    found = {each.name: each.experiment_id for each in client.search_experiments(max_results=PAGE)}
-    if name in found.values():
+    ids = {experiment.name: experiment.experiment_id for experiment in client.search_experiments(max_results=PAGE)}
+    if name in ids.values():
         return name
     if name:
-        raise unknown(f"experiment in {source.shown}", name, found)
-    full = [each for each in found if client.search_runs([found[each]], max_results=1)]
+        raise unknown(f"experiment in {source.shown}", name, ids)
+    full = [experiment for experiment in ids if client.search_runs([ids[experiment]], max_results=1)]
     if len(full) != 1:
         raise source.error(f"has {len(full)} experiments with runs ({', '.join(full[:8])})", "name one as ADDRESS#EXPERIMENT")
-    return str(found[full[0]])
+    return str(ids[full[0]])
 
 
 def _runs(client: "MlflowClient", experiment: str, view: int) -> Iterator["Run"]:
@@ -203,14 +203,14 @@ def _histories(client: "MlflowClient", runs: list["Run"]) -> list[History]:
     def history(run: "Run") -> History:
         nonlocal total
         names = [name for name in run.data.metrics if not name.startswith(OF_MACHINE)]
-        found = {
-            name: [(each.timestamp, each.step, each.value) for each in client.get_metric_history(run.info.run_id, name)]
+        points = {
+            name: [(point.timestamp, point.step, point.value) for point in client.get_metric_history(run.info.run_id, name)]
             for name in names
         }
-        total += sum(map(len, found.values()))
+        total += sum(map(len, points.values()))
         if total > MOST_ROWS:
             raise TooMuchError(f"holds more than {MOST_ROWS:,} values, the most that are read")
-        return found
+        return points
 
     with ThreadPoolExecutor(REQUESTS) as pool:
         return list(pool.map(history, runs))

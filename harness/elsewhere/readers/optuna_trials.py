@@ -54,7 +54,7 @@ def _read(source: Source, storage: "BaseStorage") -> Table:
     if source.part and source.part not in names:
         raise unknown(f"study in {source.shown}", source.part, names)
     studies = [optuna.load_study(study_name=name, storage=storage) for name in ([source.part] if source.part else names)]
-    directions = {",".join(each.name.lower() for each in study.directions) for study in studies}
+    directions = {",".join(direction.name.lower() for direction in study.directions) for study in studies}
     if len(directions) != 1:
         raise source.error(f"holds {len(names)} studies of other directions ({', '.join(names[:8])})", "name one as FILE#STUDY")
     direction = directions.pop()
@@ -76,11 +76,13 @@ def _rows(study: "Study") -> list[dict[str, Any]]:
     rows = []
     for trial in study.trials:
         if trial.state.name == "COMPLETE":
-            values = {f"values_{index}" if len(trial.values) > 1 else "value": each for index, each in enumerate(trial.values)}
+            values = {
+                f"values_{index}" if len(trial.values) > 1 else "value": value for index, value in enumerate(trial.values)
+            }
             own = {"study": study.study_name, "number": trial.number, **values}
             attributes = flat(trial.user_attrs)
-            told = beside(flat(trial.params), {*own, *attributes}, "params_")
-            rows.append({**told, **beside(attributes, own, "user_attrs_"), **own})
+            parameters = beside(flat(trial.params), {*own, *attributes}, "params_")
+            rows.append({**parameters, **beside(attributes, own, "user_attrs_"), **own})
     return rows
 
 

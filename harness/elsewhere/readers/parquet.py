@@ -22,16 +22,16 @@ READ = (
 
 def read_parquet(files: Mapping[str, Path]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
     """The rows of all files, each with its FILE if there are several; columns of lists are left out. Raises UserError."""
-    found, problems = each_of(files, _table)
+    parts, problems = each_of(files, _table)
     with readable(next(iter(files.values()))):
         tables = [
             table if len(files) == 1 else table.append_column(FILE, pa.array([name] * len(table), pa.string()))
-            for name, (table, _) in found.items()
+            for name, (table, _) in parts.items()
         ]
         whole = pa.concat_tables(tables, promote_options="permissive")
         require_bounded(len(whole), whole.num_columns)
         frame = pd.DataFrame({name: typed(whole[name]) for name in whole.column_names})
-    nested = dict.fromkeys(name for _, names in found.values() for name in names)
+    nested = dict.fromkeys(name for _, names in parts.values() for name in names)
     return frame, (*problems, *problem("columns of lists or bytes", len(nested), "left out", nested))
 
 
@@ -41,17 +41,17 @@ def _table(path: Path) -> tuple[pa.Table, list[str]]:
         if not file.read(1):
             raise EmptyError(path)
         file.seek(0)
-        texts = [each.path for each in pq.ParquetFile(file).schema if each.physical_type == "BYTE_ARRAY"]
+        texts = [column.path for column in pq.ParquetFile(file).schema if column.physical_type == "BYTE_ARRAY"]
         file.seek(0)
         opened = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
         require_bounded(opened.metadata.num_rows, opened.metadata.num_columns)
         if not opened.metadata.num_rows:
             raise EmptyError(path)
         table = pa.Table.from_batches(_bounded(opened))
-        while any(pa.types.is_struct(each.type) for each in table.schema):
+        while any(pa.types.is_struct(field.type) for field in table.schema):
             table = table.flatten()
     columns = {name: _plain(column) for name, column in zip(table.column_names, table.columns, strict=True)}
-    kept = {name: each for name, each in columns.items() if any(is_read(each.type) for is_read in READ)}
+    kept = {name: column for name, column in columns.items() if any(is_read(column.type) for is_read in READ)}
     return pa.table(kept), [name for name in columns if name not in kept]
 
 

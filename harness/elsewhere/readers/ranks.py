@@ -21,7 +21,7 @@ CONSEQUENCE = "one run logs from several processes: the lowest rank counts"
 
 
 def of_lowest_rank(table: Table) -> Table:
-    """Without the rows of other ranks of the same run. Ranks count from 0; those of LoRA, or places in a contest, do not."""
+    """The table without the rows of a run's other ranks. Ranks count from 0; those of LoRA, or places in a contest, do not."""
     frame = table.frame
     names = [name for name in (FILE, table.roles.get("run", FILE)) if name in frame]
     for name in names:
@@ -29,7 +29,7 @@ def of_lowest_rank(table: Table) -> Table:
         ranks = pd.to_numeric(texts.str.extract(IN_NAME, expand=False))
         if ranks.notna().any():
             run = texts.str.replace(IN_NAME, "", regex=True).str.lstrip("/")
-            return _without_others(table, ranks, [run, *(frame[each] for each in names if each != name)], name)
+            return _without_others(table, ranks, [run, *(frame[other] for other in names if other != name)], name)
     columns = {last_part(str(name)): str(name) for name in reversed(frame.columns) if is_numeric_dtype(frame[name])}
     rank = next((columns[name] for name in COLUMNS if name in columns), None)
     return table if rank is None else _without_others(table, frame[rank], [frame[name] for name in _identity(frame)])
@@ -52,7 +52,7 @@ def _without_others(table: Table, ranks: "pd.Series[Any]", keys: "list[pd.Series
     if not others.any():
         return table
     frame = table.frame.assign(**({name: keys[0].where(counted & ranks.notna(), table.frame[name])} if name else {}))
-    found = pd.DataFrame({str(place): each for place, each in enumerate([*keys, ranks])})[others].drop_duplicates()
-    shown = ["/".join(map(str, key)) for key in found.iloc[:, :-1].drop_duplicates().itertuples(index=False)]
-    told = problem("further ranks of runs", len(found), CONSEQUENCE, shown)
-    return replace(table, frame=frame[~others].reset_index(drop=True), problems=(*table.problems, *told))
+    processes = pd.DataFrame({str(place): column for place, column in enumerate([*keys, ranks])})[others].drop_duplicates()
+    shown = ["/".join(map(str, key)) for key in processes.iloc[:, :-1].drop_duplicates().itertuples(index=False)]
+    problems = problem("further ranks of runs", len(processes), CONSEQUENCE, shown)
+    return replace(table, frame=frame[~others].reset_index(drop=True), problems=(*table.problems, *problems))

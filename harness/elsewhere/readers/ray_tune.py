@@ -11,7 +11,7 @@ from .text_tables import texts_of
 RESULT, PROGRESS, PARAMETERS = "result.json", "progress.csv", "params.json"
 ERRORS = ("error.txt", "error.pkl")
 STEP = "training_iteration"
-# What Tune adds about itself and the machine.
+# Columns that Tune adds about itself and the machine.
 OF_TUNE = {"date", "timestamp", "pid", "hostname", "node_ip", "done", "should_checkpoint", "experiment_tag", "config", "run"}
 OF_TUNE |= {"time_since_restore", "iterations_since_restore", "checkpoint_dir_name", "timesteps_since_restore", "warmup_time"}
 
@@ -35,7 +35,7 @@ def read(source: Source) -> Table:
             continue
         run = source.run_of(log)
         around = {"run": run, **{f"config/{name}": value for name, value in flat(settings[folder], "/").items()}}
-        rows += [{**around, **each} for each in reported]
+        rows += [{**around, **row} for row in reported]
     if not rows:
         raise source.error("no trial reported a result", "name a folder with trials that did")
     problems = (
@@ -52,24 +52,24 @@ def _trials(source: Source) -> dict[str, str]:
     files = set(source.files)
     folders = [file.rpartition("/")[0] for file in source.named_files(PARAMETERS)]
     logs = {folder: {_inside(folder, name) for name in (RESULT, PROGRESS)} & files for folder in folders}
-    return {folder: max(found) for folder, found in logs.items() if found}
+    return {folder: max(names) for folder, names in logs.items() if names}
 
 
 def _parameters(source: Source, file: str) -> dict[str, Any]:
-    found = json_of(source.root / file)
-    if not isinstance(found, dict):
+    parameters = json_of(source.root / file)
+    if not isinstance(parameters, dict):
         raise source.error(f"{file} is no object of hyperparameters", "name folders that Ray Tune wrote")
-    return found
+    return parameters
 
 
 def _reported(source: Source, log: str) -> list[dict[str, Any]]:
-    """Without what is the same in all trials or says nothing of training."""
+    """The reported rows, without values that are the same in all trials or say nothing of training."""
     path = source.root / log
     try:
-        found: list[dict[str, Any]] = lines_of(path)[0] if log.endswith(RESULT) else texts_of(path).table.to_pylist()
+        records: list[dict[str, Any]] = lines_of(path)[0] if log.endswith(RESULT) else texts_of(path).table.to_pylist()
     except EmptyError:
         return []
-    rows = [{name.replace(".", "/"): value for name, value in row.items()} for row in found]
+    rows = [{name.replace(".", "/"): value for name, value in row.items()} for row in records]
     return [
         {name: value for name, value in row.items() if name.partition("/")[0] not in OF_TUNE} for row in rows if row.get(STEP)
     ]

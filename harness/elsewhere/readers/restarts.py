@@ -44,37 +44,37 @@ class _Run:
 def restarts_of(steps: Sequence[int], values: Sequence[float], series: Sequence[str] = ()) -> Restarts:
     """series: the metric of each row, if there are several; each may count its steps in its own way."""
     names = series or [""] * len(steps)
-    found, run = Restarts([], list(steps), [True] * len(steps)), _Run()
+    restarts, run = Restarts([], list(steps), [True] * len(steps)), _Run()
     for start, stop in pairwise([0, *_falls(steps, names), len(steps)]):
         if start:
             first: dict[str, int] = {}
             for row in range(start, stop):
                 first.setdefault(names[row], row)
-            run = _after_fall(found, run, steps, values, first)
+            run = _after_fall(restarts, run, steps, values, first)
         for row in range(start, stop):
-            found.run.append(run.number)
-            found.steps[row] += run.shift.get(names[row], 0)
+            restarts.run.append(run.number)
+            restarts.steps[row] += run.shift.get(names[row], 0)
             run.rows.setdefault(names[row], []).append(row)
-    return found
+    return restarts
 
 
-def _after_fall(found: Restarts, run: _Run, steps: Sequence[int], values: Sequence[float], first: Mapping[str, int]) -> _Run:
+def _after_fall(restarts: Restarts, run: _Run, steps: Sequence[int], values: Sequence[float], first: Mapping[str, int]) -> _Run:
     """The run that goes on there, or the next. first: the first row of each metric there, in their order."""
     fallen, known = next(iter(first)), {name: row for name, row in first.items() if name in run.rows}
     if steps[first[fallen]] > steps[run.rows[fallen][0]]:
-        found.resumed += 1
+        restarts.resumed += 1
     elif _go_on(values, run.rows, known):
-        found.recounted += 1
-        run.shift |= {name: _last_step(found.steps, run.rows[name], values, row) for name, row in known.items()}
+        restarts.recounted += 1
+        run.shift |= {name: _last_step(restarts.steps, run.rows[name], values, row) for name, row in known.items()}
     else:
         return _Run(run.number + 1)
     for name, row in known.items():
-        _supersede(found, run.rows[name], steps[row] + run.shift.get(name, 0))
+        _supersede(restarts, run.rows[name], steps[row] + run.shift.get(name, 0))
     return run
 
 
 def _last_step(steps: Sequence[int], rows: Sequence[int], values: Sequence[float], new: int) -> int:
-    """What a counter that begins again counts on from: the last step; the one after it, if its first step is a 0 at which
+    """The step from which a restarted counter counts on: the last step; the one after it, if its first step is a 0 at which
     something else was measured."""
     last = rows[-1]
     gap = steps[last] - steps[rows[-2]] if len(rows) > 1 else 1
@@ -83,19 +83,19 @@ def _last_step(steps: Sequence[int], rows: Sequence[int], values: Sequence[float
 
 
 def _falls(steps: Sequence[int], names: Sequence[str]) -> list[int]:
-    """The rows at which the steps of a metric fall. What falls there of other metrics belongs to the same restart."""
-    found, last = [], dict[str, int]()
+    """The rows at which the steps of a metric fall. Falls of other metrics there belong to the same restart."""
+    falls, last = [], dict[str, int]()
     for row, (step, name) in enumerate(zip(steps, names, strict=True)):
         if step < last.get(name, step):
-            found.append(row)
+            falls.append(row)
             last = {}
         last[name] = step
-    return found
+    return falls
 
 
 def _go_on(values: Sequence[float], before: Mapping[str, Sequence[int]], first: Mapping[str, int]) -> bool:
-    """Whether a part's first values are nearer to the last ones before than to the run's first ones. Where losses and
-    their like are logged they tell it; a learning rate begins again with its schedule."""
+    """Whether a part's first values are nearer to the last ones before than to the run's first ones. Losses and their
+    like decide if they are logged; a learning rate begins again with its schedule."""
     telling = [name for name in first if words_of(name) & METRIC_WORDS] or [*first]
     nearer = 0.0
     for name in telling:
@@ -106,22 +106,22 @@ def _go_on(values: Sequence[float], before: Mapping[str, Sequence[int]], first: 
 
 
 def _supersede(restarts: Restarts, rows: list[int], step: int) -> None:
-    """Of a metric's rows those at and after a step from which on it was written again."""
+    """Drops a metric's rows at and after a step from which on it was written again."""
     while rows and restarts.steps[rows[-1]] >= step:
         restarts.counts[rows.pop()] = False
 
 
 def placed_after(steps: Sequence[int], series: Sequence[str]) -> list[int]:
     """Steps in which a negative one, which is none, is one after the last step before: of its metric, or else of all."""
-    found: list[int] = []
+    placed: list[int] = []
     last, latest = dict[str, int](), None
     for step, name in zip(steps, series, strict=True):
         before = last.get(name, latest)
         if step >= 0:
             latest = step
         last[name] = before + 1 if step < 0 and before is not None else step
-        found.append(last[name])
-    return found
+        placed.append(last[name])
+    return placed
 
 
 def rows_of(
@@ -139,15 +139,15 @@ def rows_of(
 
 
 def part_name(run: str, part: int) -> str:
-    """What a run is called of which another was written to the same place before."""
+    """The name of a run, with a number if another was written to the same place before."""
     return f"{run}#{part + 1}" if part else run
 
 
 def problems_of(restarts: Mapping[str, Restarts], twice: Sequence[str] = ()) -> tuple[Problem, ...]:
-    """What is said of runs, by their names. twice: those with several values of a metric at a step."""
-    resumed = [name for name, each in restarts.items() if each.resumed]
-    recounted = [name for name, each in restarts.items() if each.recounted]
-    several = [name for name, each in restarts.items() if each.runs > 1]
+    """The problems of runs, by their names. twice: those with several values of a metric at a step."""
+    resumed = [name for name, restart in restarts.items() if restart.resumed]
+    recounted = [name for name, restart in restarts.items() if restart.recounted]
+    several = [name for name, restart in restarts.items() if restart.runs > 1]
     more = sum(restarts[name].runs - 1 for name in several)
     return (
         *problem(

@@ -1,4 +1,4 @@
-"""What a user names, a file, a folder or an address, and the contents of its files within bounds."""
+"""A source that a user names, a file, a folder or an address, and the contents of its files within bounds."""
 
 import gzip
 import json
@@ -27,10 +27,10 @@ FORMATS = (
 )
 # Characters of a path or an address: Linux opens no longer path.
 LONGEST_SOURCE = 4096
-# What every pickle of protocol 2 and later begins with; other files that are pickles, or hold some.
+# The first byte of every pickle of protocol 2 and later; endings of files that are pickles, or hold some.
 PICKLE, PICKLES = b"\x80", (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib", ".dill")
 MARKS_16 = (b"\xff\xfe", b"\xfe\xff")
-# What stands before a path to a database or a journal.
+# Prefixes of a path to a database or a journal.
 BEFORE_PATHS = ("sqlite:///", "file://", "optuna:sqlite:///", "optuna:")
 
 Found = TypeVar("Found")
@@ -64,7 +64,7 @@ class Source:
         if os.path.exists(named):  # also with a '#' in its name
             return cls(named, named, Path(named), "")
         address, _, part = named.partition("#")
-        before = next((each for each in sorted(BEFORE_PATHS, key=len, reverse=True) if address.startswith(each)), "")
+        before = next((prefix for prefix in sorted(BEFORE_PATHS, key=len, reverse=True) if address.startswith(prefix)), "")
         path = address.removeprefix(before)
         return cls(named, address, Path(path) if path and os.path.exists(path) else None, part)
 
@@ -85,7 +85,7 @@ class Source:
 
     @property
     def place(self) -> Path:
-        """What messages name."""
+        """The path that messages name."""
         return self.path or Path(self.shown)
 
     @cached_property
@@ -95,11 +95,11 @@ class Source:
             return () if self.path is None else (self.path.name,)
         with readable(self.path):
             files = tuple(sorted("/".join(parts) for parts in _below(self.path)))
-        for each in files:
+        for file in files:
             try:
-                each.encode()
+                file.encode()
             except UnicodeEncodeError:
-                raise self.error(f"holds '{each:.200}', whose name is not UTF-8", "rename it") from None
+                raise self.error(f"holds '{file:.200}', whose name is not UTF-8", "rename it") from None
         return files
 
     def named_files(self, *names: str) -> list[str]:
@@ -116,12 +116,12 @@ class Source:
 def _below(root: Path) -> Iterator[tuple[str, ...]]:
     """Files that are not hidden, shallow ones first. A folder is read under its own name and through one link at most, so
     folders of links on each other end soon; a link to a folder that it lies in is not followed."""
-    # Of each folder its parts, what it lies in, itself included, and whether a link led to it.
-    left: deque[tuple[tuple[str, ...], tuple[str, ...], bool]] = deque([((), (os.path.realpath(root),), False)])
+    # A folder's parts, the folders that it lies in, itself included, and whether a link led to it.
+    pending: deque[tuple[tuple[str, ...], tuple[str, ...], bool]] = deque([((), (os.path.realpath(root),), False)])
     linked: set[str] = set()
     count = 0
-    while left:
-        parts, above, is_linked = left.popleft()
+    while pending:
+        parts, above, is_linked = pending.popleft()
         with os.scandir(root.joinpath(*parts)) as entries:
             visible = sorted(entry.path for entry in entries if not entry.name.startswith("."))
         if (count := count + len(visible)) > MOST_FILES:
@@ -135,7 +135,7 @@ def _below(root: Path) -> Iterator[tuple[str, ...]]:
             real, through_link = os.path.realpath(path), is_linked or os.path.islink(path)
             if real not in above and not (through_link and real in linked):
                 linked |= {real} if through_link else set()
-                left.append((inside, (*above, real), through_link))
+                pending.append((inside, (*above, real), through_link))
 
 
 @contextmanager
@@ -163,19 +163,19 @@ def readable(path: Path) -> Iterator[None]:
 
 def each_of(files: Mapping[str, Path], read: Callable[[Path], Found]) -> tuple[dict[str, Found], tuple[Problem, ...]]:
     """Name -> what `read` makes of a file, empty ones left out. Raises UserError, and EmptyError if all are empty."""
-    found, empty, total = {}, [], 0
+    contents, empty, total = {}, [], 0
     for name, path in files.items():
         with readable(path):
             total += path.stat().st_size
             if len(files) > 1 and total > LARGEST:
                 raise TooMuchError(f"and the files before it hold more than {size_of(LARGEST)}, the most that is read")
         try:
-            found[name] = read(path)
+            contents[name] = read(path)
         except EmptyError:
             empty.append(name)
             if len(empty) == len(files):
                 raise
-    return found, problem("files that are empty", len(empty), "left out", empty)
+    return contents, problem("files that are empty", len(empty), "left out", empty)
 
 
 def problem(what: str, count: int, consequence: str, examples: Iterable[object] = ()) -> tuple[Problem, ...]:

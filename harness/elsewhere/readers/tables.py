@@ -50,8 +50,8 @@ def read(source: Source) -> Table:
     own: dict[Role, str] = frame.attrs.get("roles", {})
     with readable(source.place):
         if wandb.is_plot(frame):
-            frame, told, more = wandb.long_of(frame)
-            return Table(frame, source.shown, "a plot of W&B as CSV", told, (*problems, *more))
+            frame, plot_roles, more = wandb.long_of(frame)
+            return Table(frame, source.shown, "a plot of W&B as CSV", plot_roles, (*problems, *more))
         frame, roles = wandb.with_run(_with_settings(wandb.from_cells(frame), source, files))
     return Table(frame, source.shown, kind, {**own, **roles}, (*problems, *wandb.unfinished(frame)))
 
@@ -82,7 +82,7 @@ def _chosen(source: Source) -> tuple[str, dict[str, Path]]:
 
 
 def _kind_of(path: Path) -> str:
-    """By the end of its name, else by its first bytes. Raises UserError."""
+    """The kind of a file by the end of its name, else by its first bytes. Raises UserError."""
     refuse_pickle(path)
     if kind := ENDINGS.get(PurePath(path.name.lower().removesuffix(".gz")).suffix):
         return kind
@@ -92,10 +92,10 @@ def _kind_of(path: Path) -> str:
 
 
 def _with_settings(frame: pd.DataFrame, source: Source, files: Mapping[str, Path]) -> pd.DataFrame:
-    """With the hyperparameters that lie beside each file as columns, by names that are still free."""
-    if not (found := [file for file in source.named_files(*SETTINGS, *YAML_SETTINGS) if file not in files]):
+    """The frame with the hyperparameters that lie beside each file as columns, by names that are still free."""
+    if not (paths := [file for file in source.named_files(*SETTINGS, *YAML_SETTINGS) if file not in files]):
         return frame
-    by_folder = {PurePath(file).parent: _settings(source.root / file) for file in found}
+    by_folder = {PurePath(file).parent: _settings(source.root / file) for file in paths}
     settings = [flat(by_folder.get(PurePath(name).parent, {})) for name in files]
     columns = frame_of(settings).set_axis(list(files)).drop(columns=list(frame.columns), errors="ignore")
     keys = frame[FILE] if FILE in frame else [*files] * len(frame)
@@ -103,12 +103,12 @@ def _with_settings(frame: pd.DataFrame, source: Source, files: Mapping[str, Path
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    """What a file of hyperparameters says; nothing of one that is no plain YAML."""
+    """The hyperparameters in a file; none if it is no plain YAML."""
     if path.suffix == ".json":
-        found = json_of(path)
+        settings = json_of(path)
     else:
         try:
-            found = read_study_file(path)
+            settings = read_study_file(path)
         except UserError:
             return {}
-    return found if isinstance(found, dict) else {}
+    return settings if isinstance(settings, dict) else {}

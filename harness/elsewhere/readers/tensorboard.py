@@ -25,20 +25,20 @@ def recognizes(source: Source) -> bool:
 
 
 def read(source: Source) -> Table:
-    """run, step and a column for each tag. What a run that was started again logged twice counts as it was logged last.
+    """run, step and a column for each tag. If a restarted run logged something twice, the last one counts.
     Raises UserError."""
     scalars: dict[str, list[pd.DataFrame]] = {}
     damaged = []
     for file in filter(EVENTS.fullmatch, source.files):
-        found, is_whole = _scalars(source, file)
-        scalars.setdefault(source.run_of(file), []).append(found)
+        logged, is_whole = _scalars(source, file)
+        scalars.setdefault(source.run_of(file), []).append(logged)
         damaged += [] if is_whole else [file]
-    runs = {run: _in_order(parts) for run, parts in scalars.items() if any(len(each) for each in parts)}
+    runs = {run: _in_order(parts) for run, parts in scalars.items() if any(len(part) for part in parts)}
     if not runs:
         raise source.error("no scalar is logged in its event files", "name files with scalars, or export them as CSV")
     empty = [run for run in scalars if run not in runs]
-    restarts = {run: restarts_of(*(each[name].tolist() for name in ("step", "value", "tag"))) for run, each in runs.items()}
-    logs = {run: rows_of(restarts[run], each["value"].tolist(), each["tag"].tolist()) for run, each in runs.items()}
+    restarts = {run: restarts_of(*(rows[name].tolist() for name in ("step", "value", "tag"))) for run, rows in runs.items()}
+    logs = {run: rows_of(restarts[run], rows["value"].tolist(), rows["tag"].tolist()) for run, rows in runs.items()}
     problems = (
         *problem("event files that are damaged or cut off", len(damaged), "read up to there", damaged),
         *problem("runs without a scalar", len(empty), "left out", empty),
@@ -51,8 +51,8 @@ def read(source: Source) -> Table:
 
 def _in_order(files: list[pd.DataFrame]) -> pd.DataFrame:
     """The scalars of a run as they were logged; files that were written at the same time, one after the other."""
-    logged = [each for each in files if len(each)]
-    logged.sort(key=lambda each: float(each["wall_time"].iloc[0]))
+    logged = [frame for frame in files if len(frame)]
+    logged.sort(key=lambda frame: float(frame["wall_time"].iloc[0]))
     return pd.concat(logged)
 
 
@@ -69,12 +69,12 @@ def _scalars(source: Source, file: str) -> tuple[pd.DataFrame, bool]:
         opened.seek(0)
         records = sum(1 for _ in _records(opened))
     try:
-        found, loaded = _loaded(str(path))
+        scalars, loaded = _loaded(str(path))
     except ImportError:
         raise source.error("tbparse is not installed, which reads event files", INSTALL) from None
     except Exception as error:  # protocol buffers raise errors of their own over what is damaged
         raise source.error(f"{file} cannot be read ({quoted(error)})", "copy it again, or leave it out") from None
-    return found[[isinstance(value, int | float) for value in found["value"]]], loaded == records
+    return scalars[[isinstance(value, int | float) for value in scalars["value"]]], loaded == records
 
 
 def _loaded(path: str) -> tuple[pd.DataFrame, int]:
@@ -85,8 +85,8 @@ def _loaded(path: str) -> tuple[pd.DataFrame, int]:
     kinds = {"scalars", "tensors"}
     reader = SummaryReader(path, event_types=kinds, extra_columns={"wall_time"})
     parts = [part for kind in sorted(kinds) if len(part := reader.get_events(kind))]
-    found = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
-    return found[COLUMNS].sort_values("wall_time", kind="stable"), sum(1 for _ in RawEventFileLoader(path).Load())
+    scalars = pd.concat(parts) if parts else pd.DataFrame(columns=COLUMNS)
+    return scalars[COLUMNS].sort_values("wall_time", kind="stable"), sum(1 for _ in RawEventFileLoader(path).Load())
 
 
 def _records(file: BinaryIO) -> Iterator[int]:

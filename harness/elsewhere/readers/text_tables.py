@@ -23,7 +23,7 @@ NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?|nan|inf", re.IGNORECASE)
 
 
 RAGGED, HEADERS = "rows with more or fewer cells than their header", "header lines that stand again"
-# What may stand before and after a name: blanks, and a mark of comments.
+# Characters that may stand before and after a name: blanks, and a mark of comments.
 MARKS = "# \t\r"
 
 
@@ -38,22 +38,24 @@ class Texts(NamedTuple):
 
 def read_text_tables(files: Mapping[str, Path]) -> tuple[pd.DataFrame, tuple[Problem, ...]]:
     """The rows of all files, each with its FILE if there are several. Raises UserError."""
-    found, problems = each_of(files, texts_of)
-    tables = [texts.table if len(files) == 1 else _with_file(texts.table, name) for name, texts in found.items()]
+    contents, problems = each_of(files, texts_of)
+    tables = [texts.table if len(files) == 1 else _with_file(texts.table, name) for name, texts in contents.items()]
     with readable(next(iter(files.values()))):
         whole = pa.concat_tables(tables, promote_options="default")
         require_bounded(len(whole), whole.num_columns)
     frame = pd.DataFrame({name: typed(whole[name]) for name in whole.column_names})
-    return frame, (*problems, *problems_of(found))
+    return frame, (*problems, *problems_of(contents))
 
 
-def problems_of(found: Mapping[str, Texts]) -> tuple[Problem, ...]:
-    """What is said of the lines that are no rows, by the names of their files."""
-    ragged = {name: each.ragged for name, each in found.items() if each.ragged}
-    headers = {name: each.headers for name, each in found.items() if each.headers}
+def problems_of(contents: Mapping[str, Texts]) -> tuple[Problem, ...]:
+    """The problems of lines that are no rows, by the names of their files."""
+    ragged = {name: texts.ragged for name, texts in contents.items() if texts.ragged}
+    headers = {name: texts.headers for name, texts in contents.items() if texts.headers}
     return (
-        *problem(RAGGED, sum(ragged.values()), "left out", ragged if len(found) > 1 else ()),
-        *problem(HEADERS, sum(headers.values()), "no rows: those below each are read by it", headers if len(found) > 1 else ()),
+        *problem(RAGGED, sum(ragged.values()), "left out", ragged if len(contents) > 1 else ()),
+        *problem(
+            HEADERS, sum(headers.values()), "no rows: those below each are read by it", headers if len(contents) > 1 else ()
+        ),
     )
 
 
@@ -94,8 +96,8 @@ def _headers_again(table: pa.Table, names: Sequence[str]) -> dict[int, list[str]
         if not len(rows):  # most often after the first column
             break
         rows = rows.filter(pc.is_in(pc.utf8_trim(column.take(rows), MARKS), pa.array(known)).combine_chunks())
-    found = {row: [known[column[row].as_py().strip(MARKS)] for column in table.columns] for row in rows.to_pylist()}
-    return {row: header for row, header in found.items() if len({*header}) == len(names)}
+    headers = {row: [known[column[row].as_py().strip(MARKS)] for column in table.columns] for row in rows.to_pylist()}
+    return {row: header for row, header in headers.items() if len({*header}) == len(names)}
 
 
 def _below(part: pa.Table, header: Sequence[str]) -> pa.Table:
@@ -106,7 +108,7 @@ def _below(part: pa.Table, header: Sequence[str]) -> pa.Table:
 
 
 def _with_file(table: pa.Table, name: str) -> pa.Table:
-    names = ["file in the table" if each == FILE else each for each in table.column_names]
+    names = ["file in the table" if column == FILE else column for column in table.column_names]
     return table.rename_columns(names).append_column(FILE, pa.array([name] * len(table), pa.string()))
 
 
@@ -121,7 +123,7 @@ def _separated(content: bytes) -> tuple[bytes, bytes]:
 
 
 def _from_header(content: bytes) -> bytes:
-    """Without lines of comments, of which the last is the header if it has as many cells as the row below."""
+    """The content without lines of comments, of which the last is the header if it has as many cells as the row below."""
     while content.startswith(b"#"):
         line, _, rest = content.partition(b"\n")
         below = rest.partition(b"\n")[0]

@@ -19,11 +19,11 @@ from .text_tables import Texts, problems_of, texts_of
 STATE, METRICS, HYPERPARAMETERS = "trainer_state.json", "metrics.csv", "hparams.yaml"
 CHECKPOINT = re.compile(r"checkpoint-\d+")
 ROLES: dict[Role, str] = {"run": "run", "step": "step"}
-# What differs whenever the same is measured again.
+# Names of values that differ whenever the same is measured again.
 OF_TIME = re.compile(r"runtime|per_second")
 # A line of hparams.yaml that gives a plain value.
 PLAIN = re.compile(r"^\w+: [^\s!&*|>{\[].*$", re.MULTILINE)
-# Of a state: what a run was told.
+# Keys of a state that hold settings of the run.
 TOLD = ("max_steps", "num_train_epochs", "train_batch_size")
 
 
@@ -34,7 +34,7 @@ def recognizes_states(source: Source) -> bool:
 def read_states(source: Source) -> Table:
     """Hugging Face: run, step, and what was logged at each step, training and evaluation in one row.
 
-    Of the checkpoints of a run the latest counts. Raises UserError.
+    The latest checkpoint of a run counts. Raises UserError.
     """
     latest: dict[str, Record] = {}
     for file in source.named_files(STATE):
@@ -66,12 +66,12 @@ def read_metrics(source: Source) -> Table:
         except EmptyError:
             empty.append(source.run_of(file))
             continue
-        found, is_whole = _hyperparameters(source, file)
-        settings.append(found)
+        hyperparameters, is_whole = _hyperparameters(source, file)
+        settings.append(hyperparameters)
         unread += [] if is_whole else [source.run_of(file)]
     if not texts:
         raise EmptyError(source.root)
-    logs = {run: each.table.to_pylist() for run, each in texts.items()}
+    logs = {run: content.table.to_pylist() for run, content in texts.items()}
     table = _table(source, "Lightning's CSV logs", logs, settings, False)
     return replace(
         table,
@@ -86,10 +86,10 @@ def read_metrics(source: Source) -> Table:
 
 def _table(source: Source, kind: str, logs: dict[str, list[Any]], settings: Sequence[Record], tuned: bool) -> Table:
     rows, twice = [], []
-    for (run, log), told in zip(logs.items(), settings, strict=True):
+    for (run, log), setting in zip(logs.items(), settings, strict=True):
         merged, again = by_step(log, "step")
         names = {name for row in merged for name in row}
-        rows += [{"run": run, **beside(told, {*names, "run"}, "hparams."), **row} for row in merged]
+        rows += [{"run": run, **beside(setting, {*names, "run"}, "hparams."), **row} for row in merged]
         twice += [run] if any(not OF_TIME.search(name) for name in again) else []
     empty = [run for run, log in logs.items() if not log]
     problems = (
@@ -106,7 +106,7 @@ def _state(source: Source, file: str) -> dict[str, Any]:
     """Raises UserError for JSON that is no state."""
     state = json_of(source.root / file)
     log = state.get("log_history") if isinstance(state, dict) else None
-    if not isinstance(log, list) or not all(isinstance(each, dict) for each in log):
+    if not isinstance(log, list) or not all(isinstance(entry, dict) for entry in log):
         raise source.error(f"{file} has no log_history, a list of objects", "name files that the Trainer wrote")
     step = state.get("global_step")
     return {**state, "global_step": step if isinstance(step, int) else -1}
@@ -130,13 +130,13 @@ def _is_lightning(source: Source, file: str) -> bool:
 
 
 def _hyperparameters(source: Source, file: str) -> tuple[Record, bool]:
-    """What hparams.yaml beside a file says, and whether that is all of it: Python objects in it are never made."""
+    """The values in hparams.yaml beside a file, and whether they are all of it: Python objects in it are never made."""
     path = (source.root / file).with_name(HYPERPARAMETERS)
     if not path.exists():
         return {}, True
     try:
-        found = read_study_file(path)
-        return (flat(found), True) if isinstance(found, dict) else ({}, found is None)
+        parameters = read_study_file(path)
+        return (flat(parameters), True) if isinstance(parameters, dict) else ({}, parameters is None)
     except UserError:
         plain = PLAIN.findall(text_of(path, LARGEST_STUDY).decode())
     with readable(path):

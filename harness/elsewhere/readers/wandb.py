@@ -26,12 +26,12 @@ def is_run(record: Mapping[str, Any]) -> bool:
 def settled(record: Mapping[str, Any]) -> dict[str, Any]:
     """A run as one row: summary and config under their own names, W&B's internals left out."""
     summary, config = (_part(record.get(name)) for name in ("summary", "config"))
-    others = flat({name: each for name, each in record.items() if name not in ("summary", "config")})
+    others = flat({name: value for name, value in record.items() if name not in ("summary", "config")})
     return {**others, **beside(config, {*summary, *others}, "config."), **beside(summary, others, "summary.")}
 
 
 def _part(value: Any) -> dict[str, Any]:
-    return flat({name: each for name, each in value.items() if name != "_wandb"}) if isinstance(value, dict) else {}
+    return flat({name: entry for name, entry in value.items() if name != "_wandb"}) if isinstance(value, dict) else {}
 
 
 def from_cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +41,7 @@ def from_cells(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return frame_of(
-        [settled({str(name): _read(each) if name in columns else each for name, each in row.items()}) for row in rows]
+        [settled({str(name): _read(cell) if name in columns else cell for name, cell in row.items()}) for row in rows]
     )
 
 
@@ -72,12 +72,12 @@ def long_of(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[Role, str], tuple[P
         for run, columns in runs.items()
     ]
     averaged = [run for run, columns in runs.items() if any(_is_averaged(frame, name) for name in columns)]
-    what, told = "runs whose points are averages over several steps", "W&B's export drew them so: the averages are judged"
-    return pd.concat(parts, ignore_index=True), {"run": "run", "step": step}, problem(what, len(averaged), told, averaged)
+    what, note = "runs whose points are averages over several steps", "W&B's export drew them so: the averages are judged"
+    return pd.concat(parts, ignore_index=True), {"run": "run", "step": step}, problem(what, len(averaged), note, averaged)
 
 
 def with_run(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[Role, str]]:
-    """What tells runs of W&B apart, their id or name. Rows of one name and step are runs of their own, and get numbers."""
+    """The frame with the roles of W&B's columns: runs go by id or name. Rows of one name and step are numbered as runs."""
     name = next((name for name in ("id", "name") if name in frame), None)
     if "_step" not in frame or name is None:
         return frame, {"step": "_step"} if "_step" in frame else {}
@@ -92,13 +92,13 @@ def unfinished(frame: pd.DataFrame) -> tuple[Problem, ...]:
     if column is None or not frame[column].isin(["finished", *UNFINISHED]).all():
         return ()
     names = frame[next((name for name in ("name", "Name", "id", "ID") if name in frame), column)]
-    found = names[frame[column] != "finished"].unique()
-    return problem("runs that did not finish", len(found), "judged by what they had logged", found)
+    runs = names[frame[column] != "finished"].unique()
+    return problem("runs that did not finish", len(runs), "judged by what they had logged", runs)
 
 
 def _is_averaged(frame: pd.DataFrame, name: str) -> bool:
-    extremes = [_numbers(frame[each]) for each in (f"{name}__MIN", f"{name}__MAX") if each in frame]
-    return any(not np.allclose(each, _numbers(frame[name]), 1e-9, 0, equal_nan=True) for each in extremes)
+    extremes = [_numbers(frame[column]) for column in (f"{name}__MIN", f"{name}__MAX") if column in frame]
+    return any(not np.allclose(extreme, _numbers(frame[name]), 1e-9, 0, equal_nan=True) for extreme in extremes)
 
 
 def _numbers(column: "pd.Series[Any]") -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Which rules fire, from what was read: numbers of one run in, events out."""
+"""The rules that fire on what was read: numbers of one run in, events out."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +57,7 @@ class Alarms:
 
     def take(self, new: Sequence[Reading]) -> list[Event]:
         """Events of what was read, by step; losses first, which tell the other rules whether a run has learnt."""
-        found = [event for name in (readings.LOSS, readings.NORM) for event in self._of_series(name, new)]
+        events = [event for name in (readings.LOSS, readings.NORM) for event in self._of_series(name, new)]
         tests = {
             readings.LRS: self._keep_lr,
             readings.RATIOS: self._of_updates,
@@ -65,8 +65,8 @@ class Alarms:
             readings.SILENT: self._of_units,
             readings.SCALE: self._of_scale,
         }
-        found += [event for reading in new if reading.name in tests for event in tests[reading.name](reading)]
-        return sorted(found, key=lambda event: event.step)
+        events += [event for reading in new if reading.name in tests for event in tests[reading.name](reading)]
+        return sorted(events, key=lambda event: event.step)
 
     def _of_series(self, name: str, new: Sequence[Reading]) -> Iterator[Event]:
         for reading in (reading for reading in new if reading.name == name):
@@ -91,7 +91,7 @@ class Alarms:
                     yield Event(rule, int(steps[at - before]), SIZES[rule](past, value), name, is_minor)
 
     def _is_minor(self, name: str, past: Numbers, value: float) -> bool:
-        """Compared with what the run has gained, or began with."""
+        """Whether a value is small beside what the run has gained, or began with."""
         first, mean = float(np.median(self._first[name][0])), float(past.mean())
         if name == readings.NORM:
             return value < first or self._loss_is(lambda last, first: last < rules.FLOOR * first)
@@ -153,12 +153,12 @@ class Alarms:
         return self._loss_is(lambda last, first: last > rules.HIGH_LOSS * first)
 
     def _loss_is(self, test: Callable[[float, float], bool]) -> bool:
-        """Of the medians of the last and the first ones; False before there are enough."""
+        """Whether the medians of the last and the first losses pass a test; False before there are enough."""
         first, last = self._first[readings.LOSS][0], [*self._last[readings.LOSS]][-rules.FIRST_LOSSES :]
         return len(first) == rules.FIRST_LOSSES and test(float(np.median(last)), float(np.median(first)))
 
     def _lr_is_high(self) -> bool:
-        """Neither in a warmup nor at the end of a decay."""
+        """Whether the LR is neither in a warmup nor at the end of a decay."""
         lrs = self._lrs
         return len(lrs) >= rules.LOOKS and lrs[-1] <= lrs[-rules.LOOKS] and lrs[-1] >= 0.5 * max(lrs)
 

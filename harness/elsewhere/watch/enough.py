@@ -1,4 +1,4 @@
-"""How much each rule has to see before it can fire, and which rules have not seen so much."""
+"""The amounts that each rule has to see before it can fire, and the rules that have not seen them."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from .alarms import WINDOWS
 from .seen import UPDATE_RATIO, WatchedRun
 
 LOSSES, NORMS, MEASURED, LOOKS, MATRICES = "losses", "gradient norms", "gradient measurements", "update ratios", "matrices"
-# Of these, one will do.
+# One of these will do.
 ANY, ACTIVATION, SCALE = "loss", f"activation on {rules.SILENT_EXAMPLES:,} examples", "loss scale, for want of scaler="
 
 # Rule -> how many of what.
@@ -27,9 +27,9 @@ NEEDS: dict[str, dict[str, int]] = {
 }
 
 
-def lacking(seen: WatchedRun) -> dict[str, str]:
+def lacking(run: WatchedRun) -> dict[str, str]:
     """Rule -> what it has seen too little of: '40 of 51 losses'. A rule that has fired lacks nothing."""
-    amounts = _amounts(seen)
+    amounts = _amounts(run)
 
     def missing(what: str, least: int) -> str:
         return f"no {what}" if least == 1 else f"{amounts[what]:,} of {least:,} {what}"
@@ -38,18 +38,18 @@ def lacking(seen: WatchedRun) -> dict[str, str]:
         rule: ", ".join(missing(what, least) for what, least in needs.items() if amounts[what] < least)
         for rule, needs in NEEDS.items()
     }
-    return {rule: text for rule, text in lists.items() if text and rule not in seen.fired}
+    return {rule: text for rule, text in lists.items() if text and rule not in run.fired}
 
 
-def _amounts(seen: WatchedRun) -> Mapping[str, int]:
-    counts = {name: span.count for name, span in seen.spans.items()}
+def _amounts(run: WatchedRun) -> Mapping[str, int]:
+    counts = {name: span.count for name, span in run.spans.items()}
     return {
         LOSSES: counts.get(readings.LOSS, 0),
         NORMS: counts.get(readings.NORM, 0),
-        MEASURED: seen.gradients,
+        MEASURED: run.gradients,
         LOOKS: counts.get(UPDATE_RATIO, 0),
-        MATRICES: int(seen.layers.is_matrix.sum()),
-        ANY: seen.losses,
+        MATRICES: int(run.layers.is_matrix.sum()),
+        ANY: run.losses,
         ACTIVATION: counts.get(readings.SILENT, 0),
         SCALE: counts.get(readings.SCALE, 0),
     }

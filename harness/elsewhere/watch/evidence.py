@@ -1,4 +1,4 @@
-"""What Folklore's published evidence says of a claim, read when a report is made: a quotation in the source would go stale."""
+"""Folklore's published evidence on a claim, read when a report is made: a quotation in the source would go stale."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,18 +26,26 @@ class Quote:
 
 
 def quotes(claims: Collection[str]) -> list[Quote]:
-    """In the order of the claims; a claim without a verdict of today's declaration and trials has none. Takes a second."""
+    """Quotes in order of the claims; a claim without a verdict of today's declaration and trials has none. Takes a second."""
     if not claims:
         return []
-    register, found = catalog.register(), list[Quote]()
+    register, quotations = catalog.register(), list[Quote]()
     for name in catalog.study_names():
         study = catalog.load_study(name)
         if not {judgement.claim for judgement in study.judgements}.isdisjoint(claims):
             for judged in published_verdicts(study) or []:
                 where = f"{judged.scale} scale, {judged.device}"
-                for each in (each for each in judged.verdicts if each.claim in claims):
-                    paraphrase = register.claim(each.claim).paraphrase
-                    found.append(
-                        Quote(each.claim, paraphrase, each.verdict, each.reading, where, each.plain_answer, each.advice)
+                for verdict in (verdict for verdict in judged.verdicts if verdict.claim in claims):
+                    paraphrase = register.claim(verdict.claim).paraphrase
+                    quotations.append(
+                        Quote(
+                            verdict.claim,
+                            paraphrase,
+                            verdict.verdict,
+                            verdict.reading,
+                            where,
+                            verdict.plain_answer,
+                            verdict.advice,
+                        )
                     )
-    return sorted(found, key=lambda quote: list(claims).index(quote.claim))
+    return sorted(quotations, key=lambda quote: list(claims).index(quote.claim))

@@ -1,4 +1,4 @@
-"""What listens to a model and to an optimizer that are not ours."""
+"""Hooks that listen to a model and to an optimizer that are not ours."""
 
 import contextlib
 from collections.abc import Callable

@@ -16,7 +16,7 @@ from .readings import GRADIENTS, LOSS, NORM, RATIOS, SKIPPED, UPDATES, Numbers, 
 MOST_COPIED = 2**18
 # In healthy models, too, their weights and gradients are of another size than those of other layers (claim flow.healthy).
 TABLES = (nn.Embedding, nn.EmbeddingBag)
-# What torch.compile puts before the names of what it wraps.
+# The prefix that torch.compile puts before the names of what it wraps.
 WRAPPED = "_orig_mod."
 
 
@@ -33,7 +33,7 @@ class Layers:
         self.look_up()
 
     def has_changed(self) -> bool:
-        """Whether the model, the optimizer's groups or what is frozen is another since it was looked up."""
+        """Whether the model, the optimizer's groups or the frozen parameters have changed since they were looked up."""
         return self._state() != self._looked_up
 
     def look_up(self) -> None:
@@ -46,20 +46,20 @@ class Layers:
         self.names = tuple(dict.fromkeys([*self.names, *owners]))
         self._layer_of = np.array([self.names.index(owner) for owner in owners], dtype=np.intp)
         tables = {name.replace(WRAPPED, "") for name, module in model.named_modules() if isinstance(module, TABLES)}
-        matrices = {owner for owner, each in zip(owners, self.parameters, strict=True) if each.dim() > 1} - tables
+        matrices = {owner for owner, parameter in zip(owners, self.parameters, strict=True) if parameter.dim() > 1} - tables
         self.is_matrix = np.array([name in matrices for name in self.names])
         self.names_by_id.update((id(parameter), owner) for owner, parameter in zip(owners, self.parameters, strict=True))
         held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
         self.updated = [
             i
-            for i, (owner, each) in enumerate(zip(owners, self.parameters, strict=True))
-            if id(each) in held and each.numel() and (each.dim() > 1 or owner not in matrices)
+            for i, (owner, parameter) in enumerate(zip(owners, self.parameters, strict=True))
+            if id(parameter) in held and parameter.numel() and (parameter.dim() > 1 or owner not in matrices)
         ]
         self.left_out = sum(parameter.requires_grad and id(parameter) not in held for parameter in self.parameters)
         self.frozen = sum(not parameter.requires_grad for parameter in self.parameters)
 
     def lrs(self) -> list[float]:
-        """Of the optimizer's groups; some optimizers choose their own and have none."""
+        """LRs of the optimizer's groups; some optimizers choose their own and have none."""
         return [float(group["lr"]) for group in self.optimizer.param_groups if group.get("lr") is not None]
 
     def gradients(self, passes: int = 1) -> Tensor:
@@ -67,7 +67,9 @@ class Layers:
         but the first writes into it."""
         there = {i: parameter.grad for i, parameter in enumerate(self.parameters) if parameter.grad is not None}
         self.are_written |= any(gradient._version >= passes for gradient in there.values())
-        norms = norms_of(each.coalesce().values() if each.is_sparse else each.detach() for each in there.values())
+        norms = norms_of(
+            gradient.coalesce().values() if gradient.is_sparse else gradient.detach() for gradient in there.values()
+        )
         return norms if len(there) == len(self.parameters) else self._spread(norms, list(there))
 
     @torch.no_grad()
@@ -98,24 +100,24 @@ class Layers:
         return weights[::rows] if rows > 1 and weights.dim() else weights
 
     def _spread(self, norms: Tensor, indices: Sequence[int]) -> Tensor:
-        found = torch.zeros(len(self.parameters), device=norms.device, dtype=norms.dtype)
-        found[list(indices)] = norms
-        return found
+        all_norms = torch.zeros(len(self.parameters), device=norms.device, dtype=norms.dtype)
+        all_norms[list(indices)] = norms
+        return all_norms
 
 
 @torch.no_grad()
 def norms_of(tensors: Iterable[Tensor]) -> Tensor:
     """[tensors], on the device of the first; 16-bit ones are summed up in FP32."""
-    found = list(tensors)
-    if not found:
+    arrays = list(tensors)
+    if not arrays:
         return torch.zeros(0)
-    half = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in found)
-    norms = torch._foreach_norm(found, 2, dtype=torch.float32) if half else torch._foreach_norm(found)
+    half = any(tensor.dtype in (torch.float16, torch.bfloat16) for tensor in arrays)
+    norms = torch._foreach_norm(arrays, 2, dtype=torch.float32) if half else torch._foreach_norm(arrays)
     return torch.stack([norm.to(norms[0].device, norms[0].dtype) for norm in norms])
 
 
 def means(steps: NDArray[np.int64], values: Numbers) -> tuple[NDArray[np.int64], Numbers]:
-    """Steps, and of each the mean of its values."""
+    """Steps, and the mean of the values of each."""
     of_steps, place, counts = np.unique(steps, return_inverse=True, return_counts=True)
     return of_steps, np.bincount(place, values) / counts
 
@@ -124,19 +126,19 @@ def derived(new: Sequence[Reading], layers: Layers, norm_is_given: bool) -> list
     """Readings by layer instead of by parameter, one loss a step, and the gradient's norm if it is not given; none of gradients
     of updates that were skipped."""
     skipped = {step for name, steps, flags in new if name == SKIPPED for step in steps[flags > 0]}
-    found, norms = list[Reading](), dict[int, float]()
+    readings, norms = list[Reading](), dict[int, float]()
     for name, steps, values in new:
         if name == UPDATES:
             changes, weights = (layers.by_layer(part) for part in np.split(values, 2))
             with np.errstate(invalid="ignore", divide="ignore"):
-                found.append(Reading(RATIOS, steps, np.where(weights > 0, changes / weights, np.nan)))
+                readings.append(Reading(RATIOS, steps, np.where(weights > 0, changes / weights, np.nan)))
         elif name == LOSS:
-            found.append(Reading(LOSS, *means(steps, values)))
+            readings.append(Reading(LOSS, *means(steps, values)))
         elif name != GRADIENTS:
-            found.append(Reading(name, steps, values))
+            readings.append(Reading(name, steps, values))
         elif steps[0] not in skipped:
-            found.append(Reading(GRADIENTS, steps, layers.by_layer(values)))
+            readings.append(Reading(GRADIENTS, steps, layers.by_layer(values)))
             norms[int(steps[0])] = float(np.linalg.norm(values))
     if norms and not norm_is_given:
-        found.append(Reading(NORM, np.array([*norms]), np.array([*norms.values()])))
-    return found
+        readings.append(Reading(NORM, np.array([*norms]), np.array([*norms.values()])))
+    return readings

@@ -1,4 +1,4 @@
-"""How often something is measured so that its time stays within a share of the run's."""
+"""Spaces measurements so that their time stays within a share of the run's."""
 
 import time
 
@@ -18,7 +18,7 @@ class Pace:
         return step >= self.step and (self.every is not None or time.perf_counter() >= self.time)
 
     def spent(self, step: int, seconds: float) -> None:
-        """To be told after each time."""
+        """To be called after each time."""
         rest = seconds / self.share if self.count else 0.0
         self.count, self.step, self.time = self.count + 1, step + self.least, time.perf_counter() + rest
 

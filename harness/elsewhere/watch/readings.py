@@ -1,4 +1,4 @@
-"""What was measured: on its device until it is read."""
+"""Measurements, on their device until they are read."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Reading(NamedTuple):
 
 
 class Readings:
-    """What was measured waits on its device, so that no step waits for it. unread: how much waits."""
+    """Measurements that wait on their device, so that no step waits for them. unread: how many wait."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[str, int, Tensor | Numbers | float]] = []

@@ -1,4 +1,4 @@
-"""What a watch tells: what was measured and how often, which rules fired and which could not; and, on request, what the
+"""The report of a watch: what was measured and how often, which rules fired and which could not; and, on request, what the
 documents advise on each, and what Folklore's evidence says of that advice."""
 
 import math
@@ -37,7 +37,7 @@ class FiredRule:
 
 @dataclass(frozen=True)
 class Report:
-    """steps: with losses or an update. measured: at how many of them. own_share: of the run's time, the watch's own. layers:
+    """steps: with losses or an update. measured: at how many of them. own_share: the watch's share of the run's time. layers:
     name -> gradient norm and update-to-weight ratio (a matrix's without its bias) when last measured; nan: never, or its
     weights were zero. lrs: of the optimizer's groups when last measured. units: activation -> share of its units that were
     silent; -1: too few examples yet; None: not measured. skipped: steps that had no update. notes: what a reader has to know
@@ -58,24 +58,22 @@ class Report:
     lacking: dict[str, str]
 
     @classmethod
-    def of(cls, seen: WatchedRun) -> "Report":
-        names, latest = seen.layers.names, seen.latest
+    def of(cls, run: WatchedRun) -> "Report":
+        names, latest = run.layers.names, run.latest
         columns = (_filled(latest.get(name), len(names)) for name in (readings.GRADIENTS, readings.RATIOS))
         return cls(
-            updates=seen.steps.updates,
-            steps=seen.steps.done,
-            measured={"losses": seen.losses, "gradients": seen.gradients, "looks": seen.looks},
-            own_share=seen.own_seconds / seen.seconds if seen.seconds else 0.0,
-            spans=seen.spans,
+            updates=run.steps.updates,
+            steps=run.steps.done,
+            measured={"losses": run.losses, "gradients": run.gradients, "looks": run.looks},
+            own_share=run.own_seconds / run.seconds if run.seconds else 0.0,
+            spans=run.spans,
             layers=dict(zip(names, zip(*columns, strict=True), strict=True)),
             lrs=tuple(_filled(latest.get(readings.LRS))),
-            units=None
-            if seen.units is None
-            else dict(zip(seen.units.names, _filled(latest.get(readings.SILENT)), strict=False)),
-            skipped=seen.skipped,
-            notes=tuple(notes(seen)),
-            findings=tuple(_finding(RULES[name], seen.fired[name]) for name in RULES if name in seen.fired),
-            lacking=lacking(seen),
+            units=None if run.units is None else dict(zip(run.units.names, _filled(latest.get(readings.SILENT)), strict=False)),
+            skipped=run.skipped,
+            notes=tuple(notes(run)),
+            findings=tuple(_finding(RULES[name], run.fired[name]) for name in RULES if name in run.fired),
+            lacking=lacking(run),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,7 +128,7 @@ class Report:
         return [f"  {name}: gradient norm {norm:.3g}, update/weight {ratio:.2g}" for name, (norm, ratio) in shown]
 
     def _silent_rules(self) -> list[str]:
-        """Of rules that did not fire, which had enough to go by."""
+        """Lines on the rules that did not fire, and on those that have not seen enough."""
         which = f"{len(RULES) - len(self.lacking)} rules that saw enough" if self.lacking else f"{len(RULES)} rules"
         lines = ["print(watch.evidence()) says what to do."] if self.findings else [f"None of the {which} has fired."]
         missing = ", ".join(f"{rule} ({what})" for rule, what in self.lacking.items())

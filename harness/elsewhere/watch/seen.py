@@ -1,4 +1,4 @@
-"""What a watch keeps of what it read: few numbers, however long the run."""
+"""The few numbers that a watch keeps of what it read, however long the run."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ from .readings import Numbers, Reading
 from .steps import Steps
 from .units import Units
 
-# The median matrix's.
+# The name of the median matrix's.
 UPDATE_RATIO = "update_ratio"
 
 
@@ -83,7 +83,7 @@ class WatchedRun:
     minor: Counter[str] = field(default_factory=Counter)
 
     def take(self, new: Sequence[Reading], events: Sequence[Event]) -> list[Event]:
-        """Of these events, those whose rule fires for the first time."""
+        """The events whose rule fires for the first time."""
         for reading in new:
             self._count(reading)
             if (series := series_of(reading, self.layers)) is not None:

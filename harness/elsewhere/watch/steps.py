@@ -1,4 +1,4 @@
-"""Which step of a loop a loss belongs to, whether or not an update follows it."""
+"""The step of a loop that a loss belongs to, whether or not an update follows it."""
 
 # Before two updates have shown how many losses a step has, this number may be of one step.
 MOST_LOSSES = 64

@@ -12,7 +12,7 @@ from .seen import WatchedRun, series_of
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 
-# Of a run's time for batches; MLflow takes this many numbers in one.
+# The share of a run's time for batches; the numbers that MLflow takes in one.
 SHARE, BATCH = 0.005, 1000
 PREFIX = "watch/"
 
@@ -20,13 +20,13 @@ PREFIX = "watch/"
 class MlflowRun:
     """Writes into the active run, or one that is named by its id; ends none."""
 
-    def __init__(self, run_id: str | None, seen: WatchedRun):
+    def __init__(self, run_id: str | None, run: WatchedRun):
         import mlflow
 
         active = mlflow.active_run()
         if run_id is None and active is None:
             raise UserError("mlflow=True: no MLflow run is active; begin one with mlflow.start_run(), or name its id")
-        self.client, self.run_id, self.seen = mlflow.MlflowClient(), run_id or active.info.run_id, seen
+        self.client, self.run_id, self.seen = mlflow.MlflowClient(), run_id or active.info.run_id, run
         self._waiting: list[tuple[str, float, int, int]] = []
         self._pace = Pace(SHARE)
 

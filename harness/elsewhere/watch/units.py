@@ -52,26 +52,26 @@ class Units(TorchFunctionMode):
         ]
 
     def close(self) -> None:
-        """From now on only what lies between begin and end is listened to."""
+        """Removes the hooks: from now on only what lies between begin and end is listened to."""
         for hook in self._hooks:
             hook.remove()
 
     def take_seconds(self) -> float:
-        """That listening took since the last time."""
+        """Seconds that listening took since the last time."""
         seconds, self._seconds = self._seconds, 0.0
         return seconds
 
     @torch.no_grad()
     def shares(self) -> Tensor:
         """[activations]"""
-        found = [
+        shares = [
             (silent >= SILENT_EXAMPLES).float().mean() if self._seen[name] >= SILENT_EXAMPLES else silent.new_tensor(-1.0)
             for name, silent in self._silent_for.items()
         ]
-        return torch.stack(found) if found else torch.zeros(0)
+        return torch.stack(shares) if shares else torch.zeros(0)
 
     def begin(self, module: nn.Module) -> None:
-        """If it is time to listen: until the end of a forward pass."""
+        """Listens until the end of a forward pass, if it is time to."""
         if torch.compiler.is_compiling() or not self.listens or module is not self.model:
             return
         self.passes[module.training] += 1
@@ -116,4 +116,4 @@ class Units(TorchFunctionMode):
 
 def is_compiled(model: nn.Module) -> bool:
     """Whether functions within it cannot be heard."""
-    return any(isinstance(each, OptimizedModule) or each._compiled_call_impl is not None for each in model.modules())
+    return any(isinstance(module, OptimizedModule) or module._compiled_call_impl is not None for module in model.modules())

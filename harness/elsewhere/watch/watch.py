@@ -41,7 +41,7 @@ from .units import Units, is_compiled
 
 log = logging.getLogger(__name__)
 
-# Of a run's time, beside what every step costs: for gradient norms, for updates and units, for reading numbers and rules.
+# Shares of a run's time, beside what every step costs: for gradient norms, updates and units, reading numbers and rules.
 NORMS_SHARE, LOOKS_SHARE, READS_SHARE = 0.002, 0.003, 0.002
 # On an accelerator, steps between two measurements at least: each waits for the device.
 LEAST_STEPS = 10
@@ -102,7 +102,7 @@ class Watch:
         self._readings.add(readings.LOSS, self.steps.take_loss(), value)
         if self.steps.idle > idle:
             self._end_idle_step()
-        # What is on the host already is told at once.
+        # A loss that is on the host already is reported at once.
         if isinstance(value, float) and not math.isfinite(value) and "nonfinite" not in self.seen.fired:
             self._read()
         self._read_if_due(started)
@@ -130,7 +130,7 @@ class Watch:
         self.seen.own_seconds += watch.seconds
 
     def report(self) -> Report:
-        """What was seen up to now; `str(...)` is for people, `.to_dict()` for programs."""
+        """The report up to now; `str(...)` is for people, `.to_dict()` for programs."""
         self._read()
         return Report.of(self.seen)
 
@@ -138,7 +138,7 @@ class Watch:
         return str(self.report())
 
     def evidence(self) -> str:
-        """Of each rule that fired its threshold, what the documents advise, and what Folklore's verdicts say of that."""
+        """Each rule that fired, with its threshold, what the documents advise, and what Folklore's verdicts say of that."""
         return self.report().evidence()
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Watch:
         self.close()
 
     def note_norm(self, step: int, norm: float) -> None:
-        """A gradient norm that is known from elsewhere, as before clipping; its own ones are then those of layers alone."""
+        """Takes a gradient norm known from elsewhere, as before clipping; the watch's own norms are then of layers alone."""
         self.seen.norm_is_given = True
         self._readings.add(readings.NORM, step, norm)
 
@@ -206,7 +206,7 @@ class Watch:
         self.seen.own_seconds, self.seen.seconds = earlier + now - started, now - self._began
 
     def _look_up(self) -> None:
-        """If another set of parameters is trained by now; what was measured of the former one is read first."""
+        """Looks up the layers if other parameters are trained by now; measurements of the former ones are read first."""
         if self.layers.has_changed():
             self._read(self.steps.done)
             self.layers.look_up()
@@ -215,7 +215,7 @@ class Watch:
         return self.scaler is not None and self.scaler.is_enabled()
 
     def _begin_look(self) -> None:
-        """At the next update; its forward passes are listened to."""
+        """Decides whether to look at the next update, whose forward passes are then listened to."""
         self._is_looking = self._looks.is_due(self.steps.updates)
         if self.units:
             self.units.listens = self._is_looking
@@ -234,7 +234,7 @@ class Watch:
         return listened
 
     def _read_if_due(self, started: float) -> None:
-        """By losses as well as by updates, of which either may stay away."""
+        """Reads by losses as well as by updates, of which either may stay away."""
         count = max(self.steps.updates, self.steps.losses)
         if self._readings.unread >= MOST_UNREAD or self._reads.is_due(count):
             self._read(self.steps.done)
@@ -261,5 +261,5 @@ def _value(loss: Tensor | float) -> Tensor | float:
 
 
 def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What an optimizer's step was called with; its gradients are there only afterwards."""
+    """The closure that an optimizer's step was called with; its gradients are there only afterwards."""
     return args[1] if len(args) > 1 else kwargs.get("closure")
