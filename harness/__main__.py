@@ -1,4 +1,4 @@
-"""Where the `folklore` command starts: an interrupt ends in one line at any moment, imports included.
+"""Entry point of the `folklore` command: an interrupt ends it in one line at any moment, imports included.
 
 Ctrl-C exits with 130; SIGTERM, which schedulers and preempted machines send, takes the same way out and exits with 143.
 """
@@ -15,12 +15,12 @@ from types import FrameType
 from typing import NoReturn
 
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
-# As a program that SIGPIPE ends; Python ignores the signal.
+# The exit code of a program ended by SIGPIPE, a signal that Python ignores.
 UNREAD = 128 + signal.SIGPIPE
-# Objects made before the collector looks for cycles. Python's 700 let it go through declarations, verdicts and figures, which
-# stay, again and again: a fifth of what a command takes.
+# Objects made before the collector looks for cycles. At Python's 700 it goes through declarations, verdicts and figures, which
+# stay, again and again: a fifth of a command's time.
 COLLECTED_AFTER = 200_000
-# After so long an interrupt that met an import is tried again.
+# Seconds until an interrupt that met an import is tried again.
 IMPORT_SECONDS = 0.1
 
 _terminated = False
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """A stream that the shell has closed (`>&-`) is written to nowhere: its number must not go to the next file opened."""
+    """Opens /dev/null for streams that the shell has closed (`>&-`): their numbers must not go to the next file opened."""
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)
@@ -75,8 +75,8 @@ def _end(code: int | None) -> NoReturn:
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """As Python's own handler, but for imports: a compiled library that is interrupted while it is loaded may be left half
-    initialized. The signal comes again until the import is done."""
+    """Raises KeyboardInterrupt, but not during an import: a compiled library interrupted while it loads may be left half
+    initialized. The signal is sent again until the import is done."""
     if _is_importing(frame):
         again = threading.Timer(IMPORT_SECONDS, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
@@ -114,11 +114,11 @@ def _shown(error: Exception) -> int:
 
 
 def _unread() -> int | None:
-    """The exit code where whoever read what is printed has left, as `head` does: nobody is told. None: it was another pipe."""
-    left = [stream for stream in (sys.stdout, sys.stderr) if stream is not None and _has_no_reader(stream.fileno())]
-    for stream in left:  # what is still to be written goes nowhere, and is no second error
+    """The exit code if the reader of the output has gone, as `head` does; nothing is printed. None: it was another pipe."""
+    unread = [stream for stream in (sys.stdout, sys.stderr) if stream is not None and _has_no_reader(stream.fileno())]
+    for stream in unread:  # what is still to be written goes nowhere, and is no second error
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return UNREAD if left else None
+    return UNREAD if unread else None
 
 
 def _has_no_reader(descriptor: int) -> bool:

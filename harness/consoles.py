@@ -5,25 +5,25 @@ from typing import Any
 
 from rich.console import Console, ConsoleDimensions
 
-# Of a line that goes into a pipe or a file, where no terminal wraps it: more than any line has.
+# Width of a line into a pipe or a file, where no terminal wraps it: more than any line has.
 UNLIMITED = 1_000_000
 
 
 class PlainConsole(Console):
-    """As wide as the terminal, and elsewhere without an end: what goes into a pipe is never wrapped or cut."""
+    """A console as wide as the terminal, and unlimited elsewhere: output into a pipe is never wrapped or cut."""
 
     def __init__(self, **settings: Any):
         super().__init__(markup=False, highlight=False, emoji=False, soft_wrap=True, **settings)
 
     @property
     def size(self) -> ConsoleDimensions:
-        found = super().size
-        return found if self.is_terminal or self.is_jupyter else ConsoleDimensions(UNLIMITED, found.height)
+        dimensions = super().size
+        return dimensions if self.is_terminal or self.is_jupyter else ConsoleDimensions(UNLIMITED, dimensions.height)
 
     @size.setter
     def size(self, new_size: tuple[int, int]) -> None:
         self._width, self._height = new_size
 
     def on_broken_pipe(self) -> None:
-        """A reader that has seen enough ends the command: the program's entrance knows how."""
+        """Raises BrokenPipeError, with which the program's entrance ends the command."""
         raise BrokenPipeError

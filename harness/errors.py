@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-# A message that quotes what it was given quotes so much of it at most.
+# Most characters of a message, whatever it quotes.
 LONGEST_MESSAGE = 2000
 # Another library's message within one of ours: as long as MLflow's, which ends with what to do.
 LONGEST_QUOTE = 500
-# Of what is wrong with an input so much is told at once.
+# Findings on one input that are shown at once.
 MOST_FINDINGS = 5
-# What others call a field of ours; of names that only look alike, the wrong one would be suggested.
+# Other libraries' names for our fields; by likeness alone the wrong one would be suggested.
 USUAL = {
     **dict.fromkeys(("lr", "learning_rate", "max_lr", "eta"), "peak_lr"),
     **dict.fromkeys(("wd", "l2"), "weight_decay"),
@@ -53,7 +53,7 @@ class RunFailedError(RuntimeError):
 
 
 class UnreadError(Exception):
-    """A pipe has lost its reader: where it is what a command prints into, the command ends without a word. (Click would turn
+    """A pipe has lost its reader: if a command prints into it, the command ends without a word. (Click would turn
     a BrokenPipeError into exit code 1.)"""
 
 
@@ -78,7 +78,9 @@ def quoted(error: BaseException) -> str:
 
 def printable(text: str) -> str:
     """One line without characters that steer a terminal or turn the direction of writing: they are spelled out."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode("ascii") for character in text
+    )
 
 
 def masked(text: str) -> str:
@@ -96,7 +98,7 @@ def nearest(name: str, names: Sequence[str]) -> str:
     if USUAL.get(name) in names:
         return USUAL[name]
     same = difflib.get_close_matches(name, names, n=1, cutoff=0.85)
-    of_words = [each for each in names if name in re.split(r"[_.-]", each)]
+    of_words = [candidate for candidate in names if name in re.split(r"[_.-]", candidate)]
     return next(iter(same or of_words or difflib.get_close_matches(name, names, n=1, cutoff=0.5)), "")
 
 
@@ -109,14 +111,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
 
 
 def _no_kind(context: Mapping[str, str]) -> str:
-    """In place of pydantic's message, which lists all kinds that there are."""
+    """A message in place of pydantic's, which lists all kinds that there are."""
     kinds = [kind.strip("'") for kind in context["expected_tags"].split(", ")]
     near = difflib.get_close_matches(context["tag"], kinds, n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
     return f"there is no '{context['tag']}'; {hint}`folklore schema --explain` lists them"
 
 
-# What a field takes, by the first word of pydantic's name for the error.
+# The type that a field takes, by the first word of pydantic's name for the error.
 TAKES = {
     "float": "a number",
     "int": "a whole number",
@@ -128,7 +130,7 @@ TAKES = {
 
 
 def _rule(item: Mapping[str, Any]) -> str:
-    """What one of pydantic's findings asks for, in the words of our own."""
+    """The rule that one of pydantic's findings states, in our own words."""
     kind, _, fault = item["type"].partition("_")
     if kind in TAKES and fault in ("type", "parsing", "from_float"):
         return f"must be {TAKES[kind]}"
@@ -144,7 +146,7 @@ def invalid(subject: str, error: ValidationError) -> UserError:
     findings, items = [], error.errors()
     for item in items:
         # A list whose only entry is wrong is not too short.
-        within = (each for each in items if each is not item and each["loc"][: len(item["loc"])] == item["loc"])
+        within = (other for other in items if other is not item and other["loc"][: len(item["loc"])] == item["loc"])
         if item["type"] == "too_short" and any(within):
             continue
         field = ".".join(str(part) for part in item["loc"])

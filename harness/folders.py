@@ -1,4 +1,4 @@
-"""Where the project lies: in a working copy the clone, else the installed package folklore; and where a user's caches do."""
+"""Folders of the project, a working copy's clone or else the installed package folklore, and of a user's caches."""
 
 import os
 from pathlib import Path
@@ -8,5 +8,5 @@ PROJECT = HARNESS.parent
 
 
 def cache_folder() -> Path:
-    """Of this user, for what can be made again: `$XDG_CACHE_HOME/folklore`, else `~/.cache/folklore`."""
+    """This user's folder for what can be made again: `$XDG_CACHE_HOME/folklore`, else `~/.cache/folklore`."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "folklore")

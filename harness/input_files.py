@@ -18,7 +18,7 @@ LARGEST_STORED = {".json": 64_000_000, ".parquet": 4_000_000_000, "": 64_000_000
 MOST_FILES = 1_000_000
 # How deep they may lie.
 MOST_LEVELS = 100
-# Read at a time, so that an interrupt is heard in between.
+# Bytes read at a time, so that an interrupt is heard in between.
 CHUNK = 1 << 20
 
 KINDS = (
@@ -72,7 +72,7 @@ def read_bounded(stream: Readable, most: int) -> bytes:
 
 
 def require_bounded(stream: Readable, most: int) -> None:
-    """Raises TooMuchError where a stream gives more than `most` bytes; what it gives is not kept."""
+    """Raises TooMuchError if a stream gives more than `most` bytes; what it gives is not kept."""
     count = 0
     while chunk := stream.read(CHUNK):
         count += len(chunk)
@@ -89,22 +89,22 @@ def size_of(count: int) -> str:
 
 
 def below(folder: Path) -> tuple[list[Parts], list[Parts]]:
-    """Files and folders at any depth. Links are followed, but for those that lead to a folder they lie in.
+    """Files and folders at any depth. Links are followed, except into a folder that they lie in.
 
     Raises OSError for a folder that cannot be read, and TooMuchError for more than MOST_FILES, or deeper than MOST_LEVELS.
     """
     files: list[Parts] = []
     folders: list[Parts] = []
-    left: list[tuple[Parts, tuple[str, ...]]] = [((), (os.path.realpath(folder),))]
-    while left:
-        parts, above = left.pop()
+    pending: list[tuple[Parts, tuple[str, ...]]] = [((), (os.path.realpath(folder),))]
+    while pending:
+        parts, above = pending.pop()
         with os.scandir(folder.joinpath(*parts)) as entries:
             for entry in entries:
-                found = (*parts, entry.name)
-                require_shallow(found)
-                (folders if _is_folder(entry) else files).append(found)
+                path = (*parts, entry.name)
+                require_shallow(path)
+                (folders if _is_folder(entry) else files).append(path)
                 if _is_folder(entry) and (real := os.path.realpath(entry.path)) not in above:
-                    left.append((found, (*above, real)))
+                    pending.append((path, (*above, real)))
                 if len(files) + len(folders) > MOST_FILES:
                     raise too_many_files()
     return files, folders
@@ -125,7 +125,7 @@ def _too_much(most: int) -> TooMuchError:
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    """A link that leads round in a circle leads to no folder."""
+    """Whether an entry is a folder; a link that leads round in a circle is none."""
     try:
         return entry.is_dir()
     except OSError:

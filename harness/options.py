@@ -1,4 +1,4 @@
-"""What a user chooses about a run beside the study: where it reads and writes, and on what it trains."""
+"""A user's choices about a run beside the study: where it reads and writes, and on what it trains."""
 
 import math
 import os
@@ -26,7 +26,7 @@ class Options:
 
 
 def checkpoint_seconds() -> float:
-    """How far apart the checkpoints of a pack in flight are. Raises UserError."""
+    """Seconds between the checkpoints of a pack in flight. Raises UserError."""
     text = os.environ.get(CHECKPOINT_VARIABLE)
     try:
         seconds = CHECKPOINT_SECONDS if text is None else float(text)

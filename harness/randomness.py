@@ -17,8 +17,8 @@ def key(seed: int, use: str) -> int:
 
 @dataclass(frozen=True)
 class Order:
-    """By what a training draws its batches and all else but its initialization: a seed, and how many steps of what that gives
-    lie before its first one."""
+    """The order in which a training draws its batches and all else but its initialization: a seed, and how many of its steps
+    lie before the first one."""
 
     seed: int
     passed: int = 0

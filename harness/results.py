@@ -1,5 +1,5 @@
-"""What commands answer, declared once: printed for people, dumped by --json, and told to agents, whose tools take their schemas
-from it."""
+"""Results of commands, declared once: printed for people, dumped by --json, and given to agents, whose tools take their
+schemas from them."""
 
 from dataclasses import fields
 from typing import Annotated, Any, TypeVar
@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 Value = TypeVar("Value")
-# What --json has and agents, for whom every word is in the way of others, are spared.
+# Fields for --json that agents are spared, for whom every word is in the way of others.
 ForScripts = Annotated[Value, SkipJsonSchema(), Field(exclude=True)]
-# What only the lines for people are made of; it has a default, for neither --json nor a tool has it.
+# Fields for people alone; they have a default, for neither --json nor a tool has them.
 ForPeople = Annotated[Value, SkipJsonSchema(), Field(exclude=True, repr=False)]
 
 
-# Of a dataclass or model: the text below a field describes it to agents.
+# For a dataclass or model: the text below a field describes it to agents.
 DESCRIBED = ConfigDict(use_attribute_docstrings=True, defer_build=True)
 
 
@@ -25,7 +25,7 @@ class Result(BaseModel):
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """What --json has of a result or a dataclass, in the order of its fields."""
+    """Names and values that --json has of a result or a dataclass, in the order of its fields."""
     if not isinstance(value, Result):
         return {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
     declared = type(value).model_fields.items()

@@ -16,7 +16,7 @@ def enumerated(names: Sequence[str]) -> str:
 
 
 def capitalized(text: str) -> str:
-    """As a sentence begins: with a capital, unless it begins with a symbol (η*, k micro-batches, B_crit)."""
+    """A text as a sentence begins: with a capital, unless it begins with a symbol (η*, k micro-batches, B_crit)."""
     return text[0].upper() + text[1:] if re.match(r"[a-z]{2}|a ", text) else text
 
 
