@@ -1,4 +1,4 @@
-"""Training what a plan has left, on Ray, and showing it in MLflow: the queue of packs, the jobs on workers.
+"""Trains what is left of a plan, on Ray, and shows it in MLflow: the queue of packs, the jobs on workers.
 
 In: studies to train, a store, options such as workers and a deadline.
 Out: packs in the ledger, runs in MLflow, and how each study's part of the launch ended.

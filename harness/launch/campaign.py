@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LaunchOutcome:
-    """What one study's part came to. interrupted: something is left to train, for want of time or by the user's wish.
+    """Outcome of one study's part. interrupted: something is left to train, for want of time or by the user's wish.
     given_up: trials and computed jobs. run_id: the launch's run in MLflow, where it has one."""
 
     trained: int
@@ -123,10 +123,10 @@ class StudyRun:
         self.rounds = Rounds(self.prepared.plan, self.ledger.digests(), partial(after_round, self.prepared))
 
     def measurements(self) -> dict[str, Job]:
-        """What is to be measured of the shapes that something is left to train of."""
-        left = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
+        """Measurements of lanes for the shapes that have trials left to train."""
+        shape_keys = {trial.configuration.shape_key for pack in self.prepared.left for trial in pack.trials}
         worth = self.packing.worth_measuring(self.prepared.shapes)
-        return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in left}
+        return {f"lanes:{key}": lanes_job(self.packing, key, shape) for key, shape in worth.items() if key in shape_keys}
 
     def open_queues(self) -> "list[JobQueue]":
         """The study's computed jobs, which are short, and its packs."""
@@ -134,7 +134,7 @@ class StudyRun:
         study, uri = prepared.plan.study, ledger.store.root_uri
         jobs = {digest: ComputingJob(study, job, uri) for digest, job in prepared.jobs_left.items()}
         self.computing = ComputingQueue(jobs, self.added_job)
-        # With as many lanes as are known to be best now.
+        # With the numbers of lanes that are best as far as known now.
         self.choices = prepared.choices()
         plan = prepared.plan.with_search({}, {}).with_lanes({key: choice.lanes for key, choice in self.choices.items()})
         stored, done, states = ledger.trials, ledger.digests, ledger.states
@@ -156,7 +156,7 @@ class StudyRun:
             choice,
             checkpoint_seconds(),
             workload_of(first.workload).pickled(),
-            {each.digest: steps for each in pack.trials if (steps := self.kept_steps.get(each.digest))},
+            {trial.digest: steps for trial in pack.trials if (steps := self.kept_steps.get(trial.digest))},
             {start.digest: self.job(make_pack([self.trials[start.digest]])) for start in starts_of(pack.trials)},
         )
 
@@ -201,7 +201,7 @@ class StudyRun:
         self.view.failed(pack, error)
 
     def _digests(self, key: str) -> list[str]:
-        """Of the trials of a pack, or of a computed job."""
+        """Digests of a pack's trials, or of a computed job."""
         return [key] if key in self.jobs else [trial.digest for trial in self.packs[key].trials]
 
     def close(self) -> LaunchOutcome:
@@ -267,11 +267,11 @@ class _Listener:
 
 
 def most_valuable_first(prepared: Sequence[Prepared]) -> list[Prepared]:
-    """By claims that would be judged for each second of training that is left."""
+    """Studies sorted by claims judged for each second of training left, most first."""
 
-    def value(each: Prepared) -> float:
-        plan = each.plan
+    def value(ready: Prepared) -> float:
+        plan = ready.plan
         judged = plan.study.scale(plan.scale).judged
-        return (len(plan.study.judgements) if judged else 1) / max(each.estimate.seconds, 1.0)
+        return (len(plan.study.judgements) if judged else 1) / max(ready.estimate.seconds, 1.0)
 
     return sorted(prepared, key=value, reverse=True)

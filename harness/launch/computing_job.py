@@ -30,7 +30,7 @@ class ComputingJob:
 
 
 class ComputingWork:
-    """At least one call an advance; the last one writes what they came to."""
+    """Makes at least one call an advance; the last advance writes the result."""
 
     def __init__(self, job: ComputingJob):
         self.job = job
@@ -54,8 +54,8 @@ class ComputingWork:
     def _record(self) -> None:
         study = self.job.study
         machine = {**environment(), "threads": "1", "cpu_capability": torch.backends.cpu.get_cpu_capability()}
-        found = computation(study.name, study.version, ENGINE_VERSION, self.job.job, self.worked, machine, self.seconds)
-        Ledger(Store(self.job.store_uri), study.name).write_computation(found)
+        result = computation(study.name, study.version, ENGINE_VERSION, self.job.job, self.worked, machine, self.seconds)
+        Ledger(Store(self.job.store_uri), study.name).write_computation(result)
 
     def close(self) -> None:
         """Calls that were made are lost with a job that is interrupted: they take seconds."""
@@ -63,7 +63,7 @@ class ComputingWork:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """How a sum is parted depends on the number of threads; a worker of a GPU goes on with as many as it had."""
+    """Runs on one thread, for the order of a sum depends on their number; a GPU's worker goes on with as many as it had."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

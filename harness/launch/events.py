@@ -1,7 +1,7 @@
-"""What a run tells machines: with --json one object a line on standard output, everything for people on standard error.
+"""Events of a run for machines: with --json one object a line on standard output, everything for people on standard error.
 
-Every event has `event`, its kind, and `time`, in seconds since 1970. EVENTS documents the other fields and their units; what
-is not documented cannot be emitted. None stands for what is not known.
+Every event has `event`, its kind, and `time`, in seconds since 1970. EVENTS documents the other fields and their units; others
+cannot be emitted. None stands for what is not known.
 """
 
 import json
@@ -93,7 +93,7 @@ class Events(Protocol):
 
 
 class Silent:
-    """For people: nothing."""
+    """Emits nothing, for people."""
 
     def emit(self, event: str, **fields: Any) -> None:
         pass

@@ -1,4 +1,4 @@
-"""What a prepared study is and takes, for `folklore plan` and the lines before training."""
+"""Facts of a prepared study and its cost, for `folklore plan` and the lines before training."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ class PlanFacts(Result):
 
 
 def run_facts(ready: Prepared) -> dict[str, Any]:
-    """What a run says of its plan before it trains: fields of PlanFacts that need no torch."""
+    """Facts of a plan that a run states before it trains: fields of PlanFacts that need no torch."""
     plan, estimate = ready.plan, ready.estimate
     return {
         "study": plan.study.name,
@@ -99,25 +99,25 @@ def _slopes(ready: Prepared) -> dict[str, str]:
     study, scale = ready.plan.study, ready.plan.scale
     if scale not in (study.ladder or ()):
         return {}
-    verdicts = [verdict for each in known_sets(ready) if each.complete for verdict in each.verdicts()]
+    verdicts = [verdict for trial_set in known_sets(ready) if trial_set.complete for verdict in trial_set.verdicts()]
     return dict(slopes_in_view(study, scale, verdicts))
 
 
 def power_facts(ready: Prepared) -> PowerFacts | None:
-    """What the plan's seeds can show, by the spread of stored or published trials, or the one that the study declares; None if
+    """Power of the plan's seeds, by the spread of stored or published trials, or the one that the study declares; None if
     there is neither."""
     study, scale = ready.plan.study, ready.plan.scale
     if not study.scale(scale).judged:
         return None
     pilot = pilot_of(known_sets(ready), scale)
-    found = list(resolutions(study, scale, study.seeds_at(scale), pilot))
-    if pilot is None and all(each.power is None for each in found):
+    criteria = list(resolutions(study, scale, study.seeds_at(scale), pilot))
+    if pilot is None and all(criterion.power is None for criterion in criteria):
         return None
     spread = "what the study declares of a pilot"
     if pilot is not None:
         spread = f"{len(whole_seeds(pilot))} seeds at scale {pilot.scale} ({pilot.device}, {pilot.source})"
-    told = {"from": spread, "seeds": study.seeds_at(scale), "claims": len(study.judgements), "criteria": found}
-    return PowerFacts.model_validate(told)
+    fields = {"from": spread, "seeds": study.seeds_at(scale), "claims": len(study.judgements), "criteria": criteria}
+    return PowerFacts.model_validate(fields)
 
 
 def known_sets(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
@@ -127,16 +127,16 @@ def known_sets(ready: Prepared, wanted: Wanted = everywhere) -> list[TrialSet]:
 
 
 def _read(ready: Prepared) -> str:
-    """What was read of a user's data; several datasets by name."""
+    """Contents read of a user's data; several datasets by name."""
     said = {used: ready.facts[name].contents for name, used in ready.datasets.items() if ready.facts[name].contents}
     return "; ".join(f"{used}: {contents}" for used, contents in said.items()) if len(said) > 1 else "".join(said.values())
 
 
 def _lanes(ready: Prepared) -> str:
-    """Lanes of the packs, what they run as, and where that comes from."""
+    """Lanes of the packs, their programs, and the sources of both."""
     choices = ready.choices().values()
     if not choices:
         return "1 (alone)"
-    few, many = min(each.lanes for each in choices), max(each.lanes for each in choices)
-    sources, programs = sorted({each.source for each in choices}), sorted({each.program for each in choices})
+    few, many = min(choice.lanes for choice in choices), max(choice.lanes for choice in choices)
+    sources, programs = sorted({choice.source for choice in choices}), sorted({choice.program for choice in choices})
     return f"{few} to {many} ({', '.join(sources)}; {', '.join(programs)})"

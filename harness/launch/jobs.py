@@ -1,4 +1,4 @@
-"""What a sweep schedules: jobs that open as work, and a listener that hears how they go."""
+"""Interfaces of a sweep: jobs that open as work, and a listener that hears how they go."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Progress:
-    """What a worker reports about its pack; `share` of its steps are done.
+    """A worker's report about its pack; `share` of its steps are done.
 
     best_loss: lowest recent training loss. diverged: lanes that have, as far as is known before they are done.
     gpu_memory_bytes: the most the pack has held on a GPU; None on a CPU. too_large: it
@@ -56,7 +56,7 @@ class JobQueue(Protocol):
         """A pack is done, or given up."""
 
     def halve(self, pack: str) -> bool:
-        """What is in a pack that memory did not hold comes again in packs of fewer lanes; False if there is one lane."""
+        """Splits a pack that memory did not hold into packs of fewer lanes; False if it has one lane."""
 
 
 class Listener(Protocol):

@@ -22,10 +22,10 @@ SECONDS_WORTH_COMPILING = 900.0
 
 
 def lanes_job(packing: Packing, key: str, shape: Shape) -> "LanesJob":
-    """What measures a shape of a plan."""
+    """The job that measures a shape of a plan."""
     start, most = packing.tried(shape)
-    uri, given = packing.store.root_uri, workload_of(shape.configuration.workload).pickled()
-    return LanesJob(key, shape, packing.device, uri, start, most, packing.program, given)
+    uri, workload = packing.store.root_uri, workload_of(shape.configuration.workload).pickled()
+    return LanesJob(key, shape, packing.device, uri, start, most, packing.program, workload)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class LanesJob:
 
 
 class LanesWork:
-    """One number of lanes a call; the last call writes what was found."""
+    """Measures one number of lanes a call; the last call writes the timings."""
 
     def __init__(self, job: LanesJob):
         self.job = job
@@ -91,9 +91,9 @@ class LanesWork:
 
     @property
     def _compiling_may_pay(self) -> bool:
-        left = self.job.shape.lane_steps * self.search.best.lane_seconds / self.job.device.count
+        seconds_left = self.job.shape.lane_steps * self.search.best.lane_seconds / self.job.device.count
         refused = self._also_compiled.name in refusals(self.store, self.job.key)
-        return self.job.program is None and left > SECONDS_WORTH_COMPILING and not refused
+        return self.job.program is None and seconds_left > SECONDS_WORTH_COMPILING and not refused
 
     @property
     def _also_compiled(self) -> Program:

@@ -97,12 +97,12 @@ class Lease:
         return holder is not None and holder.get("token") == self.token
 
     def _read(self) -> dict[str, object] | None:
-        """None where nobody holds it; half a file, or something else, is no lease."""
+        """The holder, or None; half a file, or something else, is no lease."""
         try:
-            found = read_as(self.store, self.name, json.loads)
+            holder = read_as(self.store, self.name, json.loads)
         except (FileNotFoundError, DamagedError):
             return None
-        return found if isinstance(found, dict) and "token" in found else None
+        return holder if isinstance(holder, dict) and "token" in holder else None
 
     def _write(self) -> None:
         process = os.getpid()
@@ -118,7 +118,7 @@ class Lease:
 
 @contextmanager
 def leases(store: Store, studies: Iterable[str]) -> Iterator[None]:
-    """Of several studies, in one order, so that two campaigns never wait for each other."""
+    """Holds the leases of several studies, taken in one order, so that two campaigns never wait for each other."""
     with ExitStack() as held:
         for study in sorted(studies):
             held.enter_context(Lease(store, study))

@@ -14,7 +14,7 @@ from ..train.pack import Lane, Pack
 from ..train.workloads import workload_of
 from ..train.workloads.data import Dataset
 
-# Between two reports of how far the training is.
+# Seconds between two reports of progress.
 REPORT_SECONDS = 0.5
 # A ramp of less has no shape to read, and every step's loss is kept.
 LEAST_RISE, MOST_STEPS = 10.0, 10_000
@@ -30,7 +30,7 @@ def run_range_test(
     device: Device,
     progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> RangeTest:
-    """Train `workload` for this many steps from LR `start` to `end`, once for each seed. progress: is told how many steps are
+    """Train `workload` for this many steps from LR `start` to `end`, once for each seed. progress: gets how many steps are
     done, and of how many. Raises UserError for bad input."""
     if not (start > 0 and LEAST_RISE * start <= end < math.inf):
         raise UserError(

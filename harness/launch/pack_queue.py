@@ -1,4 +1,4 @@
-"""The packs of a run in the order a sweep takes them. Where a study searches, later packs depend on earlier results; where a
+"""The packs of a run in the order a sweep takes them. If a study searches, later packs depend on earlier results; if a
 shape's best number of lanes is not known yet, it is measured before the packs are cut.
 """
 
@@ -80,10 +80,10 @@ class PackQueue:
         return not any(trial.start and trial.start.digest in self._untrained for trial in self.packs[key].trials)
 
     def _give_up_orphans(self) -> None:
-        """Of packs that wait, the trials that start from one that was given up; and those that start from these."""
+        """Gives up waiting trials that start from a given-up one, and those that start from these."""
         for key in tuple(self._waiting):
-            lost = [each for each in self.packs[key].trials if each.start and each.start.digest in self.given_up]
-            others = [each for each in self.packs[key].trials if each not in lost]
+            lost = [trial for trial in self.packs[key].trials if trial.start and trial.start.digest in self.given_up]
+            others = [trial for trial in self.packs[key].trials if trial not in lost]
             if lost and others:
                 self._replace(key, make_pack(lost), make_pack(others))
                 return self._give_up_orphans()
@@ -94,7 +94,7 @@ class PackQueue:
         return None
 
     def halve(self, key: str) -> bool:
-        """Also packs of the same shape that still wait are cut to fewer lanes from now on."""
+        """Splits a pack; waiting packs of the same shape are cut to fewer lanes, too."""
         pack = self.packs[key]
         if len(pack.trials) == 1:
             return False
@@ -178,10 +178,10 @@ class InTurn:
 
     def next(self) -> tuple[str, Job] | None:
         for queue in self.queues:
-            found = queue.next()
-            if found is not None:
-                self._from[found[0]] = queue
-                return found
+            next_job = queue.next()
+            if next_job is not None:
+                self._from[next_job[0]] = queue
+                return next_job
         return None
 
     def settled(self, pack: str, failed: bool = False) -> None:

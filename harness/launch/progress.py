@@ -1,4 +1,4 @@
-"""What a person sees while packs are trained: a live line on a terminal, plain lines elsewhere; and what a machine hears."""
+"""Progress of training: for people a live line on a terminal, plain lines elsewhere; for machines events."""
 
 import time
 from collections.abc import Callable
@@ -70,12 +70,12 @@ class RunView:
             self.events.emit("progress", **self.state())
 
     def add(self, pack: str, lanes: int, work: float) -> None:
-        """A pack that a search asks for comes to those known beforehand."""
+        """Adds a pack that a search asks for to those known beforehand."""
         if pack not in self.lanes:
             self.lanes[pack], self.share[pack], self.work[pack] = lanes, 0.0, work
 
     def remove(self, pack: str) -> None:
-        """A pack that was split into others. What was done of it is lost, but it was done: rates go on counting it."""
+        """Removes a pack that was split into others. Its work is lost, but it was done: rates go on counting it."""
         if self.first_report is not None and pack in self.lanes:
             started, trials, work = self.first_report
             lost = self.share[pack]
@@ -119,15 +119,15 @@ class RunView:
         return sum(self.share[pack] * work for pack, work in self.work.items())
 
     def trials_a_minute(self) -> float | None:
-        """Since the first report; None where there is nothing to go by yet."""
+        """Rate since the first report; None if there is nothing to go by yet."""
         elapsed, trained, _ = self._since_first_report()
         return 60 * trained / elapsed if trained > 0 else None
 
     def seconds_left(self) -> float | None:
         """By work and not by trials: those of a campaign's last study may be many times as long as those of its first."""
         elapsed, _, done = self._since_first_report()
-        left = sum((1 - self.share[pack]) * work for pack, work in self.work.items() if pack not in self.given_up)
-        return elapsed * left / done if done > 0 else None
+        work_left = sum((1 - self.share[pack]) * work for pack, work in self.work.items() if pack not in self.given_up)
+        return elapsed * work_left / done if done > 0 else None
 
     def _since_first_report(self) -> tuple[float, float, float]:
         """Seconds, trials and work; no trials and no work where there is nothing to go by yet."""
@@ -162,11 +162,11 @@ class RunView:
         # If only computed jobs are left there are packs without a trial.
         parts = [f"{round(self.trials_done)} of {total} trials"] if total else []
         parts.append(f"{len(self.done)} of {len(self.lanes)} packs")
-        rate, left = self.trials_a_minute(), self.seconds_left()
+        rate, rest = self.trials_a_minute(), self.seconds_left()
         if rate is not None:
             parts.append(f"{rate:.0f} trials a minute" if rate >= 10 else f"{rate:.1f} trials a minute")
         if len(self.done) < len(self.lanes):
-            parts.append("starting workers" if self.first_report is None else "" if left is None else f"{duration(left)} left")
+            parts.append("starting workers" if self.first_report is None else "" if rest is None else f"{duration(rest)} left")
         if self.given_up:
             parts.append(f"{len(self.given_up)} packs given up")
         if diverged:

@@ -38,7 +38,7 @@ LOCAL_CONNECT_SECONDS = "3"
 LOOK_SECONDS = 120.0
 # A cluster's head that does not answer for so long is lost: Ray itself ends the process after a minute without it.
 HEAD_SECONDS = 20.0
-# What Ray cannot do without on this machine, by its own names. Any end of one of its agents ends the raylet.
+# Processes that Ray cannot do without on this machine, by its own names. Any end of one of its agents ends the raylet.
 NEEDED = {"gcs_server": "the GCS ended", "raylet": "the raylet ended"}
 
 
@@ -48,7 +48,7 @@ class NotStartedError(Exception):
 
 @dataclass(frozen=True)
 class Resources:
-    """What one pack takes, and where Ray runs. address None: a cluster of its own on this machine. at_most: packs side by side
+    """Resources of one pack, and of Ray. address None: a cluster of its own on this machine. at_most: packs side by side
     on a cluster, which may have room for more; None: as many as it has room for, or comes to have."""
 
     device: str
@@ -173,8 +173,8 @@ def _raylet_of(socket_name: str) -> psutil.Process | None:
 def _shut_down() -> None:
     """End Ray, with nothing of Ray's left to collect.
 
-    Ray Tune leaves references to remote objects behind in cycles. Where they are collected in the moment in which the core
-    worker is gone and Python does not know it yet, by whatever thread, Ray ends the process with code 1 and without a word.
+    Ray Tune leaves references to remote objects behind in cycles. If any thread collects them in the moment in which the
+    core worker is gone and Python does not know it yet, Ray ends the process with code 1 and without a word.
     """
     import ray
 
@@ -195,7 +195,7 @@ def _handle_termination_ourselves() -> None:
 
 
 def cluster_device(address: str) -> Device:
-    """What the nodes of a cluster train on: its GPUs where it has any, else its cores.
+    """The device of a cluster's nodes: its GPUs if it has any, else its cores.
 
     Nodes may differ: packs have as many lanes as fit the worker with least memory, for Ray may place any pack on any of them.
 
@@ -224,12 +224,12 @@ def cluster_device(address: str) -> Device:
             for node in having
         ]
         try:
-            found: list[tuple[str, int]] = ray.get(looked, timeout=LOOK_SECONDS)
+            devices: list[tuple[str, int]] = ray.get(looked, timeout=LOOK_SECONDS)
         except Exception as error:  # whatever keeps a node from running what it is sent
             raise UserError(f"the Ray cluster at {address}: its nodes could not be inspected ({quoted(error)})") from None
     count = gpus or int(sum(node["Resources"]["CPU"] for node in having))
-    name = " and ".join(sorted({name for name, _ in found}))
-    return Device(kind, name, count, min(free for _, free in found), elsewhere=True)
+    name = " and ".join(sorted({name for name, _ in devices}))
+    return Device(kind, name, count, min(free for _, free in devices), elsewhere=True)
 
 
 def _look(workers: int) -> tuple[str, int]:
@@ -286,18 +286,18 @@ def _shipped(folder: Path) -> dict[str, Any]:
 
 
 def _lock() -> None:
-    """Ray listens on all interfaces, and whoever reaches it may run code: only who holds this run's token is heard.
+    """Ray listens on all interfaces, and whoever reaches it may run code: only holders of this run's token are heard.
 
     Ray reads it once, when it is imported.
     """
     os.environ.setdefault("RAY_AUTH_MODE", "token")
-    given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
-    if os.environ["RAY_AUTH_MODE"] == "token" and not given:
+    token_variables = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    if os.environ["RAY_AUTH_MODE"] == "token" and not token_variables:
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 def require_no_other() -> None:
-    """Refuses where this process has a Ray that is not ours: ours would be it, or end it. Raises UserError."""
+    """Raises UserError if this process has a Ray that is not ours: ours would be it, or end it."""
     loaded = sys.modules.get("ray")
     if loaded is not None and loaded.is_initialized():
         raise UserError("this process has a Ray running already: call ray.shutdown() first, or use `folklore run --address`")

@@ -36,14 +36,14 @@ from .standstill import Standstill, StandstillError, end, load
 
 log = logging.getLogger(__name__)
 
-# Between two looks at Ray's processes, and at whether this run is interrupted.
+# Seconds between two looks at Ray's processes, and at whether this run is interrupted.
 WATCH_SECONDS = 2.0
 INTERRUPT_SECONDS = 0.1
-# Ray's end takes a few seconds; after so long the process that holds it is killed. Where nothing is waited for: after less.
+# Ray's end takes a few seconds; after so long the process that holds it is killed, or sooner if nothing is waited for.
 END_SECONDS, END_AT_ONCE_SECONDS = 15.0, 1.0
 # Workers that are to stop finish a step and write a checkpoint; after so long Ray is ended with them.
 STOP_SECONDS = 5.0
-# Before Ray is started again where it did not start: a busy machine gives one of its parts too little time.
+# Before Ray is started again if it did not start: a busy machine gives one of its parts too little time.
 PAUSES_SECONDS = (5.0, 10.0, 20.0)
 AGAIN = "Ray is started again, and the run goes on from its checkpoints"
 KEPT = "what is finished is kept, and the same command goes on"
@@ -96,10 +96,10 @@ class Again:
         return not self._running and self.exhausted
 
     def next(self) -> tuple[str, Job] | None:
-        found = self._waiting.popleft() if self._waiting else self.queue.next()
-        if found is not None:
-            self._running[found[0]] = found[1]
-        return found
+        next_job = self._waiting.popleft() if self._waiting else self.queue.next()
+        if next_job is not None:
+            self._running[next_job[0]] = next_job[1]
+        return next_job
 
     def settled(self, pack: str, failed: bool = False) -> None:
         self._running.pop(pack, None)
@@ -116,7 +116,7 @@ class Again:
         return len(self._running)
 
     def take_back(self, is_stored: Callable[[str], bool]) -> list[str]:
-        """What was in flight comes next, but for packs that were finished unheard, which are returned."""
+        """Queues jobs in flight again, but for packs that had finished unreported, which are returned."""
         stored = [pack for pack in self._running if is_stored(pack)]
         for pack in stored:
             self.settled(pack)
@@ -166,7 +166,7 @@ class RayProcess:
             ) from None
 
     def _pause(self, seconds: float) -> None:
-        """Ends with an interrupt, which a sweep hears without being raised."""
+        """Waits; an interrupt, which a sweep hears without being raised, ends it."""
         end = time.monotonic() + seconds
         while not self.stopping and time.monotonic() < end:
             time.sleep(INTERRUPT_SECONDS)
@@ -233,7 +233,7 @@ class RayProcess:
         self._folder = RunFolder()
         self._pipe: Pipes = ours
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in _end)
-        arguments = [json.dumps(each) for each in (sys.path, sys.argv, theirs.fileno())]
+        arguments = [json.dumps(argument) for argument in (sys.path, sys.argv, theirs.fileno())]
         # A session of its own: Ctrl-C in a terminal is for this process alone, which passes it on.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", PROGRAM, *arguments],
@@ -269,8 +269,8 @@ class RayProcess:
         stopped_at = math.inf
 
         def following() -> None:
-            found = again.next()
-            self._pipe.send((found and (found[0], SealedJob.of(found[1])), again.exhausted))
+            next_job = again.next()
+            self._pipe.send((next_job and (next_job[0], SealedJob.of(next_job[1])), again.exhausted))
 
         answers: dict[str, Callable[..., None]] = {
             "next": following,
@@ -302,7 +302,7 @@ class RayProcess:
             answers[name](*arguments)
 
     def _receive(self) -> Any:
-        """What comes next from Ray's process. Raises what it raises."""
+        """The next message from Ray's process. Raises what that raises."""
         try:
             name, arguments = self._pipe.recv()
         except (EOFError, OSError):
@@ -375,9 +375,9 @@ class Link:
 
     def next(self) -> tuple[str, Job] | None:
         self.tell("next")
-        found: tuple[str, Job] | None
-        found, self.exhausted = self.receive()
-        return found
+        next_job: tuple[str, Job] | None
+        next_job, self.exhausted = self.receive()
+        return next_job
 
     def settled(self, pack: str, failed: bool = False) -> None:
         self.tell("settled", pack, failed)
@@ -386,7 +386,7 @@ class Link:
         self.tell("halve", pack)
         return bool(self.receive())
 
-    # What the listener hears.
+    # The listener's events.
     progress = partialmethod(tell, "progress")
     finished = partialmethod(tell, "finished")
     halved = partialmethod(tell, "halved")
@@ -395,7 +395,7 @@ class Link:
 
 
 class Watch:
-    """Tells, and ends this process, as soon as something is missing; from a thread of its own, for all others may wait for it.
+    """Reports a missing part and ends this process at once; from a thread of its own, for all others may wait for it.
 
     missing: says what is missing, or nothing.
     """
@@ -421,7 +421,7 @@ class Watch:
 
 
 def main(pipe: int) -> None:
-    """What the process that holds Ray does: start it, sweep, end it."""
+    """Runs the process that holds Ray: starts it, sweeps, ends it."""
     # Whoever ends a whole group of processes ends the run's own, too, which says what becomes of this one.
     signal.signal(signal.SIGTERM, lambda *_: None)
     link = Link(Pipes(pipe))

@@ -66,7 +66,7 @@ class PackTrainable(tune.Trainable):
         return {"progress": progress, "done": progress.ended}
 
     def _advance(self) -> Progress:
-        """Trying again does not help against what is told apart here: it ends the pack as a report and not as an error."""
+        """Errors that no retry helps against end the pack as a report and not as an error."""
         try:
             # Opened here and not in setup: an actor that dies while it is created hides its error.
             if self.work is None:
@@ -90,7 +90,7 @@ class PackTrainable(tune.Trainable):
 
 
 class PackSearcher(Searcher):
-    """Gives Ray the queue's packs as it has room for them: a trial each. What becomes of them the relay hears first."""
+    """Gives Ray the queue's packs as it has room for them: a trial each. The relay hears of their ends first."""
 
     def __init__(self, queue: JobQueue):
         super().__init__()
@@ -102,10 +102,10 @@ class PackSearcher(Searcher):
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         assert self.queue is not None
-        found = self.queue.next()
-        if found is None:
+        next_job = self.queue.next()
+        if next_job is None:
             return str(Searcher.FINISHED) if self.queue.exhausted else None
-        return {"pack": found[0], "job": found[1]}
+        return {"pack": next_job[0], "job": next_job[1]}
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         pass
@@ -172,7 +172,7 @@ class Relay(Callback):
 
 
 class Halt(Stopper):
-    """Ends everything where going on is of no use; workers leave checkpoints where they can."""
+    """Ends everything if going on is of no use; workers leave checkpoints if they can."""
 
     def __init__(self) -> None:
         self.reason: Exception | None = None
@@ -217,7 +217,7 @@ def run(queue: JobQueue, connection: Connection, listener: Listener, retries: in
         raise halt.reason
 
 
-# How the names of Ray's errors for a worker that is gone begin.
+# Beginnings of the names of Ray's errors for a lost worker.
 DEATHS = ("ActorDiedError", "ActorUnavailableError", "OutOfMemoryError", "WorkerCrashedError", "LocalRayletDiedError")
 MEMORY = "OutOfMemoryError"
 SILENT = "the worker died without a message"

@@ -1,4 +1,4 @@
-"""Who hears of a run: a person at a terminal, a machine that reads events, or nobody."""
+"""Receivers of a run's reports: a person at a terminal, a machine that reads events, or nobody."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -13,16 +13,16 @@ class Reporter(Protocol):
         """One of launch/events.py's EVENTS, with its fields: for machines."""
 
     def say(self, line: str) -> None:
-        """How the run goes on: for people, like all that follows."""
+        """Say how the run goes on: for people, like all that follows."""
 
     def warn(self, line: str) -> None:
-        """What they should know, or fix."""
+        """Say what they should know, or fix."""
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
-        """What became of one study's claims at one scale."""
+        """Show the verdicts on one study's claims at one scale."""
 
     def view(self) -> RunView:
-        """What shows the progress of training."""
+        """The view that shows the progress of training."""
 
 
 class NullReporter:

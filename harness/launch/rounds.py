@@ -1,4 +1,4 @@
-"""What the seeds so far say: told while the rest is trained, after five whole seeds, ten, twenty, and so on."""
+"""Shows verdicts so far while the rest is trained, after five whole seeds, ten, twenty, and so on."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ from ..plan.plan import Plan
 
 log = logging.getLogger(__name__)
 
-# How many times the seeds of a round the next one has: to judge and draw a round takes some seconds.
+# Seeds of a round as a multiple of the one before: to judge and draw a round takes some seconds.
 GROWTH = 2
 
 
@@ -30,13 +30,13 @@ class Rounds:
 
     @property
     def whole(self) -> int:
-        """How many seeds, from the first on, are trained in all arms."""
-        return next((count for count, left in enumerate(self._left) if left), len(self._left))
+        """Number of seeds, from the first on, that are trained in all arms."""
+        return next((count for count, missing in enumerate(self._left) if missing), len(self._left))
 
     def finished(self, digests: Collection[str]) -> None:
-        """A round that ends while the one before is still being judged is left to the next."""
-        for left in self._left:
-            left.difference_update(digests)
+        """Counts finished trials. A round that ends while the one before is still being judged is left to the next."""
+        for missing in self._left:
+            missing.difference_update(digests)
         whole = self.whole
         if not self._next <= whole < len(self._left) or self._thread.is_alive():
             return
@@ -46,7 +46,7 @@ class Rounds:
         self._thread.start()
 
     def wait(self) -> None:
-        """Until what is being shown is shown."""
+        """Waits until the current round is shown."""
         if self._thread.is_alive():
             self._thread.join()
 

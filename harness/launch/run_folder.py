@@ -1,4 +1,4 @@
-"""A folder for what a run's Ray writes, in a place that belongs to the user alone, removed when the run is surely over.
+"""A folder for the files of a run's Ray, in a place that belongs to the user alone, removed when the run is surely over.
 
 /tmp/folklore-UID/          mode 0700
 /tmp/folklore-UID/NAME/     of one run, which holds a lock on NAME.lock as long as it lives
@@ -42,7 +42,7 @@ class RunFolder:
 
 
 def private_folder() -> Path:
-    """Where the runs of this user have their folders. Raises UserError where somebody else has put something there."""
+    """The folder of this user's runs. Raises UserError if somebody else has put something there."""
     path = Path(os.environ.get(PLACE_VARIABLE, PLACE)) / f"folklore-{os.getuid()}"
     try:
         path.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Whether a sweep still moves. Packs report every few seconds; a worker, raylet or GCS that is stopped tells nobody, and Ray
+"""Detects a stalled sweep. Packs report every few seconds; a worker, raylet or GCS that is stopped reports nothing, and Ray
 waits for it for ever."""
 
 import os
@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import psutil
 
-# Without a report: after so long that is said (where workers are busy, as with a step that is compiled, later), and after so
-# long without any work either Ray counts as lost. What a cluster's workers do cannot be seen from here.
+# Seconds without a report until that is said (later if workers are busy, as with a step that is compiled), and seconds
+# without any work either until Ray counts as lost. The work of a cluster's workers cannot be seen from here.
 SAID_SECONDS, BUSY_SECONDS = 30.0, 120.0
 LOST_SECONDS, LOST_ELSEWHERE_SECONDS = 300.0, 1800.0
-# Between two looks at processes, and the CPU-seconds in between that count as work.
+# Seconds between two looks at processes, and the CPU-seconds in between that count as work.
 LOOK_SECONDS, WORK_SECONDS = 5.0, 0.25
-# What Ray's own processes do all the time is none. A worker is called idle while it imports what its first pack needs.
+# Ray's own processes, whose steady activity is no work. A worker is called idle while it imports what its first pack needs.
 RAYS = ("raylet", "gcs_server", "dashboard", "log_monitor", "runtime_env")
 
 
@@ -23,7 +23,7 @@ class StandstillError(Exception):
 
 
 class Standstill:
-    """Of one sweep, beside a process that holds Ray. elsewhere: its workers are on other machines, too."""
+    """Watches one sweep, beside a process that holds Ray. elsewhere: its workers are on other machines, too."""
 
     def __init__(
         self, process: int, say: Callable[[str], None], elsewhere: bool = False, clock: Callable[[], float] = time.monotonic
@@ -37,12 +37,12 @@ class Standstill:
         self.heard()
 
     def heard(self) -> None:
-        """Something has been heard of what is waited for."""
+        """Notes that what is awaited has reported."""
         self._heard_at = self._worked_at = self.clock()
         self._said = False
 
     def look(self, awaited: str) -> None:
-        """Says once that nothing is heard of what is awaited; '': nothing is. Raises StandstillError where it will not come."""
+        """Says once that what is awaited does not report; '': nothing is. Raises StandstillError if it will not come."""
         now = self.clock()
         if now - self._looked_at < LOOK_SECONDS:
             return
@@ -62,20 +62,20 @@ class Standstill:
             raise StandstillError(f"nothing has moved for {idle:.0f} s")
 
     def remember_family(self) -> None:
-        """All processes that Ray has started: where one of them ends, its children belong to nobody."""
+        """Remembers all processes that Ray has started: if one of them ends, its children belong to nobody."""
         with suppress(psutil.Error):
             self.family |= set(psutil.Process(self.process).children(recursive=True))
-        self.family = {each for each in self.family if each.is_running()}
+        self.family = {process for process in self.family if process.is_running()}
 
     def _worked(self) -> bool:
         holder = set() if self.started else {psutil.Process(self.process)}
         before, self._seconds = self._seconds, dict(_cpu_seconds(self.family | holder))
-        return any(seconds - before.get(each, seconds) > WORK_SECONDS for each, seconds in self._seconds.items())
+        return any(seconds - before.get(process, seconds) > WORK_SECONDS for process, seconds in self._seconds.items())
 
     def _state(self, busy: bool) -> str:
-        if stopped := [each for each in self.family if _status(each) == psutil.STATUS_STOPPED]:
-            named = ", ".join(f"{each.name()} (process {each.pid})" for each in stopped[:4])
-            numbers = " ".join(str(each.pid) for each in stopped)
+        if stopped := [process for process in self.family if _status(process) == psutil.STATUS_STOPPED]:
+            named = ", ".join(f"{process.name()} (process {process.pid})" for process in stopped[:4])
+            numbers = " ".join(str(process.pid) for process in stopped)
             return f"stopped are {named}; `kill -CONT {numbers}` lets them go on, Ctrl-C ends the run"
         if busy:
             return f"Ray's processes are busy, as with imports or a long step ({load()}); Ctrl-C ends the run"
@@ -83,25 +83,25 @@ class Standstill:
 
 
 def load() -> str:
-    """How busy this machine is, for a message."""
+    """The load of this machine, for a message."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
 
 
 def end(processes: Iterable[psutil.Process], seconds: float) -> None:
     """Waits until processes are gone, and then kills those that are not."""
-    _, left = psutil.wait_procs(list(processes), timeout=seconds)
-    for each in left:
+    _, alive = psutil.wait_procs(list(processes), timeout=seconds)
+    for process in alive:
         with suppress(psutil.Error):
-            each.kill()
-    psutil.wait_procs(left, timeout=seconds)
+            process.kill()
+    psutil.wait_procs(alive, timeout=seconds)
 
 
 def _cpu_seconds(processes: Iterable[psutil.Process]) -> Iterable[tuple[psutil.Process, float]]:
-    for each in processes:
+    for process in processes:
         try:
-            if not each.name().startswith(RAYS):
-                times = each.cpu_times()
-                yield each, times.user + times.system
+            if not process.name().startswith(RAYS):
+                times = process.cpu_times()
+                yield process, times.user + times.system
         except psutil.Error:
             continue
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .campaign import LaunchOutcome
 
 
-# A run shorter than this, in seconds, has said all before what it says so far is shown.
+# A run shorter than this, in seconds, ends before its verdicts so far could be shown.
 SECONDS_WITH_ROUNDS = 60.0
 
 
@@ -45,7 +45,7 @@ class UntilDecided:
 @dataclass(frozen=True)
 class Launched:
     """studies: as they were trained, at their latest interim analysis. outcomes: one for each study and each interim analysis.
-    unfinished: whether the launch was interrupted and trials of it are missing."""
+    unfinished: whether the launch was interrupted and some of its trials are missing."""
 
     studies: "list[Prepared]"
     outcomes: "list[LaunchOutcome]"
@@ -66,7 +66,7 @@ def changed_as_wished(
 ) -> tuple[Study, str | None]:
     """The study as it is declared, varied, or on the own workload at an address; and the scale, which a variation fixes.
 
-    say: is told line by line what a variation changes. Raises UserError.
+    say: gets, line by line, what a variation changes. Raises UserError.
     """
     if changes:
         if scale is None:
@@ -104,60 +104,60 @@ def launch(
         for study, own in pairs
     ]
     _declare_all(ready, until_decided)
-    ready = [_at_look(each) for each in ready]
+    ready = [_at_look(prepared) for prepared in ready]
     shown = after_round if len(ready) == 1 and until_decided is None and _has_rounds(ready[0]) else None
     outcomes = _train_or_sync(ready, options, deadline, reporter, at_the_end, shown)
     every = list(outcomes)
     while until_decided and not any(outcome.interrupted or outcome.given_up for outcome in outcomes):
-        further = [following for each in ready if (following := _at_next_look(each, reporter)) is not None]
+        further = [following for prepared in ready if (following := _at_next_look(prepared, reporter)) is not None]
         if not further:
             break
         outcomes = _train_or_sync(further, options, deadline, reporter, at_the_end)
         every += outcomes
-        names = [each.plan.study.name for each in further]
-        ready = [each for each in ready if each.plan.study.name not in names] + further
+        names = [prepared.plan.study.name for prepared in further]
+        ready = [prepared for prepared in ready if prepared.plan.study.name not in names] + further
     unfinished = any(outcome.interrupted for outcome in outcomes) and _tell_what_is_left(ready, reporter)
     return Launched(ready, every, unfinished)
 
 
 def _has_rounds(ready: Prepared) -> bool:
-    """Whether it is long enough to be shown on the way, and its trials are known beforehand."""
+    """Whether a run is long enough to be shown on the way, and its trials are known beforehand."""
     study, scale = ready.plan.study, ready.plan.scale
     judged = study.scale(scale).judged and not looks_of(declarations(ready.ledger.store, study, scale), study)
     return judged and study.search_at(scale) is None and ready.estimate.seconds >= SECONDS_WITH_ROUNDS
 
 
 def _declare_all(ready: Sequence[Prepared], until_decided: UntilDecided | None) -> None:
-    """Write down what is fixed, before the first trial: of all studies, or if one cannot be, of none."""
-    planned = [(each, _looks(each, until_decided)) for each in ready]
-    counted = [(each, looks, _stored(each, looks)) for each, looks in planned]
-    for each, looks, stored in counted:
-        there = require_declarable(each.ledger.store, each.plan.study, each.plan.scale, stored, looks)
-        # What was seen of its own trials is no reason to refuse them, and looks add the seeds that it takes.
+    """Declare all studies before the first trial, or none of them if one cannot be declared."""
+    planned = [(prepared, _looks(prepared, until_decided)) for prepared in ready]
+    counted = [(prepared, looks, _stored(prepared, looks)) for prepared, looks in planned]
+    for prepared, looks, stored in counted:
+        there = require_declarable(prepared.ledger.store, prepared.plan.study, prepared.plan.scale, stored, looks)
+        # A study's own stored trials are no reason to refuse it, and looks add the seeds that it needs.
         if there is None and not stored and looks is None:
-            _require_power(each)
-    for each, looks, stored in counted:
-        expected = () if stored else _predictions(each)
-        declare(each.ledger.store, each.plan.study, each.plan.scale, stored, looks, expected)
+            _require_power(prepared)
+    for prepared, looks, stored in counted:
+        expected = () if stored else _predictions(prepared)
+        declare(prepared.ledger.store, prepared.plan.study, prepared.plan.scale, stored, looks, expected)
 
 
 def _predictions(ready: Prepared) -> list[dict[str, str | float]]:
-    """Of a rung of a ladder, what those below it say, stored or published."""
+    """Predictions for a rung of a ladder from the rungs below it, stored or published."""
     study, scale = ready.plan.study, ready.plan.scale
     ladder = study.ladder or ()
     if scale not in ladder:
         return []
     below = ladder[: ladder.index(scale)]
     known = known_sets(ready, lambda at, device: at in below)
-    return predictions(study, scale, [verdict for each in known if each.complete for verdict in each.verdicts()])
+    return predictions(study, scale, [verdict for trial_set in known if trial_set.complete for verdict in trial_set.verdicts()])
 
 
 def _require_power(ready: Prepared) -> None:
     study, scale = ready.plan.study, ready.plan.scale
-    expecting = any(each.expected for judgement in study.judgements for each in judgement.criteria_at(scale))
-    # A variation asks what would be; what is expected of the study as it is declared need not hold for it.
+    expecting = any(criterion.expected for judgement in study.judgements for criterion in judgement.criteria_at(scale))
+    # Expectations of the declared study need not hold for a variation.
     if study.scale(scale).judged and expecting and study.variation_of is None:
-        # Nor are its own trials that are published: whoever repeats a study must be able to.
+        # Its own published trials do not count: whoever repeats a study must be able to.
         require_power(study, scale, pilot_of(known_sets(ready, lambda at, device: at != scale), scale))
 
 
@@ -172,13 +172,13 @@ def _looks(ready: Prepared, until_decided: UntilDecided | None) -> tuple[int, ..
 
 
 def _stored(ready: Prepared, looks: tuple[int, ...] | None) -> int:
-    """Trials of the plan that are stored; with looks, of all seeds they come to. Raises UserError where those cannot be had."""
+    """Number of the plan's trials that are stored; with looks, at the last look. Raises UserError if that cannot be had."""
     plan = at_last_look(ready.plan, looks) if looks else ready.plan
     return len(plan.digests & ready.ledger.digests())
 
 
 def _at_look(ready: Prepared) -> Prepared:
-    """With the seeds of the look that it has come to, if it is judged by looks."""
+    """The study with the seeds of its current interim analysis, if it is judged by such."""
     plan, ledger = ready.plan, ready.ledger
     looks = looks_of(declarations(ledger.store, plan.study, plan.scale), plan.study)
     study = at_its_look(plan, ledger.trials(), looks).study if looks else plan.study
@@ -186,7 +186,7 @@ def _at_look(ready: Prepared) -> Prepared:
 
 
 def _at_next_look(ready: Prepared, reporter: Reporter) -> Prepared | None:
-    """With the seeds of the next look; None if there is none, or no claim that more seeds could decide."""
+    """The study with the seeds of its next look; None if there is none, or no claim that more seeds could decide."""
     records = stored_set(ready.plan, ready.ledger)
     open_claims = undecided(records.verdicts())
     study, scale = records.study, records.scale
@@ -199,13 +199,13 @@ def _at_next_look(ready: Prepared, reporter: Reporter) -> Prepared | None:
 
 
 def _with_own_datasets(studies: Sequence[Study], scale: str | None, options: Options) -> list[tuple[Study, Options]]:
-    """Of several studies each gets the datasets it names; one that none of them names is refused."""
+    """Gives each of several studies the datasets it names; refuses a dataset that none of them names."""
     if len(studies) == 1 or not options.datasets:
         return [(study, options) for study in studies]
     named = {study.name: datasets_named(study, scale or default_scale(study)) for study in studies}
-    for given in options.datasets:
-        if not any(given in names for names in named.values()):
-            raise unknown("dataset of these studies", given, sorted(set[str]().union(*named.values())))
+    for dataset in options.datasets:
+        if not any(dataset in names for names in named.values()):
+            raise unknown("dataset of these studies", dataset, sorted(set[str]().union(*named.values())))
     return [
         (study, replace(options, datasets={k: v for k, v in options.datasets.items() if k in named[study.name]}))
         for study in studies
@@ -220,19 +220,19 @@ def _train_or_sync(
     at_the_end: Callable[[], object],
     after_round: Callable[[Prepared], object] | None = None,
 ) -> "list[LaunchOutcome]":
-    """Train what is left; where nothing is, only bring MLflow up to date."""
-    for each in ready:
-        facts = run_facts(each)
-        reporter.emit("planned", **_planned(each, facts))
+    """Train what is left; if nothing is, only bring MLflow up to date."""
+    for prepared in ready:
+        facts = run_facts(prepared)
+        reporter.emit("planned", **_planned(prepared, facts))
         reporter.say(f"{facts['study']} at scale {facts['scale']} on {facts['device']}: {facts['trials']} trials")
-        if each.jobs_left:
-            reporter.say(f"computing {len(each.jobs_left)} of {len(each.jobs)} jobs, which train nothing")
-        if not each.left:
+        if prepared.jobs_left:
+            reporter.say(f"computing {len(prepared.jobs_left)} of {len(prepared.jobs)} jobs, which train nothing")
+        if not prepared.left:
             reporter.say("nothing to train: all trials are in the ledger")
-        if not (each.left or each.jobs_left):
-            _sync_if_it_can(each, options, reporter)
+        if not (prepared.left or prepared.jobs_left):
+            _sync_if_it_can(prepared, options, reporter)
             continue
-        if not each.left:
+        if not prepared.left:
             continue
         reporter.say(
             f"training {facts['trials_left']} trials in about {facts['packs_left']} packs on {facts['workers']} workers,"
@@ -240,31 +240,33 @@ def _train_or_sync(
         )
         from ..plan.lanes import reasons_apart
 
-        for reason in reasons_apart(each.choices().values()):
+        for reason in reasons_apart(prepared.choices().values()):
             reporter.say(f"one trial a pack: {reason}")
-    left = [each for each in ready if each.left or each.jobs_left]
-    if not left:
+    unfinished = [prepared for prepared in ready if prepared.left or prepared.jobs_left]
+    if not unfinished:
         return []
-    if len(left) > 1:
-        trials = sum(len(pack.trials) for each in left for pack in each.left)
-        reporter.say(f"all together {trials} trials, about {duration(sum(each.estimate.seconds for each in left))}")
+    if len(unfinished) > 1:
+        trials = sum(len(pack.trials) for prepared in unfinished for pack in prepared.left)
+        reporter.say(
+            f"all together {trials} trials, about {duration(sum(prepared.estimate.seconds for prepared in unfinished))}"
+        )
     reporter.say("starting Ray and MLflow (about 10 s)" if options.address is None else "reaching Ray")
     require_reachable(options.address)
-    with RayProcess(_resources(left, options)) as ray:
+    with RayProcess(_resources(unfinished, options)) as ray:
         # Beside Ray's start: it imports torch.
         from .campaign import most_valuable_first, train
 
-        return train(most_valuable_first(left), options, reporter.view(), ray, deadline, at_the_end, after_round)
+        return train(most_valuable_first(unfinished), options, reporter.view(), ray, deadline, at_the_end, after_round)
 
 
-def _resources(left: Sequence[Prepared], options: Options) -> Resources:
-    """What Ray is started with. A computed job takes the place of a pack."""
+def _resources(unfinished: Sequence[Prepared], options: Options) -> Resources:
+    """Resources that Ray is started with. A computed job takes the place of a pack."""
 
     def workers(ready: Prepared) -> int:
         return max(ready.estimate.workers, min(ready.device.count, len(ready.left) + len(ready.jobs_left)))
 
     at_most = options.workers if options.address else None
-    return Resources(left[0].device.kind, max(map(workers, left)), options.address, at_most)
+    return Resources(unfinished[0].device.kind, max(map(workers, unfinished)), options.address, at_most)
 
 
 def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,7 +276,7 @@ def _planned(ready: Prepared, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sync_if_it_can(ready: Prepared, options: Options, reporter: Reporter) -> None:
-    """An MLflow that is away keeps nobody from the verdicts."""
+    """Verdicts do not wait for an MLflow that is away."""
     try:
         sync(ready.plan.study, options, ready.ledger)
     except UserError as error:
@@ -282,9 +284,9 @@ def _sync_if_it_can(ready: Prepared, options: Options, reporter: Reporter) -> No
 
 
 def _tell_what_is_left(ready: Sequence[Prepared], reporter: Reporter) -> bool:
-    """Whether anything is; a line for each study that it is of."""
-    counts = {each.plan.study.name: progress(each) for each in ready}
-    left = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
-    for name, (done, whole) in left.items():
+    """Whether anything is left; warns with a line for each such study."""
+    counts = {prepared.plan.study.name: progress(prepared) for prepared in ready}
+    unfinished = {name: (done, whole) for name, (done, whole) in counts.items() if done < whole}
+    for name, (done, whole) in unfinished.items():
         reporter.warn(f"{name}: interrupted: {done} of {whole} trials and computed jobs are kept; the same command goes on")
-    return bool(left)
+    return bool(unfinished)

@@ -63,7 +63,7 @@ class TrainingWork:
         first = job.pack.trials[0].configuration
         self.workload = workload_of(first.workload)
         self.workload.receive(job.workload)
-        # Of the sources that train: whoever edits or commits meanwhile changes nothing about them.
+        # The environment of the sources that train: edits and commits meanwhile do not change it.
         self.environment = environment()
         self.store = Store(job.store_uri)
         self.ledger = Ledger(self.store, job.study.name)
@@ -76,7 +76,7 @@ class TrainingWork:
             self._open()
 
     def _parent(self) -> "TrainingWork | None":
-        """What trains a trial that one of these starts from, and whose checkpoint is not there; None if there is none."""
+        """Work on a trial that one of these starts from, and whose checkpoint is not there; None if there is none."""
         for start in starts_of(self.job.pack.trials):
             if start not in self.starts:
                 if (state := self.ledger.read_state(start)) is None:
@@ -92,7 +92,7 @@ class TrainingWork:
         """Checkpoints that these trials are to leave, and that are not there."""
         wanted = [Start(digest, step) for digest, steps in self.job.kept.items() for step in steps]
         there = self.ledger.states() if wanted else ()
-        return [each for each in wanted if each not in there]
+        return [start for start in wanted if start not in there]
 
     def _open(self) -> None:
         job, first = self.job, self.job.pack.trials[0].configuration
@@ -131,7 +131,7 @@ class TrainingWork:
         self.between_steps = True
 
     def _program(self) -> tuple[Program, str]:
-        """What the pack runs as, and why that is not the program chosen for it; '' if it is."""
+        """The program the pack runs as, and why it is not the chosen one; '' if it is."""
         program = program_named(self.job.choice.program, torch.device(self.job.device))
         known = Comparisons() if program == EAGER else comparisons(self.store, self.shape_key)
         self.agreed, self.remembered = known.agreed, len(known.agreed)
@@ -194,7 +194,7 @@ class TrainingWork:
                 self.ledger.write_state(Start(trial.digest, self.training.step), state)
 
     def _save(self) -> None:
-        """Keep where the pack stands. Training goes on where that fails: what is lost is time, if it is killed."""
+        """Save a checkpoint. Training goes on if that fails: only time is lost, if it is killed."""
         self.saved_at = time.monotonic()
         try:
             self.ledger.write_checkpoint(self.job.pack.key, self.training.state())

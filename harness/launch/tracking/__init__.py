@@ -1,1 +1,1 @@
-"""What people browse: the ledger's projection into MLflow, and its server. The only imports of mlflow."""
+"""The ledger's projection into MLflow, which people browse, and its server. The only imports of mlflow."""

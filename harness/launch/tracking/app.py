@@ -1,7 +1,7 @@
 """MLflow's server behind a guard (guard.py), whose page opens for the training of models.
 
-What an experiment is of, MLflow 3.17's page asks the browser and not the experiment; a browser that was never told shows
-traces, judges and prompts for generative AI. Here it is told, once: whoever switches in the page keeps what they chose.
+MLflow 3.17's page takes the kind of an experiment from the browser and not from the experiment; a browser without one shows
+traces, judges and prompts for generative AI. Here the browser gets it once: whoever switches in the page keeps their choice.
 """
 
 import json
@@ -20,7 +20,7 @@ from ...plan.store.mlflow_address import ARTIFACTS_VARIABLE, AUTH_VARIABLE, TOKE
 from .guard import Guard, is_below
 
 PATH = "/"
-# What MLflow's page keeps in the browser, as its own switches write it.
+# Settings that MLflow's page keeps in the browser, as its own switches write them.
 CHOICES = {"mlflow.workflowType_v1": json.dumps("machine_learning"), "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true"}
 SCRIPT = (
     f"<script>for (const [key, value] of Object.entries({json.dumps(CHOICES)}))"
@@ -46,7 +46,7 @@ def _with_choices(response: Response) -> Response:
 
 
 def _keep_artifacts_below(folder: Path) -> None:
-    """Every artifact is reached through this registry, whatever a store or a client says where it lies."""
+    """Guards the registry through which every artifact is reached, wherever a store or a client says that it lies."""
     registry = artifact_repository_registry._artifact_repository_registry
     reach = registry.get_artifact_repository
 

@@ -1,4 +1,4 @@
-"""What stands before MLflow's server, which asks nobody who they are: a machine may have other users.
+"""A guard before MLflow's server, which asks nobody who they are: a machine may have other users.
 
 A request needs the token that the printed address carries (a browser keeps it in a cookie) and, unless writing was asked for,
 must only read; artifacts lie below one folder. Nothing here imports MLflow.
@@ -18,7 +18,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# What clients ask before anything else; it tells nothing of what is stored.
+# Paths that clients ask for before anything else; they tell nothing of what is stored.
 OPEN = ("/health", "/version")
 READING = ("GET", "HEAD", "OPTIONS")
 # MLflow's calls that search by a POST. Its GraphQL has no mutation that writes.
@@ -60,8 +60,8 @@ class Guard:
             return
         await self.application(scope, receive, send)
 
-    def _is(self, given: str) -> bool:
-        return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
+    def _is(self, token: str) -> bool:
+        return self.token is not None and hmac.compare_digest(token.encode(), self.token.encode())
 
     def _is_known(self, scope: Scope) -> bool:
         if self.token is None:
@@ -77,7 +77,7 @@ class Guard:
         return self._is(headers.get("authorization", "").removeprefix("Bearer "))
 
     async def _admit(self, scope: Scope, query: dict[str, str], send: Send) -> None:
-        """To the same page, without the token in the address, which histories and screens keep."""
+        """Redirects to the same page, without the token in the address, which histories and screens keep."""
         # //host/ would lead elsewhere.
         there = "/" + scope["path"].lstrip("/") + (f"?{urlencode(query)}" if query else "")
         cookie = f"{self.cookie}={self.kept}; Path=/; HttpOnly; SameSite=Lax"
@@ -96,10 +96,10 @@ async def _answer(send: Send, status: int, text: str, *headers: tuple[bytes, byt
 
 def is_below(address: str, folder: Path) -> bool:
     """Whether an artifact's address lies in a folder, links followed; one that MLflow resolves first will be asked again."""
-    found = urlsplit(address)
-    if found.scheme in RESOLVED:
+    url = urlsplit(address)
+    if url.scheme in RESOLVED:
         return True
-    if found.scheme not in ("", "file") or found.netloc not in ("", "localhost"):
+    if url.scheme not in ("", "file") or url.netloc not in ("", "localhost"):
         return False
-    path = Path(unquote(found.path) if found.scheme else address)
+    path = Path(unquote(url.path) if url.scheme else address)
     return path.is_absolute() and path.resolve().is_relative_to(folder.resolve())

@@ -1,6 +1,6 @@
 """Keeps MLflow up with the ledger while packs are being trained, in a thread of its own; it is the only writer.
 
-Training never waits for MLflow and never ends with it: what it does not take is tried again later, and at the next start.
+Training never waits for MLflow and never ends with it: packs it does not take are tried again later, and at the next start.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 # How long an MLflow that failed is left alone.
 PAUSE_SECONDS = 20.0
-# Between two samples of what the machine does.
+# Seconds between two samples of the machine's load.
 SAMPLE_SECONDS = 10.0
 # How long an interrupted run waits for MLflow, and a finished one before it says that it waits.
 LEAVE_SECONDS = 2.0
@@ -35,7 +35,7 @@ LEAVE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Launch:
-    """What the parent run of a launch says of it. datasets: name -> hash."""
+    """Facts of a launch for its parent run. datasets: name -> hash."""
 
     scale: str
     trials: int
@@ -43,7 +43,7 @@ class Launch:
 
 
 class Sink:
-    """Where one study's packs go: one experiment of one MLflow, opened when it is first needed.
+    """The destination of one study's packs: one experiment of one MLflow, opened when it is first needed.
 
     launch: what the packs are shown under; None: under nothing. missing: packs MLflow does not have yet.
     """
@@ -77,8 +77,8 @@ class Sink:
 
     def project(self, pack: str) -> None:
         tracker = self.open()
-        if (found := self.ledger.computation(pack)) is not None:
-            tracker.record_computation(found, self._launch.scale if self._launch else "", self.run_id)
+        if (computation := self.ledger.computation(pack)) is not None:
+            tracker.record_computation(computation, self._launch.scale if self._launch else "", self.run_id)
         elif (rows := self.ledger.read(pack)) is not None:
             tracker.record(trial_rows.frame(rows), self.run_id)
         else:  # set aside, as it is damaged: it comes again
@@ -100,7 +100,7 @@ class Sink:
 
 
 class Projector(threading.Thread):
-    """Projects the packs it is told of. After a failure MLflow is left alone for a while; what it missed is tried again with
+    """Projects the packs that are added. After a failure MLflow is left alone for a while; what it missed is tried again with
     the first pack after that, and once more at the end."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -141,8 +141,8 @@ class Projector(threading.Thread):
 
     def run(self) -> None:
         psutil.cpu_percent()  # the first reading has nothing to compare with
-        while (told := self._next()) is not None and not self._left:
-            sink, pack = told
+        while (message := self._next()) is not None and not self._left:
+            sink, pack = message
             if pack is None:
                 self._sinks.append(sink)
             else:
@@ -152,11 +152,11 @@ class Projector(threading.Thread):
         self._project_missing()
 
     def _next(self) -> tuple[Sink, str | None] | None:
-        """What is told next; while it is waited for, the machine is sampled: this thread is MLflow's only writer."""
+        """The next message; while waiting for it, samples the machine: this thread is MLflow's only writer."""
         while True:
             with suppress(queue.Empty):
-                told = self._told.get(timeout=max(0.0, self._sampled_at + SAMPLE_SECONDS - time.monotonic()))
-                return told
+                message = self._told.get(timeout=max(0.0, self._sampled_at + SAMPLE_SECONDS - time.monotonic()))
+                return message
             self._sample()
 
     def _sample(self) -> None:

@@ -1,4 +1,4 @@
-"""What people read and click in MLflow: names of runs, notes, saved views and the addresses within its page."""
+"""Texts and links for people in MLflow: names of runs, notes, saved views and the addresses within its page."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from ...plan.store.mlflow_address import BEST_FIRST, runs_link
 LONGEST_TAG = 5_000
 # A row is too narrow for words; counts stand first in a launch's name, where no width cuts them off.
 SIGNS = {"supported": "✓", "partly": "◐", "refuted": "✗", "open": "?", "out of regime": "–", "invalid": "!", "withdrawn": "⊘"}
-# Between what is noted of a launch and the words for what it came to.
+# Between a launch's note and its verdicts.
 JUDGED = "\n\nVerdicts: "
 # The saved view of an experiment's trials; MLflow keeps one in a tag, and lists it under `Views`.
 VIEW_KEY = "trials"
@@ -21,7 +21,7 @@ VIEW = f"mlflow.sharedViewState.{VIEW_KEY}"
 
 
 def trial_name(label: str, point: Mapping[str, Any], seed: int) -> str:
-    """What sets a trial apart: `AdamW, 20% warmup · lr 0.016 · seed 3`."""
+    """The name of a trial's run: `AdamW, 20% warmup · lr 0.016 · seed 3`."""
     return " · ".join([label, *(f"{_called(name)} {_short(value)}" for name, value in point.items()), f"seed {seed}"])
 
 
@@ -37,7 +37,10 @@ def _short(value: Any) -> str:
 
 def claims_of(study: Study, scale: str) -> dict[str, list[str]]:
     """Arm -> the claims that read it at a scale."""
-    read = {each.claim: {arm for one in each.criteria_at(scale) for arm in arms_of(one.observe)} for each in study.judgements}
+    read = {
+        judgement.claim: {arm for criterion in judgement.criteria_at(scale) for arm in arms_of(criterion.observe)}
+        for judgement in study.judgements
+    }
     return {arm: [claim for claim, arms in read.items() if arm in arms] for arm in study.arms}
 
 
@@ -49,8 +52,10 @@ def page_link(experiment: str, run_id: str, study: str) -> str:
 def study_note(study: Study, experiment: str) -> str:
     """Markdown, above the experiment's runs."""
     view = f"#/experiments/{experiment}/runs?viewStateShareKey={VIEW_KEY}"
-    criteria = [(each.claim, "; ".join(one.name for one in each.criteria)) for each in study.judgements]
-    varied = [f"- {each}" for each in study.departures] if study.variation_of is not None else []
+    criteria = [
+        (judgement.claim, "; ".join(criterion.name for criterion in judgement.criteria)) for judgement in study.judgements
+    ]
+    varied = [f"- {departure}" for departure in study.departures] if study.variation_of is not None else []
     return "\n".join(
         [
             f"**{study.title}.** {study.question} [All trials]({view}) · [their curves]({view}&compareRunsMode=CHART)",
@@ -72,7 +77,7 @@ def _trials_of(claim: str, experiment: str) -> str:
 
 def saved_view(study: Study) -> str:
     """The trials of a study as a table: arm, factors and seed, then what they came to; best first."""
-    factors = [f"params.`{name}`" for name in ("arm", *(f"training.{each}" for each in study.factors), "seed")]
+    factors = [f"params.`{name}`" for name in ("arm", *(f"training.{factor}" for factor in study.factors), "seed")]
     metrics = [f"metrics.`{name}`" for name in ("test_loss", "validation_loss", "test_accuracy", "diverged")]
     state = {
         "searchFilter": "tags.`folklore.kind` = 'trial'",
@@ -97,7 +102,7 @@ def verdicts_note(verdicts: Sequence[Verdict], counts: Mapping[str, int], experi
         "",
         "| claim, with its trials | verdict | estimate (95% CI) |",
         "|---|---|---|",
-        *(f"| {_trials_of(each.claim, experiment)} | {_verdict(each)} | {_estimate(each)} |" for each in verdicts),
+        *(f"| {_trials_of(verdict.claim, experiment)} | {_verdict(verdict)} | {_estimate(verdict)} |" for verdict in verdicts),
     ]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Where a run comes from, in MLflow's own terms: what its columns `Dataset`, `Source` and `Version` show."""
+"""Origin of a run in MLflow's own terms, as its columns `Dataset`, `Source` and `Version` show it."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ LONGEST_NAME, LONGEST_DIGEST = 500, 36
 
 @dataclass(frozen=True)
 class Origin:
-    """datasets: what the study calls each, and the hash of its content. commit: of the code, '' where it is not known."""
+    """datasets: the study's name for each -> the hash of its content. commit: of the code, '' if it is not known."""
 
     study: str
     scale: str
@@ -23,9 +23,9 @@ class Origin:
 
     @property
     def tags(self) -> dict[str, str]:
-        found = {SOURCE: f"folklore run {self.study} --scale {self.scale}", SOURCE_TYPE: "LOCAL"}
+        tags = {SOURCE: f"folklore run {self.study} --scale {self.scale}", SOURCE_TYPE: "LOCAL"}
         # The mark of a working copy that was changed is no part of a commit's name.
-        return found | ({COMMIT: self.commit.rstrip("+")} if self.commit else {})
+        return tags | ({COMMIT: self.commit.rstrip("+")} if self.commit else {})
 
     @property
     def inputs(self) -> list[DatasetInput]:

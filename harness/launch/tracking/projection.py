@@ -153,9 +153,9 @@ class Tracker:
         self.client.log_batch(run_id, metrics=[Metric(f"system/{name}", value, now, step) for name, value in values.items()])
 
     def judged(self, run_id: str, verdicts: Sequence[Verdict]) -> None:
-        """What a launch came to: counts of verdicts in its name, which every row shows, and as metrics, by which launches can
-        be sorted; in its note each claim with its verdict and estimate."""
-        counts = {**dict.fromkeys(VERDICTS, 0), **Counter(each.verdict for each in verdicts)}
+        """Write a launch's verdicts: counts in its name, which every row shows, and as metrics, by which launches can be
+        sorted; in its note each claim with its verdict and estimate."""
+        counts = {**dict.fromkeys(VERDICTS, 0), **Counter(verdict.verdict for verdict in verdicts)}
         now = int(time.time() * 1000)
         metrics = [Metric(f"verdicts/{name.replace(' ', '_')}", float(count), now, 0) for name, count in counts.items()]
         self.client.log_batch(run_id, metrics=metrics)
@@ -175,7 +175,7 @@ class Tracker:
         return f"{self.study.name} · {scale}"
 
     def _describe(self, tags: Mapping[str, str]) -> None:
-        """What MLflow shows above the experiment's runs, and as which kind of experiment."""
+        """Set what MLflow shows above the experiment's runs, and the kind of the experiment."""
         shown = {NOTE: study_note(self.study, self.experiment), KIND: MODELS, VIEW: saved_view(self.study)}
         for name, value in shown.items():
             if tags.get(name) != value:
@@ -223,9 +223,9 @@ class Tracker:
         tags = {"folklore.claims": ", ".join(claims)[:LONGEST_TAG], NOTE: trial_note(claims, page)[:LONGEST_TAG]}
         return _run(trial, trial_name(label, json.loads(trial["point"]), trial["seed"]), tags, parent)
 
-    def record_computation(self, found: Computation, scale: str, parent: str | None) -> None:
+    def record_computation(self, computation: Computation, scale: str, parent: str | None) -> None:
         """Project the result of a computed job, a run of its own."""
-        self._record({found.digest: partial(_computed_run, found, scale, parent)})
+        self._record({computation.digest: partial(_computed_run, computation, scale, parent)})
 
     def _record(self, runs: Mapping[str, Callable[[], TrialRun]]) -> None:
         """runs: digest -> what makes the run, if it is not there yet."""
@@ -237,7 +237,7 @@ class Tracker:
                 for run in missing:
                     self._write_by_client(run)
         except Exception:
-            self._digests = None  # what got there of these is asked for next time
+            self._digests = None  # those that got there are asked for next time
             raise
         self._digests.update(runs)
 
@@ -281,7 +281,7 @@ class Tracker:
         return digests
 
     def _by_tables(self, write: Callable[[RunTables], None]) -> bool:
-        """Whether there are tables, and they took it; from then on they are not tried again where they did not."""
+        """Whether there are tables, and they took it; if they did not, they are not tried again."""
         if self.tables is None:
             return False
         try:
@@ -297,7 +297,7 @@ class Tracker:
         run_id = self.client.create_run(self.experiment, run.start, dict(run.tags), run.name).info.run_id
         self.client.log_inputs(run_id, list(run.inputs))
         params = [Param(name, value) for name, value in run.params.items()]
-        metrics = [Metric(*each) for each in run.metrics]
+        metrics = [Metric(*point) for point in run.metrics]
         for start in range(0, len(metrics), METRICS_A_BATCH):
             self.client.log_batch(run_id, metrics=metrics[start : start + METRICS_A_BATCH], params=params)
             params = []
@@ -342,22 +342,28 @@ def _run(trial: pd.Series, name: str, more_tags: Mapping[str, str], parent: str 
     )
 
 
-def _computed_run(found: Computation, scale: str, parent: str | None) -> TrialRun:
-    """Its arguments as parameters, its numbers as metrics; of a number by seed a step is a seed."""
-    end = int(datetime.fromisoformat(found.finished_at).timestamp() * 1000)
-    origin = Origin(found.study, scale, {}, found.environment.get("git_commit", ""))
-    tags = {"folklore.kind": "computed", "folklore.digest": found.digest, "folklore.scale": scale} | origin.tags
+def _computed_run(computation: Computation, scale: str, parent: str | None) -> TrialRun:
+    """A computed job's run: arguments as parameters, numbers as metrics; the step of a number by seed is the seed."""
+    end = int(datetime.fromisoformat(computation.finished_at).timestamp() * 1000)
+    origin = Origin(computation.study, scale, {}, computation.environment.get("git_commit", ""))
+    tags = {"folklore.kind": "computed", "folklore.digest": computation.digest, "folklore.scale": scale} | origin.tags
     if parent is not None:
         tags[PARENT] = parent
     metrics = [
-        Point(f"computed/{name}", value, end, seed or 0) for name in found.numbers for seed, value in found.values(name).items()
+        Point(f"computed/{name}", value, end, seed or 0)
+        for name in computation.numbers
+        for seed, value in computation.values(name).items()
     ]
     return TrialRun(
-        name=f"computed · {found.job.call}",
-        start=end - int(1000 * found.seconds),
+        name=f"computed · {computation.job.call}",
+        start=end - int(1000 * computation.seconds),
         end=end,
         tags=tags,
-        params={"function": found.job.function, "version": str(found.job.version), "arguments": found.job.arguments},
+        params={
+            "function": computation.job.function,
+            "version": str(computation.job.version),
+            "arguments": computation.job.arguments,
+        },
         metrics=metrics,
     )
 
@@ -369,7 +375,7 @@ def _origin(trial: pd.Series) -> Origin:
 
 
 def _known_origin(run: Run, study: str) -> Origin:
-    """From what the run itself says."""
+    """The origin of a run, from its own tags and parameters."""
     tags, dataset = run.data.tags, run.data.params.get("workload.dataset")
     data = dataset and data_name(dataset, run.data.params.get("workload.tokenizer", "bytes"))
     datasets = {data: tags["folklore.data_hash"]} if data and "folklore.data_hash" in tags else {}
@@ -414,7 +420,7 @@ def _is_alive(launcher: str) -> bool:
 
 
 def _make_database(path: Path) -> None:
-    """A new database, whole or not at all: ended in the middle of MLflow's migrations, it could never be opened again."""
+    """Makes a new database, whole or not at all: one left in the middle of MLflow's migrations could never be opened again."""
     if path.exists():
         return
     draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")

@@ -1,4 +1,4 @@
-"""Browsing MLflow safely: for who has the printed address, or with its own accounts; nothing it stores is run or unpickled."""
+"""Browsing MLflow safely: with the printed address, or with its own accounts; nothing it stores is run or unpickled."""
 
 import ipaddress
 import os
@@ -46,8 +46,8 @@ ACCOUNTS = "MLFLOW_AUTH_CONFIG_PATH"
 
 
 def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: Callable[[str], None]) -> NoReturn:
-    """Become MLflow's server for what a store's runs are tracked in. say: is told the address to open. Raises UserError where
-    that would not be safe."""
+    """Become MLflow's server for the database of a store's runs. say: gets the address to open. Raises UserError if that would
+    not be safe."""
     command = command_of(options, host, port, auth)
     token = os.environ.get(TOKEN_VARIABLE) or secrets.token_urlsafe(24)
     variables = {**os.environ, **CLOSED, ARTIFACTS_VARIABLE: str(artifacts_folder(options)), TOKEN_VARIABLE: token}
@@ -59,7 +59,7 @@ def serve(options: Options, host: str, port: int, auth: bool, write: bool, say: 
 
 
 def how_to_browse(options: Options, store: Store) -> str:
-    """What to type, where a run was started, to see its runs in a browser."""
+    """The command, at the place where a run was started, to see its runs in a browser."""
     if options.tracking is not None and options.tracking.startswith(SERVERS):
         return f"open {masked(options.tracking)}"
     return f"{_browsing_command(options, store)}, which prints the address to open"
@@ -81,7 +81,7 @@ def _browsing_command(options: Options, store: Store) -> str:
 
 
 def _folklore() -> list[str]:
-    """How this program is started: by its name where the shell finds it, else by where it lies."""
+    """The start of this program's command: its name if the shell finds it, else its path."""
     if shutil.which(NAME):
         return [NAME]
     started = Path(sys.argv[0])

@@ -1,4 +1,4 @@
-"""What MLflow has of a study, read from its database without importing MLflow."""
+"""State of a study in MLflow, read from its database without importing MLflow."""
 
 from pathlib import Path
 
@@ -28,12 +28,12 @@ def settled(uri: str, study: Study) -> str | None:
         return None
     try:
         with opened(path) as connection:
-            found = connection.execute(_EXPERIMENT, (NOTE, KIND, study.name)).fetchone()
+            row = connection.execute(_EXPERIMENT, (NOTE, KIND, study.name)).fetchone()
     except UserError:  # told by what opens it next
         return None
-    if found is None:
+    if row is None:
         return None
-    experiment, creation_time, note, kind, running = found
+    experiment, creation_time, note, kind, running = row
     described = (note, kind) == (study_note(study, str(experiment)), MODELS)
     return identity(uri, study.name, creation_time) if described and not running else None
 

@@ -45,12 +45,12 @@ def sync(study: Study, options: Options, ledger: Ledger, everything: bool = Fals
 
 
 def _count_verdicts(study: Study, ledger: Ledger, tracker: "Tracker") -> None:
-    """Of launches that an earlier Folklore wrote, on the last of each scale: what is stored is what it came to."""
+    """Write verdicts on the last launch of each scale that an earlier Folklore wrote, judged from what is stored."""
     from ...judge.trial_sets import stored_sets
 
     sets = stored_sets(study, ledger)
     for scale, run_id in tracker.uncounted().items():
-        here = [each for each in sets if each.scale == scale]
+        here = [trial_set for trial_set in sets if trial_set.scale == scale]
         if len(here) == 1:  # trained on one kind of device
             tracker.judged(run_id, here[0].verdicts())
 

@@ -74,8 +74,8 @@ class RunTables:
             rows["runs"].append(self._run(run_id, run))
             rows["tags"] += _tag_rows(run_id, {**run.tags, "mlflow.runName": run.name})
             rows["params"] += [{"run_uuid": run_id, "key": key, "value": value} for key, value in run.params.items()]
-            points["metrics"] += [(run_id, False, *each) for each in run.metrics]
-            points["latest_metrics"] += [(run_id, False, *each) for each in _latest(run.metrics)]
+            points["metrics"] += [(run_id, False, *point) for point in run.metrics]
+            points["latest_metrics"] += [(run_id, False, *point) for point in _latest(run.metrics)]
             inputs[run_id] = run.inputs
         with self.engine.begin() as connection:
             _insert(connection, rows)
@@ -103,18 +103,20 @@ class RunTables:
         """A dataset has one row in its experiment, to which each run that used it is tied."""
         rows: Rows = defaultdict(list)
         query = sqlalchemy.text("SELECT name, digest, dataset_uuid FROM datasets WHERE experiment_id = :experiment")
-        found = connection.execute(query, {"experiment": self.experiment})
-        known = {(name, digest): dataset_id for name, digest, dataset_id in found}
+        datasets = connection.execute(query, {"experiment": self.experiment})
+        known = {(name, digest): dataset_id for name, digest, dataset_id in datasets}
         for run_id, used in inputs.items():
-            for each in used:
-                key = (each.dataset.name, each.dataset.digest)
+            for dataset_input in used:
+                key = (dataset_input.dataset.name, dataset_input.dataset.digest)
                 if key not in known:
                     known[key] = uuid.uuid4().hex
-                    rows["datasets"].append(self._dataset(known[key], each))
+                    rows["datasets"].append(self._dataset(known[key], dataset_input))
                 input_id = uuid.uuid4().hex
                 tie = {"input_uuid": input_id, "source_type": "DATASET", "source_id": known[key]}
                 rows["inputs"].append({**tie, "destination_type": "RUN", "destination_id": run_id})
-                rows["input_tags"] += [{"input_uuid": input_id, "name": tag.key, "value": tag.value} for tag in each.tags]
+                rows["input_tags"] += [
+                    {"input_uuid": input_id, "name": tag.key, "value": tag.value} for tag in dataset_input.tags
+                ]
         return rows
 
     def _dataset(self, dataset_id: str, used: DatasetInput) -> dict[str, Any]:
@@ -150,7 +152,7 @@ class RunTables:
 def _insert(connection: Connection, rows: Rows) -> None:
     for name, values in rows.items():
         if values:
-            table = sqlalchemy.table(name, *(sqlalchemy.column(each) for each in values[0]))
+            table = sqlalchemy.table(name, *(sqlalchemy.column(column) for column in values[0]))
             connection.execute(sqlalchemy.insert(table), values)
 
 
@@ -164,11 +166,11 @@ def _insert_points(connection: Connection, table: str, values: Sequence[tuple[An
         columns, places = ", ".join(METRIC_COLUMNS), ", ".join("?" * len(METRIC_COLUMNS))
         connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({places})", list(values))
     else:
-        _insert(connection, {table: [dict(zip(METRIC_COLUMNS, each, strict=True)) for each in values]})
+        _insert(connection, {table: [dict(zip(METRIC_COLUMNS, point, strict=True)) for point in values]})
 
 
 def _latest(points: Iterable[Point]) -> Iterable[Point]:
-    """What MLflow shows as a metric's value: the one of the last step."""
+    """The points that MLflow shows as metrics' values: those of the last step."""
     latest: dict[str, Point] = {}
     for point in points:
         if (known := latest.get(point.key)) is None or (point.step, point.value) > (known.step, known.value):
