@@ -152,7 +152,7 @@ def test_operations_are_counted(features: tuple[int, ...], product: Callable[[Te
 
 @pytest.mark.parametrize("features", [(8, 8), (3, 16, 16)])
 def test_activations_are_counted(features: tuple[int, ...]) -> None:
-    """What autograd keeps is less than is counted, by the passing gradients, and not much less."""
+    """Autograd keeps less than is counted, by the passing gradients, and not much less."""
     model = CNN(features, CLASSES, WIDTH, DEPTH)
     view, kept = random_view(model), dict[int, int]()
     view.product = another_bmm

@@ -77,8 +77,10 @@ def test_an_mlp_is_that_of_torch(activation: str, norm: str, residual: bool) -> 
         ours = {name: view[lane] for name, view in network.views_of(gradient).items()}
         assert set(ours) == {in_ours(name) for name, _ in plain.named_parameters()}
         for name, parameter in plain.named_parameters():
-            found = ours[in_ours(name)]
-            assert torch.allclose(found.T if found.dim() == 2 else found, parameter.grad, atol=1e-5), name
+            packed_gradient = ours[in_ours(name)]
+            assert torch.allclose(
+                packed_gradient.T if packed_gradient.dim() == 2 else packed_gradient, parameter.grad, atol=1e-5
+            ), name
 
 
 @pytest.mark.parametrize("residual", [False, True])
@@ -101,10 +103,10 @@ def test_weights_start_with_the_gain_of_their_activation_or_the_one_that_is_aske
     activation: str, gain: float | None
 ) -> None:
     wide = {"width": 256, "depth": 2, "activation": activation}
-    found, usual = mlp(1, **wide, init_gain=gain), mlp(1, **wide)
+    scaled, usual = mlp(1, **wide, init_gain=gain), mlp(1, **wide)
     expected = (nn.init.calculate_gain(activation) if gain is None else gain) / 16
-    assert float(found.views["hidden.1.weight"].detach().std()) == pytest.approx(expected, rel=0.02)
-    assert torch.equal(found.views["readout.weight"], usual.views["readout.weight"])
+    assert float(scaled.views["hidden.1.weight"].detach().std()) == pytest.approx(expected, rel=0.02)
+    assert torch.equal(scaled.views["readout.weight"], usual.views["readout.weight"])
 
 
 def test_a_residual_stream_does_not_grow_with_the_depth() -> None:
@@ -148,8 +150,8 @@ def test_mup_knows_norms_and_residuals() -> None:
     fields: dict[str, Any] = {"model": "mlp", "dataset": "digits", "depth": 3, "norm": "layer", "residual": True}
     workload = Workload(**fields, width=32, base_width=8, parametrization="mup")
     network = mlp(1, **workload.model_dump())
-    found = lr_multipliers(workload, Training(optimizer="adamw"), network.model)
+    multipliers = lr_multipliers(workload, Training(optimizer="adamw"), network.model)
     names = [p.name for p in network.model.parameters]
-    assert {n for n, m in zip(names, found, strict=True) if m != 1} == {"hidden.1.weight", "hidden.2.weight"}
-    at_base = (mlp(1, **fields, width=8, base_width=8, parametrization=each).flat_KP for each in ("standard", "mup"))
+    assert {n for n, m in zip(names, multipliers, strict=True) if m != 1} == {"hidden.1.weight", "hidden.2.weight"}
+    at_base = (mlp(1, **fields, width=8, base_width=8, parametrization=rule).flat_KP for rule in ("standard", "mup"))
     assert torch.equal(*at_base)

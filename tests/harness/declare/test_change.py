@@ -1,4 +1,4 @@
-"""A changed study says what was changed and why; of seeds that a run adds a declaration knows nothing."""
+"""A changed study says what was changed and why; a declaration knows nothing of seeds that a run adds."""
 
 import pytest
 from pydantic import ValidationError
@@ -9,11 +9,11 @@ from folklore.harness.errors import UserError
 
 def test_a_change_is_recorded_and_the_study_begins_its_departures_with_it(study: Study) -> None:
     fewer = Change(why=("To see what fewer steps do.",), settings=("steps = 7",))
-    found = study.changed(fewer, name="fewer", training={**study.training.model_dump(), "steps": 7})
-    assert (found.variation_of, found.training.steps, found.changes) == (study.name, 7, (fewer,))
-    assert found.departures == ("To see what fewer steps do.", *study.departures)
-    again = found.changed(Change(why=("Elsewhere.",), workload="mine"), name="elsewhere")
-    assert (again.variation_of, [each.workload for each in again.changes]) == (study.name, ["", "mine"])
+    variation = study.changed(fewer, name="fewer", training={**study.training.model_dump(), "steps": 7})
+    assert (variation.variation_of, variation.training.steps, variation.changes) == (study.name, 7, (fewer,))
+    assert variation.departures == ("To see what fewer steps do.", *study.departures)
+    again = variation.changed(Change(why=("Elsewhere.",), workload="mine"), name="elsewhere")
+    assert (again.variation_of, [change.workload for change in again.changes]) == (study.name, ["", "mine"])
     assert Study.model_validate(again.model_dump(mode="json")) == again
 
 
@@ -23,8 +23,8 @@ def test_what_nobody_changed_says_nothing_of_changes(study: Study) -> None:
 
 
 def test_a_record_does_not_enter_the_hash(study: Study) -> None:
-    found = study.changed(Change(settings=("steps = 7",)))
-    assert found.model_copy(update={"changes": ()}).hash == found.hash
+    variation = study.changed(Change(settings=("steps = 7",)))
+    assert variation.model_copy(update={"changes": ()}).hash == variation.hash
 
 
 def test_a_changed_study_keeps_all_rules(study: Study) -> None:
@@ -36,7 +36,7 @@ def test_added_seeds_are_of_one_scale_and_say_why(study: Study) -> None:
     more = study.with_seeds("laptop", 8, "no claim is decided by 5 seeds").with_seeds("laptop", 12, "nor by 8")
     assert (more.seeds_at("laptop"), more.declared_seeds_at("laptop")) == (12, 5)
     assert more.seeds_at("smoke") == study.seeds_at("smoke")
-    assert [each.why for each in more.changes] == [("no claim is decided by 5 seeds",), ("nor by 8",)]
+    assert [change.why for change in more.changes] == [("no claim is decided by 5 seeds",), ("nor by 8",)]
     assert (more.variation_of, more.departures) == (None, study.departures)
     assert more.model_dump() == study.model_dump()
 

@@ -90,8 +90,8 @@ def test_a_claim_is_its_parts_or_a_function_that_yields_them(draft: Draft) -> No
 
 
 def test_words_are_made_of_the_metric_and_the_labels_unless_better_ones_are_given(draft: Draft) -> None:
-    made, given = (judgement.criteria[0] for judgement in judged(draft).judgements)
-    assert (given.name, given.says) == ("name", "says")
+    made, worded = (judgement.criteria[0] for judgement in judged(draft).judgements)
+    assert (worded.name, worded.says) == ("name", "says")
     assert made.name == "tuned loss, no momentum against momentum of 0.9"
     assert made.says == "In tuned loss, no momentum {costs} of the loss reduction compared with momentum of 0.9"
 

@@ -33,7 +33,7 @@ from tests.harness.helpers import changed
 
 
 def message_of(study: Study, places: dict[str, object] | None = None, **fields: object) -> str:
-    """What is said of a study that cannot be declared."""
+    """The message about a study that cannot be declared."""
     with pytest.raises(ValidationError) as caught:
         changed(study, places, **fields)
     return str(invalid("study", caught.value))
@@ -134,11 +134,11 @@ def test_the_narrowest_factor_declaration_wins(study: Study) -> None:
 
 
 def test_settings_reach_the_configuration(study: Study) -> None:
-    found = changed(study, {"scales.laptop.workload": {"width": 16}, "scales.laptop.training": {"steps": 50}}).configuration(
-        "laptop", "half", {"peak_lr": 0.5}
-    )
-    assert (found.workload.width, found.training.steps, found.training.warmup_fraction) == (16, 50, 0.5)
-    assert found.training.peak_lr == 0.5
+    configuration = changed(
+        study, {"scales.laptop.workload": {"width": 16}, "scales.laptop.training": {"steps": 50}}
+    ).configuration("laptop", "half", {"peak_lr": 0.5})
+    assert (configuration.workload.width, configuration.training.steps, configuration.training.warmup_fraction) == (16, 50, 0.5)
+    assert configuration.training.peak_lr == 0.5
 
 
 def test_pack_keys_ignore_only_what_lanes_may_vary() -> None:
@@ -195,7 +195,7 @@ def share_of_seeds(observe: dict[str, str], seeds: int, low: float, high: float)
     return {"seeds": seeds, "judgements": [{"claim": "warmup.improves_best", "criteria": [criterion]}]}
 
 
-@pytest.mark.parametrize("observe", [FAILURES, SUGGESTIONS], ids=lambda each: each["kind"])
+@pytest.mark.parametrize("observe", [FAILURES, SUGGESTIONS], ids=lambda observable: observable["kind"])
 def test_seeds_that_no_outcome_could_decide_with(study: Study, observe: dict[str, str]) -> None:
     """Five of five failures leave an interval from 0.48 up: above 0.4, not above 0.8; and none of five one up to 0.52."""
     with pytest.raises(ValueError, match="no outcome of 5 seeds could decide it; add seeds"):
@@ -332,7 +332,7 @@ def test_what_a_measure_promises_is_what_is_judged(
     asked = study.model_copy(update={"claims": (claim,), "judgements": (own,)})
     if way is None:
         assert catalog.judgeable(asked).judgements == (own,)
-        unnamed = tuple(each.model_copy(update={"clause": ""}) for each in criteria)
+        unnamed = tuple(criterion.model_copy(update={"clause": ""}) for criterion in criteria)
         without = asked.model_copy(update={"judgements": (own.model_copy(update={"criteria": unnamed}),)})
         assert asked.hash == without.hash, "which clause a criterion decides is a word"
     else:
@@ -360,7 +360,7 @@ def test_a_claim_stands_in_a_document_that_is_known(study: Study) -> None:
     ],
 )
 def test_a_wrong_value_is_one_finding(study: Study, fields: dict[str, object], said: str) -> None:
-    """Whatever types it was tried as, and whatever it stands in."""
+    """One finding, whatever types it was tried as and wherever it stands."""
     message = message_of(study, fields)
     assert message.startswith(said)
     assert message.count(" = ") == 1

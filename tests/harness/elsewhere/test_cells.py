@@ -23,8 +23,8 @@ from tests.harness.elsewhere.planted import finals, judged, only
     ],
 )
 def test_how_numbers_are_written(cells: list[str], read: list[float | None]) -> None:
-    found = numbers_of(pd.Series(cells), "x")
-    assert [None if pd.isna(each) else float(each) for each in found] == read
+    numbers = numbers_of(pd.Series(cells), "x")
+    assert [None if pd.isna(number) else float(number) for number in numbers] == read
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_means_alone_by_benchmark_are_no_runs(tmp_path: Path) -> None:
 
 
 def test_numbers_too_large_for_sums_have_diverged(tmp_path: Path) -> None:
-    frame = finals({"a": 1.0, "b": 1.0}, 5).assign(loss=lambda each: each["loss"].where(each["seed"] > 0, 1e308))
-    found = only(frame, tmp_path, "loss: a < b")
-    assert found.verdict == "open"
-    assert any("without a finite number" in each for each in found.notes)
+    frame = finals({"a": 1.0, "b": 1.0}, 5).assign(loss=lambda runs: runs["loss"].where(runs["seed"] > 0, 1e308))
+    verdict = only(frame, tmp_path, "loss: a < b")
+    assert verdict.verdict == "open"
+    assert any("without a finite number" in note for note in verdict.notes)

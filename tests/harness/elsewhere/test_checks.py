@@ -1,4 +1,4 @@
-"""What is wrong with runs is found, counted, and acted upon; and nothing is found in sound runs."""
+"""Faults of runs are found, counted, and acted upon; nothing is found in sound runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ def sound() -> pd.DataFrame:
 
 
 def problems(frame: pd.DataFrame, folder: Path, claim: str = "loss: b < a", **options: object) -> dict[str, Problem]:
-    return {each.what: each for each in judged(frame, folder, claim, **options).problems}  # type: ignore[arg-type]
+    return {problem.what: problem for problem in judged(frame, folder, claim, **options).problems}  # type: ignore[arg-type]
 
 
 def repeated(frame: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +79,7 @@ def confounded(frame: pd.DataFrame) -> pd.DataFrame:
 
 def smoothed(frame: pd.DataFrame) -> pd.DataFrame:
     b = frame[frame["arm"] == "b"]
-    smooth = b.groupby("seed")["loss"].transform(lambda each: each.ewm(alpha=0.05).mean())
+    smooth = b.groupby("seed")["loss"].transform(lambda losses: losses.ewm(alpha=0.05).mean())
     return pd.concat([frame[frame["arm"] == "a"], b.assign(loss=smooth)])
 
 
@@ -108,11 +108,11 @@ def seedless(frame: pd.DataFrame) -> pd.DataFrame:
     ],
 )
 def test_each_fault_is_found(plant: Planted, what: str, count: int, tmp_path: Path) -> None:
-    """Of b's mixed runs nothing would be left for a comparison with a: there it is a's mean against a number."""
+    """None of b's mixed runs would remain for a comparison with a: there it is a's mean against a number."""
     claim = "loss: a < 3" if plant in (two_units, two_models, settings) else "loss: b < a"
-    found = problems(plant(sound()), tmp_path, claim)
-    assert what in found, list(found)
-    assert found[what].count == count
+    counted = problems(plant(sound()), tmp_path, claim)
+    assert what in counted, list(counted)
+    assert counted[what].count == count
 
 
 def test_sound_runs_are_sound(tmp_path: Path) -> None:
@@ -128,10 +128,10 @@ def test_short_numbers_agree_by_chance(tmp_path: Path) -> None:
 
 
 def test_repeated_runs_count_once(tmp_path: Path) -> None:
-    """With each run ten times over a difference of nothing would look sure."""
+    """If each run counted ten times, a difference of nothing would look sure."""
     frame = finals({"a": 2.0, "b": 1.99}, 5)
     tenfold = pd.concat([frame] * 10)
-    alone, many = (judged(each, tmp_path, "loss: b < a").claims[0] for each in (frame, tenfold))
+    alone, many = (judged(runs, tmp_path, "loss: b < a").claims[0] for runs in (frame, tenfold))
     assert many.p == alone.p
 
 
@@ -144,9 +144,9 @@ def test_equal_budgets_of_early_stopping_are_no_fault(tmp_path: Path) -> None:
 
 def test_what_is_doubtful_is_never_firm(tmp_path: Path) -> None:
     for plant in (confounded, seedless):
-        (found,) = judged(plant(sound()), tmp_path, "loss: b < a").claims
-        assert found.verdict == "supported"
-        assert not found.firm
+        (verdict,) = judged(plant(sound()), tmp_path, "loss: b < a").claims
+        assert verdict.verdict == "supported"
+        assert not verdict.firm
 
 
 def test_rows_that_follow_each_other_are_no_runs(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said(text: str, words: str) -> None:
 @pytest.mark.parametrize("text", [" ", "'", "'\"", ",", "1", "1,", ":", "<", " over", " at", " by 1%", "\t", "\n"])
 @pytest.mark.parametrize("form", ["{}", "loss: b{}< a", "loss: b < a over{}<", "loss: b < a by {}x", "loss at {}x: b < a"])
 def test_every_text_is_refused_or_read_at_once(form: str, text: str) -> None:
-    """Of the greatest length, and beyond it."""
+    """Texts of the greatest length, and beyond it."""
     started = time.process_time()
     with pytest.raises(UserError, match="more than 1,000; shorten"):
         read_claim(form.format(text * 100_000), "loss")
@@ -107,7 +107,7 @@ def test_a_metric_can_come_from_elsewhere() -> None:
 
 def test_regions() -> None:
     less, no_worse, equal = (
-        read_claim(f"loss: {each}").question for each in ("b < a by 3%", "b <= a within 1%", "b = a within 1%")
+        read_claim(f"loss: {words}").question for words in ("b < a by 3%", "b <= a within 1%", "b = a within 1%")
     )
     assert (less.claimed, less.refuted, less.side) == (AtMost(value=-0.03), AtLeast(value=0.0), -1)
     assert less.negligible == pytest.approx((-0.01, 0.01))

@@ -36,11 +36,11 @@ def test_inspects_json_says_what_its_archive_says(tmp_path: Path) -> None:
 
 def test_a_log_of_inspect_is_judged_by_item_and_epoch() -> None:
     claim = "match: mockllm/tuned > mockllm/plain"
-    (seen,) = judge_sources([str(INSPECT)], JudgeOptions((claim,))).claims
+    (verdict,) = judge_sources([str(INSPECT)], JudgeOptions((claim,))).claims
     scores = read(str(INSPECT)).frame.groupby("model")["match"].mean()
-    assert seen.estimate == pytest.approx(scores["mockllm/tuned"] - scores["mockllm/plain"])
-    assert "paired by id: 12 items" in seen.notes
-    assert "crossed with seeds" in seen.findings[0].method
+    assert verdict.estimate == pytest.approx(scores["mockllm/tuned"] - scores["mockllm/plain"])
+    assert "paired by id: 12 items" in verdict.notes
+    assert "crossed with seeds" in verdict.findings[0].method
 
 
 def test_a_log_that_did_not_finish_is_told(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_log_that_did_not_finish_is_told(tmp_path: Path) -> None:
     samples[0]["scores"] = {}
     (tmp_path / "cut.json").write_text(json.dumps({**header, "status": "cancelled", "samples": samples}))
     table = read(str(tmp_path / "cut.json"))
-    assert [each.what for each in table.problems] == ["logs of evals that did not finish"]
+    assert [problem.what for problem in table.problems] == ["logs of evals that did not finish"]
     assert table.frame["match"].isna().sum() == 1
 
 
@@ -73,7 +73,7 @@ def test_of_an_answer_that_several_filters_read_each_score_is_a_column(tmp_path:
         for line in lines
         for name in ("strict", "loose")
     ]
-    (tmp_path / "samples_sums_2026-11-30T02-58-23.5.jsonl").write_text("".join(json.dumps(each) + "\n" for each in both))
+    (tmp_path / "samples_sums_2026-11-30T02-58-23.5.jsonl").write_text("".join(json.dumps(record) + "\n" for record in both))
     frame = read(str(tmp_path)).frame
     assert len(frame) == len(lines)
     assert frame["acc,strict"].tolist() == [line["acc"] for line in lines]

@@ -96,7 +96,7 @@ def tensorboard(place: Path, row: "pd.Series[float]") -> None:
 def ray_tune(place: Path, row: "pd.Series[float]") -> None:
     rows = [{"training_iteration": step, "loss": loss} for step, loss in steps_of(row["loss"])]
     (place / "params.json").write_text(json.dumps({"arm": row["arm"], "seed": int(row["seed"])}))
-    (place / "result.json").write_text("".join(json.dumps(each) + "\n" for each in rows))
+    (place / "result.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def mlflow(frame: pd.DataFrame, folder: Path) -> str:
@@ -139,9 +139,9 @@ def test_every_reader_hands_on_the_same_runs(tmp_path: Path, kind: str, request:
     frame = world(0.0 if kind == "Optuna" else 0.2)
     assert frame["loss"].isna().any() == (kind != "Optuna")
     reading = ReadingOptions({"metric": "value"} if kind == "Optuna" else {}, tuned=False)
-    claims = [each.replace("loss", "value") if kind == "Optuna" else each for each in CLAIMS]
-    found = judge_sources([WRITERS[kind](frame, tmp_path)], JudgeOptions(tuple(claims), reading=reading)).claims
+    claims = [claim.replace("loss", "value") if kind == "Optuna" else claim for claim in CLAIMS]
+    verdicts = judge_sources([WRITERS[kind](frame, tmp_path)], JudgeOptions(tuple(claims), reading=reading)).claims
     runs = runs_from(frame.rename(columns={"loss": "value"}).assign(task=""))
-    expected = corrected([judge_claim(runs, read_claim(each), Assumptions()) for each in CLAIMS])
-    for judged, direct in zip(found, expected, strict=True):
+    expected = corrected([judge_claim(runs, read_claim(claim), Assumptions()) for claim in CLAIMS])
+    for judged, direct in zip(verdicts, expected, strict=True):
         assert numbers(judged) == numbers(direct), direct.claim.text

@@ -40,11 +40,11 @@ def test_what_it_says_is_of_its_own_test(tmp_path: Path) -> None:
         paths = [tmp_path / "b.csv", tmp_path / "c.csv"]
         for path, runs in zip(paths, (baseline, candidate), strict=True):
             runs[["loss"]].to_csv(path, index=False)
-        found = gate([str(paths[1])], str(paths[0]), "0.002", JudgeOptions())
+        decision = gate([str(paths[1])], str(paths[0]), "0.002", JudgeOptions())
         effect = difference(candidate["loss"].to_numpy(), baseline["loss"].to_numpy(), level=0.9)
-        assert (found.outcome == "damage") == (effect.low > 0.002)
-        assert (found.false_alarms, found.caught) == pytest.approx(rates(effect, 0.002))
-        outcomes.add(found.outcome)
+        assert (decision.outcome == "damage") == (effect.low > 0.002)
+        assert (decision.false_alarms, decision.caught) == pytest.approx(rates(effect, 0.002))
+        outcomes.add(decision.outcome)
     assert outcomes == {"damage", "open"}
 
 
@@ -54,9 +54,9 @@ def test_false_alarms_and_damage_caught_are_as_often_as_it_says(candidates: int,
     generator, error = np.random.default_rng(0), 0.5 / np.sqrt(WORLDS)
     for place, mean in enumerate((0.0, 2.0)):
         drawn = [(generator.normal(mean, 1.0, candidates), generator.standard_normal(kept)) for _ in range(WORLDS)]
-        effects = [difference(*each, level=0.9) for each in drawn]
-        said = np.mean([rates(each, 1.0)[place] for each in effects[:SAID]])
-        alarms = np.mean([each.low > 1.0 for each in effects])
+        effects = [difference(*samples, level=0.9) for samples in drawn]
+        said = np.mean([rates(effect, 1.0)[place] for effect in effects[:SAID]])
+        alarms = np.mean([effect.low > 1.0 for effect in effects])
         assert said == pytest.approx(alarms, abs=0.02 + 3 * error), "2 points of approximation, and chance"
 
 

@@ -46,8 +46,8 @@ def test_arms_are_paired_by_item_whatever_the_order_of_rows(tmp_path: Path) -> N
     frame = frame[frame["arm"] == "a"]
     better = frame.assign(arm="b", correct=np.where(frame["item"] % 12 == 0, 1.0, frame["correct"]))
     shuffled = pd.concat([frame, better.sample(frac=1, random_state=0)])
-    (seen,) = by_items(shuffled, tmp_path).claims
-    assert (seen.verdict, seen.findings[0].method) == ("supported", "paired by item (Bonett and Price)")
+    (verdict,) = by_items(shuffled, tmp_path).claims
+    assert (verdict.verdict, verdict.findings[0].method) == ("supported", "paired by item (Bonett and Price)")
     unpaired = judged(shuffled.drop(columns=["item", "passage"]), tmp_path, CLAIM).claims[0]
     assert unpaired.verdict == "open"
 
@@ -57,10 +57,10 @@ def test_items_of_one_passage_count_as_one_where_they_are_alike(tmp_path: Path) 
     frame = answers(30, 0.15)
     four = pd.concat([frame.assign(item=frame["item"] * 4 + copy) for copy in range(4)])
     (alone,), (clustered,) = (
-        by_items(each, tmp_path, **more).claims for each, more in ((frame, {}), (four, {"cluster": "passage"}))
+        by_items(answers, tmp_path, **more).claims for answers, more in ((frame, {}), (four, {"cluster": "passage"}))
     )
     (naive,) = by_items(four, tmp_path).claims
-    widths = [float(each.high or 0) - float(each.low or 0) for each in (alone, clustered, naive)]
+    widths = [float(verdict.high or 0) - float(verdict.low or 0) for verdict in (alone, clustered, naive)]
     assert widths[1] == pytest.approx(widths[0], rel=0.1), "the two intervals of 30 differ by a tenth at most"
     assert widths[2] < 0.6 * widths[1]
     assert "120 items in 30 clusters of passage" in " ".join(clustered.notes)
@@ -69,9 +69,9 @@ def test_items_of_one_passage_count_as_one_where_they_are_alike(tmp_path: Path) 
 def test_clusters_that_nobody_named_make_a_verdict_fragile(tmp_path: Path) -> None:
     frame = answers(8, 0.5)
     many = pd.concat([frame.assign(item=frame["item"] * 10 + copy) for copy in range(10)])
-    (seen,) = by_items(many, tmp_path).claims
-    assert seen.verdict == "supported"
-    assert "open with --cluster passage" in seen.fragile
+    (verdict,) = by_items(many, tmp_path).claims
+    assert verdict.verdict == "supported"
+    assert "open with --cluster passage" in verdict.fragile
     (named,) = by_items(many, tmp_path, cluster="passage").claims
     assert named.verdict == "open"
 
@@ -89,8 +89,8 @@ def test_seeds_and_items_are_both_in_the_interval_and_it_says_which_to_spend_on(
 
 def test_one_seed_against_several_says_what_its_interval_lacks(tmp_path: Path) -> None:
     frame = answers(40, 0.2, 3)
-    (seen,) = by_items(frame[(frame["arm"] == "b") | (frame["seed"] == 0)], tmp_path).claims
-    assert "an arm has one seed" in " ".join(seen.notes)
+    (verdict,) = by_items(frame[(frame["arm"] == "b") | (frame["seed"] == 0)], tmp_path).claims
+    assert "an arm has one seed" in " ".join(verdict.notes)
 
 
 def test_answers_without_a_score_leave_their_item_out_and_may_count_as_wrong(tmp_path: Path) -> None:
@@ -98,13 +98,13 @@ def test_answers_without_a_score_leave_their_item_out_and_may_count_as_wrong(tmp
     lost = frame.assign(correct=frame["correct"].where((frame["arm"] == "a") | (frame["correct"] == 1)))
     read = by_items(lost, tmp_path)
     missing = int(lost["correct"].isna().sum())
-    assert [(each.what, each.count) for each in read.problems] == [("answers without a score", missing)]
-    (seen,) = read.claims
-    assert seen.findings[0].runs == (60 - missing, 60 - missing)
-    assert f"{missing} items left out" in " ".join(seen.notes)
+    assert [(problem.what, problem.count) for problem in read.problems] == [("answers without a score", missing)]
+    (verdict,) = read.claims
+    assert verdict.findings[0].runs == (60 - missing, 60 - missing)
+    assert f"{missing} items left out" in " ".join(verdict.notes)
     whole = by_items(lost.fillna({"correct": 0.0}), tmp_path).claims[0].verdict
-    told = [each for each in seen.fragile if "no score as the worst" in each]
-    assert bool(told) == (whole != seen.verdict)
+    reasons = [reason for reason in verdict.fragile if "no score as the worst" in reason]
+    assert bool(reasons) == (whole != verdict.verdict)
 
 
 def test_answers_twice_to_one_item_are_told(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_answers_twice_to_one_item_are_told(tmp_path: Path) -> None:
 def test_items_may_be_numbered_within_their_passage(tmp_path: Path) -> None:
     frame = answers(60, 0.25, passages=12)
     numbered = frame.assign(item=frame["item"] % 5)
-    whole, within = (by_items(each, tmp_path, cluster="passage").claims[0] for each in (frame, numbered))
+    whole, within = (by_items(answers, tmp_path, cluster="passage").claims[0] for answers in (frame, numbered))
     assert (within.estimate, within.low, within.high) == (whole.estimate, whole.low, whole.high)
 
 

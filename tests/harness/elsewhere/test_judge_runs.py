@@ -30,8 +30,8 @@ from tests.harness.elsewhere.planted import curves, finals, judged, only
     ],
 )
 def test_a_planted_difference_of_ten_percent(tmp_path: Path, claim: str, verdict: str, reading: str) -> None:
-    found = only(finals({"a": 2.0, "b": 1.8, "c": 2.0}, 6), tmp_path, claim)
-    assert (found.verdict, found.reading) == (verdict, reading)
+    judged_claim = only(finals({"a": 2.0, "b": 1.8, "c": 2.0}, 6), tmp_path, claim)
+    assert (judged_claim.verdict, judged_claim.reading) == (verdict, reading)
 
 
 def test_pairs_are_matched_by_seed_and_not_by_place(tmp_path: Path) -> None:
@@ -43,9 +43,9 @@ def test_pairs_are_matched_by_seed_and_not_by_place(tmp_path: Path) -> None:
 
 def test_one_run_is_never_firm(tmp_path: Path) -> None:
     alone = finals({"a": 2.0, "b": 1.0}, 1)
-    found = only(alone, tmp_path, "loss: b < a")
-    assert (found.verdict, found.low) == ("open", None)
-    assert "3 seeds" in found.settling
+    verdict = only(alone, tmp_path, "loss: b < a")
+    assert (verdict.verdict, verdict.low) == ("open", None)
+    assert "3 seeds" in verdict.settling
     lent = only(pd.concat([alone, finals({"c": 1.5, "d": 1.2}, 5)]), tmp_path, "loss: b < a")
     assert (lent.verdict, lent.firm) == ("supported", False)
     assert "single run" in lent.findings[0].method
@@ -56,13 +56,13 @@ def test_one_run_is_never_firm(tmp_path: Path) -> None:
 def test_a_verdict_that_one_run_makes_is_fragile(tmp_path: Path) -> None:
     frame = finals({"a": 2.0, "b": 2.0}, 6).drop(columns="seed")
     a, b = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in "ab")
-    found = scipy.stats.ttest_ind(b, a, equal_var=False)
-    error = (b.mean() - a.mean()) / found.statistic
-    shift = -(b.mean() - a.mean()) - error * scipy.stats.t.ppf(1 - 0.045 / 2, found.df)  # p = 0.045
-    found = only(frame.assign(loss=frame["loss"] + shift * (frame["arm"] == "b")), tmp_path, "loss: b < a")
-    assert (found.verdict, round(found.p, 9)) == ("supported", 0.045)
-    assert not found.firm
-    assert any("without the run" in each for each in found.fragile)
+    test = scipy.stats.ttest_ind(b, a, equal_var=False)
+    error = (b.mean() - a.mean()) / test.statistic
+    shift = -(b.mean() - a.mean()) - error * scipy.stats.t.ppf(1 - 0.045 / 2, test.df)  # p = 0.045
+    verdict = only(frame.assign(loss=frame["loss"] + shift * (frame["arm"] == "b")), tmp_path, "loss: b < a")
+    assert (verdict.verdict, round(verdict.p, 9)) == ("supported", 0.045)
+    assert not verdict.firm
+    assert any("without the run" in reason for reason in verdict.fragile)
     assert only(finals({"a": 2.0, "b": 1.8}, 6), tmp_path, "loss: b < a by 5%").firm
 
 
@@ -70,22 +70,22 @@ def test_a_small_arm_that_shows_little_spread_is_fragile(tmp_path: Path) -> None
     """Three runs that lie close together, as of skewed losses they often do, against many that do not."""
     few, many = [1.30, 1.32, 1.34], 2.0 + 0.6 * np.array([-1, -1, -1, -1, -1, -1, -0.5, -0.5, 0, 0.5, 3, 4])
     frame = pd.DataFrame({"arm": ["b"] * len(few) + ["a"] * len(many), "loss": [*few, *many]})
-    found = only(frame, tmp_path, "loss: b < a")
-    assert found.p == pytest.approx(scipy.stats.ttest_ind(few, many, equal_var=False).pvalue, rel=1e-9)
-    assert found.verdict == "supported"
+    verdict = only(frame, tmp_path, "loss: b < a")
+    assert verdict.p == pytest.approx(scipy.stats.ttest_ind(few, many, equal_var=False).pvalue, rel=1e-9)
+    assert verdict.verdict == "supported"
     assert scipy.stats.ttest_ind(few, many).pvalue > 0.05
-    assert "open if both arms vary alike" in found.fragile
+    assert "open if both arms vary alike" in verdict.fragile
 
 
 def test_more_claims_ask_for_more(tmp_path: Path) -> None:
     """Benjamini and Hochberg: p = 0.02 is firm alone, and not beside nineteen claims about nothing."""
     frame = finals({f"m{index}": 2.0 for index in range(21)}, 300, seed=3).drop(columns="seed")
     base, other = (frame.loc[frame["arm"] == arm, "loss"].to_numpy() for arm in ("m0", "m1"))
-    seen = scipy.stats.ttest_ind(other, base, equal_var=False)
-    error = (other.mean() - base.mean()) / seen.statistic
-    shift = base.mean() - other.mean() - error * scipy.stats.t.ppf(0.99, seen.df)
+    test = scipy.stats.ttest_ind(other, base, equal_var=False)
+    error = (other.mean() - base.mean()) / test.statistic
+    shift = base.mean() - other.mean() - error * scipy.stats.t.ppf(0.99, test.df)
     frame["loss"] += shift * (frame["arm"] == "m1")
-    many = {each.claim.arm: each for each in judged(frame, tmp_path, compare="m0", better="lower").claims}
+    many = {verdict.claim.arm: verdict for verdict in judged(frame, tmp_path, compare="m0", better="lower").claims}
     alone = only(frame, tmp_path, "loss: m1 < m0")
     assert many["m1"].p == pytest.approx(alone.p) == pytest.approx(0.02)
     assert (alone.verdict, alone.firm, many["m1"].firm) == ("supported", True, False)
@@ -95,18 +95,18 @@ def test_diverged_runs_are_outcomes(tmp_path: Path) -> None:
     frame = curves({"a": 2.0, "b": 1.9}, 6, [100, 200, 400])
     broken = (frame["arm"] == "b") & (frame["seed"] < 3) & (frame["step"] == 400)
     frame.loc[broken, "loss"] = [np.nan, np.inf, np.nan]
-    found = only(frame, tmp_path, "loss: b < a")
-    assert found.verdict != "supported"
-    assert any("3 of 6 runs of 'b'" in each for each in found.notes)
-    b = found.findings[0].samples[0]
+    verdict = only(frame, tmp_path, "loss: b < a")
+    assert verdict.verdict != "supported"
+    assert any("3 of 6 runs of 'b'" in note for note in verdict.notes)
+    b = verdict.findings[0].samples[0]
     assert np.sum(b > 2.8) == 3  # where runs began
 
 
 def test_tasks(tmp_path: Path) -> None:
     same = pd.concat([finals({"a": base, "b": 0.9 * base}, 4, seed=base, env=f"e{base}") for base in (1, 2, 5)])
-    found = only(same, tmp_path, "loss: b < a by 5%", task="env")
-    assert (found.verdict, len(found.findings)) == ("supported", 3)
-    assert found.estimate == pytest.approx(-0.1, abs=0.01)
+    verdict = only(same, tmp_path, "loss: b < a by 5%", task="env")
+    assert (verdict.verdict, len(verdict.findings)) == ("supported", 3)
+    assert verdict.estimate == pytest.approx(-0.1, abs=0.01)
     apart = pd.concat([same, finals({"a": 1.0, "b": 1.2}, 4, seed=9, env="e9")])
     other = only(apart, tmp_path, "loss: b < a by 5%", task="env")
     assert (other.verdict, other.reading, other.estimate) == ("partly", "some workloads", None)
@@ -117,20 +117,20 @@ def test_tasks(tmp_path: Path) -> None:
 def test_sizes_have_no_number_in_common(tmp_path: Path) -> None:
     frame = pd.concat([finals({"a": 2.0, "b": 2.0 - gain}, 5, seed=size, params=size)
                        for size, gain in ((10, 0.3), (100, 0.1), (1000, -0.2))])  # fmt: skip
-    found = only(frame, tmp_path, "loss: b < a over params")
-    assert (found.verdict, found.estimate) == ("partly", None)
-    assert any("sign changes" in each for each in found.notes)
-    assert any("for each doubling" in each for each in found.notes)
+    verdict = only(frame, tmp_path, "loss: b < a over params")
+    assert (verdict.verdict, verdict.estimate) == ("partly", None)
+    assert any("sign changes" in note for note in verdict.notes)
+    assert any("for each doubling" in note for note in verdict.notes)
 
 
 def test_steps_to_a_value(tmp_path: Path) -> None:
     """Loss is mean + 100 / step: 2.2 is reached at 500 by an arm that ends at 2, and at 1000 by one that ends at 2.1."""
     frame = curves({"a": 2.1, "b": 2.0}, 5, [100, 200, 400, 600, 800, 1000, 1200], noise=0.0005)
-    found = only(frame, tmp_path, "steps to loss 2.2: b < a by 40%")
-    assert found.verdict == "supported"
-    assert found.estimate == pytest.approx(-0.5, abs=0.03)
+    verdict = only(frame, tmp_path, "steps to loss 2.2: b < a by 40%")
+    assert verdict.verdict == "supported"
+    assert verdict.estimate == pytest.approx(-0.5, abs=0.03)
     saved = only(frame, tmp_path, "loss: b < a")
-    assert any("reaches the end of 'a'" in each for each in saved.notes)
+    assert any("reaches the end of 'a'" in note for note in saved.notes)
 
 
 def test_a_step(tmp_path: Path) -> None:
@@ -148,9 +148,9 @@ def test_laws(tmp_path: Path) -> None:
             for model, level, critical in (("x", 5.0, 64), ("y", 90.0, 512)) for size in (16, 32, 64, 128, 256, 512)
             for run in range(4)]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["model", "batch", "run", "samples"])
-    found = only(frame, tmp_path, "samples: hyperbola in batch within 8%", task="model")
-    assert (found.verdict, found.firm) == ("supported", True)
-    assert [part.samples[2][1] for part in found.findings] == pytest.approx([64, 512], rel=0.1)
+    verdict = only(frame, tmp_path, "samples: hyperbola in batch within 8%", task="model")
+    assert (verdict.verdict, verdict.firm) == ("supported", True)
+    assert [part.samples[2][1] for part in verdict.findings] == pytest.approx([64, 512], rel=0.1)
     power = frame.assign(samples=10 * frame["batch"] ** 0.5)
     assert only(power, tmp_path, "samples: hyperbola in batch within 2%", task="model").verdict == "refuted"
 
@@ -161,8 +161,8 @@ def test_tuned_arms(tmp_path: Path) -> None:
     rows = [{"arm": arm, "lr": lr, "loss": best + drawn.exponential(0.1)} for arm, best in (("a", 2.0), ("b", 1.7))
             for lr in 10 ** drawn.uniform(-4, -1, 20)]  # fmt: skip
     frame = pd.DataFrame(rows)
-    found = only(frame, tmp_path, "loss: b < a by 5%", tuned=True)
-    assert found.verdict == "supported"
+    verdict = only(frame, tmp_path, "loss: b < a by 5%", tuned=True)
+    assert verdict.verdict == "supported"
     assert only(frame, tmp_path, "loss: a < b", tuned=True).verdict == "refuted"
     assert not only(frame, tmp_path, "loss: b < a").firm  # arms mix LRs
 
@@ -215,9 +215,9 @@ def test_wide_tables(tmp_path: Path) -> None:
 def test_a_hundred_thousand_rows(tmp_path: Path) -> None:
     """That they are judged at all, with every check; it takes about three seconds."""
     frame = curves({f"arm{index}": 2.0 + 0.01 * index for index in range(10)}, 20, range(1, 501))
-    found = judged(frame, tmp_path, "loss: arm0 < arm9 by 1%")
-    assert found.claims[0].verdict == "supported"
-    assert len(found.runs[0].frame) == 100_000
+    report = judged(frame, tmp_path, "loss: arm0 < arm9 by 1%")
+    assert report.claims[0].verdict == "supported"
+    assert len(report.runs[0].frame) == 100_000
 
 
 def test_a_name_that_is_a_number_is_a_question(tmp_path: Path) -> None:
@@ -230,8 +230,8 @@ def test_a_name_that_is_a_number_is_a_question(tmp_path: Path) -> None:
 
 def test_rows_are_chosen(tmp_path: Path) -> None:
     frame = curves({"a": 2.0, "b": 1.9}, 4, [100, 200, 400])
-    found = judged(frame, tmp_path, "loss: b < a", where=["step<=200", "seed!=0"])
-    assert len(found.runs[0].frame) == 12
+    report = judged(frame, tmp_path, "loss: b < a", where=["step<=200", "seed!=0"])
+    assert len(report.runs[0].frame) == 12
     for wrong, words in (
         ("step", "must be COLUMN=VALUE"),
         ("step<x", "is no number"),
@@ -244,8 +244,8 @@ def test_rows_are_chosen(tmp_path: Path) -> None:
 
 def test_equal_runs_are_no_proof_of_equal_arms(tmp_path: Path) -> None:
     frame = finals({"a": 2.0}, 5)
-    found = only(pd.concat([frame, frame.assign(arm="b"), finals({"c": 1.8}, 5)]), tmp_path, "loss: a = b within 1%")
-    assert (found.verdict, found.firm) == ("supported", False)
+    verdict = only(pd.concat([frame, frame.assign(arm="b"), finals({"c": 1.8}, 5)]), tmp_path, "loss: a = b within 1%")
+    assert (verdict.verdict, verdict.firm) == ("supported", False)
 
 
 def test_one_run_a_size_takes_its_noise_from_the_scatter_about_the_trend(tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ def test_one_run_a_size_takes_its_noise_from_the_scatter_about_the_trend(tmp_pat
         for size in drawn.permutation(sizes)
         for arm in "ab"
     ]  # fmt: skip
-    found = only(pd.DataFrame(rows), tmp_path, "loss: b < a over params")
-    assert (found.verdict, found.firm) == ("partly", False)
-    assert [part.name for part in found.findings] == [f"params {size:g}" for size in sizes]
-    (turn,) = [note for note in found.notes if "its sign turns near" in note]
+    verdict = only(pd.DataFrame(rows), tmp_path, "loss: b < a over params")
+    assert (verdict.verdict, verdict.firm) == ("partly", False)
+    assert [part.name for part in verdict.findings] == [f"params {size:g}" for size in sizes]
+    (turn,) = [note for note in verdict.notes if "its sign turns near" in note]
     assert 2**23.5 < float(turn.split()[-1]) < 2**24.5
-    (slope,) = [note for note in found.notes if "for each doubling" in note]
+    (slope,) = [note for note in verdict.notes if "for each doubling" in note]
     assert float(slope.split("changes by ")[1].split(" ")[0]) == pytest.approx(0.005, abs=0.0005)
 
 
@@ -276,16 +276,16 @@ def test_compute_saved_takes_its_direction_from_the_claim(tmp_path: Path) -> Non
         for seed in range(3)
         for step in steps
     ]
-    found = only(pd.DataFrame(rows), tmp_path, "Quantity: b > a")
-    assert any("'b' reaches the end of 'a' (100) in 50% of its steps" in note for note in found.notes), found.notes
+    verdict = only(pd.DataFrame(rows), tmp_path, "Quantity: b > a")
+    assert any("'b' reaches the end of 'a' (100) in 50% of its steps" in note for note in verdict.notes), verdict.notes
 
 
 def test_a_number_is_the_other_side_of_a_comparison(tmp_path: Path) -> None:
     """Its share, its known spread, tasks that are a sample, and runs that diverged count as beside an arm."""
     one = finals({"a": 2.0}, 1, noise=0.0)
     for deviation, verdict in ((0.05, "supported"), (0.06, "open")):
-        found = only(one, tmp_path, "loss: a < 2.1", how=Assumptions(deviation=deviation))
-        assert (found.verdict, found.findings[0].runs) == (verdict, (1, 0))
+        judged_claim = only(one, tmp_path, "loss: a < 2.1", how=Assumptions(deviation=deviation))
+        assert (judged_claim.verdict, judged_claim.findings[0].runs) == (verdict, (1, 0))
     assert only(one, tmp_path, "loss: a < 4 by 1%").estimate == pytest.approx(-0.5)
     apart = pd.concat([finals({"a": mean}, 4, seed=int(mean), env=f"e{mean}") for mean in (1.0, 2.0, 5.0)])
     assert "open for tasks of which these are a sample" in only(apart, tmp_path, "loss: a < 3", task="env").fragile
@@ -294,8 +294,8 @@ def test_a_number_is_the_other_side_of_a_comparison(tmp_path: Path) -> None:
 
 
 def test_a_known_spread_is_hinted_at(tmp_path: Path) -> None:
-    found = only(finals({"a": 2.0, "b": 1.9}, 1, noise=0.0), tmp_path, "loss: b < a")
-    assert found.settling.endswith("or give their standard deviation with --sd: below 0.036 shows a difference")
+    judged_claim = only(finals({"a": 2.0, "b": 1.9}, 1, noise=0.0), tmp_path, "loss: b < a")
+    assert judged_claim.settling.endswith("or give their standard deviation with --sd: below 0.036 shows a difference")
     for deviation, verdict in ((0.035, "supported"), (0.037, "open")):
         assert (
             only(

@@ -59,9 +59,9 @@ def command(what: str = "trains") -> list[object]:
 
 
 def noise(*arguments: object, code: int = 0) -> dict[str, Any]:
-    """What it says to machines."""
-    found: dict[str, Any] = json.loads(folklore_here("noise", "--json", *arguments, code=code).stdout)
-    return found
+    """Its answer as JSON, parsed."""
+    report: dict[str, Any] = json.loads(folklore_here("noise", "--json", *arguments, code=code).stdout)
+    return report
 
 
 def started() -> list[int]:
@@ -69,16 +69,16 @@ def started() -> list[int]:
 
 
 def test_a_command_is_run_for_each_seed_and_only_once() -> None:
-    found = noise("--seeds", 4, *command())
-    values = [each["value"] for each in found["outcomes"] if not each["again"]]
-    assert [each["seed"] for each in found["outcomes"]] == [0, 1, 2, 3, 0]
-    assert found["standard_deviation"] == pytest.approx(np.std(values, ddof=1))
-    assert found["mean"] == pytest.approx(np.mean(values))
-    assert [each["step"] for each in found["curve"]] == [10, 20, 30]
-    assert found["repeat"]["same"]
-    assert found["visible"][0]["difference"] == pytest.approx(found["standard_deviation"] * 2**0.5 * 4.2559, rel=1e-4)
+    report = noise("--seeds", 4, *command())
+    values = [outcome["value"] for outcome in report["outcomes"] if not outcome["again"]]
+    assert [outcome["seed"] for outcome in report["outcomes"]] == [0, 1, 2, 3, 0]
+    assert report["standard_deviation"] == pytest.approx(np.std(values, ddof=1))
+    assert report["mean"] == pytest.approx(np.mean(values))
+    assert [point["step"] for point in report["curve"]] == [10, 20, 30]
+    assert report["repeat"]["same"]
+    assert report["visible"][0]["difference"] == pytest.approx(report["standard_deviation"] * 2**0.5 * 4.2559, rel=1e-4)
     assert sorted(started()) == [0, 0, 1, 2, 3]
-    assert noise("--seeds", 4, *command()) == found
+    assert noise("--seeds", 4, *command()) == report
     assert len(started()) == 5
     more = noise("--seeds", 6, *command())
     assert sorted(started()[5:]) == [4, 5]
@@ -117,9 +117,9 @@ def test_people_get_the_answer_first() -> None:
 )
 def test_bad_input_ends_in_one_line(arguments: list[object], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    found = folklore_here("noise", *arguments, code=2).stderr
-    assert said in found
-    assert len(found.strip().splitlines()) == 1
+    message = folklore_here("noise", *arguments, code=2).stderr
+    assert said in message
+    assert len(message.strip().splitlines()) == 1
 
 
 def test_what_runs_is_no_shell() -> None:
@@ -128,9 +128,9 @@ def test_what_runs_is_no_shell() -> None:
 
 
 def test_a_seed_that_is_not_used() -> None:
-    found = noise("--seeds", 3, *command("ignores"), code=1)
-    assert found["answer"].endswith("the seed is not used")
-    assert not found["seed_is_used"]
+    report = noise("--seeds", 3, *command("ignores"), code=1)
+    assert report["answer"].endswith("the seed is not used")
+    assert not report["seed_is_used"]
 
 
 def test_values_with_too_few_digits_are_no_unused_seed() -> None:
@@ -143,26 +143,26 @@ def test_values_with_too_few_digits_are_no_unused_seed() -> None:
 
 
 def test_results_that_differ_without_another_seed() -> None:
-    found = noise("--seeds", 3, *command("nondeterministic"))
-    assert not found["repeat"]["same"]
-    assert "from the seed and from run to run" in found["answer"]
+    report = noise("--seeds", 3, *command("nondeterministic"))
+    assert not report["repeat"]["same"]
+    assert "from the seed and from run to run" in report["answer"]
 
 
 def test_loggers_write_to_standard_error() -> None:
     """And of two runs none is repeated."""
-    found = noise("--seeds", 2, *command("logs"))
-    assert (found["runs"], found["repeat"]) == (2, None)
+    report = noise("--seeds", 2, *command("logs"))
+    assert (report["runs"], report["repeat"]) == (2, None)
 
 
 def test_a_run_that_fails_is_an_outcome_and_is_run_again_if_asked() -> None:
-    found = noise("--seeds", 4, "--no-repeat", *command("fails"), code=1)
-    assert found["runs"] == 3
-    failed = next(each for each in found["outcomes"] if each["problem"])
+    report = noise("--seeds", 4, "--no-repeat", *command("fails"), code=1)
+    assert report["runs"] == 3
+    failed = next(outcome for outcome in report["outcomes"] if outcome["problem"])
     assert (failed["seed"], failed["exit_code"], failed["value"]) == (1, 1, None)
     assert failed["problem"] == "exit code 1: out of luck"
-    assert "1 of 4 runs failed (--retry runs them again): seed 1: exit code 1: out of luck" in found["cautions"]
-    kept = [json.loads(line) for line in Path(found["output"]).read_text().splitlines()]
-    assert [each["tail"] for each in kept if each["problem"]] == ["so far so good\n"]
+    assert "1 of 4 runs failed (--retry runs them again): seed 1: exit code 1: out of luck" in report["cautions"]
+    kept = [json.loads(line) for line in Path(report["output"]).read_text().splitlines()]
+    assert [outcome["tail"] for outcome in kept if outcome["problem"]] == ["so far so good\n"]
     before = len(started())
     noise("--seeds", 4, "--no-repeat", *command("fails"), code=1)
     assert len(started()) == before
@@ -176,21 +176,21 @@ def test_all_runs_fail() -> None:
 
 
 def test_a_run_that_diverges_is_counted_and_not_averaged() -> None:
-    found = noise("--seeds", 4, "--no-repeat", *command("diverges"))
-    assert (found["runs"], found["diverged"]) == (3, 1)
-    assert found["cautions"][0].startswith("1 of 4 runs diverged (95% CI 1% to 81%)")
-    assert next(each["value"] for each in found["outcomes"] if each["seed"] == 2) == "nan"
-    assert noise("--seeds", 4, "--no-repeat", *command("diverges")) == found
+    report = noise("--seeds", 4, "--no-repeat", *command("diverges"))
+    assert (report["runs"], report["diverged"]) == (3, 1)
+    assert report["cautions"][0].startswith("1 of 4 runs diverged (95% CI 1% to 81%)")
+    assert next(outcome["value"] for outcome in report["outcomes"] if outcome["seed"] == 2) == "nan"
+    assert noise("--seeds", 4, "--no-repeat", *command("diverges")) == report
 
 
 def test_one_thread_a_run_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("NUMEXPR_NUM_THREADS", raising=False)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    for each in environments(2, gpus=0):
-        assert (each["OMP_NUM_THREADS"], each["NUMEXPR_NUM_THREADS"]) == ("3", "1")
+    for environment in environments(2, gpus=0):
+        assert (environment["OMP_NUM_THREADS"], environment["NUMEXPR_NUM_THREADS"]) == ("3", "1")
     places = environments(3, gpus=2)
-    assert [each["CUDA_VISIBLE_DEVICES"] for each in places] == ["0", "1", "0"]
+    assert [environment["CUDA_VISIBLE_DEVICES"] for environment in places] == ["0", "1", "0"]
 
 
 # --- time
@@ -206,15 +206,15 @@ def is_gone(process: int) -> bool:
 
 
 def test_a_run_that_takes_too_long_is_stopped_with_its_children() -> None:
-    found = folklore_here("noise", "--seeds", 2, "--no-repeat", "--timeout", "3s", *command("hangs"), code=1)
-    assert "seed 1: stopped after" in found.stderr
+    run = folklore_here("noise", "--seeds", 2, "--no-repeat", "--timeout", "3s", *command("hangs"), code=1)
+    assert "seed 1: stopped after" in run.stderr
     assert is_gone(int(Path("child1").read_text()))
 
 
 def test_an_interrupt_stops_the_children_and_keeps_what_is_finished(folder: Path) -> None:
     arguments = [*FOLKLORE, "noise", "--workers", "2", "--seeds", "3", *map(str, command("hangs"))]
     process = subprocess.Popen(arguments, cwd=folder, stderr=subprocess.PIPE, text=True)
-    output = default_path([str(each) for each in command("hangs")[1:]], "val_loss in the output")
+    output = default_path([str(argument) for argument in command("hangs")[1:]], "val_loss in the output")
     until = time.monotonic() + HANG_SECONDS
     while not (Path("child1").exists() and Path("child2").exists() and output.read_text()):
         assert time.monotonic() < until
@@ -249,10 +249,10 @@ def test_results_of_another_command_or_metric_are_refused() -> None:
 
 
 def test_a_line_that_was_cut_off_is_run_again() -> None:
-    found = noise("--seeds", 3, "--output", "mine.jsonl", *command())
+    report = noise("--seeds", 3, "--output", "mine.jsonl", *command())
     content = Path("mine.jsonl").read_bytes()
     Path("mine.jsonl").write_bytes(content[:-40])
-    assert noise("--seeds", 3, "--output", "mine.jsonl", *command())["mean"] == found["mean"]
+    assert noise("--seeds", 3, "--output", "mine.jsonl", *command())["mean"] == report["mean"]
     assert len(started()) == 5
     assert len(Path("mine.jsonl").read_text().splitlines()) == 4
 
@@ -303,14 +303,14 @@ def test_numbers_that_are_not_the_metric(folder: Path) -> None:
 
 
 def test_a_pattern_of_ones_own_with_steps(folder: Path) -> None:
-    found = printed(folder, "[7] top1 91.5%\n[8] top1 92%\n", "top1", r"\[(?P<step>\d+)\] top1 (NUMBER)%")
-    assert found == ((7, 91.5), (8, 92))
+    curve = printed(folder, "[7] top1 91.5%\n[8] top1 92%\n", "top1", r"\[(?P<step>\d+)\] top1 (NUMBER)%")
+    assert curve == ((7, 91.5), (8, 92))
 
 
 def test_a_long_curve_is_thinned_out_and_keeps_its_end(folder: Path) -> None:
-    found = printed(folder, "".join(f"step {step} val_loss {step}\n" for step in range(5001)))
-    assert len(found) == 1667
-    assert found[-1] == (5000, 5000)
+    curve = printed(folder, "".join(f"step {step} val_loss {step}\n" for step in range(5001)))
+    assert len(curve) == 1667
+    assert curve[-1] == (5000, 5000)
 
 
 @pytest.mark.parametrize(
@@ -347,8 +347,8 @@ def test_files_without_the_metric(folder: Path, content: str, said: str) -> None
 
 
 def test_a_file_of_an_earlier_run_does_not_count() -> None:
-    found = noise("--seeds", 2, "--metric", "loss", "--file", "out-{seed}.json", *command("writes"))
-    assert found["runs"] == 2
+    report = noise("--seeds", 2, "--metric", "loss", "--file", "out-{seed}.json", *command("writes"))
+    assert report["runs"] == 2
     said = folklore_here("noise", "--seeds", 2, "--metric", "loss", "--file", "out-{seed}.json", *command(), code=2).stderr
     assert "did not write out-" in said  # whichever of two runs ends first
 
@@ -396,12 +396,12 @@ def test_stored_runs_are_pooled_within_arms_and_the_last_comparisons_told(folder
         for seed in range(6)
     ]
     pd.DataFrame(rows).to_csv("runs.csv", index=False)
-    found = noise("runs.csv")
+    report = noise("runs.csv")
     groups = [[row["loss"] for row in rows if row["optimizer"] == arm] for arm in ("sgd", "adam", "lion")]
-    assert found["standard_deviation"] == pytest.approx(np.sqrt(np.mean([np.var(each, ddof=1) for each in groups])))
-    assert found["degrees_of_freedom"] == 15
-    assert [each["arm"] for each in found["groups"]] == ["sgd", "adam", "lion"]
-    assert [(each["name"], each["within_noise"]) for each in found["compared"]] == [
+    assert report["standard_deviation"] == pytest.approx(np.sqrt(np.mean([np.var(group, ddof=1) for group in groups])))
+    assert report["degrees_of_freedom"] == 15
+    assert [group["arm"] for group in report["groups"]] == ["sgd", "adam", "lion"]
+    assert [(comparison["name"], comparison["within_noise"]) for comparison in report["compared"]] == [
         ("adam − sgd", False),
         ("lion − adam", True),
     ]
@@ -411,18 +411,18 @@ def test_comparisons_weigh_tasks_alike() -> None:
     """The difference is the mean over tasks, and its p value that of a normal contrast with the pooled deviation."""
     frame = pd.concat([stored({"a": [1.0, 1.2], "b": [2.0, 2.1, 2.2]}).assign(task=task) for task in ("x", "y")])
     frame["run"] = frame["run"] + frame["task"]
-    found = noise_of(frame, "loss").compared[0]
-    assert found.difference == pytest.approx(1.0)
-    assert found.seeds == (4, 6)
-    assert found.p < 0.001
+    comparison = noise_of(frame, "loss").compared[0]
+    assert comparison.difference == pytest.approx(1.0)
+    assert comparison.seeds == (4, 6)
+    assert comparison.p < 0.001
 
 
 def test_the_curve_of_the_spread_and_where_it_settles() -> None:
     values = [3.01, 3.02, 2.98, 3.0]
-    found = noise_of(stored({"a": values, "b": values}, steps=5), "loss")
-    assert [step for step, _ in found.curve] == [1, 2, 3, 4, 5]
-    assert [deviation for _, deviation in found.curve] == pytest.approx([np.std(values, ddof=1) * k for k in (5, 4, 3, 2, 1)])
-    assert found.settles_at == 4
+    spread = noise_of(stored({"a": values, "b": values}, steps=5), "loss")
+    assert [step for step, _ in spread.curve] == [1, 2, 3, 4, 5]
+    assert [deviation for _, deviation in spread.curve] == pytest.approx([np.std(values, ddof=1) * k for k in (5, 4, 3, 2, 1)])
+    assert spread.settles_at == 4
 
 
 def test_runs_that_stopped_early_are_left_out_unless_runs_have_lengths_of_their_own() -> None:
@@ -438,15 +438,15 @@ def test_cautions() -> None:
     assert skewed.cautions[0].startswith("the runs are clearly not normal")
     assert skewed.interval == skewed.robust
     unequal = noise_of(stored({"a": list(random.normal(3, 0.01, 20)), "b": list(random.normal(3, 0.2, 20))}), "loss")
-    assert any(each.startswith("the arms differ in spread") for each in unequal.cautions)
+    assert any(caution.startswith("the arms differ in spread") for caution in unequal.cautions)
     with pytest.raises(UserError, match="no two runs that share everything but the seed"):
         noise_of(stored({"a": [1.0], "b": [2.0, float("nan")]}), "loss")
 
 
 def test_shares_of_a_mean_that_has_no_sign() -> None:
-    found = noise_of(stored({"a": [-1.0, 1.0, 0.5]}), "reward", [parse_difference("0.1")])
-    assert found.visible[0].relative is None
-    assert [each.relative for each in found.needed] == [None]
+    spread = noise_of(stored({"a": [-1.0, 1.0, 0.5]}), "reward", [parse_difference("0.1")])
+    assert spread.visible[0].relative is None
+    assert [seeds.relative for seeds in spread.needed] == [None]
     with pytest.raises(UserError, match="give it absolutely"):
         _ = noise_of(stored({"a": [-1.0, 1.0]}), "reward", [parse_difference("1%")]).compared
 
@@ -476,10 +476,10 @@ def test_the_noise_of_a_speed_run() -> None:
     """Published: .00117 over 43 groups of a record and a number of steps, at the group's last step; single ones .0003 to .0027.
     One folder holds each log twice: of a run's two rows for a step the last counts."""
     options = ("--arm", "record,total_steps", "--metric", "val_loss", "--where", "track=track_3_optimization")
-    found = noise(RUNS / "modded_nanogpt.csv.gz", *options)
-    single = [each["standard_deviation"] for each in found["groups"] if each["interval"] is not None]
+    report = noise(RUNS / "modded_nanogpt.csv.gz", *options)
+    single = [group["standard_deviation"] for group in report["groups"] if group["interval"] is not None]
     assert len(single) == 43
     assert (round(min(single), 4), round(max(single), 4)) == (0.0003, 0.0027)
-    assert round(found["standard_deviation"], 5) == 0.00117
-    assert found["answer"].startswith("Runs differ by 0.00117 (95% CI 0.00110–0.00125) from the seed alone")
-    assert any("runs that are there twice" in each for each in found["cautions"])
+    assert round(report["standard_deviation"], 5) == 0.00117
+    assert report["answer"].startswith("Runs differ by 0.00117 (95% CI 0.00110–0.00125) from the seed alone")
+    assert any("runs that are there twice" in caution for caution in report["cautions"])

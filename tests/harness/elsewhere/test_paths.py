@@ -28,7 +28,7 @@ def written(folder: Path, name: str, columns: list[str]) -> Path:
 
 
 def judge(*sources: Path, claim: str = "loss: adam < sgd", **options: object) -> JudgedRuns:
-    return judge_sources([str(each) for each in sources], JudgeOptions((claim,), reading=ReadingOptions(**options)))  # type: ignore[arg-type]
+    return judge_sources([str(source) for source in sources], JudgeOptions((claim,), reading=ReadingOptions(**options)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("columns", [["step", "loss"], ["loss"]])
@@ -37,9 +37,9 @@ def test_a_file_a_run(tmp_path: Path, name: str, columns: list[str]) -> None:
     """As a folder of files, and those with steps as files named one by one, too."""
     folder = written(tmp_path, name, columns)
     for sources in ([folder], sorted(folder.rglob("*.csv")))[: len(columns)]:
-        found = judge(*sources)
-        assert dict(found.runs[0].final().groupby("arm").size()) == {"adam": 4, "sgd": 4}
-        assert (found.claims[0].verdict, found.claims[0].findings[0].method) == ("supported", "paired by seed")
+        report = judge(*sources)
+        assert dict(report.runs[0].final().groupby("arm").size()) == {"adam": 4, "sgd": 4}
+        assert (report.claims[0].verdict, report.claims[0].findings[0].method) == ("supported", "paired by seed")
 
 
 def test_lists_in_files_are_curves(tmp_path: Path) -> None:
@@ -52,11 +52,11 @@ def test_lists_in_files_are_curves(tmp_path: Path) -> None:
 
 def test_files_of_one_seed_inside_are_curves(tmp_path: Path) -> None:
     for (arm, seed), part in curves(MEANS, 4, range(10, 210, 10)).groupby(["arm", "seed"]):
-        told = {"optimizer": arm, "random_seed": int(seed), "batch_losses": [1.0] * 99, "accs": [1.0] * 20}
-        (tmp_path / f"{arm}{seed}-2024.json").write_text(json.dumps({**told, "test_losses": list(part["loss"])}))
-    found = judge(tmp_path, claim="test_losses: adam < sgd")
-    assert len(found.runs[0].final()) == 8
-    assert found.runs[0].better == "lower"
+        record = {"optimizer": arm, "random_seed": int(seed), "batch_losses": [1.0] * 99, "accs": [1.0] * 20}
+        (tmp_path / f"{arm}{seed}-2024.json").write_text(json.dumps({**record, "test_losses": list(part["loss"])}))
+    report = judge(tmp_path, claim="test_losses: adam < sgd")
+    assert len(report.runs[0].final()) == 8
+    assert report.runs[0].better == "lower"
 
 
 def of_games(folder: Path) -> Path:
@@ -102,9 +102,9 @@ def test_lists_in_records_are_curves_but_for_hyperparameters(tmp_path: Path, cur
         lists = {"step": [1, 2], "loss": [3.0, row.loss]} if curve else {"betas": [0.9, 0.99], "loss": row.loss}
         records.append({"method": row.arm, "seed": row.seed, **lists})
     (tmp_path / "runs.json").write_text(json.dumps(records))
-    found = judge(tmp_path / "runs.json")
-    assert found.claims[0].findings[0].runs == (4, 4)
-    assert len(found.runs[0].final()) == 8
+    report = judge(tmp_path / "runs.json")
+    assert report.claims[0].findings[0].runs == (4, 4)
+    assert len(report.runs[0].final()) == 8
 
 
 def test_lines_of_comments_before_the_header(tmp_path: Path) -> None:
@@ -139,6 +139,6 @@ def test_the_spread_of_a_mean_is_no_metric(tmp_path: Path) -> None:
 
 def test_a_task_without_a_base_for_percentages_does_not_count(tmp_path: Path) -> None:
     frame = pd.concat([finals(MEANS, 4).assign(task="x"), finals({"adam": 0.0, "sgd": 0.0}, 4).assign(task="y")])
-    found = only(frame, tmp_path, "loss: adam < sgd by 1%")
-    assert found.verdict == "supported"
-    assert any("too near zero" in each for each in found.notes)
+    verdict = only(frame, tmp_path, "loss: adam < sgd by 1%")
+    assert verdict.verdict == "supported"
+    assert any("too near zero" in note for note in verdict.notes)

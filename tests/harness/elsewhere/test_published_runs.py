@@ -31,9 +31,11 @@ def one_sided(record: int, than: int, until: int) -> float:
     the last step that is read."""
     reading = ReadingOptions({"arm": "record"}, ("track=track_3_optimization", f"step<={until}"))
     how = Assumptions(deviation=0.0013, step_worth=0.0045 / 100)
-    (found,) = judge("modded_nanogpt.csv.gz", f"val_loss: {RECORDS[record]} < {RECORDS[than]}", reading=reading, how=how).claims
-    assert found.verdict == "open" or found.p <= 0.05
-    effect = found.findings[0].effect
+    (verdict,) = judge(
+        "modded_nanogpt.csv.gz", f"val_loss: {RECORDS[record]} < {RECORDS[than]}", reading=reading, how=how
+    ).claims
+    assert verdict.verdict == "open" or verdict.p <= 0.05
+    effect = verdict.findings[0].effect
     assert effect is not None
     lower = effect.p_inside(-math.inf, 0.0) / 2
     return lower if lower < 0.5 else 1 - effect.p_inside(0.0, math.inf) / 2
@@ -52,11 +54,11 @@ def test_the_speed_run(record: int, than: int, until: int, recomputed: float) ->
 def test_the_speed_run_without_its_rule() -> None:
     """By the runs' own spread and at their own ends record 11 is worse than 9: it trains for 25 steps less."""
     reading = ReadingOptions({"arm": "record"}, ("track=track_3_optimization",))
-    found = judge("modded_nanogpt.csv.gz", f"val_loss: {RECORDS[11]} < {RECORDS[9]}", reading=reading)
-    assert (found.claims[0].verdict, found.claims[0].reading) == ("refuted", "opposite")
-    assert any("another number of steps" in each.what for each in found.problems)
+    report = judge("modded_nanogpt.csv.gz", f"val_loss: {RECORDS[11]} < {RECORDS[9]}", reading=reading)
+    assert (report.claims[0].verdict, report.claims[0].reading) == ("refuted", "opposite")
+    assert any("another number of steps" in problem.what for problem in report.problems)
     # Nine in one folder; in another 'fake_log_from_seed0' repeats the first of eight runs whose logs are all called 'stdout'.
-    assert [each.count for each in found.problems if each.what == "runs that are there twice"] == [10]
+    assert [problem.count for problem in report.problems if problem.what == "runs that are there twice"] == [10]
 
 
 # The reference points that lie on a hyperbola, with the published root mean square of the logarithm and critical batch size
@@ -75,14 +77,14 @@ HYPERBOLAS = {
 
 def test_mlperf() -> None:
     reading = ReadingOptions({"task": "benchmark"})
-    found = judge("mlperf_rcp.csv.gz", "epochs_to_converge: hyperbola in batch_size within 8%", reading=reading)
-    parts = {part.name: part for part in found.claims[0].findings}
+    report = judge("mlperf_rcp.csv.gz", "epochs_to_converge: hyperbola in batch_size within 8%", reading=reading)
+    parts = {part.name: part for part in report.claims[0].findings}
     for name, (missed, critical) in HYPERBOLAS.items():
         assert parts[name].estimate == pytest.approx(missed, abs=0.004), name
         assert parts[name].verdict == "supported", name
         if critical:
             assert parts[name].samples[2][1] == pytest.approx(critical, rel=0.02), name
-    problems = {each.what: each for each in found.problems}
+    problems = {problem.what: problem for problem in report.problems}
     # Of 12,853 rows 4,228 are distinct, by their values; 123 of the repeated ones have another base_lr, and so count.
     assert problems["runs that are there twice"].count == 12_853 - 4_228 - 123
     assert problems["runs that are there twice"].consequence == "counted once; 123 more agree in all but base_lr and count"
@@ -96,15 +98,15 @@ def test_mlperf() -> None:
 )
 def test_mlperf_by_round(benchmark: str, of_round: str, missed: float) -> None:
     reading = ReadingOptions({"task": "benchmark"}, (f"round={of_round}", f"benchmark={benchmark}"))
-    (found,) = judge("mlperf_rcp.csv.gz", "epochs_to_converge: hyperbola in batch_size within 8%", reading=reading).claims
-    assert found.findings[0].estimate == pytest.approx(missed, abs=0.001)
+    (verdict,) = judge("mlperf_rcp.csv.gz", "epochs_to_converge: hyperbola in batch_size within 8%", reading=reading).claims
+    assert verdict.findings[0].estimate == pytest.approx(missed, abs=0.001)
 
 
 def test_why_warmup_has_one_seed_each() -> None:
     """Adam at an LR of 0.041 fails without warmup and trains with 1,024 steps of it: in two single runs."""
     reading = ReadingOptions({"arm": "warmup"}, ("optimizer=adam", "lr>0.04", "lr<0.042"))
-    (found,) = judge("why_warmup.csv", "last_test_accuracy: '1024' > '1'", reading=reading).claims
-    assert found.estimate is not None
-    assert found.estimate > 0.5
-    assert not found.firm
-    assert found.verdict == "open"
+    (verdict,) = judge("why_warmup.csv", "last_test_accuracy: '1024' > '1'", reading=reading).claims
+    assert verdict.estimate is not None
+    assert verdict.estimate > 0.5
+    assert not verdict.firm
+    assert verdict.verdict == "open"

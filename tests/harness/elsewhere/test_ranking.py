@@ -26,15 +26,15 @@ def ranked(frame: pd.DataFrame, folder: Path, **reading: object) -> Ranking:
 
 
 def places(ranking: Ranking) -> dict[str, str]:
-    return {each.arm: each.ranks for each in ranking.arms}
+    return {arm.arm: arm.ranks for arm in ranking.arms}
 
 
 def test_arms_that_noise_does_not_tell_apart_share_their_ranks(tmp_path: Path) -> None:
     ranking = ranked(finals(MEANS, 6, noise=0.05), tmp_path)
     assert places(ranking) == {"a": "1", "b": "2–3", "c": "2–3", "d": "4"}
-    assert {each.arm: each.tied for each in ranking.arms} == {"a": [], "b": ["c"], "c": ["b"], "d": []}
+    assert {arm.arm: arm.tied for arm in ranking.arms} == {"a": [], "b": ["c"], "c": ["b"], "d": []}
     assert (ranking.arms[0].improvement, ranking.arms[-1].improvement) == (1.0, 0.0)
-    assert [each.mean for each in ranking.arms] == sorted(each.mean for each in ranking.arms)
+    assert [arm.mean for arm in ranking.arms] == sorted(arm.mean for arm in ranking.arms)
 
 
 def test_where_higher_is_better_the_order_turns(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_where_higher_is_better_the_order_turns(tmp_path: Path) -> None:
 
 
 def test_of_arms_that_are_alike_none_is_placed(tmp_path: Path) -> None:
-    """Of 45 comparisons of noise two or three would be sure without a correction."""
+    """Two or three of 45 comparisons of noise would be sure without a correction."""
     for seed in range(5):
         ranking = ranked(finals(dict.fromkeys("abcdefghij", 1.0), 5, noise=0.1, seed=seed), tmp_path)
         assert ranking.comparisons == 45
@@ -57,8 +57,8 @@ def test_no_task_decides_by_the_size_of_its_numbers(tmp_path: Path) -> None:
     frame = pd.concat([*tasks, large.assign(loss=1000 * large["loss"])])
     ranking = ranked(frame, tmp_path)
     assert places(ranking) == {"b": "1", "a": "2"}
-    assert [each.mean_rank for each in ranking.arms] == [1.25, 1.75]
-    assert all(0 <= each.mean <= 1 for each in ranking.arms)
+    assert [arm.mean_rank for arm in ranking.arms] == [1.25, 1.75]
+    assert all(0 <= arm.mean <= 1 for arm in ranking.arms)
     assert only(frame, tmp_path, "loss: b < a").verdict != "supported", "the mean in its own unit is the large task's"
 
 
@@ -91,13 +91,13 @@ def test_ranks_of_items_are_paired_by_item(tmp_path: Path) -> None:
 def test_means_with_their_spread_are_judged_as_the_runs_were(tmp_path: Path) -> None:
     frame = finals({"a": 2.0, "b": 1.98}, 5, noise=0.02).drop(columns="seed")
     summed = frame.groupby("arm")["loss"].agg(["mean", "std", "count"]).reset_index()
-    (seen,) = judged(summed, tmp_path, "mean: b < a", better="lower", spread="std", count="count").claims
+    (verdict,) = judged(summed, tmp_path, "mean: b < a", better="lower", spread="std", count="count").claims
     a, b = (frame.loc[frame["arm"] == arm, "loss"] for arm in "ab")
     known = scipy.stats.ttest_ind(b, a, equal_var=False)
     low, high = known.confidence_interval(0.95)
-    np.testing.assert_allclose([seen.low, seen.high], [low, high], rtol=1e-9)
-    assert seen.p == pytest.approx(known.pvalue) or seen.verdict == "open"
-    assert seen.strength != "firm"
+    np.testing.assert_allclose([verdict.low, verdict.high], [low, high], rtol=1e-9)
+    assert verdict.p == pytest.approx(known.pvalue) or verdict.verdict == "open"
+    assert verdict.strength != "firm"
 
 
 def test_runs_that_stand_for_a_mean_have_it_and_its_deviation() -> None:

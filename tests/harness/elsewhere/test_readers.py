@@ -250,9 +250,9 @@ WRITTEN_STEPS: dict[str, tuple[list[int], list[float], list[tuple[int, int]]]] =
 @pytest.mark.parametrize("case", WRITTEN_STEPS)
 def test_steps_that_fall(case: str) -> None:
     steps, values, meant = WRITTEN_STEPS[case]
-    found = restarts_of(steps, values)
+    restarts = restarts_of(steps, values)
     assert [
-        place for place, counts in zip(zip(found.run, found.steps, strict=True), found.counts, strict=True) if counts
+        place for place, counts in zip(zip(restarts.run, restarts.steps, strict=True), restarts.counts, strict=True) if counts
     ] == meant
 
 
@@ -261,10 +261,10 @@ def test_steps_that_fall_are_told_apart_by_the_metrics_together() -> None:
     points = [(100, 2.0, "loss"), (200, 1.0, "loss"), (1, 0.5, "acc"), (2, 0.8, "acc"), (0, 0.1, "lr"), (5, 0.01, "lr")]
     again = [(100, 0.9, "loss"), (1, 0.82, "acc"), (0, 0.1, "lr")]
     steps, values, names = zip(*points, *again, strict=True)
-    found = restarts_of(steps, values, names)
-    assert set(found.run) == {0}
-    assert found.steps[-3:] == [300, 3, 10]
-    assert (found.recounted, found.resumed) == (1, 0)
+    restarts = restarts_of(steps, values, names)
+    assert set(restarts.run) == {0}
+    assert restarts.steps[-3:] == [300, 3, 10]
+    assert (restarts.recounted, restarts.resumed) == (1, 0)
 
 
 OF_A_PLOT = [f"{run} - val/loss{extreme}" for run in ("run a - b", "r2") for extreme in ("", "__MIN", "__MAX")]

@@ -12,12 +12,12 @@ STEPS = range(10, 210, 10)
 
 def told(frame: pd.DataFrame, folder: Path, claim: str = "loss: b < a", **options: object) -> tuple[list[str], int, bool]:
     """The problems, how many runs were read, and whether the verdict is firm."""
-    found = judged(frame, folder, claim, **options)  # type: ignore[arg-type]
-    return [each.what for each in found.problems], len(found.runs[0].final()), found.claims[0].firm
+    report = judged(frame, folder, claim, **options)  # type: ignore[arg-type]
+    return [problem.what for problem in report.problems], len(report.runs[0].final()), report.claims[0].firm
 
 
 def test_splits_of_one_seed_are_no_three_runs(tmp_path: Path) -> None:
-    splits = pd.concat([finals({"a": 1.0, "b": 0.9}, 5, seed=each).assign(split=name) for each, name in enumerate("xyz")])
+    splits = pd.concat([finals({"a": 1.0, "b": 0.9}, 5, seed=seed).assign(split=name) for seed, name in enumerate("xyz")])
     problems, _, firm = told(splits, tmp_path)
     assert "rows that share arm, task and seed" in problems
     assert not firm
@@ -54,9 +54,9 @@ def test_of_a_resumed_run_the_later_rows_count(tmp_path: Path) -> None:
     frame = curves({"a": 2.0, "b": 1.9}, 4, STEPS)
     lost = frame[frame["step"].between(100, 140)].assign(loss=9.0)
     resumed = pd.concat([frame[frame["step"] < 100], lost, frame[frame["step"] >= 100]])
-    found = judged(resumed, tmp_path, "loss at 140: b < a")
-    assert [each.what for each in found.problems] == ["runs that log a step more than once"]
-    assert found.claims[0].estimate == judged(frame, tmp_path, "loss at 140: b < a").claims[0].estimate
+    report = judged(resumed, tmp_path, "loss at 140: b < a")
+    assert [problem.what for problem in report.problems] == ["runs that log a step more than once"]
+    assert report.claims[0].estimate == judged(frame, tmp_path, "loss at 140: b < a").claims[0].estimate
 
 
 def test_an_agent_that_learns_does_not_change_its_unit(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_an_agent_that_learns_does_not_change_its_unit(tmp_path: Path) -> None:
 
 
 def test_a_best_of_many_runs_is_left_out_alone(tmp_path: Path) -> None:
-    """Of 10,000 pairs the most telling one, and not each of them, is left out."""
+    """Only the most telling of 10,000 pairs is left out."""
     assert told(finals({"a": 1.0, "b": 0.9}, 10_000), tmp_path)[1] == 20_000
 
 

@@ -81,7 +81,7 @@ def test_histories_of_mlflow(tracking: Path) -> None:
 
 
 def test_final_values_of_mlflow_are_a_row_a_run(tracking: Path) -> None:
-    """Whatever step they were logged at."""
+    """One row a run, whatever step its values were logged at."""
     table = read(f"{tracking}#final values")
     assert table.roles == {"run": "run_id"}
     assert sorted(table.frame["loss"]) == [2.0, 3.0]
@@ -196,7 +196,7 @@ def test_steps_of_mlflow_are_read_in_the_order_of_time(
     table = read(f"{client.tracking_uri}#x")
     assert table.frame["step"].tolist() == steps
     assert table.frame["val_loss"].tolist() == values
-    assert [each.what.startswith(says) for each in table.problems] == [True]
+    assert [problem.what.startswith(says) for problem in table.problems] == [True]
 
 
 def test_a_parent_that_holds_the_best_of_its_children_is_no_run(client: "MlflowClient") -> None:
@@ -295,7 +295,7 @@ def trial_of_ray(folder: Path, number: int, lr: float, losses: list[float], **fi
 
 
 def test_a_grid_over_seeds_tries_nothing(tmp_path: Path) -> None:
-    """Whatever else the grid is over; a configuration of which the other trials failed was repeated, too."""
+    """This holds for any grid; a configuration whose other trials failed was repeated, too."""
     for number, (lr, seed) in enumerate((lr, seed) for lr in (0.1, 0.2) for seed in range(2)):
         trial_of_ray(tmp_path, number, lr, [2.0 + seed], **({"error_txt": "killed"} if number == 3 else {}))
     table = read(str(tmp_path))

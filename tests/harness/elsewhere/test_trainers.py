@@ -25,7 +25,7 @@ def examples(count: int = 64) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Regression(nn.Module):
-    """What Hugging Face's Trainer takes: a module that returns its loss."""
+    """A module that returns its loss, as Hugging Face's Trainer takes it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,8 +63,8 @@ def test_states_of_hugging_face(outputs: Path) -> None:
     for run, rows in table.frame.groupby("run"):
         log = json.loads((outputs / str(run) / "checkpoint-20" / "trainer_state.json").read_text())["log_history"]
         assert rows["step"].tolist() == [5, 10, 15, 20]
-        assert rows["loss"].tolist() == [each["loss"] for each in log if "loss" in each]
-        assert rows["eval_loss"].dropna().tolist() == [each["eval_loss"] for each in log if "eval_loss" in each]
+        assert rows["loss"].tolist() == [entry["loss"] for entry in log if "loss" in entry]
+        assert rows["eval_loss"].dropna().tolist() == [entry["eval_loss"] for entry in log if "eval_loss" in entry]
         assert rows["eval_loss"].isna().tolist() == [True, False, True, False], "one row a step"
     assert told(table) == {"runs that logged a value twice at one step": 1}, "evaluated again, on other data"
     assert table.problems[0].examples == ("sgd_seed1",)

@@ -1,4 +1,4 @@
-"""What tests of the judge share."""
+"""Studies that tests of the judge share."""
 
 import pytest
 

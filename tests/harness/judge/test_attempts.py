@@ -1,4 +1,4 @@
-"""What earlier versions came to: a verdict is a repetition only of the same rule, and disagreement is said; estimates pool."""
+"""Results of earlier versions: a verdict repeats only the same rule, and disagreement is said; estimates pool."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def attempt(study: Study, version: int, word: str = "supported", rule: str | Non
         (["supported", "open"], None, "", "by the same rule version 2 came to open"),
         (["supported", "partly"], "another", "version 2 asked by another rule or of other arms, and came to partly", ""),
         (["supported"], "", "by which rule version 1 was judged is not kept; it came to supported", ""),
-        # What could not be judged was no attempt.
+        # A verdict that could not be judged was no attempt.
         (["supported", "out of regime"], None, "", ""),
         (["out of regime"], None, "it was asked once, and is to be repeated on fresh seeds", ""),
     ],
@@ -54,8 +54,8 @@ def test_the_version_before_decides_what_is_new(
     third: Study, words: list[str], rule: str | None, new: str, unrepeated: str
 ) -> None:
     attempts.append([attempt(third, version, word, rule) for version, word in enumerate(words, start=1)])
-    found = repeated(verdict(third), third, [])
-    assert (found.new, found.unrepeated) == (new, unrepeated)
+    repetition = repeated(verdict(third), third, [])
+    assert (repetition.new, repetition.unrepeated) == (new, unrepeated)
 
 
 def test_a_rule_is_what_decides_and_no_name(third: Study) -> None:
@@ -73,8 +73,8 @@ def test_a_rule_that_moved_towards_a_known_number_says_so(third: Study) -> None:
         RuleChange(claim, third.name, 4, "partly", "a later version's"),
         RuleChange(claim, "another", 3, "partly", "another study's"),
     ]
-    found = repeated(verdict(third), third, rules)
-    assert found.rule_change == (
+    repetition = repeated(verdict(third), third, rules)
+    assert repetition.rule_change == (
         "version 2 changed the rule when it was known that the one before gave open (too noisy): the bar is 1% and was 2%."
     )
 
@@ -105,4 +105,6 @@ def test_pooling_is_as_good_as_all_seeds_at_once() -> None:
     estimate, low, high = pooled(intervals)
     assert estimate == pytest.approx(samples.mean(), abs=0.003)
     assert high - low == pytest.approx(2 * 1.96 * samples.std() / np.sqrt(12000), rel=0.02)
-    assert pooled([tuple(np.exp(each)) for each in intervals], ratio=True) == pytest.approx(np.exp([estimate, low, high]))
+    assert pooled([tuple(np.exp(interval)) for interval in intervals], ratio=True) == pytest.approx(
+        np.exp([estimate, low, high])
+    )

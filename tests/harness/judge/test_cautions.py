@@ -52,28 +52,28 @@ def beside_the_edge(trial: Trial) -> LaneResult:
 def test_a_trouble_is_seen_and_warned_of(many: Study, outcome: Any, trouble: str) -> None:
     table = TrialArrays(many, "laptop", frame(many, outcome))
     assert trouble in set(troubles(GAP, table))
-    (told,) = cautions(GAP, table, [row(trouble, 0.81)])
-    assert "81% of the time, not 95%" in told
+    (caution,) = cautions(GAP, table, [row(trouble, 0.81)])
+    assert "81% of the time, not 95%" in caution
     assert cautions(GAP, table, [row(trouble, 0.94)]) == ()
     (verdict,) = judge(many, "laptop", "cpu", frame(many, outcome), calibration=[row(trouble, 0.81)])
-    assert verdict.cautions == (told,)
+    assert verdict.cautions == (caution,)
 
 
 def test_an_ordinary_world_has_no_trouble(many: Study) -> None:
-    """Of forty worlds of normal noise few are taken for troubled ones."""
-    seen, quiet = 0, frame(many, lambda trial: result(bowl(trial, -7, 2.0)))
+    """Few of forty worlds of normal noise are taken for troubled ones."""
+    troubled, quiet = 0, frame(many, lambda trial: result(bowl(trial, -7, 2.0)))
     for world in range(40):
         noise = 0.01 * np.random.default_rng(world).standard_normal(len(quiet))
         noisy = quiet.assign(**{loss: quiet[loss] + noise for loss in ("train_loss", "validation_loss", "test_loss")})
-        seen += bool(set(troubles(GAP, TrialArrays(many, "laptop", noisy))) & {"skewed", "heavy tails"})
-    assert seen <= 5
+        troubled += bool(set(troubles(GAP, TrialArrays(many, "laptop", noisy))) & {"skewed", "heavy tails"})
+    assert troubled <= 5
 
 
 def test_what_is_not_calibrated_itself_goes_by_its_parts(many: Study) -> None:
     table = TrialArrays(many, "laptop", frame(many, skewed))
     rows = [row("skewed", 0.95, "other"), row("skewed", 0.7, "tuned_loss", seeds=5), row("skewed", 0.8, "tuned_loss")]
-    (told,) = cautions(GAP, table, rows)
-    assert "80%" in told
+    (caution,) = cautions(GAP, table, rows)
+    assert "80%" in caution
 
 
 def test_the_published_calibration_can_be_asked() -> None:

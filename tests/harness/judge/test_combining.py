@@ -32,8 +32,8 @@ def finding(verdict: str, panel: str = "", precondition: bool = False) -> Criter
 
 
 def of_parts(*verdicts: str) -> tuple[str, str]:
-    found = combined([finding(verdict) for verdict in verdicts], "all")
-    return found.verdict, found.reading
+    combination = combined([finding(verdict) for verdict in verdicts], "all")
+    return combination.verdict, combination.reading
 
 
 def of_panels(quantifier: Quantifier, *verdicts: str) -> Combined:
@@ -60,7 +60,7 @@ def test_parts_on_one_workload(parts: list[str], verdict: str, reading: str) -> 
 
 
 def test_arithmetic_alone_makes_nothing_true_in_part() -> None:
-    """Where the measured parts speak of models that are not here."""
+    """If the measured parts speak of models that are not here."""
     parts = [replace(finding("supported"), grade="exact"), finding("out of regime")]
     assert combined(parts, "all").verdict == "out of regime"
     assert combined([*parts, finding("supported")], "all").verdict == "partly"
@@ -91,32 +91,32 @@ def test_arithmetic_alone_makes_nothing_true_in_part() -> None:
     ],
 )
 def test_over_workloads(quantifier: Quantifier, panels: list[str], verdict: str, reading: str) -> None:
-    found = of_panels(quantifier, *panels)
-    assert (found.verdict, found.reading) == (verdict, reading)
-    assert [panel.verdict for panel in found.panels] == panels
-    assert (found.p <= 0.05) == (verdict in ("supported", "partly", "refuted"))
+    combination = of_panels(quantifier, *panels)
+    assert (combination.verdict, combination.reading) == (verdict, reading)
+    assert [panel.verdict for panel in combination.panels] == panels
+    assert (combination.p <= 0.05) == (verdict in ("supported", "partly", "refuted"))
 
 
 def test_a_part_that_alone_refutes_is_not_sure_over_all() -> None:
     """p = 0.03 refutes one part, but not one of two; that is not noise. On one workload of several it is why that is open."""
     unsure = replace(finding("refuted", "MLP"), p_refuted=0.03)
-    found = combined([finding("supported", "MLP"), unsure], "all")
-    assert (found.verdict, found.reading, found.over_all) == ("open", "multiplicity", None)
-    found = combined([finding("supported", "MLP"), unsure, finding("supported", "GPT")], "all")
-    assert (found.verdict, found.reading, found.over_all) == ("open", "multiplicity", None)
-    assert [panel.reading for panel in found.panels] == ["multiplicity", ""]
+    combination = combined([finding("supported", "MLP"), unsure], "all")
+    assert (combination.verdict, combination.reading, combination.over_all) == ("open", "multiplicity", None)
+    combination = combined([finding("supported", "MLP"), unsure, finding("supported", "GPT")], "all")
+    assert (combination.verdict, combination.reading, combination.over_all) == ("open", "multiplicity", None)
+    assert [panel.reading for panel in combination.panels] == ["multiplicity", ""]
 
 
 def test_workloads_that_alone_decide_are_not_sure_over_all() -> None:
     """Two of three hold at p = 0.04, as most asks for; over three p is 0.08 (Simes)."""
     unsure = [replace(finding("supported", f"panel {index}"), p_supported=0.04, p_direction=0.04) for index in range(2)]
-    found = combined([*unsure, finding("open", "panel 2")], "most")
-    assert (found.verdict, found.reading, found.over_all) == ("open", "multiplicity", pytest.approx(0.08))
+    combination = combined([*unsure, finding("open", "panel 2")], "most")
+    assert (combination.verdict, combination.reading, combination.over_all) == ("open", "multiplicity", pytest.approx(0.08))
     unsure = [replace(finding("refuted", f"panel {index}"), p_refuted=0.04) for index in range(2)]
-    found = combined([*unsure, finding("open", "panel 2")], "most")
-    assert (found.reading, found.over_all) == ("multiplicity", pytest.approx(0.08))
-    found = combined([finding("supported", "a"), replace(finding("refuted", "b"), p_refuted=0.04)], "all")
-    assert (found.reading, found.over_all) == ("multiplicity", pytest.approx(0.08)), "that they disagree"
+    combination = combined([*unsure, finding("open", "panel 2")], "most")
+    assert (combination.reading, combination.over_all) == ("multiplicity", pytest.approx(0.08))
+    combination = combined([finding("supported", "a"), replace(finding("refuted", "b"), p_refuted=0.04)], "all")
+    assert (combination.reading, combination.over_all) == ("multiplicity", pytest.approx(0.08)), "that they disagree"
 
 
 def test_a_claim_is_open_for_the_reason_of_its_open_workloads() -> None:
@@ -136,8 +136,8 @@ def test_a_stronger_quantifier_is_not_easier() -> None:
 def test_one_noisy_exception_is_no_disagreement() -> None:
     """Nine workloads that surely fail and one at p = 0.048: that it holds there is chance among ten."""
     exception = replace(finding("supported", "panel 9"), p_supported=0.048, p_direction=0.048)
-    found = combined([*(finding("refuted", f"panel {index}") for index in range(9)), exception], "all")
-    assert (found.verdict, found.reading) == ("refuted", "opposite")
+    combination = combined([*(finding("refuted", f"panel {index}") for index in range(9)), exception], "all")
+    assert (combination.verdict, combination.reading) == ("refuted", "opposite")
 
 
 def test_the_direction_is_that_of_as_many_workloads_as_are_spoken_of() -> None:
@@ -156,10 +156,13 @@ def test_parts_in_any_order() -> None:
 
 
 def test_a_precondition_of_one_workload() -> None:
-    """Where it fails that workload does not count; the others do."""
+    """A workload on which it fails does not count; the others do."""
     findings = [finding("supported", "A"), finding("refuted", "A", precondition=True), finding("supported", "B")]
-    found = combined(findings, "all")
-    assert (found.verdict, [panel.verdict for panel in found.panels]) == ("supported", ["out of regime", "supported"])
+    combination = combined(findings, "all")
+    assert (combination.verdict, [panel.verdict for panel in combination.panels]) == (
+        "supported",
+        ["out of regime", "supported"],
+    )
 
 
 def test_a_precondition_that_fails_leaves_nothing_to_judge() -> None:
@@ -200,9 +203,9 @@ def test_partial_conjunction_of_all_is_the_largest_and_of_one_is_simes() -> None
 
 
 def test_the_headline_passes_over_workloads_that_cannot_be_tested() -> None:
-    """Where none has the claim's verdict: the middle one of those that can be."""
+    """If none has the claim's verdict: the middle one of those that can be tested."""
     verdicts = {"a": ("supported", 5.0), "b": ("out of regime", 3.0), "c": ("refuted", -1.0), "d": ("out of regime", 4.0)}
     parts = [replace(finding(verdict, panel), estimate=estimate) for panel, (verdict, estimate) in verdicts.items()]
-    found = combined(parts, "all")
-    assert found.verdict == "partly"
-    assert deciding(parts, found).panel == "c"
+    combination = combined(parts, "all")
+    assert combination.verdict == "partly"
+    assert deciding(parts, combination).panel == "c"

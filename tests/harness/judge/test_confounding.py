@@ -23,5 +23,5 @@ from tests.harness.judge.test_regimes import criterion
 )
 def test_what_goes_together_is_named(settings: dict[str, float], together: list[str], study: Study) -> None:
     arms = {f"arms.{name.replace('.', '.settings.')}": value for name, value in settings.items()}
-    found = confounded([criterion("none", "half")], changed(study, arms), "laptop")
-    assert [line.startswith(start) for line, start in zip(found, together, strict=True)] == [True] * len(together)
+    lines = confounded([criterion("none", "half")], changed(study, arms), "laptop")
+    assert [line.startswith(start) for line, start in zip(lines, together, strict=True)] == [True] * len(together)

@@ -26,31 +26,31 @@ def own_clusters(items: int) -> Numbers:
 @pytest.mark.parametrize("relative", [False, True])
 def test_of_one_seed_and_no_clusters_it_is_the_test_of_pairs(relative: bool) -> None:
     arm, other = drawn(1, 12), drawn(2, 12) + 0.5
-    seen, _ = crossed_difference(arm, other, own_clusters(12), relative, False, LEVEL)
+    effect, _ = crossed_difference(arm, other, own_clusters(12), relative, False, LEVEL)
     compare = relative_difference if relative else difference
     pairs = compare(arm[:, 0], other[:, 0], paired=True)
-    np.testing.assert_allclose([seen.estimate, seen.low, seen.high], [pairs.estimate, pairs.low, pairs.high], rtol=1e-9)
-    assert seen.p_inside(-math.inf, 0.0) == pytest.approx(pairs.p_inside(-math.inf, 0.0))
+    np.testing.assert_allclose([effect.estimate, effect.low, effect.high], [pairs.estimate, pairs.low, pairs.high], rtol=1e-9)
+    assert effect.p_inside(-math.inf, 0.0) == pytest.approx(pairs.p_inside(-math.inf, 0.0))
 
 
 def test_of_equal_clusters_it_is_students_test_of_their_means() -> None:
     arm, other = drawn(1, 20), drawn(2, 20)
-    seen, _ = crossed_difference(arm, other, np.repeat(np.arange(5), 4), False, False, LEVEL)
+    effect, _ = crossed_difference(arm, other, np.repeat(np.arange(5), 4), False, False, LEVEL)
     means = (arm - other)[:, 0].reshape(5, 4).mean(axis=1)
     low, high = scipy.stats.ttest_1samp(means, 0.0).confidence_interval(LEVEL)
-    np.testing.assert_allclose([seen.low, seen.high], [low, high])
+    np.testing.assert_allclose([effect.low, effect.high], [low, high])
 
 
 def test_of_unequal_clusters_the_variance_is_unbiased_and_its_freedom_is_satterthwaites() -> None:
-    """Of items that are alike within their cluster: sums are D (1 - 1 p') z for independent z, and the mean's variance p'p."""
+    """Items that are alike within their cluster: sums are D (1 - 1 p') z for independent z, and the mean's variance p'p."""
     sizes = np.array([1, 2, 3, 10])
     clusters, shares = np.repeat(np.arange(4), sizes), sizes / sizes.sum()
-    found = [sources(np.repeat(unit, sizes)[:, None], None, clusters) for unit in np.eye(4)]
-    assert sum(each.items for each in found) == pytest.approx(float(shares @ shares))
+    variances = [sources(np.repeat(unit, sizes)[:, None], None, clusters) for unit in np.eye(4)]
+    assert sum(variance.items for variance in variances) == pytest.approx(float(shares @ shares))
     deviations = np.diag(shares) @ (np.eye(4) - np.outer(np.ones(4), shares))
     squares = deviations.T @ deviations
-    assert found[0].freedom == pytest.approx(np.trace(squares) ** 2 / np.trace(squares @ squares))
-    assert found[0].freedom < 2, "most of the items are in one cluster"
+    assert variances[0].freedom == pytest.approx(np.trace(squares) ** 2 / np.trace(squares @ squares))
+    assert variances[0].freedom < 2, "most of the items are in one cluster"
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -60,7 +60,7 @@ def test_variance_of_items_and_of_seeds_are_told_apart(paired: bool) -> None:
     An average of 400 chi-squares of 2 degrees of freedom lies within 4 standard errors, 20%, of its expectation.
     """
     items, seeds = 30, 3
-    found = []
+    variances = []
     for world in range(400):
         generator = numpy_generator(1, "planted", world)
         tables = [
@@ -69,12 +69,12 @@ def test_variance_of_items_and_of_seeds_are_told_apart(paired: bool) -> None:
             + generator.normal(0, 2**0.5, (items, 1))
             for _ in range(2)
         ]
-        found.append(sources(tables[0], tables[1], own_clusters(items), 1.0, paired))
+        variances.append(sources(tables[0], tables[1], own_clusters(items), 1.0, paired))
     noise = 2 * 0.25 / (items * seeds)
-    assert np.mean([each.items for each in found]) == pytest.approx(4 / items + noise, rel=0.2)
-    assert np.mean([each.seeds for each in found]) == pytest.approx(2 / seeds + noise, rel=0.2)
-    assert np.mean([each.both for each in found]) == pytest.approx(noise, rel=0.2)
-    assert np.mean([each.total for each in found]) == pytest.approx(4 / items + 2 / seeds + noise, rel=0.2)
+    assert np.mean([variance.items for variance in variances]) == pytest.approx(4 / items + noise, rel=0.2)
+    assert np.mean([variance.seeds for variance in variances]) == pytest.approx(2 / seeds + noise, rel=0.2)
+    assert np.mean([variance.both for variance in variances]) == pytest.approx(noise, rel=0.2)
+    assert np.mean([variance.total for variance in variances]) == pytest.approx(4 / items + 2 / seeds + noise, rel=0.2)
 
 
 def test_what_more_seeds_bring_is_what_they_are_of_the_variance() -> None:
@@ -86,7 +86,7 @@ def test_what_more_seeds_bring_is_what_they_are_of_the_variance() -> None:
 
 
 def chances(items: int, gained: float, lost: float) -> dict[tuple[int, int], float]:
-    """Of each pair of counts of items that only one arm gets right."""
+    """The chance of each pair of counts of items that only one arm gets right."""
     shares = [gained, lost, 1 - gained - lost]
     counts = [(more, less) for more in range(items + 1) for less in range(items + 1 - more)]
     return {pair: float(scipy.stats.multinomial.pmf([*pair, items - sum(pair)], items, shares)) for pair in counts}
@@ -100,35 +100,35 @@ def answered(items: int, gained: int, lost: int) -> tuple[Numbers, Numbers]:
 @pytest.mark.parametrize("items", [5, 12])
 @pytest.mark.parametrize(("gained", "lost"), [(0.05, 0.05), (0.3, 0.3), (0.45, 0.45), (0.6, 0.05), (0.02, 0.3)])
 def test_the_interval_of_right_and_wrong_answers_covers_by_counting_all_of_them(items: int, gained: float, lost: float) -> None:
-    """Exactly: every table of so many items, with its chance."""
+    """Exactly, over every table of so many items with its chance."""
     covered = 0.0
     for (more, less), chance in chances(items, gained, lost).items():
-        seen = difference_of_shares(*answered(items, more, less), LEVEL)
-        covered += chance * (seen.low <= gained - lost <= seen.high)
+        effect = difference_of_shares(*answered(items, more, less), LEVEL)
+        covered += chance * (effect.low <= gained - lost <= effect.high)
     assert covered >= 0.949
 
 
 def test_its_p_values_agree_with_its_interval() -> None:
-    seen = difference_of_shares(*answered(20, 9, 2), LEVEL)
-    assert seen.estimate == pytest.approx(7 / 20)
-    assert seen.p_inside(seen.low, math.inf) == pytest.approx(0.05)
-    assert seen.p_inside(-math.inf, seen.high) == pytest.approx(0.05)
+    effect = difference_of_shares(*answered(20, 9, 2), LEVEL)
+    assert effect.estimate == pytest.approx(7 / 20)
+    assert effect.p_inside(effect.low, math.inf) == pytest.approx(0.05)
+    assert effect.p_inside(-math.inf, effect.high) == pytest.approx(0.05)
 
 
 def test_of_answers_that_all_agree_the_interval_has_a_width() -> None:
-    seen = difference_of_shares(np.ones(10), np.ones(10), LEVEL)
-    assert seen.estimate == 0
-    assert -0.5 < seen.low < -0.1
-    assert 0.1 < seen.high < 0.5
-    assert seen.smallest_visible > 0.1
+    effect = difference_of_shares(np.ones(10), np.ones(10), LEVEL)
+    assert effect.estimate == 0
+    assert -0.5 < effect.low < -0.1
+    assert 0.1 < effect.high < 0.5
+    assert effect.smallest_visible > 0.1
 
 
 def test_a_share_has_the_exact_interval() -> None:
     right = np.array([1.0] * 17 + [0.0] * 3)
-    seen = share_above(right, 0.5, LEVEL)
-    np.testing.assert_allclose([seen.low + 0.5, seen.high + 0.5], proportion_confint(17, 20, method="beta"), rtol=1e-6)
+    effect = share_above(right, 0.5, LEVEL)
+    np.testing.assert_allclose([effect.low + 0.5, effect.high + 0.5], proportion_confint(17, 20, method="beta"), rtol=1e-6)
     assert share_above(np.ones(5), 0.9, LEVEL).high == pytest.approx(0.1)
-    assert seen.p_inside(0.0, math.inf) == pytest.approx(2 * scipy.stats.binom.sf(16, 20, 0.5))
+    assert effect.p_inside(0.0, math.inf) == pytest.approx(2 * scipy.stats.binom.sf(16, 20, 0.5))
 
 
 def test_what_has_no_spread_or_no_base_has_no_interval() -> None:

@@ -22,14 +22,14 @@ def verdict(p: float, word: str = "supported", claim: str = "a.b", **fields: obj
 
 def test_q_values_are_benjamini_and_hochbergs() -> None:
     p_values = np.random.default_rng(0).uniform(size=30) ** 2
-    found = error_rates([verdict(p, claim=f"a.{index}") for index, p in enumerate(p_values)])
-    assert list(found.q.values()) == pytest.approx(list(multipletests(p_values, method="fdr_bh")[1]))
+    rates = error_rates([verdict(p, claim=f"a.{index}") for index, p in enumerate(p_values)])
+    assert list(rates.q.values()) == pytest.approx(list(multipletests(p_values, method="fdr_bh")[1]))
 
 
 def test_what_counts() -> None:
     """Open claims were tested, too; those that no trial could show were not, and exact ones have no error."""
     exact = replace(FINDING, low=1.0, high=1.0, grade="exact")
-    found = error_rates(
+    rates = error_rates(
         [
             *(verdict(0.01, claim=f"a.{index}") for index in range(10)),
             *(verdict(0.5, "open", claim=f"b.{index}") for index in range(30)),
@@ -37,8 +37,8 @@ def test_what_counts() -> None:
             verdict(0.0, claim="d.d", findings=(exact,)),
         ]
     )
-    assert (found.tested, found.decided) == (40, 10)
-    assert found.expected_false == pytest.approx(2.0)
+    assert (rates.tested, rates.decided) == (40, 10)
+    assert rates.expected_false == pytest.approx(2.0)
 
 
 def test_firm_and_fragile() -> None:
@@ -98,7 +98,7 @@ def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
     # Criteria that do not tell the sides apart grade the side that the claim states.
     assert [grade(disputed, verdict(0.01, "refuted"), document) for document in ("TD", "TB")] == ["refuted", None]
     assert [grade(disputed, verdict(0.3, "open", right=right), document) for document in ("TD", "TB")] == ["open", None]
-    # How large it is may be what they disagree on: what is smaller than claimed shows neither to be right.
+    # They may disagree on its size: an effect smaller than claimed shows neither to be right.
     smaller = verdict(0.01, "partly", reading="smaller", direction="claimed", right={"supported": "large"})
     assert [grade(disputed, smaller, document) for document in ("TD", "TB")] == ["partly", None]
 
@@ -112,6 +112,6 @@ def test_a_document_that_contradicts_itself_is_right_in_part() -> None:
 def test_seeds_that_are_all_alike_are_not_exact() -> None:
     """A tuned value that every seed agrees on has no spread; that five agree is no rarer than a sign test says."""
     alike = verdict(0.0, low=1.0, high=1.0, seeds=5)
-    found = error_rates([alike])
-    assert found.tested == 1
-    assert list(found.q.values()) == [2.0**-4]
+    rates = error_rates([alike])
+    assert rates.tested == 1
+    assert list(rates.q.values()) == [2.0**-4]

@@ -1,4 +1,4 @@
-"""What was read off a grid: ends and coarse steps are found where a value was chosen there, and nowhere else."""
+"""Values read off a grid: ends and coarse steps are found only where a value was chosen there."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_a_grid_of_whole_octaves_is_coarse_where_its_points_are_read(
 
 @pytest.mark.parametrize("optimum", [-7.0, -7.3, -6.6])
 def test_the_vertex_of_a_parabola_is_its_least(study: Study, optimum: float) -> None:
-    """Of planted parabolas, whose least lies between the points of the grid."""
+    """Planted parabolas whose minimum lies between the points of the grid."""
     trials = table(study, 1, optimum)
     ones = np.ones((1, trials.seeds))
     by_points = evaluate(LOSSES[0], trials, ones)[0]

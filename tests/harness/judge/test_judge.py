@@ -33,8 +33,8 @@ def with_gap(gap: float, noise: float = 0.001):
 
 
 def verdict_of(study: Study, outcome, failures: dict[str, str] | None = None) -> Verdict:
-    (found,) = judge(study, "laptop", "cpu", frame(study, outcome), failures)
-    return found
+    (verdict,) = judge(study, "laptop", "cpu", frame(study, outcome), failures)
+    return verdict
 
 
 @pytest.mark.parametrize(
@@ -50,23 +50,23 @@ def test_a_planted_gap_has_its_verdict(
     gap: float, noise: float, verdict: str, within: float, reason: str, study: Study
 ) -> None:
     """A truth, its opposite, noise larger than the effect, and arms that are equal bit by bit."""
-    found = verdict_of(study, with_gap(gap, noise))
-    assert (found.verdict, found.estimate) == (verdict, pytest.approx(gap, abs=within))
-    assert reason in found.reason
+    judged = verdict_of(study, with_gap(gap, noise))
+    assert (judged.verdict, judged.estimate) == (verdict, pytest.approx(gap, abs=within))
+    assert reason in judged.reason
 
 
 def test_a_missing_trial_is_invalid_without_numbers(study: Study) -> None:
     trials = frame(study, with_gap(0.05)).iloc[1:]
-    (found,) = judge(study, "laptop", "cpu", trials, {"digest": "RuntimeError: boom"})
-    assert found.verdict == INVALID
-    assert found.estimate is None
-    assert "boom" in found.reason
+    (verdict,) = judge(study, "laptop", "cpu", trials, {"digest": "RuntimeError: boom"})
+    assert verdict.verdict == INVALID
+    assert verdict.estimate is None
+    assert "boom" in verdict.reason
 
 
 def test_a_scale_for_plumbing_is_never_judged(study: Study) -> None:
-    (found,) = judge(study, "smoke", "cpu", frame(study, with_gap(0.05), scale="smoke"))
-    assert found.verdict == OUT_OF_REGIME
-    assert found.estimate is None
+    (verdict,) = judge(study, "smoke", "cpu", frame(study, with_gap(0.05), scale="smoke"))
+    assert verdict.verdict == OUT_OF_REGIME
+    assert verdict.estimate is None
 
 
 def criterion(supported: float, refuted: float, name: str = "c") -> dict[str, object]:
@@ -86,42 +86,42 @@ def judging(study: Study, *judgements: Sequence[dict[str, object]]) -> Study:
 
 
 def claimed(study: Study, *criteria: dict[str, object], gap: float = 0.05) -> Verdict:
-    """What becomes of one claim if arm none ends 5% above arm half."""
+    """The verdict on one claim if arm none ends 5% above arm half."""
     return verdict_of(judging(study, criteria), with_gap(gap))
 
 
 def test_all_criteria_must_hold_and_one_refutes(study: Study) -> None:
     easy, hard, between = criterion(0.0, -0.01), criterion(0.2, 0.1), criterion(0.2, -0.01)
     several = judging(study, [easy, easy], [hard, hard], [easy, hard], [easy, between])
-    found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
-    assert [(verdict.verdict, verdict.reading) for verdict in found] == [
+    verdicts = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
+    assert [(verdict.verdict, verdict.reading) for verdict in verdicts] == [
         (SUPPORTED, ""),
         (REFUTED, "smaller"),
         (PARTLY, "some parts"),
         (OPEN, "between"),
     ]
-    assert "both criteria hold" in found[0].reason
-    assert "between the regions that decide" in found[3].reason
+    assert "both criteria hold" in verdicts[0].reason
+    assert "between the regions that decide" in verdicts[3].reason
 
 
 def test_a_part_that_cannot_be_shown_leaves_the_rest(study: Study) -> None:
     failure = {**criterion(0.5, 0.4), "observe": {"kind": "cure_rate", "arm": "none", "octaves_down": 1.0}}
     several = judging(study, [failure], [criterion(0.0, -0.1), failure], [criterion(0.2, 0.1), failure])
-    found = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
-    assert [verdict.verdict for verdict in found] == [OUT_OF_REGIME, PARTLY, REFUTED]
+    verdicts = judge(several, "laptop", "cpu", frame(several, with_gap(0.05)))
+    assert [verdict.verdict for verdict in verdicts] == [OUT_OF_REGIME, PARTLY, REFUTED]
 
 
 def test_seeds_needed_would_be_enough(study: Study) -> None:
     """The advice is kept: with that many seeds of the same spread the interval lies inside."""
     table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
-    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
-    rule = AtLeast(value=seen.estimate - 0.005)
-    needed = seeds_needed(seen, rule.pieces)
+    observation = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
+    rule = AtLeast(value=observation.estimate - 0.005)
+    needed = seeds_needed(observation, rule.pieces)
     assert needed is not None
-    assert needed > seen.seeds
-    assert _would_decide(seen, rule.value, float("inf"), needed, ALPHA)
-    assert not _would_decide(seen, rule.value, float("inf"), needed - 1, ALPHA)
-    assert seeds_needed(seen, AtLeast(value=seen.estimate + 1).pieces) is None
+    assert needed > observation.seeds
+    assert _would_decide(observation, rule.value, float("inf"), needed, ALPHA)
+    assert not _would_decide(observation, rule.value, float("inf"), needed - 1, ALPHA)
+    assert seeds_needed(observation, AtLeast(value=observation.estimate + 1).pieces) is None
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_an_exact_check_is_one_number(study: Study) -> None:
     exact = study.model_copy(update={"judgements": (Judgement(claim="decay.half_way", criteria=(half,)),)})
     trials = frame(exact, with_gap(0.0))
     table = TrialArrays(exact, "laptop", trials, computations=computations(exact))
-    (found,) = judge(exact, "laptop", "cpu", trials, table=table)
-    assert found.reason == "half-way: 0.5, which is between 0.4999 and 0.5001"
+    (verdict,) = judge(exact, "laptop", "cpu", trials, table=table)
+    assert verdict.reason == "half-way: 0.5, which is between 0.4999 and 0.5001"
     assert spell_interval(2.0, 1.5, 2.5, "x") == "2x [1.5x, 2.5x]"
     assert spell_interval(2.0, 2.0, 2.0, "x") == "2x"
 
@@ -194,8 +194,8 @@ def test_every_claim_is_judged_by_itself(study: Study) -> None:
         if 0.005 < verdict_of(study, with_gap(gap, noise=0.01)).findings[0].p_supported < 0.045
     )
     many = judging(study, *[[criterion(0.0, -0.001)] for _ in range(20)])
-    found = judge(many, "laptop", "cpu", frame(many, outcome))
-    assert {verdict.verdict for verdict in found} == {SUPPORTED}
+    verdicts = judge(many, "laptop", "cpu", frame(many, outcome))
+    assert {verdict.verdict for verdict in verdicts} == {SUPPORTED}
 
 
 def test_a_study_answers_and_advises(study: Study) -> None:
@@ -205,51 +205,52 @@ def test_a_study_answers_and_advises(study: Study) -> None:
     (judgement,) = claims.judgements
     advised = judgement.model_copy(update={"advice": {"partly": "try it", "partly: smaller": "try it gently"}})
     claims = claims.model_copy(update={"judgements": (advised,)})
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
-    assert (found.verdict, found.reading, found.direction) == (PARTLY, "smaller", "claimed")
-    assert found.plain_answer.startswith("Half warmup ends 4.97% lower (95% CI 4.9")
-    assert found.plain_answer.endswith(") than none.")
-    assert found.advice == "try it gently"
+    (verdict,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(0.05)))
+    assert (verdict.verdict, verdict.reading, verdict.direction) == (PARTLY, "smaller", "claimed")
+    assert verdict.plain_answer.startswith("Half warmup ends 4.97% lower (95% CI 4.9")
+    assert verdict.plain_answer.endswith(") than none.")
+    assert verdict.advice == "try it gently"
 
 
 def test_panels_disagree(study: Study) -> None:
     """Workloads that disagree decisively make a claim partly true, and are named."""
     left, right = {**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}
-    found = claimed(study, left, right)
-    assert (found.verdict, found.reading) == (PARTLY, "some workloads")
-    assert found.row().panels == {"MLP": SUPPORTED, "GPT": REFUTED}
-    assert "holds on MLP; fails on GPT" in found.plain_answer
+    verdict = claimed(study, left, right)
+    assert (verdict.verdict, verdict.reading) == (PARTLY, "some workloads")
+    assert verdict.row().panels == {"MLP": SUPPORTED, "GPT": REFUTED}
+    assert "holds on MLP; fails on GPT" in verdict.plain_answer
 
 
 def test_where_workloads_disagree_both_are_told(study: Study) -> None:
-    """What is seen where the claim holds, then where it fails."""
+    """The workload on which the claim holds comes first, then the one on which it fails."""
     panels = [{**criterion(0.0, 0.0), "panel": "MLP"}, {**criterion(0.2, 0.1), "panel": "GPT"}]
-    found = claimed(study, *({**each, "says": f"The {each['panel']} gains {{estimate}}"} for each in panels))
-    told = [str(sentence) for sentence in found.answer]
-    assert [sentence.split(" gains ")[0] for sentence in told[:2]] == ["The MLP", "The GPT"]
-    assert len(told) == 3
+    verdict = claimed(study, *({**panel, "says": f"The {panel['panel']} gains {{estimate}}"} for panel in panels))
+    sentences = [str(sentence) for sentence in verdict.answer]
+    assert [sentence.split(" gains ")[0] for sentence in sentences[:2]] == ["The MLP", "The GPT"]
+    assert len(sentences) == 3
 
 
 @pytest.mark.parametrize(
-    ("first", "says", "told"),
+    ("first", "says", "span"),
     [("none", "It ends {higher}", "4.97% to 19.9%"), ("half", "It ends {lower}", "4.73% to 18.9%"),
      ("half", "It gains {estimate}", "−18.9% to −4.73%")],
 )  # fmt: skip
-def test_several_workloads_have_a_range_with_the_sentences_sign(study: Study, first: str, says: str, told: str) -> None:
-    """Of the same part on each: one arm ends 5% from the other, and four times that in the other workload."""
+def test_several_workloads_have_a_range_with_the_sentences_sign(study: Study, first: str, says: str, span: str) -> None:
+    """The range of one part over both: one arm ends 5% from the other, and four times that in the other workload."""
     left, right = (({"kind": "tuned_loss", "arm": arm}) for arm in (first, "half" if first == "none" else "none"))
     gap = {"kind": "relative_gap", "left": left, "right": right}
     observed = {"MLP": gap, "GPT": {"kind": "scaled", "of": gap, "by": 4.0}}
     regions = {"claimed": {"kind": "at_least", "value": -1.0}, "refuted": {"kind": "at_most", "value": -2.0}}
     criteria = [
-        {"name": n, "observe": each, "panel": n, "says": says, "unit": "relative", **regions} for n, each in observed.items()
+        {"name": n, "observe": metric, "panel": n, "says": says, "unit": "relative", **regions}
+        for n, metric in observed.items()
     ]
-    found = claimed(study, *criteria)
-    assert f"Range over the 2 workloads: {told}." in found.plain_answer
+    verdict = claimed(study, *criteria)
+    assert f"Range over the 2 workloads: {span}." in verdict.plain_answer
 
 
 def by_parts(study: Study, *parts: tuple[str, str, dict[str, object]]) -> list[str]:
-    """What is answered if arm none ends 5% above arm half. parts: workload, name and regions."""
+    """The answer's sentences if arm none ends 5% above arm half. parts: workload, name and regions."""
     named = [{**c, "panel": panel, "name": name, "says": f"{name}: {{estimate}}"} for panel, name, c in parts]
     return [str(sentence) for sentence in claimed(study, *named).answer]
 
@@ -259,35 +260,35 @@ HOLDS, FAILS = (0.0, -0.01), (0.2, 0.1)
 
 def test_a_claim_that_holds_tells_all_its_parts(study: Study) -> None:
     first, second = (("MLP", f"{part}, MLP", criterion(*HOLDS)) for part in "ab")
-    told = by_parts(study, first, second, ("GPT", "a, GPT", criterion(*HOLDS)), ("GPT", "b, GPT", criterion(*HOLDS)))
-    assert [sentence[:6] for sentence in (told[0], told[-2])] == ["a, GPT", "b, GPT"]
-    assert told[-1] == "The claim holds on MLP and GPT."
+    sentences = by_parts(study, first, second, ("GPT", "a, GPT", criterion(*HOLDS)), ("GPT", "b, GPT", criterion(*HOLDS)))
+    assert [sentence[:6] for sentence in (sentences[0], sentences[-2])] == ["a, GPT", "b, GPT"]
+    assert sentences[-1] == "The claim holds on MLP and GPT."
 
 
 def test_a_claim_that_holds_in_part_tells_a_part_that_fails(study: Study) -> None:
-    """Of the same part on each workload, the range; then a part that fails, which the workload's first is not."""
+    """The range of the same part on each workload; then a part that fails, which the workload's first is not."""
     parts = [
         (panel, f"{part}, {panel}", criterion(*(FAILS if part == "b" else HOLDS))) for panel in ("MLP", "GPT") for part in "ab"
     ]
-    told = by_parts(study, *parts)
-    assert told[0].startswith("a, GPT: 4.97%")
-    assert told[1].startswith("b, GPT: 4.97%")
-    assert told[-1] == "The claim holds partly on MLP and GPT."
+    sentences = by_parts(study, *parts)
+    assert sentences[0].startswith("a, GPT: 4.97%")
+    assert sentences[1].startswith("b, GPT: 4.97%")
+    assert sentences[-1] == "The claim holds partly on MLP and GPT."
 
 
 def test_what_refutes_is_told(study: Study) -> None:
     several = [criterion(*FAILS, "hard"), criterion(0.3, 0.2, "harder")]
-    found = claimed(study, *({**each, "says": f"{each['name']}: {{estimate}}"} for each in several))
-    assert found.verdict == REFUTED
-    assert [str(sentence).split(":")[0] for sentence in found.answer] == ["Hard", "Harder"]
+    verdict = claimed(study, *({**part, "says": f"{part['name']}: {{estimate}}"} for part in several))
+    assert verdict.verdict == REFUTED
+    assert [str(sentence).split(":")[0] for sentence in verdict.answer] == ["Hard", "Harder"]
 
 
 def test_a_range_is_of_one_part_and_of_what_can_be_tested() -> None:
     """Workloads declare their parts in different orders, and one of them is not of the claim's regime."""
-    told = Number(0.1, 0.05, 0.15, "share")
+    number = Number(0.1, 0.05, 0.15, "share")
 
     def seen(panel: str, part: str, estimate: float, verdict: str = SUPPORTED) -> CriterionFinding:
-        says = Sentence((part, replace(told, estimate=estimate, low=estimate - 0.05, high=estimate + 0.05)))
+        says = Sentence((part, replace(number, estimate=estimate, low=estimate - 0.05, high=estimate + 0.05)))
         ends = {"estimate": estimate, "low": estimate - 0.05, "high": estimate + 0.05}
         kept = {"name": f"{part}, {panel}", "unit": "share", "seeds": 5, "reason": "", "panel": panel, "says": says}
         return CriterionFinding(**kept, **ends, verdict=verdict, p_supported=0.0, p_refuted=1.0)
@@ -317,16 +318,16 @@ def test_workloads_with_commas_are_told_apart() -> None:
 
 def test_many_panels_are_counted_and_those_that_differ_named(study: Study) -> None:
     holding = [{**criterion(0.0, 0.0), "panel": f"MLP {width}"} for width in (8, 16, 32, 64)]
-    found = claimed(study, *holding, {**criterion(0.2, 0.1), "panel": "GPT"})
-    assert "holds on 4 of 5 workloads; fails on GPT" in found.plain_answer
+    verdict = claimed(study, *holding, {**criterion(0.2, 0.1), "panel": "GPT"})
+    assert "holds on 4 of 5 workloads; fails on GPT" in verdict.plain_answer
 
 
 def nearly_refuted(study: Study, outcome, tested: int) -> tuple[Study, float]:
     """A study whose last part of so many alone is refuted at p of about 0.03, and the bound of what refutes it."""
-    (seen,) = judge(judging(study, [criterion(0.0, 0.0)]), "laptop", "cpu", frame(study, outcome))
-    assert seen.estimate is not None
-    assert seen.high is not None
-    bound = seen.estimate + 1.15 * (seen.high - seen.estimate)
+    (verdict,) = judge(judging(study, [criterion(0.0, 0.0)]), "laptop", "cpu", frame(study, outcome))
+    assert verdict.estimate is not None
+    assert verdict.high is not None
+    bound = verdict.estimate + 1.15 * (verdict.high - verdict.estimate)
     holding = [criterion(0.0, -0.1, f"easy {index}") for index in range(tested - 1)]
     return judging(study, [*holding, {**criterion(bound + 1, bound, "hard"), "says": "It is {estimate}"}]), bound
 
@@ -335,40 +336,42 @@ def test_what_is_not_sure_over_all_parts_is_not_called_noisy(study: Study) -> No
     """The interval of the first part lies inside its region, and that of the last refutes: the reason is p over all three."""
     outcome = with_gap(0.05)
     claims, bound = nearly_refuted(study, outcome, 3)
-    (found,) = judge(claims, "laptop", "cpu", frame(claims, outcome))
-    assert [each.verdict for each in found.findings] == [SUPPORTED, SUPPORTED, REFUTED]
-    p = 3 * found.findings[-1].p_refuted
-    assert (found.verdict, found.reading) == (OPEN, "multiplicity")
-    assert found.plain_answer.endswith(
+    (verdict,) = judge(claims, "laptop", "cpu", frame(claims, outcome))
+    assert [finding.verdict for finding in verdict.findings] == [SUPPORTED, SUPPORTED, REFUTED]
+    p = 3 * verdict.findings[-1].p_refuted
+    assert (verdict.verdict, verdict.reading) == (OPEN, "multiplicity")
+    assert verdict.plain_answer.endswith(
         f"This alone would refute the claim, but p = {p:.2g} over its 3 parts is not significant."
     )
-    assert found.findings[-1].says in found.answer
-    assert found.estimate == found.findings[-1].estimate, "the number that is shown is what the reading speaks of"
-    assert found.reason.startswith("hard: +4.97% [")
-    assert f"but over 3 parts p = {p:.2g} exceeds 0.05; about " in found.reason
-    assert "noisy" not in found.plain_answer + found.reason
+    assert verdict.findings[-1].says in verdict.answer
+    assert verdict.estimate == verdict.findings[-1].estimate, "the number that is shown is what the reading speaks of"
+    assert verdict.reason.startswith("hard: +4.97% [")
+    assert f"but over 3 parts p = {p:.2g} exceeds 0.05; about " in verdict.reason
+    assert "noisy" not in verdict.plain_answer + verdict.reason
     (alone,) = judge(judging(study, [criterion(bound + 1, bound)]), "laptop", "cpu", frame(study, outcome))
     assert (alone.verdict, alone.findings[0].settling) == (REFUTED, "")
 
 
 def test_seeds_settle_a_part_at_the_level_at_which_it_refutes(study: Study) -> None:
-    """Of several parts one has to be surer to refute: more seeds are advised, and they are enough."""
+    """One of several parts has to be surer to refute: more seeds are advised, and they are enough."""
     table = TrialArrays(study, "laptop", frame(study, with_gap(0.01, noise=0.05)))
-    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
-    asked = Criterion.model_validate(criterion(seen.estimate + 1, seen.estimate + 0.005))
-    few, many = (int(what_would_settle(seen, asked, ALPHA, parts).split()[1]) for parts in (1, 5))
+    observation = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), table)
+    asked = Criterion.model_validate(criterion(observation.estimate + 1, observation.estimate + 0.005))
+    few, many = (int(what_would_settle(observation, asked, ALPHA, parts).split()[1]) for parts in (1, 5))
     assert 0 < few < many
-    claimed = Criterion.model_validate(criterion(seen.estimate - 0.005, seen.estimate - 1))
-    assert what_would_settle(seen, claimed, ALPHA, 5) == what_would_settle(seen, claimed, ALPHA, 1), "all parts have to hold"
+    claimed = Criterion.model_validate(criterion(observation.estimate - 0.005, observation.estimate - 1))
+    assert what_would_settle(observation, claimed, ALPHA, 5) == what_would_settle(observation, claimed, ALPHA, 1), (
+        "all parts have to hold"
+    )
 
 
 def test_every_open_workload_says_why_it_is_open(study: Study) -> None:
     """Noise on one, a gap that surely lies between the regions on the other."""
     noisy = {**criterion(0.05, 0.0499, "noisy"), "panel": "MLP"}
     between = {**criterion(0.5, -0.5, "between"), "panel": "GPT"}
-    found = claimed(study, noisy, between)
-    assert found.verdict == OPEN
-    assert found.plain_answer.endswith(
+    verdict = claimed(study, noisy, between)
+    assert verdict.verdict == OPEN
+    assert verdict.plain_answer.endswith(
         "The claim is open (too noisy) on MLP; is open (between the regions that support and refute it) on GPT."
     )
 
@@ -381,7 +384,7 @@ def test_a_toy_speaks_for_toys_alone_on_claims_about_large_models(study: Study) 
         claims = judging(study, [criterion(0.0, 0.0)]).model_copy(update={"claims": (modern,)})
         judgement = claims.judgements[0].model_copy(update={"claim": "own.modern", "advice": advice})
         claims = claims.model_copy(update={"judgements": (judgement,)})
-        (found,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(gap)))
-        assert found.verdict == verdict
-        assert found.below_size.startswith("888 of 100M parameters, ")
-        assert found.advice == f"For models of this size: {advice[verdict]}"
+        (judged,) = judge(claims, "laptop", "cpu", frame(claims, with_gap(gap)))
+        assert judged.verdict == verdict
+        assert judged.below_size.startswith("888 of 100M parameters, ")
+        assert judged.advice == f"For models of this size: {advice[verdict]}"

@@ -50,12 +50,12 @@ def test_two_rungs_by_hand() -> None:
     """Welch's test of the larger against the smaller, for each of the two tenfolds between them."""
     small, large = np.random.default_rng(0).normal(0, (1, 3), (5, 2)).T
     rungs = [Rung(1e4, of_observation(_mean(small))), Rung(1e6, of_observation(_mean(large)))]
-    seen = judge_ladder(rungs, 0.5)
+    trend = judge_ladder(rungs, 0.5)
     welch = difference(large, small)
-    assert (seen.slope.estimate, seen.slope.low, seen.slope.high) == pytest.approx(
+    assert (trend.slope.estimate, trend.slope.low, trend.slope.high) == pytest.approx(
         (welch.estimate / 2, welch.low / 2, welch.high / 2)
     )
-    assert (seen.curvature, seen.bent) == (None, False)
+    assert (trend.curvature, trend.bent) == (None, False)
 
 
 def _mean(values: np.ndarray) -> Observation:
@@ -65,8 +65,8 @@ def _mean(values: np.ndarray) -> Observation:
 
 
 def test_a_line_through_exact_effects_is_exact() -> None:
-    seen = judge_ladder(ladder((3.0, 2.0, 1.0, 0.0), 0.0), 0.5)
-    assert (seen.slope.estimate, seen.slope.low, seen.slope.high) == pytest.approx((-1, -1, -1))
+    trend = judge_ladder(ladder((3.0, 2.0, 1.0, 0.0), 0.0), 0.5)
+    assert (trend.slope.estimate, trend.slope.low, trend.slope.high) == pytest.approx((-1, -1, -1))
 
 
 @pytest.mark.parametrize(
@@ -88,23 +88,23 @@ def test_the_word_of_what_is_planted(values: Sequence[float], word: str) -> None
 
 
 def test_a_planted_turn_has_its_place() -> None:
-    seen = judge_ladder(ladder((3.0, 1.0, -1.0, -3.0)), 0.5)
-    assert seen.crossing is not None
-    assert seen.crossing.size == pytest.approx(10**5.5)
-    assert seen.crossing.low < 10**5.5 < seen.crossing.high
-    assert not seen.crossing.extrapolated
+    trend = judge_ladder(ladder((3.0, 1.0, -1.0, -3.0)), 0.5)
+    assert trend.crossing is not None
+    assert trend.crossing.size == pytest.approx(10**5.5)
+    assert trend.crossing.low < 10**5.5 < trend.crossing.high
+    assert not trend.crossing.extrapolated
 
 
 def test_the_place_of_the_margin_is_fiellers() -> None:
     """Two rungs of equal, known errors: the roots of (line - margin)^2 = z^2 variance."""
-    seen = judge_ladder(ladder((4.0, 2.0), 0.1, math.inf), 0.5)
+    trend = judge_ladder(ladder((4.0, 2.0), 0.1, math.inf), 0.5)
     z, x0, variance = scipy.stats.norm.ppf(0.975), 4.5, 0.01 / 2
     # at x from the middle the line is 3 - 2 x, with the variance 0.005 + 0.02 x^2
     roots = np.roots([4 - z**2 * 0.02, -10, 2.5**2 - z**2 * variance])
-    assert seen.crossing is not None
-    assert seen.crossing.size == pytest.approx(10**5.75)
-    assert np.log10([seen.crossing.low, seen.crossing.high]) - x0 == pytest.approx(sorted(roots.real), rel=1e-5)
-    assert seen.crossing.extrapolated
+    assert trend.crossing is not None
+    assert trend.crossing.size == pytest.approx(10**5.75)
+    assert np.log10([trend.crossing.low, trend.crossing.high]) - x0 == pytest.approx(sorted(roots.real), rel=1e-5)
+    assert trend.crossing.extrapolated
 
 
 def test_a_bent_ladder_says_nothing_beyond_its_range() -> None:
@@ -146,9 +146,11 @@ def test_one_size_is_no_ladder() -> None:
 def test_observations_become_effects_on_their_axis() -> None:
     """A ratio as its logarithm, with the error and the freedom of its interval; a share by the length of its interval."""
     sampled = Sampled(2.0, np.exp(np.random.default_rng(0).normal(math.log(2), 0.1, 1000)), 6, True)
-    seen = student(sampled, bootstrap_error(sampled))
-    effect = of_observation(seen)
-    assert (effect.estimate, effect.low, effect.high) == pytest.approx(tuple(np.log([seen.estimate, seen.low, seen.high])))
+    observation = student(sampled, bootstrap_error(sampled))
+    effect = of_observation(observation)
+    assert (effect.estimate, effect.low, effect.high) == pytest.approx(
+        tuple(np.log([observation.estimate, observation.low, observation.high]))
+    )
     assert effect.freedom == 5
     share = binomial(30, 40)
     assert of_observation(share).high - of_observation(share).low == pytest.approx(share.high - share.low)
@@ -173,8 +175,10 @@ def test_the_slope_that_would_be_seen_is_seen_in_four_of_five_tries() -> None:
     shown = 0
     for _ in range(200):
         values = slope * np.log10(sizes) + generator.normal(0, errors)
-        seen = np.array(errors) * np.sqrt(generator.chisquare(freedom, 3) / freedom)
-        effects = [effect_of(float(value), float(error), freedom, 5) for value, error in zip(values, seen, strict=True)]
+        sampled_errors = np.array(errors) * np.sqrt(generator.chisquare(freedom, 3) / freedom)
+        effects = [
+            effect_of(float(value), float(error), freedom, 5) for value, error in zip(values, sampled_errors, strict=True)
+        ]
         shown += judge_ladder([Rung(size, effect) for size, effect in zip(sizes, effects, strict=True)], 1.0).slope.low > 0
     assert 1e-4 < scipy.stats.binom.cdf(shown, 200, 0.8) < 1 - 1e-4
     assert slope_seen(sizes, (0.1, 0.1, 0.2), freedom) == pytest.approx(slope / 10, rel=1e-6)

@@ -1,4 +1,4 @@
-"""What chance alone does: intervals that hold the truth, differences seen four times of five, seeds as statsmodels counts them.
+"""Chance alone: intervals that hold the truth, differences seen four times of five, seeds as statsmodels counts them.
 
 Shares of draws are held to what they should be within four standard errors.
 """
@@ -91,7 +91,7 @@ def test_ends_of_the_number_of_seeds() -> None:
 
 @pytest.mark.parametrize("seeds", [1, 3])
 def test_noise_alone_is_found_within_the_noise(seeds: int) -> None:
-    """Of differences of two equal arms one in twenty is beyond it, whatever the spread is estimated from."""
+    """One in twenty differences of two equal arms is beyond it, whatever the spread is estimated from."""
     random, beyond = np.random.default_rng(3), 0
     for _ in range(DRAWS):
         level = noise.noise_level([random.standard_normal(5)])

@@ -46,13 +46,13 @@ def of_bowls(wide: Study) -> TrialArrays:
 
 
 def test_tuned_loss(of_bowls: TrialArrays) -> None:
-    seen = observe(TunedLoss(arm="none"), of_bowls)
-    assert seen.estimate == pytest.approx(2.0)
+    observation = observe(TunedLoss(arm="none"), of_bowls)
+    assert observation.estimate == pytest.approx(2.0)
     losses = 2.0 + 0.1 * (np.arange(5) - 2)
     expected = stats.t.interval(0.95, 4, loc=losses.mean(), scale=stats.sem(losses))
-    # Of 2000 resamples the deviation is known to 1.6%; without sqrt(S / (S - 1)) the interval would be 11% too short.
-    assert seen.high - seen.low == pytest.approx(expected[1] - expected[0], rel=0.06)
-    assert (seen.low + seen.high) / 2 == pytest.approx(losses.mean())
+    # From 2000 resamples the deviation is known to 1.6%; without sqrt(S / (S - 1)) the interval would be 11% too short.
+    assert observation.high - observation.low == pytest.approx(expected[1] - expected[0], rel=0.06)
+    assert (observation.low + observation.high) / 2 == pytest.approx(losses.mean())
 
 
 def test_what_reads_one_arm_alone_has_all_of_its_seeds(wide: Study) -> None:
@@ -94,9 +94,9 @@ def test_an_optimum_at_the_edge_is_no_number(wide: Study) -> None:
 
 def test_max_trainable_is_interpolated(wide: Study) -> None:
     """2 + 0.05 x^2 <= 1.05 * 2 holds up to x = sqrt(2): between one and two octaves above the optimum."""
-    seen = observe(MaxTrainable(arm="none"), table_of(wide, lambda trial: result(bowl(trial, -7, 2.0))))
+    observation = observe(MaxTrainable(arm="none"), table_of(wide, lambda trial: result(bowl(trial, -7, 2.0))))
     step = (0.1 - 0.05) / (0.2 - 0.05)
-    assert math.log2(seen.estimate) == pytest.approx(-7 + 1 + step)
+    assert math.log2(observation.estimate) == pytest.approx(-7 + 1 + step)
 
 
 def test_max_trainable_against_the_best_of_several_arms(of_bowls: TrialArrays) -> None:
@@ -243,8 +243,8 @@ def test_a_missing_trial_is_never_a_number(wide: Study) -> None:
 
 
 def test_relative_gap_sign(of_bowls: TrialArrays) -> None:
-    seen = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), of_bowls)
-    assert seen.estimate == pytest.approx(0.05 / 1.95)
+    observation = observe(RelativeGap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), of_bowls)
+    assert observation.estimate == pytest.approx(0.05 / 1.95)
 
 
 def test_p_values_agree_with_intervals() -> None:
@@ -253,24 +253,32 @@ def test_p_values_agree_with_intervals() -> None:
     for log_axis in (False, True):
         resampled = np.exp(generator.normal(1.0, 0.1, 2000))
         sampled = Sampled(math.e, resampled, 6, log_axis)
-        seen = student(sampled, bootstrap_error(sampled))
-        for low, high in ((seen.low, math.inf), (seen.low * 0.999, seen.high * 1.001), (-math.inf, seen.high)):
-            assert seen.p_inside(low, high) <= 0.05 + 1e-9
-        for low, high in ((seen.low * 1.001, math.inf), (seen.low, seen.high * 0.999), (seen.high, math.inf)):
-            assert seen.p_inside(low, high) > 0.05
+        observation = student(sampled, bootstrap_error(sampled))
+        for low, high in (
+            (observation.low, math.inf),
+            (observation.low * 0.999, observation.high * 1.001),
+            (-math.inf, observation.high),
+        ):
+            assert observation.p_inside(low, high) <= 0.05 + 1e-9
+        for low, high in (
+            (observation.low * 1.001, math.inf),
+            (observation.low, observation.high * 0.999),
+            (observation.high, math.inf),
+        ):
+            assert observation.p_inside(low, high) > 0.05
 
 
 def test_binomial_p_values_agree_with_intervals(wide: Study) -> None:
-    seen = observe(FailureRate(arm="none", tuned_for="half"), table_of(wide, diverging))
-    assert seen.p_inside(-math.inf, seen.high + 1e-6) <= 0.05
-    assert seen.p_inside(-math.inf, seen.high - 1e-3) > 0.05
-    assert seen.p_in(AtLeast(value=0.8).pieces) == 1.0
+    observation = observe(FailureRate(arm="none", tuned_for="half"), table_of(wide, diverging))
+    assert observation.p_inside(-math.inf, observation.high + 1e-6) <= 0.05
+    assert observation.p_inside(-math.inf, observation.high - 1e-3) > 0.05
+    assert observation.p_in(AtLeast(value=0.8).pieces) == 1.0
 
 
 def test_rules_of_two_pieces() -> None:
-    seen = Observation(3.0, 2.5, 3.5, 5, lambda low, high: 0.01 if low <= 2.5 and high >= 3.5 else 1.0)
-    assert seen.p_in(Outside(low=-1, high=2).pieces) == 0.01
-    assert seen.p_in(Within(low=-1, high=2).pieces) == 1.0
+    observation = Observation(3.0, 2.5, 3.5, 5, lambda low, high: 0.01 if low <= 2.5 and high >= 3.5 else 1.0)
+    assert observation.p_in(Outside(low=-1, high=2).pieces) == 0.01
+    assert observation.p_in(Within(low=-1, high=2).pieces) == 1.0
 
 
 def test_two_seeds_are_no_spread(wide: Study) -> None:
@@ -294,8 +302,8 @@ def widths(study: Study, slope: float) -> Study:
 
 def test_a_parabola_through_an_uneven_grid(study: Study) -> None:
     uneven = changed(study, factors={"peak_lr": [2.0**e for e in (-10, -8, -7.5, -5, -4)]})
-    seen = observe(Optimum(arm="none"), table_of(uneven, lambda trial: result(bowl(trial, -7.1, 2.0))))
-    assert math.log2(seen.estimate) == pytest.approx(-7.1)
+    observation = observe(Optimum(arm="none"), table_of(uneven, lambda trial: result(bowl(trial, -7.1, 2.0))))
+    assert math.log2(observation.estimate) == pytest.approx(-7.1)
 
 
 def activations_of(trial: Trial) -> LaneResult:
@@ -324,8 +332,8 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
     for grid, at in (([0.1], None), ([0.1, 0.2, 0.4], 0.1)):
         arms = {name: {**arm.model_dump(), "factors": {"peak_lr": grid}} for name, arm in scaled.arms.items()}
         table = table_of(changed(scaled, arms=arms), activations_of)
-        seen = observe(mean_activation_slope(points=points, at=at, **settings), table)
-        assert seen.estimate == pytest.approx(expected, abs=1e-6)
+        observation = observe(mean_activation_slope(points=points, at=at, **settings), table)
+        assert observation.estimate == pytest.approx(expected, abs=1e-6)
     assert observe(mean_activation_slope(points=points, at=0.2), table).estimate == pytest.approx(0.7, abs=1e-6)
     with pytest.raises(NotEstimableError, match=r"was not trained at the peak LR of 0\.3"):
         observe(mean_activation_slope(points=points, at=0.3), table)
@@ -336,5 +344,5 @@ def test_the_mean_slope_of_a_tap(study: Study, settings: dict[str, object], expe
 def test_an_interval_ends_where_an_observation_must(wide: Study) -> None:
     """A distance of losses that differ by chance: the interval ends at 0."""
     table = table_of(wide, lambda trial: result(bowl(trial, -7, 2.0 + (trial.arm == "half") * 0.1 * (trial.seed - 1.9))))
-    seen = observe(mean_distance(parts=(TunedLoss(arm="half"),), origin=TunedLoss(arm="none")), table)
-    assert (seen.low, seen.estimate > 0) == (0.0, True)
+    observation = observe(mean_distance(parts=(TunedLoss(arm="half"),), origin=TunedLoss(arm="none")), table)
+    assert (observation.low, observation.estimate > 0) == (0.0, True)

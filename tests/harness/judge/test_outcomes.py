@@ -21,9 +21,9 @@ def seen(low: float, high: float, log_axis: bool = False) -> Observation:
     ends = [axis(low), axis(high)]
     centre, half = sum(ends) / 2, (ends[1] - ends[0]) / 2
     estimate = math.exp(centre) if log_axis else centre
-    found = student(Sampled(estimate, np.ones(2), 10, log_axis), half / 2.2621571628)
-    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-6, abs=1e-9)
-    return found
+    observation = student(Sampled(estimate, np.ones(2), 10, log_axis), half / 2.2621571628)
+    assert (observation.low, observation.high) == pytest.approx((low, high), rel=1e-6, abs=1e-9)
+    return observation
 
 
 def judged(criterion: Criterion, observation: Observation, alpha: float = 0.05) -> tuple[str, str]:

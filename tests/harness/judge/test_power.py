@@ -1,4 +1,4 @@
-"""What a study's seeds can resolve: against the exact power of the t test and against drawing."""
+"""Effects that a study's seeds can resolve: against the exact power of the t test and against drawing."""
 
 import math
 
@@ -42,17 +42,17 @@ def _criterion(claimed: float, **fields: object) -> Criterion:
     [(0.2, 0.5, "supported"), (0.8, 0.5, "partly"), (0.8, -1.5, "refuted"), (3.0, 0.25, "refuted")],
 )
 def test_power_by_drawing(claimed: float, expected: float, verdict: str) -> None:
-    """Ten normal seeds at the expected value, judged ten thousand times: how often the verdict is the one it has."""
+    """Ten normal seeds at the expected value, judged ten thousand times: how often the verdict is the expected one."""
     criterion, seeds, spread = _criterion(claimed, refuted=AtMost(value=0.5 if claimed > 1 else -1.0).model_dump()), 10, 0.6
     assert verdict_of(criterion, expected) == verdict
     draws = np.random.default_rng(4).standard_normal((10_000, seeds)) * spread + expected
     hits = 0
     for draw in draws[:3000]:
         sampled = Sampled(float(draw.mean()), np.ones(2), seeds, False)
-        seen = student(sampled, float(draw.std(ddof=1) / math.sqrt(seeds)))
-        found, _ = outcome(criterion, seen, probabilities(criterion, seen))
+        observation = student(sampled, float(draw.std(ddof=1) / math.sqrt(seeds)))
+        decision, _ = outcome(criterion, observation, probabilities(criterion, observation))
         # Better than partly is not a failure to show that it is partly so.
-        hits += found == verdict or (verdict == "partly" and found == "supported")
+        hits += decision == verdict or (verdict == "partly" and decision == "supported")
     power = power_at(criterion, expected, spread, seeds)
     assert hits / 3000 == pytest.approx(power, abs=0.025)
 
@@ -113,9 +113,9 @@ def test_of_a_pilot_that_was_cut_short(wide: Study) -> None:
     cut = trials[(trials["seed"] < 3) | ((trials["seed"] == 3) & (trials["arm"] == "none"))]
     pilot = TrialSet(wide, "laptop", "cpu", "here", cut)
     assert whole_seeds(pilot) == [0, 1, 2]
-    (found,) = resolutions(wide, "laptop", 5, pilot)
-    assert found.pilot == pytest.approx(0.05, rel=0.1)
-    assert found.resolves is not None
-    assert 0 < found.resolves < 0.05
-    assert found.seeds is not None
-    assert found.seeds <= 5
+    (resolution,) = resolutions(wide, "laptop", 5, pilot)
+    assert resolution.pilot == pytest.approx(0.05, rel=0.1)
+    assert resolution.resolves is not None
+    assert 0 < resolution.resolves < 0.05
+    assert resolution.seeds is not None
+    assert resolution.seeds <= 5

@@ -1,4 +1,4 @@
-"""Of an own model nobody here knows what it is; how it is trained is known. What is smaller than a claim speaks of is said."""
+"""A user's model is unknown here; how it is trained is known. Models smaller than a claim speaks of are named."""
 
 import pytest
 

@@ -57,8 +57,8 @@ def shifted(by: float, floor: float = 2.0):
     def outcome(trial: Trial) -> LaneResult:
         optimum, above = {"none": (-7, 0.2), "half": (-5, 0.0)}[trial.arm]
         loss = min(4.9, bowl(trial, optimum, floor + above) + 0.01 * trial.seed)
-        found = result(loss - by, evaluation_loss=[loss - by])
-        return replace(found, initial_loss=INITIAL_LOSS - by)
+        shifted_result = result(loss - by, evaluation_loss=[loss - by])
+        return replace(shifted_result, initial_loss=INITIAL_LOSS - by)
 
     return outcome
 
@@ -69,7 +69,7 @@ def table_less(wide: Study) -> Callable[[float], TrialArrays]:
     return cache(lambda by: table_of(wide, shifted(by)))
 
 
-@pytest.mark.parametrize("observable", RELATIVE, ids=lambda each: each.kind)
+@pytest.mark.parametrize("observable", RELATIVE, ids=lambda observable: observable.kind)
 @pytest.mark.parametrize(("by", "word"), [(4.2, "negative"), (2.0, "near zero"), (5.0, "negative"), (6.0, "negative")])
 def test_what_is_relative_is_no_number(
     table_less: Callable[[float], TrialArrays], observable: Observable, by: float, word: str
@@ -83,8 +83,8 @@ def test_what_is_relative_is_no_number(
 
 def test_a_small_loss_is_compared(wide: Study) -> None:
     """1% of where it started, as classifiers reach."""
-    seen = observe(RelativeGap(left=NONE, right=HALF), table_of(wide, shifted(0.0, floor=0.05)))
-    assert seen.estimate == pytest.approx(0.2 / 0.07, rel=1e-3)
+    observation = observe(RelativeGap(left=NONE, right=HALF), table_of(wide, shifted(0.0, floor=0.05)))
+    assert observation.estimate == pytest.approx(0.2 / 0.07, rel=1e-3)
 
 
 def test_final_losses_are_looked_at_too(study: Study) -> None:
@@ -100,13 +100,13 @@ def test_choices_by_a_multiple_of_the_first_loss_are_left_out(wide: Study) -> No
     study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=(gap,)),)})
 
     def outcome(trial: Trial) -> LaneResult:
-        found = shifted(6.0)(trial)
+        trained = shifted(6.0)(trial)
         diverges = trial.configuration.training.peak_lr == 1.0
-        return replace(found, outcome="diverged", divergence_step=3) if diverges else found
+        return replace(trained, outcome="diverged", divergence_step=3) if diverges else trained
 
     trials = frame(study, outcome)
-    (found,) = robustness(study, "laptop", "cpu", trials, judge(study, "laptop", "cpu", trials))
-    choices = {each.choice for each in found.alternatives}
+    (sensitivity,) = robustness(study, "laptop", "cpu", trials, judge(study, "laptop", "cpu", trials))
+    choices = {alternative.choice for alternative in sensitivity.alternatives}
     assert "a diverged run counts with the worst finished one of its arm" in choices
     assert not {choice for choice in choices if "initial loss" in choice}
 
@@ -122,8 +122,8 @@ def ramped(wide: Study) -> Callable[..., TrialArrays]:
     study = wide.model_copy(update={"arms": {**wide.arms, "ramp": ramp}})
 
     def made(losses: np.ndarray, by: float = 0.0) -> TrialArrays:
-        seen = result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(losses))
-        return table_of(study, lambda trial: seen if trial.arm == "ramp" else shifted(by)(trial))
+        diverged = result(float("nan"), divergence_step=3, lr=list(RAMP), train_loss=list(losses))
+        return table_of(study, lambda trial: diverged if trial.arm == "ramp" else shifted(by)(trial))
 
     return made
 
@@ -144,7 +144,7 @@ def test_range_tests_of_negative_losses_suggest_nothing(rule: str) -> None:
         finder_regret(arm="none", range_test="ramp", rule="steepest_log"),
         finder_regret(arm="none", range_test="ramp", rule="steepest_log", of="fall"),
     ],
-    ids=lambda each: each.kind,
+    ids=lambda observable: observable.kind,
 )
 def test_what_is_read_off_them_is_no_number(ramped: Callable[..., TrialArrays], observable: Observable) -> None:
     with pytest.raises(NotEstimableError, match="arm 'ramp' falls to -") as caught:
@@ -162,7 +162,7 @@ RISING = np.where(RAMP < 0.5, FALLING, 3.0)
         suggestion_rate(arm="ramp", rule="passes_initial"),
         finder_regret(arm="none", range_test="ramp", rule="passes_initial", of="fall"),
     ],
-    ids=lambda each: each.kind,
+    ids=lambda observable: observable.kind,
 )
 def test_passing_the_first_value_is_read_off_negative_losses(
     ramped: Callable[..., TrialArrays], observable: Observable

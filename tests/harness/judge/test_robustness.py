@@ -35,18 +35,18 @@ def _gap(by_seed: dict[int, float]):
 
 
 def test_a_verdict_that_rests_on_no_seed(wide: Study) -> None:
-    (found,) = _judged(wide, _gap({seed: 0.1 + 0.001 * seed for seed in range(5)}))
-    assert found.verdict == SUPPORTED
-    assert found.without_seed == dict.fromkeys(range(5), SUPPORTED)
-    assert found.seeds_that_matter == []
+    (sensitivity,) = _judged(wide, _gap({seed: 0.1 + 0.001 * seed for seed in range(5)}))
+    assert sensitivity.verdict == SUPPORTED
+    assert sensitivity.without_seed == dict.fromkeys(range(5), SUPPORTED)
+    assert sensitivity.seeds_that_matter == []
 
 
 def test_the_one_seed_that_matters(wide: Study) -> None:
     """Four seeds agree, and one spoils it: without that one the claim is supported."""
-    (found,) = _judged(wide, _gap({0: 0.1, 1: 0.101, 2: 0.102, 3: 0.103, 4: -0.3}))
-    assert found.verdict == OPEN
-    assert found.seeds_that_matter == [4]
-    assert found.without_seed[4] == SUPPORTED
+    (sensitivity,) = _judged(wide, _gap({0: 0.1, 1: 0.101, 2: 0.102, 3: 0.103, 4: -0.3}))
+    assert sensitivity.verdict == OPEN
+    assert sensitivity.seeds_that_matter == [4]
+    assert sensitivity.without_seed[4] == SUPPORTED
 
 
 def _on_ratio(study: Study, supported, refuted) -> Study:
@@ -64,22 +64,22 @@ def _two_octaves(trial: Trial) -> LaneResult:
 
 def test_thresholds_move_on_the_axis_of_the_ratio(wide: Study) -> None:
     """Four times is beyond 3.5 (and 3.5^0.75), and short of 3.5^1.25 = 4.8."""
-    (found,) = _judged(_on_ratio(wide, AtLeast(value=3.5), AtMost(value=1.2)), _two_octaves)
-    by_choice = {each.choice: each.verdict for each in found.alternatives}
-    assert found.verdict == SUPPORTED
+    (sensitivity,) = _judged(_on_ratio(wide, AtLeast(value=3.5), AtMost(value=1.2)), _two_octaves)
+    by_choice = {alternative.choice: alternative.verdict for alternative in sensitivity.alternatives}
+    assert sensitivity.verdict == SUPPORTED
     assert by_choice["thresholds a quarter nearer"] == SUPPORTED
     assert by_choice["thresholds a quarter further"] == OPEN
     assert by_choice["half the margin"] == by_choice["twice the margin"] == SUPPORTED
-    assert [each.choice for each in found.choices_that_matter] == ["thresholds a quarter further"]
+    assert [alternative.choice for alternative in sensitivity.choices_that_matter] == ["thresholds a quarter further"]
 
 
 def test_bands_are_narrowed_around_their_middle(wide: Study) -> None:
     """4 lies in [3.9, 6], and not in the band of three quarters of its width around sqrt(3.9 * 6)."""
-    (found,) = _judged(_on_ratio(wide, Within(low=3.9, high=6.0), AtMost(value=1.0)), _two_octaves)
-    assert found.verdict == SUPPORTED
+    (sensitivity,) = _judged(_on_ratio(wide, Within(low=3.9, high=6.0), AtMost(value=1.0)), _two_octaves)
+    assert sensitivity.verdict == SUPPORTED
     narrow = math.sqrt(3.9 * 6) / math.sqrt(6 / 3.9) ** 0.75
     assert narrow > 4.0
-    assert {each.choice for each in found.choices_that_matter} >= {"thresholds a quarter nearer"}
+    assert {alternative.choice for alternative in sensitivity.choices_that_matter} >= {"thresholds a quarter nearer"}
 
 
 def test_what_a_diverged_run_counts_with(wide: Study) -> None:
@@ -91,16 +91,16 @@ def test_what_a_diverged_run_counts_with(wide: Study) -> None:
         gap = 0.0 if trial.arm == "none" else 0.05
         return result(min(4.9, bowl(trial, -7, 2.0) + gap + 0.001 * trial.seed))
 
-    (found,) = _judged(wide, outcome)
-    choices = {each.choice for each in found.alternatives}
+    (sensitivity,) = _judged(wide, outcome)
+    choices = {alternative.choice for alternative in sensitivity.alternatives}
     assert {
         "a diverged run counts with twice its initial loss",
         "a diverged run counts with the worst finished one of its arm",
         "a run that ends with a finite loss has not diverged",
         "a run that ends above 90% of its initial loss has diverged",
     } <= choices
-    assert 0 in found.seeds_that_matter
-    assert found.without_seed[0] == REFUTED
+    assert 0 in sensitivity.seeds_that_matter
+    assert sensitivity.without_seed[0] == REFUTED
 
 
 def test_a_declared_reading_is_tried(wide: Study) -> None:
@@ -118,12 +118,14 @@ def test_a_declared_reading_is_tried(wide: Study) -> None:
     study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.improves_best", criteria=(criterion,)),)})
     trials = frame(study, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)))
     verdicts = judge(study, "laptop", "cpu", trials)
-    (found,) = robustness(study, "laptop", "cpu", trials, verdicts)
+    (sensitivity,) = robustness(study, "laptop", "cpu", trials, verdicts)
     assert verdicts[0].verdict == SUPPORTED
-    assert {each.choice: each.verdict for each in found.readings_that_matter} == {"the other way round": REFUTED}
-    why, _ = why_fragile(verdicts[0], found, error_rates(verdicts))
+    assert {alternative.choice: alternative.verdict for alternative in sensitivity.readings_that_matter} == {
+        "the other way round": REFUTED
+    }
+    why, _ = why_fragile(verdicts[0], sensitivity, error_rates(verdicts))
     assert "the other way round" in why
-    assert standing(verdicts[0], found, error_rates(verdicts)) == FRAGILE
+    assert standing(verdicts[0], sensitivity, error_rates(verdicts)) == FRAGILE
 
 
 def test_a_window_in_which_nothing_lies_is_no_reading(wide: Study) -> None:
@@ -141,8 +143,8 @@ def test_a_window_in_which_nothing_lies_is_no_reading(wide: Study) -> None:
 
     def choices(*criteria: Criterion) -> set[str]:
         study = wide.model_copy(update={"judgements": (Judgement(claim="warmup.widens", criteria=criteria),)})
-        (found,) = _judged(study, outcome)
-        return {each.choice for each in found.alternatives}
+        (sensitivity,) = _judged(study, outcome)
+        return {alternative.choice for alternative in sensitivity.alternatives}
 
     assert "half the window" in choices(rises)
     assert "twice the window" not in choices(rises)
@@ -170,9 +172,11 @@ def test_what_earlier_versions_asked_is_tried(wide: Study) -> None:
     gone = _asking(former, "tenth", AtLeast(value=0.01))
     trials = frame(study, _gap({seed: 0.1 + 0.001 * seed for seed in range(5)}))
     before = {"more": more.judgements, "the same": study.judgements, "gone": gone.judgements}
-    (found,) = robustness(study, "laptop", "cpu", trials, judge(study, "laptop", "cpu", trials), earlier=before)
-    assert found.verdict == SUPPORTED
-    assert {each.choice: each.verdict for each in found.alternatives if each.choice in before} == {"more": OPEN}
+    (sensitivity,) = robustness(study, "laptop", "cpu", trials, judge(study, "laptop", "cpu", trials), earlier=before)
+    assert sensitivity.verdict == SUPPORTED
+    assert {
+        alternative.choice: alternative.verdict for alternative in sensitivity.alternatives if alternative.choice in before
+    } == {"more": OPEN}
 
 
 def test_a_verdict_that_turns_with_its_thresholds_is_fragile() -> None:
@@ -188,8 +192,8 @@ def test_a_verdict_that_turns_with_its_thresholds_is_fragile() -> None:
 
 
 def test_they_come_back_from_json(wide: Study) -> None:
-    (found,) = _judged(wide, _gap(dict.fromkeys(range(5), 0.1)))
-    assert TypeAdapter(Robustness).validate_json(to_json(asdict(found))) == found
+    (sensitivity,) = _judged(wide, _gap(dict.fromkeys(range(5), 0.1)))
+    assert TypeAdapter(Robustness).validate_json(to_json(asdict(sensitivity))) == sensitivity
 
 
 def test_nothing_is_said_of_what_has_no_number(wide: Study) -> None:
@@ -214,7 +218,7 @@ def test_thresholds_move_on_the_axis_of_what_is_observed() -> None:
     [
         (Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")), 4.0, 4.0**0.75),
         (Scaled(of=Quotient(top=Optimum(arm="none"), bottom=Optimum(arm="half")), by=3.0), 12.0, 3.0 * 4.0**0.75),
-        # Of a scale no value is that of no effect: a quarter lower, and never across zero.
+        # A scale has no value that means no effect: a quarter lower, and never across zero.
         (Optimum(arm="none"), 0.01, 0.0075),
         (Scaled(of=Optimum(arm="none"), by=3.0), 0.01, 0.0075),
         (Gap(left=TunedLoss(arm="none"), right=TunedLoss(arm="half")), 0.04, 0.03),
@@ -226,13 +230,15 @@ def test_a_threshold_moves_towards_no_effect(observable: Observable, threshold: 
 
 
 def test_the_moved_thresholds_of_every_ratio_are_positive() -> None:
-    """What a log axis cannot show decides nothing there."""
+    """Values that a log axis cannot show decide nothing there."""
     for name in catalog.study_names():
         for judgement in catalog.load_study(name).judgements:
             for criterion in judgement.criteria:
                 if criterion.observe.log_axis:
                     moved = [criterion.moved(by) for by in THRESHOLDS.values()]
-                    edges = [edge for each in moved for rule in (each.claimed, each.refuted) for edge in _edges(rule)]
+                    edges = [
+                        edge for criterion in moved for rule in (criterion.claimed, criterion.refuted) for edge in _edges(rule)
+                    ]
                     assert min(edges) > 0, criterion.name
 
 

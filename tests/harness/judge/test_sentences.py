@@ -27,11 +27,13 @@ def told(asked: Criterion, *numbers: float) -> str:
 
 
 def test_a_sentence_knows_its_numbers() -> None:
-    found = filled(criterion("5% warmup ends {lower} than none", test="no_worse", null=0, margin=0.01), -0.011, -0.016, -0.006)
+    sentence = filled(
+        criterion("5% warmup ends {lower} than none", test="no_worse", null=0, margin=0.01), -0.011, -0.016, -0.006
+    )
     number = Number(0.011, 0.006, 0.016, "relative", "90%", "higher")
-    assert found == Sentence(("5% warmup ends ", number, " than none", "."))
+    assert sentence == Sentence(("5% warmup ends ", number, " than none", "."))
     assert (number.value, number.rest) == ("1.1%", " higher (90% CI 0.6–1.6%)")
-    assert plain((found, Sentence(("It holds.",)))) == "5% warmup ends 1.1% higher (90% CI 0.6–1.6%) than none. It holds."
+    assert plain((sentence, Sentence(("It holds.",)))) == "5% warmup ends 1.1% higher (90% CI 0.6–1.6%) than none. It holds."
     assert str(Number(4.0, 4.0, 4.0, "x")) == "4x", "what is exact stands alone"
     ends = filled(criterion("from {low} to {high}, in the middle {value}!", "nats"), 2.0, 1.0, 3.0)
     assert str(ends) == "From 1 nats to 3 nats, in the middle 2 nats!"
@@ -101,8 +103,8 @@ def test_what_is_published_reads_back_to_the_letter_and_knows_its_numbers(name: 
     read = published_verdicts(catalog.load_study(name)) or []
     assert len(read) == len(kept)
     for judged, stored in zip(read, kept, strict=True):
-        verdicts = [as_judged(each) for each in judged.verdicts]
-        assert [json.loads(json.dumps(each.to_dict())) for each in verdicts] == stored["verdicts"]
-        for each in verdicts:
-            numbers = [part for sentence in each.answer for part in sentence.parts if isinstance(part, Number)]
-            assert bool(numbers) == (each.estimate is not None), each.claim
+        verdicts = [as_judged(verdict) for verdict in judged.verdicts]
+        assert [json.loads(json.dumps(verdict.to_dict())) for verdict in verdicts] == stored["verdicts"]
+        for verdict in verdicts:
+            numbers = [part for sentence in verdict.answer for part in sentence.parts if isinstance(part, Number)]
+            assert bool(numbers) == (verdict.estimate is not None), verdict.claim

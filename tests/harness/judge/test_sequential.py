@@ -50,8 +50,8 @@ def test_the_error_rate_of_t_tests_at_all_looks_together(looks: tuple[int, ...])
     draws = np.random.default_rng(5).standard_normal((20_000, looks[-1]))
     rejected, peeked = np.zeros(len(draws), dtype=bool), np.zeros(len(draws), dtype=bool)
     for look, level in zip(looks, levels(looks), strict=True):
-        seen = draws[:, :look]
-        statistic = seen.mean(axis=1) / seen.std(axis=1, ddof=1) * math.sqrt(look)
+        drawn = draws[:, :look]
+        statistic = drawn.mean(axis=1) / drawn.std(axis=1, ddof=1) * math.sqrt(look)
         p = 2 * stats.t.sf(np.abs(statistic), look - 1)
         rejected |= p <= level
         peeked |= p <= 0.05
@@ -76,19 +76,19 @@ def test_a_claim_keeps_its_first_verdict(study: Study) -> None:
     """Decided by eight seeds at its look's level; that later seeds say otherwise comes too late."""
     looks = (5, 8, 12)
     gaps = {seed: 0.1 + 0.01 * (seed % 3) for seed in range(8)} | dict.fromkeys(range(8, 12), -1.5)
-    seen = {}
+    verdicts = {}
     for reached in looks:
         extended = _extended(study, reached)
-        seen[reached] = judge_in_looks(extended, "laptop", "cpu", frame(extended, _rising(gaps)), looks)[0]
-    assert seen[12].verdict == SUPPORTED
-    assert "alpha spending allows" in seen[12].reason
-    assert seen[12].seeds == next(look for look in looks if seen[look].verdict == SUPPORTED)
+        verdicts[reached] = judge_in_looks(extended, "laptop", "cpu", frame(extended, _rising(gaps)), looks)[0]
+    assert verdicts[12].verdict == SUPPORTED
+    assert "alpha spending allows" in verdicts[12].reason
+    assert verdicts[12].seeds == next(look for look in looks if verdicts[look].verdict == SUPPORTED)
     once = _extended(study, 12)
     assert judge(once, "laptop", "cpu", frame(once, _rising(gaps)))[0].verdict == OPEN
 
 
 def test_an_early_look_asks_for_more(study: Study) -> None:
-    """A gap with p = 0.02 decides where it is the only look, and not as the first of several."""
+    """A gap with p = 0.02 decides at the only look, and not at the first of several."""
     generator = np.random.default_rng(2)
     noise = generator.standard_normal(5)
     noise = (noise - noise.mean()) / noise.std(ddof=1)

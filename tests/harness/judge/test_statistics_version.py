@@ -22,7 +22,7 @@ from folklore.harness.train.result import LaneResult
 from tests.harness.helpers import bowl, close, frame, result
 
 RECORD = Path(__file__).parent / "golden" / "statistics.json"
-# Of a number in a hash: what another machine publishes differs in the last digits of floats.
+# Digits of a number in a hash: another machine publishes other last digits of floats.
 DIGITS = 6
 
 
@@ -48,16 +48,16 @@ WORLDS = {
 
 def rounded(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: rounded(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [rounded(each) for each in value]
+        return [rounded(entry) for entry in value]
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def published() -> dict[str, dict[str, str]]:
-    """Study -> what was judged, as a hash of its declaration and trials, and what it came to, as another."""
+    """Study -> hashes of its declaration and trials, and of the verdicts on them."""
     kept = json.loads((evidence.FOLDER / "verdicts.json").read_text(encoding="utf-8"))
-    return {study: {"of": each["of"], "came_to": hashed(rounded(each["judged"]))} for study, each in kept.items()}
+    return {study: {"of": record["of"], "came_to": hashed(rounded(record["judged"]))} for study, record in kept.items()}
 
 
 def hashed(value: Any) -> str:
@@ -66,21 +66,25 @@ def hashed(value: Any) -> str:
 
 @pytest.fixture(scope="module")
 def judged(study: Study) -> dict[str, Any]:
-    """World -> what is judged of it, as JSON has it."""
+    """World -> its judged sets, as JSON has them."""
     trials = {name: frame(study, world) for name, world in WORLDS.items()}
     trials["incomplete"] = trials["better"].iloc[:-7]
-    found = {name: [JudgedTrials.of(each) for each in trial_sets(study, table, HERE)] for name, table in trials.items()}
-    return dict(json.loads(json.dumps({name: [each.to_dict() for each in sets] for name, sets in found.items()})))
+    sets_by_world = {
+        name: [JudgedTrials.of(trial_set) for trial_set in trial_sets(study, table, HERE)] for name, table in trials.items()
+    }
+    return dict(
+        json.loads(json.dumps({name: [judged_set.to_dict() for judged_set in sets] for name, sets in sets_by_world.items()}))
+    )
 
 
 def changed(recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Of which trials the same declaration comes to something else."""
-    worlds = [name for name, found in now["planted"].items() if not close(found, recorded["planted"].get(name, found))]
+    """Names of the trials on which the same declaration comes to something else."""
+    worlds = [name for name, verdicts in now["planted"].items() if not close(verdicts, recorded["planted"].get(name, verdicts))]
     before = recorded["published"]
     studies = [
         name
-        for name, found in now["published"].items()
-        if name in before and found["of"] == before[name]["of"] and found["came_to"] != before[name]["came_to"]
+        for name, record in now["published"].items()
+        if name in before and record["of"] == before[name]["of"] and record["came_to"] != before[name]["came_to"]
     ]
     return worlds + studies
 
@@ -103,19 +107,19 @@ def test_judging_that_changes_has_another_version(judged: dict[str, Any]) -> Non
 
 
 def without_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A declaration that is written otherwise and comes to the same is no matter."""
-    return {**record, "published": {study: each["came_to"] for study, each in record.get("published", {}).items()}}
+    """A declaration that is written otherwise and comes to the same does not matter."""
+    return {**record, "published": {study: record["came_to"] for study, record in record.get("published", {}).items()}}
 
 
 def test_the_record_has_worlds_of_all_kinds(judged: dict[str, Any]) -> None:
-    verdicts = {each["verdict"] for sets in judged.values() for found in sets for each in found["verdicts"]}
+    verdicts = {verdict["verdict"] for sets in judged.values() for judged_set in sets for verdict in judged_set["verdicts"]}
     assert verdicts >= {"supported", "refuted", "open", "invalid"}
 
 
-@pytest.mark.parametrize(("of", "came_to", "told"), [("a", "x", []), ("b", "x", []), ("b", "y", []), ("a", "y", ["warmup"])])
-def test_other_evidence_may_come_to_something_else(of: str, came_to: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("of", "came_to", "names"), [("a", "x", []), ("b", "x", []), ("b", "y", []), ("a", "y", ["warmup"])])
+def test_other_evidence_may_come_to_something_else(of: str, came_to: str, names: list[str]) -> None:
     recorded = {"planted": {}, "published": {"warmup": {"of": "a", "came_to": "x"}}}
-    assert changed(recorded, {"planted": {}, "published": {"warmup": {"of": of, "came_to": came_to}}}) == told
+    assert changed(recorded, {"planted": {}, "published": {"warmup": {"of": of, "came_to": came_to}}}) == names
 
 
 def test_a_planted_world_may_be_added_and_not_changed() -> None:

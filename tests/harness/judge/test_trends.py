@@ -42,22 +42,22 @@ def verdicts(study: Study, gaps: Mapping[str, float], noise: float = 0.002) -> l
     ],
 )
 def test_a_planted_trend_has_its_word(climbing: Study, gaps: tuple[float, ...], word: str) -> None:
-    (found,) = trends(climbing, verdicts(climbing, dict(zip(LADDER, gaps, strict=True))))
-    assert (found.claim, found.trend.word) == ("warmup.improves_best", word)
-    assert [point.scale for point in found.points] == list(LADDER)
-    assert [point.estimate for point in found.points] == pytest.approx(gaps, abs=0.01)
-    assert found.points[1].size == pytest.approx(4 * found.points[0].size, rel=0.2), "quadratic in the width"
+    (trend,) = trends(climbing, verdicts(climbing, dict(zip(LADDER, gaps, strict=True))))
+    assert (trend.claim, trend.trend.word) == ("warmup.improves_best", word)
+    assert [point.scale for point in trend.points] == list(LADDER)
+    assert [point.estimate for point in trend.points] == pytest.approx(gaps, abs=0.01)
+    assert trend.points[1].size == pytest.approx(4 * trend.points[0].size, rel=0.2), "quadratic in the width"
 
 
 def test_the_rungs_below_predict_the_next_one(climbing: Study) -> None:
-    """What is said before a rung is trained is what its page then compares with; a bend is a miss."""
+    """A rung's page compares its result with the prediction made before it was trained; a bend is a miss."""
     below = verdicts(climbing, {"laptop": 0.09, "middle": 0.06})
     (before,) = predictions(climbing, "wide", below)
     for last, came in ((0.03, "hit"), (0.2, "missed")):
-        (found,) = trends(climbing, [*below, *verdicts(climbing, {"wide": last})])
-        (checked,) = found.predictions
+        (trend,) = trends(climbing, [*below, *verdicts(climbing, {"wide": last})])
+        (checked,) = trend.predictions
         assert (checked.scale, checked.outcome) == ("wide", came)
-        assert before == {"claim": found.claim, "criterion": found.criterion} | {
+        assert before == {"claim": trend.claim, "criterion": trend.criterion} | {
             name: getattr(checked, name) for name in ("size", "estimate", "low", "high")
         }
     assert before["estimate"] == pytest.approx(0.03, abs=0.01)

@@ -23,7 +23,7 @@ def trials(study: Study) -> pd.DataFrame:
 
 
 def verdicts(study: Study, trials: pd.DataFrame) -> list[str]:
-    return [verdict.verdict for found in trial_sets(study, trials, HERE) for verdict in found.verdicts()]
+    return [verdict.verdict for trial_set in trial_sets(study, trials, HERE) for verdict in trial_set.verdicts()]
 
 
 def test_a_changed_setting_does_not_reuse_trials_of_the_old_one(study: Study, trials: pd.DataFrame) -> None:
@@ -38,8 +38,8 @@ def test_a_changed_setting_does_not_reuse_trials_of_the_old_one(study: Study, tr
 def test_each_plan_is_judged_on_its_own_data(study: Study, trials: pd.DataFrame) -> None:
     other = trials.assign(data_hash="other", digest=["other" + digest for digest in trials["digest"]])
     both = pd.concat([trials, other], ignore_index=True)
-    found = planned_set(make_plan(study, "laptop", "cpu", "data"), both)
-    assert set(found.trials["data_hash"]) == {"data"}
+    trial_set = planned_set(make_plan(study, "laptop", "cpu", "data"), both)
+    assert set(trial_set.trials["data_hash"]) == {"data"}
     assert planned_set(make_plan(study, "laptop", "cpu", "elsewhere"), both).trials.empty
 
 
@@ -53,7 +53,9 @@ def test_one_text_in_two_tokenizers_is_two_datasets(study: Study) -> None:
         planned = tuple(trial for trial in make_plan(two, "laptop", "cpu", hashes).trials if trial.arm == arm)
         results = [result(bowl(trial, -7, 2.0)) for trial in planned]
         trained.append(trial_rows.frame(trial_rows.rows(two, "laptop", "cpu", data_hash, arm, planned, results, {})))
-    (whole,) = (found for found in trial_sets(two, pd.concat(trained, ignore_index=True), HERE) if found.scale == "laptop")
+    (whole,) = (
+        trial_set for trial_set in trial_sets(two, pd.concat(trained, ignore_index=True), HERE) if trial_set.scale == "laptop"
+    )
     assert len(whole.trials) == sum(map(len, trained))
     assert whole.trials.groupby("arm")["data_hash"].unique().explode().to_dict() == {"none": "of bytes", "half": "of bpe"}
 
@@ -67,9 +69,9 @@ def test_a_renamed_arm_keeps_its_trials(study: Study, trials: pd.DataFrame) -> N
 
 def test_a_scale_that_only_adds_seeds_keeps_the_trials_there_are(study: Study, trials: pd.DataFrame) -> None:
     (_, more) = [
-        found
-        for found in trial_sets(changed(study, {"scales.more": {"description": "more seeds", "seeds": 7}}), trials, HERE)
-        if found.scale != "smoke"
+        trial_set
+        for trial_set in trial_sets(changed(study, {"scales.more": {"description": "more seeds", "seeds": 7}}), trials, HERE)
+        if trial_set.scale != "smoke"
     ]
     assert more.scale == "more"
     assert len(more.trials) == len(trials)
@@ -83,17 +85,17 @@ def test_arms_that_resolve_to_the_same_trial_share_it(study: Study, trials: pd.D
     )
     plan = make_plan(doubled, "laptop", "cpu", "data", lanes=100)
     assert sum(len(pack.trials) for pack in plan.packs) == len(trials)
-    found = planned_set(plan, trials).trials
-    assert found["arm"].value_counts().to_dict() == {"none": 25, "half": 25, "again": 25}
-    same = [found[found["arm"] == arm].reset_index(drop=True) for arm in ("half", "again")]
+    rows = planned_set(plan, trials).trials
+    assert rows["arm"].value_counts().to_dict() == {"none": 25, "half": 25, "again": 25}
+    same = [rows[rows["arm"] == arm].reset_index(drop=True) for arm in ("half", "again")]
     assert same[0]["test_loss"].equals(same[1]["test_loss"])
 
 
 def test_only_errors_of_the_plan_are_named(study: Study, trials: pd.DataFrame) -> None:
     plan = make_plan(study, "laptop", "cpu", "data")
     own = plan.trials[0].digest
-    found = planned_set(plan, trials, HERE, {"elsewhere": "AAA: another scale", own: "RuntimeError: mine"})
-    assert found.failures == {own: "RuntimeError: mine"}
+    trial_set = planned_set(plan, trials, HERE, {"elsewhere": "AAA: another scale", own: "RuntimeError: mine"})
+    assert trial_set.failures == {own: "RuntimeError: mine"}
 
 
 def test_a_file_without_a_later_column_is_read(study: Study) -> None:
@@ -108,9 +110,9 @@ def test_a_file_without_a_later_column_is_read(study: Study) -> None:
 def test_a_gpu_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study, trials: pd.DataFrame) -> None:
     """Its missing trials were never asked for: nothing is invalid. Once it is run as such, it has one."""
     shared = changed(study, {"scales.gpu": {"description": "more seeds", "seeds": 7, "device": "cuda"}})
-    assert [found.scale for found in trial_sets(shared, trials, HERE)] == ["laptop"]
+    assert [trial_set.scale for trial_set in trial_sets(shared, trials, HERE)] == ["laptop"]
     begun = trials.assign(scale=["gpu", *trials["scale"][1:]])
-    assert [found.scale for found in trial_sets(shared, begun, HERE)] == ["laptop", "gpu"]
+    assert [trial_set.scale for trial_set in trial_sets(shared, begun, HERE)] == ["laptop", "gpu"]
 
 
 def test_arms_on_two_datasets(study: Study) -> None:
@@ -131,9 +133,9 @@ def test_arms_on_two_datasets(study: Study) -> None:
             for pack in plan.packs
         ]
     )
-    (found,) = trial_sets(both, stored, HERE)
-    assert len(found.trials) == len(plan.trials)
-    assert found.complete
+    (trial_set,) = trial_sets(both, stored, HERE)
+    assert len(trial_set.trials) == len(plan.trials)
+    assert trial_set.complete
 
 
 def test_a_smoke_scale_that_shares_trials_with_the_laptop_has_no_set(study: Study, trials: pd.DataFrame) -> None:
@@ -149,8 +151,8 @@ def test_a_smoke_scale_that_shares_trials_with_the_laptop_has_no_set(study: Stud
         },
     )
     partly = list(make_plan(shared, "smoke", "cpu", "data").digests)[1:]
-    found = trial_sets(shared, trials[~trials["digest"].isin(partly)], HERE)
-    assert [each.scale for each in found] == ["laptop"]
+    sets = trial_sets(shared, trials[~trials["digest"].isin(partly)], HERE)
+    assert [trial_set.scale for trial_set in sets] == ["laptop"]
 
 
 def test_a_laptop_scale_that_shares_trials_with_smoke_has_no_set(study: Study, trials: pd.DataFrame) -> None:
@@ -158,11 +160,11 @@ def test_a_laptop_scale_that_shares_trials_with_smoke_has_no_set(study: Study, t
     shared = trials[(trials["arm"] == "none") & (trials["seed"] == 0)].assign(scale="smoke")
     assert trial_sets(study, shared, HERE) == []
     begun = shared.assign(scale=["laptop", *shared["scale"][1:]])
-    assert [found.scale for found in trial_sets(study, begun, HERE)] == ["laptop"]
+    assert [trial_set.scale for trial_set in trial_sets(study, begun, HERE)] == ["laptop"]
 
 
 def test_versions_are_never_mixed(study: Study, trials: pd.DataFrame) -> None:
-    """Trials of one version are none of another's, even where nothing else differs; each is judged on its own."""
+    """Trials of one version never belong to another, even if nothing else differs; each is judged on its own."""
     second = changed(study, version=2)
     assert trial_sets(second, trials, HERE) == []
     newer = frame(second, lambda trial: result(bowl(trial, -7, 1.9 if trial.arm == "none" else 2.0, noise=0.001)))
@@ -177,11 +179,11 @@ def test_publishing_keeps_what_earlier_versions_judged(study: Study, tmp_path, m
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     store = Store(str(tmp_path / "store"))
     for version in (1, 1, 2, 2):
-        each = changed(study, version=version)
-        declare(store, each, "laptop", trials_before=0)
-        (found,) = trial_sets(each, frame(each, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001))), HERE)
-        publish(replace(found, declarations=tuple(declarations(store, each, "laptop"))), SourceCheck())
-    (back,) = published_sets(each)
+        versioned = changed(study, version=version)
+        declare(store, versioned, "laptop", trials_before=0)
+        (trial_set,) = trial_sets(versioned, frame(versioned, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001))), HERE)
+        publish(replace(trial_set, declarations=tuple(declarations(store, versioned, "laptop"))), SourceCheck())
+    (back,) = published_sets(versioned)
     assert [(before.version, list(before.declared)) for before in back.earlier] == [(1, ["judgements"])]
 
 
@@ -190,16 +192,16 @@ def test_a_run_that_is_not_at_its_end_is_judged_by_its_whole_seeds_and_says_so(s
     planned = changed(study, seeds=12)
     every = frame(planned, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.01)))
     begun = every[(every["seed"] < 7) | ((every["seed"] == 7) & (every["arm"] == "none"))]
-    (found,) = trial_sets(planned, begun, HERE)
-    (verdict,) = found.verdicts()
+    (trial_set,) = trial_sets(planned, begun, HERE)
+    (verdict,) = trial_set.verdicts()
     assert verdict.so_far == "7 of 12 seeds"
     assert (verdict.verdict, verdict.seeds) == ("supported", 7)
     (of_seven,) = trial_sets(changed(study, seeds=7), every, HERE)
     assert verdict.estimate == of_seven.verdicts()[0].estimate
     assert standing(verdict, None, error_rates([verdict])) == SO_FAR
-    assert found.robustness([verdict]) == []
+    assert trial_set.robustness([verdict]) == []
     with pytest.raises(UserError, match="judged by 7 of 12 seeds so far"):
-        checked(found)
+        checked(trial_set)
     (whole,) = trial_sets(planned, every, HERE)
     assert whole.verdicts()[0].so_far == ""
 
@@ -209,8 +211,8 @@ def test_what_is_too_few_seeds_or_failed_is_not_judged_so_far(study: Study) -> N
     every = frame(planned, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001)))
     assert verdicts(planned, every[every["seed"] < 4]) == ["invalid"]
     missing = every["digest"].iloc[-1]
-    (found,) = trial_sets(planned, every[every["digest"] != missing], HERE, failures={missing: "out of memory"})
-    assert [each.verdict for each in found.verdicts()] == ["invalid"]
+    (trial_set,) = trial_sets(planned, every[every["digest"] != missing], HERE, failures={missing: "out of memory"})
+    assert [verdict.verdict for verdict in trial_set.verdicts()] == ["invalid"]
 
 
 def test_further_seeds_of_an_arm_count_when_all_are_there(study: Study) -> None:
@@ -220,6 +222,6 @@ def test_further_seeds_of_an_arm_count_when_all_are_there(study: Study) -> None:
     (begun,) = trial_sets(more, every[every["seed"] < 8], HERE)
     (whole,) = trial_sets(more, every, HERE)
     count = study.seeds_at("laptop")
-    assert [each.so_far for each in begun.verdicts()] == [f"{count} of {count} seeds"]
-    assert [each.seeds for each in begun.verdicts()] == [count]
-    assert [(each.so_far, each.seeds) for each in whole.verdicts()] == [("", 9)]
+    assert [verdict.so_far for verdict in begun.verdicts()] == [f"{count} of {count} seeds"]
+    assert [verdict.seeds for verdict in begun.verdicts()] == [count]
+    assert [(verdict.so_far, verdict.seeds) for verdict in whole.verdicts()] == [("", 9)]

@@ -72,10 +72,10 @@ def test_fieller_of_pairs() -> None:
 
 def test_relative_effects_keep_their_sign_below_zero() -> None:
     """Returns of −100 against −110 are higher, by 9%."""
-    seen = relative_difference(X - 102, Y - 112)
-    assert seen.estimate == pytest.approx((X.mean() - 102 - Y.mean() + 112) / (112 - Y.mean()), rel=1e-12)
-    assert seen.estimate > 0
-    assert seen.low < seen.estimate < seen.high
+    effect = relative_difference(X - 102, Y - 112)
+    assert effect.estimate == pytest.approx((X.mean() - 102 - Y.mean() + 112) / (112 - Y.mean()), rel=1e-12)
+    assert effect.estimate > 0
+    assert effect.low < effect.estimate < effect.high
 
 
 def test_no_percentage_of_nothing() -> None:
@@ -87,14 +87,17 @@ def test_tasks_together() -> None:
     drawn = np.random.default_rng(1)
     effects = [difference(drawn.normal(shift, 1, 8), drawn.normal(0, 1, 8)) for shift in (0.0, 1.0, 2.0, 4.0)]
     theirs = combine_effects(
-        np.array([each.estimate for each in effects]), np.array([each.error**2 for each in effects]), method_re="pm", use_t=True
+        np.array([effect.estimate for effect in effects]),
+        np.array([effect.error**2 for effect in effects]),
+        method_re="pm",
+        use_t=True,
     )
     ours = random_effects(effects)
     assert ours.estimate == pytest.approx(theirs.mean_effect_re, rel=1e-4)
     assert ours.error == pytest.approx(theirs.sd_eff_w_re_hksj, rel=1e-4)
     assert heterogeneity(effects) == pytest.approx(theirs.test_homogeneity().pvalue, rel=1e-6)
     mean = average(effects)
-    assert mean.estimate == pytest.approx(np.mean([each.estimate for each in effects]))
+    assert mean.estimate == pytest.approx(np.mean([effect.estimate for effect in effects]))
     assert mean.error < ours.error
 
 

@@ -23,28 +23,28 @@ def test_it_ends_with_what_is_published() -> None:
     """Each entry goes on from the one before, and the last has the word that stands beside the evidence now."""
     kept = json.loads((evidence.FOLDER / "verdicts.json").read_text(encoding="utf-8"))
     published = {
-        (verdict["claim"], study, verdict["scale"], verdict["device"]): (verdict["verdict"], each["version"])
-        for study, each in kept.items()
-        for judged in each["judged"]
+        (verdict["claim"], study, verdict["scale"], verdict["device"]): (verdict["verdict"], record["version"])
+        for study, record in kept.items()
+        for judged in record["judged"]
         for verdict in judged["verdicts"]
     }
-    found = history().verdicts
-    assert len(found) > 50
-    for place, group in groupby(sorted(found, key=lambda change: change.place), key=lambda change: change.place):
+    entries = history().verdicts
+    assert len(entries) > 50
+    for place, group in groupby(sorted(entries, key=lambda change: change.place), key=lambda change: change.place):
         own = list(group)
         assert all(before.new.verdict == after.old.verdict for before, after in pairwise(own)), place
-        assert [each.date for each in own] == sorted(each.date for each in own), place
+        assert [change.date for change in own] == sorted(change.date for change in own), place
         assert own[-1].new.verdict == published[place][0], place
         assert (own[-1].new.version or 0) <= published[place][1], place
 
 
 def test_its_entries_are_changes_of_registered_claims() -> None:
-    for each in history().verdicts:
-        assert register().claim(each.claim)
-        assert each.study in study_names()
-        assert each.old.verdict != each.new.verdict
-        assert each.old.published or each.why, "what stands in the log alone has its reason there"
-        assert None not in (each.old.version, each.new.version)
+    for change in history().verdicts:
+        assert register().claim(change.claim)
+        assert change.study in study_names()
+        assert change.old.verdict != change.new.verdict
+        assert change.old.published or change.why, "what stands in the log alone has its reason there"
+        assert None not in (change.old.version, change.new.version)
 
 
 def verdict(word: str, **fields: object) -> dict[str, object]:
@@ -55,16 +55,16 @@ def verdict(word: str, **fields: object) -> dict[str, object]:
 def test_only_another_word_at_the_same_place_is_a_change() -> None:
     before = [verdict("open"), verdict("supported", scale="gpu"), verdict("refuted", claim="a.c")]
     after = [verdict("open", estimate=2.0), verdict("partly", scale="gpu", reading="smaller"), verdict("open", claim="a.d")]
-    (found,) = changes(before, after, (1, 2), "2026-11-25")
-    assert found.place == ("a.b", "a", "gpu", "cpu")
-    assert found.old == Stand(1, "supported", "", 1.0, 0.5, 1.5, "x")
-    assert (found.new.version, found.new.verdict, found.new.reading) == (2, "partly", "smaller")
+    (change,) = changes(before, after, (1, 2), "2026-11-25")
+    assert change.place == ("a.b", "a", "gpu", "cpu")
+    assert change.old == Stand(1, "supported", "", 1.0, 0.5, 1.5, "x")
+    assert (change.new.version, change.new.verdict, change.new.reading) == (2, "partly", "smaller")
 
 
 def test_a_renamed_verdict_and_trials_that_came_later_are_changes_of_words_alone() -> None:
     def change(old: str, new: str, versions: tuple[int, int] = (1, 1)) -> Change:
-        (found,) = changes([verdict(old)], [verdict(new)], versions, "2026-11-25")
-        return found
+        (changed,) = changes([verdict(old)], [verdict(new)], versions, "2026-11-25")
+        return changed
 
     assert change("inconclusive", "open").of_words_alone
     assert change("invalid", "refuted").of_words_alone
@@ -86,7 +86,7 @@ def test_a_version_that_is_published_knows_what_it_replaces(
         (records,) = stored_sets(asked, planted)
         publish(records, SourceCheck())
         publish_verdicts([asked])
-        ((kept,),) = [each.verdicts for each in published_verdicts(asked) or []]
+        ((kept,),) = [trial_set.verdicts for trial_set in published_verdicts(asked) or []]
         assert kept.new == ("it was asked once, and is to be repeated on fresh seeds" if version == 1 else "")
     (attempt,) = attempts()
     assert (attempt.version, attempt.verdict) == (1, "supported")
@@ -108,10 +108,10 @@ def test_publishing_adds_what_changed(study: Study, tmp_path: Path, monkeypatch:
 
     assert published(2.1) == [], "nothing stood there before"
     assert published(2.1) == []
-    (found,) = published(1.9)
-    assert (found.old.verdict, found.new.verdict) == ("supported", "refuted")
-    assert (found.old.version, found.new.version) == (study.version, study.version)
-    assert found.why == ""
-    assert [each.claim for each in history().verdicts] == ["x.y", "warmup.improves_best"]
-    assert history().verdicts[-1] == found
+    (change,) = published(1.9)
+    assert (change.old.verdict, change.new.verdict) == ("supported", "refuted")
+    assert (change.old.version, change.new.version) == (study.version, study.version)
+    assert change.why == ""
+    assert [change.claim for change in history().verdicts] == ["x.y", "warmup.improves_best"]
+    assert history().verdicts[-1] == change
     assert history().rules == [RuleChange(**rule)]

@@ -27,13 +27,13 @@ from tests.harness.helpers import changed, close, judge_stored, published_names
 
 @pytest.mark.parametrize("name", published_names())
 def test_published_verdicts_are_what_is_judged_now(name: str) -> None:
-    """Where this fails, `folklore publish` without a study writes them again: look at what changed first, and if it is not the
+    """If this fails, `folklore publish` without a study writes them again: look at what changed first, and if it is not the
     evidence raise STATISTICS_VERSION (test_statistics_version.py)."""
     study = catalog.load_study(name)
     kept = published_verdicts(study)
     assert kept is not None, "the evidence or the declaration changed after its verdicts were published"
     sets = published_sets(study)
-    assert [(each.scale, each.device) for each in kept] == [(each.scale, each.device) for each in sets] != []
+    assert [(judged.scale, judged.device) for judged in kept] == [(judged.scale, judged.device) for judged in sets] != []
     for published, records in zip(kept, sets, strict=True):
         assert close(asdict(published), asdict(replace(published, verdicts=records.verdicts())))
 
@@ -44,15 +44,15 @@ def test_all_that_is_published_is_what_is_judged_now(name: str) -> None:
     """With what other choices would have come to."""
     study = catalog.load_study(name)
     now = [JudgedTrials.of(records) for records in published_sets(study)]
-    assert close([asdict(each) for each in published_verdicts(study) or []], [asdict(each) for each in now])
+    assert close([asdict(judged) for judged in published_verdicts(study) or []], [asdict(judged) for judged in now])
 
 
 def test_a_store_remembers_what_it_judged(study: Study, stored: Store) -> None:
-    found = judge_stored(study, stored)
-    assert found
+    judged = judge_stored(study, stored)
+    assert judged
     assert recalled_verdicts(stored, study) is None
-    remember_verdicts(stored, study, found)
-    assert recalled_verdicts(stored, study) == found
+    remember_verdicts(stored, study, judged)
+    assert recalled_verdicts(stored, study) == judged
 
 
 def test_it_forgets_when_trials_thresholds_evidence_or_statistics_change(
@@ -76,7 +76,7 @@ def test_it_forgets_when_trials_thresholds_evidence_or_statistics_change(
 
 @pytest.fixture
 def records(study: Study, stored: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrialSet:
-    """What the store has, published into a folder of its own; verdicts are not."""
+    """The store's trials, published into a folder of its own; verdicts are not."""
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     (records,) = stored_sets(study, Ledger(stored, study.name))
     publish(records, SourceCheck())

@@ -52,10 +52,10 @@ def test_of_one_version_of_one_study_alone(study: Study) -> None:
 
 def test_whatever_was_concluded_but_not_where_nothing_was(study: Study) -> None:
     for word in ("supported", "partly", "refuted", "open"):
-        (found,) = as_they_stand(study, [verdict(word, reading="r")])
-        assert found.verdict == "withdrawn"
-        assert as_judged(found) == verdict(word, reading="r")
-        assert found.row().withdrawn == {"verdict": word, "reading": "r", "date": ERRATUM.date, "reason": ERRATUM.reason}
+        (withdrawn,) = as_they_stand(study, [verdict(word, reading="r")])
+        assert withdrawn.verdict == "withdrawn"
+        assert as_judged(withdrawn) == verdict(word, reading="r")
+        assert withdrawn.row().withdrawn == {"verdict": word, "reading": "r", "date": ERRATUM.date, "reason": ERRATUM.reason}
     for word in ("invalid", "out of regime"):
         (nothing,) = as_they_stand(study, [verdict(word)])
         assert nothing.verdict == word
@@ -63,16 +63,16 @@ def test_whatever_was_concluded_but_not_where_nothing_was(study: Study) -> None:
 
 
 def test_it_counts_as_nothing_and_grades_nobody(study: Study) -> None:
-    told = verdict(direction="claimed", right={"supported": "a"}, advice="Do it.", surprise=2.0)
-    (found,) = as_they_stand(study, [told])
-    rates = error_rates([found, verdict(claim="b.b"), verdict("open", claim="c.c")])
+    judged = verdict(direction="claimed", right={"supported": "a"}, advice="Do it.", surprise=2.0)
+    (withdrawn,) = as_they_stand(study, [judged])
+    rates = error_rates([withdrawn, verdict(claim="b.b"), verdict("open", claim="c.c")])
     assert (rates.tested, rates.decided) == (2, 1)
-    assert standing(found, None, rates) == ""
+    assert standing(withdrawn, None, rates) == ""
     claim = Claim(id=CLAIM, kinds=("empirical",), paraphrase="x", measure="m", sources=(Source(document="TB", section="1"),))
-    assert grade(claim, told, "TB") == "supported"
-    assert grade(claim, found, "TB") is None
-    assert right_side(claim, found) == ""
-    assert (found.advice, found.surprise, found.plain_answer) == ("", None, ERRATUM.reason)
+    assert grade(claim, judged, "TB") == "supported"
+    assert grade(claim, withdrawn, "TB") is None
+    assert right_side(claim, withdrawn) == ""
+    assert (withdrawn.advice, withdrawn.surprise, withdrawn.plain_answer) == ("", None, ERRATUM.reason)
     assert undecided([verdict("open")]) == [CLAIM]
     assert undecided(as_they_stand(study, [verdict("open")])) == [], "no seeds are added for a wrong question"
 
@@ -80,20 +80,20 @@ def test_it_counts_as_nothing_and_grades_nobody(study: Study) -> None:
 def test_a_set_of_trials_is_withdrawn_and_its_robustness_is_that_of_what_was_judged(study: Study) -> None:
     trials = frame(study, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0, noise=0.001)))
     judged = JudgedTrials.of(TrialSet(study, "laptop", "cpu", HERE, trials))
-    (found,), (robust,) = judged.verdicts, judged.robustness
-    assert isinstance(found, WithdrawnVerdict)
-    assert found.judged.verdict == robust.verdict == "supported"
+    (withdrawn,), (robust,) = judged.verdicts, judged.robustness
+    assert isinstance(withdrawn, WithdrawnVerdict)
+    assert withdrawn.judged.verdict == robust.verdict == "supported"
 
 
 def test_a_store_keeps_what_was_judged(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path / "store"))
     stored(study, store, lambda trial: result(bowl(trial, -7, 2.1 if trial.arm == "none" else 2.0)))
-    found = [JudgedTrials.of(records) for records in stored_sets(study, Ledger(store, study.name))]
-    remember_verdicts(store, study, found)
+    sets = [JudgedTrials.of(records) for records in stored_sets(study, Ledger(store, study.name))]
+    remember_verdicts(store, study, sets)
     kept = json.loads(store.read(f"judged/{study.name}.json"))
-    assert [each["verdict"] for each in kept["value"][0]["verdicts"]] == ["supported"]
+    assert [verdict["verdict"] for verdict in kept["value"][0]["verdicts"]] == ["supported"]
     assert "erratum" not in kept["value"][0]["verdicts"][0]
-    assert recalled_verdicts(store, study) == found
+    assert recalled_verdicts(store, study) == sets
     monkeypatch.setattr(withdrawing, "register", lambda: Register((), ()))
     (again,) = recalled_verdicts(store, study) or []
     assert again.verdicts[0].verdict == "supported", "nothing was judged again"

@@ -1,4 +1,4 @@
-"""What several tests of training need."""
+"""Fixtures that several tests of training need."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def short_draws(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes every so often comes within the few steps of a test, and what is averaged is soon done."""
+    """Shortens intervals and averages, so that they end within the few steps of a test."""
     monkeypatch.setattr(sophia, "EVERY", 5)
     monkeypatch.setattr(precisions, "GROWTH_INTERVAL", 3)
     monkeypatch.setattr(consolidation, "EXAMPLES", 4)

@@ -35,9 +35,9 @@ MLP = Workload(model="mlp", dataset="digits", width=8, depth=1)
 DEEP = Workload(model="mlp", dataset="digits", width=8, depth=2)
 CNN = Workload(model="cnn", dataset="digits", width=8, depth=1)
 FEW = {"probes": 3, "evaluations": 2, "evaluation_examples": 8, "final_examples": 8}
-# Lanes whose gradients are not finite in the one pack and finite in the other: at the edge of FP16 a matter of rounding.
+# Lanes whose gradients are finite in one pack and not in the other: at the edge of FP16 a matter of rounding.
 MOST_DOUBTS = 2
-# What asks for probes that look at any network. Those with a case of their own ask for Adam, a text or ReLUs, or take long.
+# Settings of probes that look at any network. Those with a case of their own ask for Adam, a text or ReLUs, or take long.
 OWN_CASES = {"sharpness", "preconditioned_sharpness", "dead_units", "token_rows"}
 PLAIN_PROBES = {probe.setting for probe in PROBES if probe.setting} - {f"measurement.{name}" for name in OWN_CASES}
 
@@ -52,18 +52,18 @@ def lane(workload: Workload = MLP, seed: int = 0, measurement: Mapping[str, Any]
 
 @cache
 def _checkpoint(workload: Workload, seed: int, settings: Training) -> LaneState:
-    """Of a trial by the same settings that started from initialization: of a few steps, or of more than a short draw."""
+    """The checkpoint of a trial by the same settings, from initialization: of a few steps, or of more than a short draw."""
     first = settings.model_dump(exclude={"starts_from", "start_fraction", "start_state"})
     return trained(lane(workload, seed, **{**first, "steps": 7 if settings.starts_from == "one" else 20})).lane_state(0)
 
 
 def dataset_of(workload: Workload) -> Dataset:
-    """In the place of the documents that a GPT reads, Markov text."""
+    """Markov text in place of the documents that a GPT reads, else the workload's dataset."""
     return markov() if workload.dataset == Workload().dataset else load(workload.dataset)
 
 
 def pack(*lanes: Lane, data: Dataset | None = None, **options: Any) -> Pack:
-    """Of the lanes' dataset if no other is given."""
+    """A pack on the lanes' dataset if no other is given."""
     return Pack(lanes, data or dataset_of(lanes[0].configuration.workload), **options)
 
 
@@ -75,7 +75,7 @@ def trained(*lanes: Lane, data: Dataset | None = None) -> Pack:
 
 def state_of(made: Pack) -> State:
     """A copy of all that a checkpoint keeps."""
-    return {name: each.detach().clone() for name, each in made.state().items()}
+    return {name: tensor.detach().clone() for name, tensor in made.state().items()}
 
 
 def assert_equal(ours: State, theirs: State) -> None:
@@ -128,19 +128,19 @@ def _follow(made: Pack) -> None:
 
 
 def _stepped(made: Pack, given_KP: Tensor | None = None) -> Tensor:
-    """Make a step, of the gradient that is given if one is; the gradient that it found, before clipping, [K, P]."""
-    found: list[Tensor] = []
+    """Makes a step, by a given gradient if there is one; returns its own gradient before clipping, [K, P]."""
+    gradients: list[Tensor] = []
     learn = made.learner.learn
 
     def noted(gradient_KP: Tensor) -> None:
-        found.append(gradient_KP.detach().clone())
+        gradients.append(gradient_KP.detach().clone())
         learn(gradient_KP if given_KP is None else given_KP)
 
     made.learner.learn = noted  # type: ignore[method-assign]
     row = made._probe_index.get(made.step)
     made._plain_step() if row is None else made._probed_step(row)
     del made.learner.learn  # type: ignore[method-assign]
-    return found[0]
+    return gradients[0]
 
 
 def _compared(whole: Pack, parts: Parts, phase: Callable[[Pack], object]) -> None:
@@ -154,7 +154,7 @@ def _compared(whole: Pack, parts: Parts, phase: Callable[[Pack], object]) -> Non
 
 
 def _assert_steps_agree(whole: Pack, parts: Parts, doubts_K: Tensor) -> None:
-    """Of gradients that agree all learn from the whole pack's: what an optimizer makes of rounding is another matter."""
+    """If gradients agree, all packs learn from the whole pack's: what an optimizer makes of rounding is another matter."""
     before = state_of(whole)
     ours_KP = _stepped(whole)
     for part, numbers in parts:
@@ -165,11 +165,11 @@ def _assert_steps_agree(whole: Pack, parts: Parts, doubts_K: Tensor) -> None:
         doubts_K[list(numbers)] += at_odds_K
         _assert_gradients_agree(whole, given_KP, theirs_KP, ~at_odds_K)
         _assert_learned(whole, part, numbers, before["weights"])
-        _assert_close(whole, part, numbers, {name: each for name, each in part.state().items() if _is_seen(name)})
+        _assert_close(whole, part, numbers, {name: tensor for name, tensor in part.state().items() if _is_seen(name)})
 
 
 def _assert_gradients_agree(whole: Pack, ours_KP: Tensor, theirs_KP: Tensor, lanes_K: Tensor) -> None:
-    """By the largest entry of each layer, and of the lane: what cancels in a layer was rounded before."""
+    """Gradients agree by the largest entry of each layer and lane: what cancels in a layer was rounded before."""
     known = precision_named(whole.training.precision)
     vectors_P = torch.where(whole.network.decays_P > 0, 1.0, known.of_vectors)
     sizes_KP = _by_layer(whole, theirs_KP) + OF_THE_LANE * theirs_KP.abs().amax(dim=1, keepdim=True)
@@ -181,7 +181,7 @@ def _assert_gradients_agree(whole: Pack, ours_KP: Tensor, theirs_KP: Tensor, lan
 
 
 def _assert_learned(whole: Pack, part: Pack, numbers: Sequence[int], old_KP: Tensor) -> None:
-    """Of equal gradients both made the same, up to rounding in FP32."""
+    """Both packs made the same of equal gradients, up to rounding in FP32."""
     state = whole.state()
     for name, theirs in part.state().items():
         if not name.startswith(("weights", "optimizer.", "scaler.")):
@@ -199,17 +199,17 @@ def _assert_learned(whole: Pack, part: Pack, numbers: Sequence[int], old_KP: Ten
 def _by_layer(made: Pack, values_KP: Tensor) -> Tensor:
     """The largest absolute value of each entry's layer in its lane, [K, P]."""
     layers = torch.split(values_KP.abs(), made.network.layer_sizes, dim=1)
-    return torch.cat([each.amax(dim=1, keepdim=True).expand_as(each) for each in layers], dim=1)
+    return torch.cat([layer.amax(dim=1, keepdim=True).expand_as(layer) for layer in layers], dim=1)
 
 
 def _is_seen(name: str) -> bool:
-    """What a step only looks at."""
+    """Whether a tensor is measured and not learned."""
     return name.startswith(("record.", "probe."))
 
 
 def _assert_close(whole: Pack, part: Pack, numbers: Sequence[int], theirs: State) -> None:
-    """What is measured or remembered, by the largest number of its lane: squares of gradients, and differences of two of them,
-    err by a few times what a gradient errs by. Of narrow formats nothing is known but the losses."""
+    """Measured or remembered values agree by the largest number of their lane: squares of gradients, and differences of two of
+    them, err by a few times a gradient's error. In narrow formats only the losses are comparable."""
     known, state, lanes_K = precision_named(part.training.precision), whole.state(), torch.tensor(numbers)
     for name, their in theirs.items():
         if name == "progress":
@@ -238,22 +238,22 @@ def _by_lane(name: str, values: Tensor) -> Tensor:
     if values.ndim == 0 or not values.numel():
         return torch.zeros(())
     axis = _axis(name, values)
-    rest = [each for each in range(values.ndim) if each > axis]
+    rest = [side for side in range(values.ndim) if side > axis]
     finite = values.abs().nan_to_num(posinf=0.0)
     return finite.amax(dim=rest, keepdim=True) if rest else finite
 
 
 def _axis(name: str, values: Tensor) -> int:
-    """Where a tensor of a pack's state has its lanes."""
+    """The axis of a state's tensor that counts lanes."""
     return int(name == "lr" or (name.startswith("record.") and values.ndim > 1))
 
 
 def _take(part: Pack, numbers: Sequence[int], state: State, step: int, clock: int) -> None:
     """Give a pack the state that its lanes have in the whole one."""
     lanes_K = torch.tensor(numbers)
-    for name, each in part.state().items():
+    for name, tensor in part.state().items():
         if name != "progress":
-            each.detach().copy_(state[name].index_select(_axis(name, each), lanes_K))
+            tensor.detach().copy_(state[name].index_select(_axis(name, tensor), lanes_K))
     part.step = step
     part.clock.fill_(clock)
 
@@ -282,7 +282,7 @@ OWN_FIELDS = {
     for field, value in tried(part_named(name).settings).items()
 }
 
-# What three lanes of every case have for themselves: nothing that an optimizer does not know does any harm.
+# Settings of the three lanes of every case: fields that an optimizer does not know do no harm.
 LANES: tuple[Mapping[str, Any], ...] = (
     {"seed": 3, "peak_lr": 2.0**-6},
     {"seed": 4, "peak_lr": 2.0**-5, "beta1": 0.8, "beta2": 0.95, "epsilon": 1e-3, "momentum": 0.5, "clip_norm": 0.5,
@@ -304,7 +304,7 @@ class Case:
     def lanes(self, **measurement: Any) -> list[Lane]:
         settings = [{"steps": 6, **LANES[number % 3], **self.shared, **own} for number, own in enumerate(self.own)]
         looks = {**self.measurement, **measurement}
-        return [lane(self.workload, measurement=looks, **each) for each in settings]
+        return [lane(self.workload, measurement=looks, **chosen) for chosen in settings]
 
 
 def _workload(base: Workload, **fields: Any) -> Workload:

@@ -1,4 +1,4 @@
-"""What people bring along: losses, batches, data and modules of every kind, each a workload."""
+"""Losses, batches, data and modules of every kind that people bring along, each a workload."""
 
 import copy
 import random
@@ -111,7 +111,7 @@ class Pairs(Dataset):  # type: ignore[type-arg]
 
 
 class Sequences(Pairs):
-    """Of unlike lengths."""
+    """Examples of unlike lengths."""
 
     def __init__(self, examples: int, seed: int):
         self.x, self.y = padded_tokens(examples, seed)
@@ -170,8 +170,8 @@ def masked_tokens(examples: int, seed: int) -> dict[str, Tensor]:
 
 def masked(module: Any, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> dict[str, Tensor]:
     logits = module.net(input_ids)
-    each = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none") * attention_mask
-    return {"loss": each.sum() / attention_mask.sum(), "logits": logits}
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="none") * attention_mask
+    return {"loss": losses.sum() / attention_mask.sum(), "logits": logits}
 
 
 def shifted(module: Any, input_ids: Tensor, labels: Tensor) -> Output:
@@ -247,7 +247,7 @@ def attention() -> nn.Module:
 
     def call(m: Any, x: Tensor) -> Tensor:
         h = m.embedding(x) + m.position
-        q, k, v = (each.unflatten(2, (2, -1)).transpose(1, 2) for each in m.qkv(m.norm(h)).chunk(3, dim=2))
+        q, k, v = (heads.unflatten(2, (2, -1)).transpose(1, 2) for heads in m.qkv(m.norm(h)).chunk(3, dim=2))
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=m.mask).transpose(1, 2).flatten(2)
         return m.readout(h + mixed)  # type: ignore[no-any-return]
 
@@ -319,10 +319,10 @@ def encoder_layer() -> nn.Module:
 
 def sliced() -> nn.Module:
     """A parameter that is a part of a larger storage."""
-    found = net()
+    module = net()
     whole = torch.randn(3 * WIDTH, 8) * 0.3
-    found[0].weight = nn.Parameter(whole[WIDTH : 2 * WIDTH])  # type: ignore[index]
-    return found
+    module[0].weight = nn.Parameter(whole[WIDTH : 2 * WIDTH])  # type: ignore[index]
+    return module
 
 
 def _halve(parameter: Tensor) -> None:
@@ -334,14 +334,14 @@ def hooked(where: str) -> Callable[[], nn.Module]:
     """A network whose gradients are changed by a hook of a weight, of what is accumulated, or of a module."""
 
     def factory() -> nn.Module:
-        found: Any = net()
+        module: Any = net()
         if where == "weight":
-            found[0].weight.register_hook(lambda gradient: (3.0 * gradient).clamp(-0.1, 0.1))
+            module[0].weight.register_hook(lambda gradient: (3.0 * gradient).clamp(-0.1, 0.1))
         elif where == "accumulated":
-            found[2].weight.register_post_accumulate_grad_hook(_halve)
+            module[2].weight.register_post_accumulate_grad_hook(_halve)
         else:
-            found[1].register_full_backward_hook(lambda module, inner, outer: (2.0 * inner[0],))
-        return found  # type: ignore[no-any-return]
+            module[1].register_full_backward_hook(lambda module, inner, outer: (2.0 * inner[0],))
+        return module  # type: ignore[no-any-return]
 
     return factory
 
@@ -352,10 +352,10 @@ def upsampled() -> nn.Module:
 
 
 def initialized_by_numpy() -> nn.Module:
-    found = net()
+    module = net()
     with torch.no_grad():
-        found[0].weight.copy_(torch.from_numpy(np.random.randn(WIDTH, 8) * 0.3))  # type: ignore[index]
-    return found
+        module[0].weight.copy_(torch.from_numpy(np.random.randn(WIDTH, 8) * 0.3))  # type: ignore[index]
+    return module
 
 
 class Adapted(nn.Module):
@@ -380,9 +380,9 @@ class Adapted(nn.Module):
 
 
 def backbone() -> nn.Sequential:
-    found = nn.Sequential(nn.Linear(8, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU(), nn.Dropout(0.9))
-    found[1].running_var.fill_(4.0)  # type: ignore[operator,union-attr]
-    return found.requires_grad_(False).eval()
+    module = nn.Sequential(nn.Linear(8, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU(), nn.Dropout(0.9))
+    module[1].running_var.fill_(4.0)  # type: ignore[operator,union-attr]
+    return module.requires_grad_(False).eval()
 
 
 class Kept(nn.Sequential):
@@ -399,9 +399,9 @@ def expert(module: Any, x: Tensor) -> Tensor:
     """Each example goes to the likelier of two; one that nobody goes to takes no part."""
     weights = module.gate(x + 2.0).softmax(dim=1)
     chosen, outputs = weights.argmax(dim=1), x.new_zeros(len(x), CLASSES)
-    for number, each in enumerate(module.experts):
+    for number, network in enumerate(module.experts):
         if (own := chosen == number).any():
-            outputs[own] = weights[own, number, None] * each(x[own])
+            outputs[own] = weights[own, number, None] * network(x[own])
     return outputs
 
 
@@ -429,14 +429,14 @@ def in_generator(kept: random.Random, more: int) -> int:
 
 
 def hooked_by_a_closure() -> nn.Module:
-    found, calls = net(), [0]
+    module, calls = net(), [0]
 
     def grow(module: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor]:
         calls[0] += module.training
         return (inputs[0] * (1 + min(calls[0], 10) / 10),)
 
-    found.register_forward_pre_hook(grow)
-    return found
+    module.register_forward_pre_hook(grow)
+    return module
 
 
 def leaving(layer: Any, x: Tensor) -> Tensor:
@@ -453,9 +453,9 @@ def auxiliary(module: Any, x: Tensor) -> dict[str, Tensor]:
 
 
 def with_auxiliary() -> nn.Module:
-    left: list[Tensor] = []
-    first, second = (Made(leaving, linear=nn.Linear(8, 8), left=left) for _ in range(2))
-    return Made(auxiliary, left=left, first=first, second=second, last=nn.Linear(8, CLASSES))
+    penalties: list[Tensor] = []
+    first, second = (Made(leaving, linear=nn.Linear(8, 8), left=penalties) for _ in range(2))
+    return Made(auxiliary, left=penalties, first=first, second=second, last=nn.Linear(8, CLASSES))
 
 
 def scaled_by_data(module: Any, x: Tensor) -> Tensor:
@@ -466,9 +466,9 @@ def scaled_by_data(module: Any, x: Tensor) -> Tensor:
 
 
 def with_empty_buffer() -> nn.Module:
-    found = Made(scaled_by_data, net=net())
-    found.register_buffer("scale", None)
-    return found
+    module = Made(scaled_by_data, net=net())
+    module.register_buffer("scale", None)
+    return module
 
 
 def teaching(module: Any, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -618,7 +618,7 @@ PACKED = {
     # what is kept beside tensors
     "one start": of(lambda: torch.manual_seed(3) and net(), one_start=True),
 }
-# Of these each lane is a module by itself.
+# Kinds whose lanes are each a module by itself.
 APART = {
     # data
     "a loader that pads": of(
@@ -683,7 +683,7 @@ APART = {
     ),
 }
 KINDS = PACKED | APART
-# What is said of some of them.
+# Words about some of them.
 REASONS = {
     "a norm without momentum": "it changes 1.running_mean, 1.running_var, 1.num_batches_tracked as it trains",
     "replaces a buffer": "it changes mean as it trains",

@@ -22,14 +22,14 @@ def taken(split: Any, index: Tensor) -> tuple[Any, Any]:
     if isinstance(split, DataLoader):
         if isinstance(split.sampler, SubsetRandomSampler):
             index = torch.tensor(split.sampler.indices)[index]
-        return split.collate_fn([split.dataset[int(each)] for each in index])  # type: ignore[no-any-return]
+        return split.collate_fn([split.dataset[int(place)] for place in index])  # type: ignore[no-any-return]
     if isinstance(split, Dataset):
-        return default_collate([split[int(each)] for each in index])  # type: ignore[no-any-return]
+        return default_collate([split[int(place)] for place in index])  # type: ignore[no-any-return]
     if isinstance(split, dict):
-        return {name: each[index] for name, each in split.items()}  # type: ignore[return-value]
+        return {name: array[index] for name, array in split.items()}  # type: ignore[return-value]
     inputs, targets = split
     if isinstance(inputs, tuple):
-        return tuple(each[index] for each in inputs), targets[index]
+        return tuple(array[index] for array in inputs), targets[index]
     if isinstance(inputs, np.ndarray):
         return torch.from_numpy(inputs).float()[index], torch.from_numpy(targets)[index]
     return inputs[index], {n: e[index] for n, e in targets.items()} if isinstance(targets, dict) else targets[index]
@@ -45,8 +45,8 @@ def plain_loss(module: nn.Module, loss: Any, batch: Any) -> Tensor:
             return outputs["loss"]  # type: ignore[no-any-return]
         return outputs.loss if isinstance(outputs, Output) else outputs[0] if isinstance(outputs, tuple) else outputs  # type: ignore[return-value]
     inputs, targets = batch
-    found = loss(module(*inputs) if isinstance(inputs, tuple) else module(inputs), targets)
-    return found.mean()  # type: ignore[no-any-return]
+    losses = loss(module(*inputs) if isinstance(inputs, tuple) else module(inputs), targets)
+    return losses.mean()  # type: ignore[no-any-return]
 
 
 def draw(seed: int, step: int) -> None:
@@ -85,8 +85,8 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
     loss = workload.loss if isinstance(workload.loss, nn.Module) else copy.deepcopy(workload.loss)
     named: dict[str, Any] = dict(module.named_parameters())
     if isinstance(loss, nn.Module):
-        named |= {f"(loss).{name}": each for name, each in loss.named_parameters()}
-    named = {name: each for name, each in named.items() if each.requires_grad}
+        named |= {f"(loss).{name}": parameter for name, parameter in loss.named_parameters()}
+    named = {name: parameter for name, parameter in named.items() if parameter.requires_grad}
     make = TORCHS.get(training.optimizer, lambda training, weights: [workload.optimizer(weights)])  # type: ignore[misc]
     (optimizer,) = make(training.model_copy(update={"peak_lr": 1.0}), [*named.values()])
     dataset = load(made.lanes[lane].configuration.workload.dataset)
@@ -102,7 +102,9 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
         draw(seed, step)
         return plain_loss(module, loss, batch(step))
 
-    parameters: dict[str, Any] = {name: Real(each) if each.is_complex() else each for name, each in named.items()}
+    parameters: dict[str, Any] = {
+        name: Real(parameter) if parameter.is_complex() else parameter for name, parameter in named.items()
+    }
     assert_lane_is_torchs(
         made,
         lane,
@@ -110,7 +112,7 @@ def assert_own_lane_is_torchs(made: Pack, lane: int, workload: OwnWorkload, summ
         optimizer,
         loss_at,
         training.clip_norm,
-        shown=lambda step, found: mean(found, batch(step)),
+        shown=lambda step, network: mean(network, batch(step)),
     )
     module.eval()
     everything = taken(workload.test, torch.arange(len(dataset.arrays("test")[0])))

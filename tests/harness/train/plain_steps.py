@@ -56,7 +56,7 @@ class AtEveryStep:
 def compared_at_every_step(
     chosen: list[Lane], dataset: Dataset, program: Program, device: str = "cpu"
 ) -> tuple[Pack, AtEveryStep]:
-    """A trained pack whose plain steps were all compared with eager ones, but for those that prepare a capture."""
+    """A trained pack whose plain steps were all compared with eager ones, except those that prepare a capture."""
     pack = Pack(chosen, dataset, device, program)
     check = AtEveryStep(pack._step_check())
     pack.runner.check = pack.runner.check_of_capture = check
@@ -79,7 +79,7 @@ def larger_update(pack: Pack) -> None:
 
 
 def plant(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compiled multiplies the update of every step by 1.01."""
+    """Makes compiled steps multiply every update by 1.01."""
 
     def faulty(step: Any) -> Step:
         pack = step.__self__
@@ -90,7 +90,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def main(variant: str) -> None:
-    """Print as JSON what a compiled program was found to differ in, for a process of its own."""
+    """Prints as JSON how a compiled program differs, for a process of its own."""
     torch.set_num_threads(1)
     symbols = np.random.default_rng(7).integers(97, 97 + 17, 60_000)
     text = tokenize("random", bytes(symbols.tolist()))

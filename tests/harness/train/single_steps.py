@@ -24,7 +24,7 @@ Make = Callable[[Training, list[torch.nn.Parameter]], list[torch.optim.Optimizer
 def groups(weights: Sequence[torch.nn.Parameter], decay: float) -> list[dict[str, Any]]:
     """Vectors do not decay."""
     return [
-        {"params": [each for each in weights if (each.ndim > 1) == matrices], "weight_decay": decay * matrices}
+        {"params": [weight for weight in weights if (weight.ndim > 1) == matrices], "weight_decay": decay * matrices}
         for matrices in (True, False)
     ]
 
@@ -66,7 +66,7 @@ def relu_mlp(weights: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
 
 def assert_losses_agree(ours: Tensor | float, theirs: Tensor | float, precision: str = "fp32") -> None:
     """Losses in nats, [...]."""
-    ours, theirs = (torch.as_tensor(each).double() for each in (ours, theirs))
+    ours, theirs = (torch.as_tensor(losses).double() for losses in (ours, theirs))
     assert ((ours - theirs).abs() <= precision_named(precision).loss * theirs.abs().clamp(min=1.0)).all(), (ours, theirs)
 
 
@@ -88,7 +88,7 @@ def assert_lane_is_torchs(
     """
 
     def ours(flat_KP: Tensor) -> dict[str, Tensor]:
-        return {name: layout(name, each[lane].detach()) for name, each in pack.network.views_of(flat_KP).items()}
+        return {name: layout(name, view[lane].detach()) for name, view in pack.network.views_of(flat_KP).items()}
 
     rates, multiples = learning_rates(pack.trainings[lane]), [group["lr"] for group in optimizer.param_groups]
     while not pack.done:
@@ -105,7 +105,7 @@ def assert_lane_is_torchs(
         if clip_norm is not None:
             torch.nn.utils.clip_grad_norm_(parameters.values(), clip_norm)
         gradients = ours(pack.optimizer.gradient_KP)
-        largest = max(float(each.abs().max()) for each in gradients.values())
+        largest = max(float(gradient.abs().max()) for gradient in gradients.values())
         for name, gradient in gradients.items():
             theirs = parameters[name].grad
             off = (gradient - (torch.zeros_like(gradient) if theirs is None else theirs)).abs().max()

@@ -42,12 +42,12 @@ NOISE = 0.5
 
 
 def chances(made: Pack, lane: int, features: Tensor) -> np.ndarray:
-    """Of the classes, by torch alone, [N, 10]."""
+    """Probabilities of the classes, by torch alone, [N, 10]."""
     return relu_mlp(weights_of(made, lane), features).detach().double().softmax(dim=1).numpy()
 
 
 def test_against_scikit_learn() -> None:
-    """Of the final validation and test samples, and of training examples with the labels that they are trained on."""
+    """For the final validation and test samples, and for training examples with the labels that they are trained on."""
     noisy = MLP.model_copy(update={"label_noise": NOISE})
     made = trained(lane(noisy, 1, peak_lr=2.0**-6, steps=300), lane(noisy, 2, peak_lr=2.0**-7, steps=300))
     data = digits()
@@ -59,12 +59,12 @@ def test_against_scikit_learn() -> None:
     for number, result in enumerate(made.results()):
         for name, ((features, labels), count) in samples.items():
             index = torch.linspace(0, len(labels) - 1, count).round().long()
-            seen = chances(made, number, features[index])
-            expected = accuracy_score(labels[index], seen.argmax(axis=1))
-            found = result.final_training_accuracy if name == "training" else getattr(result, f"{name}_accuracy")
-            assert found == pytest.approx(expected, abs=1e-6)
+            probabilities = chances(made, number, features[index])
+            expected = accuracy_score(labels[index], probabilities.argmax(axis=1))
+            accuracy = result.final_training_accuracy if name == "training" else getattr(result, f"{name}_accuracy")
+            assert accuracy == pytest.approx(expected, abs=1e-6)
             loss = result.final_training_loss if name == "training" else getattr(result, f"{name}_loss")
-            assert loss == pytest.approx(log_loss(labels[index], seen, labels=range(10)), rel=1e-4)
+            assert loss == pytest.approx(log_loss(labels[index], probabilities, labels=range(10)), rel=1e-4)
         # Half of the labels are drawn at random: what is trained on them is right less often than on clean ones.
         clean = data.arrays("train")[1]
         index = torch.linspace(0, len(clean) - 1, 400).round().long()

@@ -40,17 +40,17 @@ def larger_loss(pack: Pack) -> None:
 
 
 def moments_as_they_were(pack: Pack) -> None:
-    before = {name: each.clone() for name, each in pack.optimizer.state.items()}
+    before = {name: tensor.clone() for name, tensor in pack.optimizer.state.items()}
     pack._plain_step()
-    for name, each in before.items():
-        pack.optimizer.state[name].copy_(each)
+    for name, moment in before.items():
+        pack.optimizer.state[name].copy_(moment)
 
 
 def last_moment_as_it_was(pack: Pack) -> None:
-    """Of those that a step moves: Sophia's curvature is not one."""
+    """Undoes the last moment among those that a step moves: Sophia's curvature is not one."""
     before = {name: pack.optimizer.state[name].clone() for name in pack.optimizer.moments}
     pack._plain_step()
-    *_, name = (name for name, each in before.items() if not torch.equal(each, pack.optimizer.state[name]))
+    *_, name = (name for name, moment in before.items() if not torch.equal(moment, pack.optimizer.state[name]))
     pack.optimizer.state[name].copy_(before[name])
 
 
@@ -82,7 +82,7 @@ def record_of_something_else(pack: Pack) -> None:
 
 
 def larger_gradient(pack: Pack) -> None:
-    """By 1%, or where a number format rounds more coarsely, by four times that."""
+    """By 1%, or by four times that if a number format rounds more coarsely."""
     factor = 1 + max(0.01, 4 * precision_named(pack.training.precision).gradient)
 
     class Larger(Procedure):
@@ -97,10 +97,10 @@ def larger_gradient(pack: Pack) -> None:
 
 
 def no_update(pack: Pack) -> None:
-    before = [each.clone() for each in learned(pack)]
+    before = [tensor.clone() for tensor in learned(pack)]
     pack._plain_step()
-    for value, each in zip(learned(pack), before, strict=True):
-        value.copy_(each)
+    for value, earlier in zip(learned(pack), before, strict=True):
+        value.copy_(earlier)
 
 
 def lanes_in_each_others_place(pack: Pack) -> None:
@@ -120,15 +120,15 @@ def learned(pack: Pack) -> list[torch.Tensor]:
 
 
 FAULTS: dict[str, Fault] = {
-    each.__name__: each
-    for each in (
+    fault.__name__: fault
+    for fault in (
         larger_gradient, larger_update, no_update, lanes_in_each_others_place, rate_of_the_neighbour, another_batch,
         larger_loss, moments_as_they_were, last_moment_as_it_was, one_entry_is_nan, a_layer_left_out, clock_stands_still,
         record_of_another_step, record_of_something_else, no_gradient_left,
     )
 }  # fmt: skip
 
-# All examples are in every batch; and of gradients that are all clipped the size is the limit.
+# All examples are in every batch; and gradients that are all clipped have the limit as their size.
 NO_FAULTS = {
     ("sampling full", "another_batch"), ("full in micro-batches", "another_batch"),
     ("micro-batches of a text's epochs", "larger_gradient"),
@@ -137,17 +137,17 @@ NO_FAULTS = {
 
 @pytest.mark.parametrize("name", CAPTURED)
 def test_the_eager_step_agrees_with_itself_and_a_wrong_one_does_not(name: str) -> None:
-    """From equal states, also where an update is skipped, which shows nothing. Of a fault nothing remains; where moments are
-    what a case is about it comes at an early step, too. Every model, optimizer and number format has all faults, of what else
-    there is each has every third."""
+    """From equal states, also if an update is skipped, which shows nothing. Nothing of a fault remains; in cases about moments
+    it comes at an early step, too. Every model, optimizer and number format has all faults, every other case has a third of
+    them."""
     pack, eager = (contract.pack(*CAPTURED[name].lanes()) for _ in range(2))
     check, steps_of_faults = pack._step_check(), (1, 5) if name in OF_OPTIMIZERS else (5,)
     whole, place = name in OF_MODELS | OF_OPTIMIZERS | OF_PRECISIONS, list(CAPTURED).index(name)
-    faults = {wrong: each for number, (wrong, each) in enumerate(FAULTS.items()) if whole or number % 3 == place % 3}
+    faults = {wrong: fault for number, (wrong, fault) in enumerate(FAULTS.items()) if whole or number % 3 == place % 3}
     for step in range(6):
-        for each in (pack, eager):
-            each._draw()
-            each.procedure.before(step)
+        for run in (pack, eager):
+            run._draw()
+            run.procedure.before(step)
         start = values(pack)
         eager._plain_step()
         for wrong, fault in faults.items() if step in steps_of_faults else ():
@@ -160,8 +160,8 @@ def test_the_eager_step_agrees_with_itself_and_a_wrong_one_does_not(name: str) -
         skips = bool((pack.scaler.state["scale"] < start["scaler.scale"]).any())
         assert (verdict.settled, verdict.proven) == (not skips, not skips), step
         assert_equal(pack, eager)
-        for each in (pack, eager):
-            each._follow()
+        for run in (pack, eager):
+            run._follow()
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "lamb", "muon", "radam"])
@@ -170,15 +170,15 @@ def test_a_held_lane_is_compared_by_its_gradient(optimizer: str, text: Text) -> 
 
     def wrong(pack: Pack) -> None:
         larger_gradient(pack)
-        for value, each in zip(learned(pack), right, strict=True):
-            value[0].copy_(each[0])
+        for value, correct in zip(learned(pack), right, strict=True):
+            value[0].copy_(correct[0])
 
     pack = Pack(lanes(optimizer=optimizer, ramp="held", warmup_fraction=0.5)[:1] * 2, text)
     for step in range(3):
         pack._draw()
         start = values(pack)
         pack._plain_step()
-        right = [each.clone() for each in learned(pack)]
+        right = [tensor.clone() for tensor in learned(pack)]
         restore(pack, start)
         verdict = pack._step_check()(pack._plain_step, lambda: wrong(pack))
         assert verdict.difference.startswith("the gradient of lane "), step
@@ -187,7 +187,7 @@ def test_a_held_lane_is_compared_by_its_gradient(optimizer: str, text: Text) -> 
 
 
 def test_lanes_that_cannot_move_are_waited_for_unless_another_moves(text: Text) -> None:
-    """A first LR of zero shows no update. What has shown none is not remembered, and not waited for for ever."""
+    """A first LR of zero shows no update. A program that has shown none is not remembered, and not waited for for ever."""
     held, moving = (lanes(ramp=ramp, warmup_fraction=0.5, steps=8)[0] for ramp in ("held", "linear"))
     for chosen, at_once in (([held, held], False), ([held, moving], True)):
         pack = Pack(chosen, text)
@@ -196,8 +196,8 @@ def test_lanes_that_cannot_move_are_waited_for_unless_another_moves(text: Text) 
             pack._draw()
             verdicts.append(check(pack._plain_step, pack._plain_step))
             pack.step += 1
-        assert [each.settled for each in verdicts] == [each.proven for each in verdicts]
-        assert [each.proven for each in verdicts] == ([True] * 8 if at_once else [False] * 4 + [True] * 4)
+        assert [verdict.settled for verdict in verdicts] == [verdict.proven for verdict in verdicts]
+        assert [verdict.proven for verdict in verdicts] == ([True] * 8 if at_once else [False] * 4 + [True] * 4)
     check.calls, check.moved_K[:] = MOST_CALLS, False
     pack.lr_SK.zero_()
     pack.clock.zero_()
@@ -223,14 +223,14 @@ def started(variant: str, text: Text, steps: int, **training: Any) -> tuple[Pack
 
 
 def values(pack: Pack) -> dict[str, torch.Tensor]:
-    return {name: each.clone() for name, each in pack._tensors().items()}
+    return {name: tensor.clone() for name, tensor in pack._tensors().items()}
 
 
 @pytest.mark.parametrize("steps", [0, 12])
 # Masks of dropout belong to places in the batch, and not to examples.
-@pytest.mark.parametrize("variant", [each for each in VARIANTS if each != "dropout"])
+@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if variant != "dropout"])
 def test_a_program_that_rounds_otherwise_agrees(variant: str, steps: int, text: Text) -> None:
-    """Also where every lane's update is skipped, as those of a large loss scale are at first."""
+    """Also if every lane's update is skipped, as happens at first with a large loss scale."""
     pack, check = started(variant, text, steps)
     scale_K = pack.scaler.state["scale"].clone()
     verdict = check(pack._plain_step, lambda: reordered(pack))
@@ -277,8 +277,8 @@ def test_an_overflow_at_the_edge_is_no_difference_and_one_at_every_step_is(text:
     for _ in range(3):
         verdicts.append(check(pack._plain_step, lambda: overflows(pack)))
         pack.step += 1
-    assert [each.settled for each in verdicts[:2]] == [False, False]
-    assert [each.difference for each in verdicts[:2]] == ["", ""]
+    assert [verdict.settled for verdict in verdicts[:2]] == [False, False]
+    assert [verdict.difference for verdict in verdicts[:2]] == ["", ""]
     assert verdicts[2].difference == "the gradient of lane 0 overflows at other steps than the eager one"
 
 
@@ -308,10 +308,10 @@ def test_an_update_may_jump_where_it_is_a_sign_of_nearly_nothing_and_nowhere_els
     restore(pack, start)
     momentum_KP = pack.optimizer.state["momentum"]
     momentum_KP[0, nearly] = gradient_KP[0, nearly] * (beta1 - 1) / beta1 * (1 + 1e-6)
-    for entry, told in ((nearly, False), (surely, True)):
+    for entry, differs in ((nearly, False), (surely, True)):
         start = values(pack)
         verdict = pack._step_check()(pack._plain_step, lambda entry=entry: other_side(pack, entry))  # type: ignore[misc]
-        assert (verdict.difference != "") == told
+        assert (verdict.difference != "") == differs
         restore(pack, start)
 
 
@@ -360,7 +360,7 @@ def test_a_pack_whose_program_differs_is_the_eager_one_and_says_so(text: Text, c
 
 @pytest.mark.parametrize("variant", ["adamw", "dynamic scaling", "dropout", "bf16"])
 def test_a_known_program_is_looked_at_by_its_loss(variant: str, text: Text) -> None:
-    """What it did stays if its losses are those of the eager network; else the eager step is made."""
+    """Its step stays if its losses are those of the eager network; else the eager step is made."""
     pack, _ = started(variant, text, 12)
     eager, _ = started(variant, text, 12)
     start = values(pack)
@@ -372,10 +372,10 @@ def test_a_known_program_is_looked_at_by_its_loss(variant: str, text: Text) -> N
         restore(pack, start)
     for program in (pack._plain_step, lambda: larger_update(pack)):
         assert pack._loss_check()(pack._plain_step, program) == Agreement(settled=True, proven=False)
-        left = values(pack)
+        before = values(pack)
         restore(pack, start)
         program()
-        assert all(torch.equal(left[name].nan_to_num(), each.nan_to_num()) for name, each in values(pack).items())
+        assert all(torch.equal(before[name].nan_to_num(), tensor.nan_to_num()) for name, tensor in values(pack).items())
         restore(pack, start)
 
 

@@ -26,14 +26,14 @@ def batch(pack: Pack, step: int) -> torch.Tensor:
 def moved(image: np.ndarray, dy: int, dx: int, mirrored: bool, black: float) -> np.ndarray:
     """By loops over pixels; the last two axes are an image's."""
     height, width = image.shape[-2:]
-    found = np.full_like(image, black)
+    shifted = np.full_like(image, black)
     for y in range(height):
         for x in range(width):
             source_y, source_x = y + dy, x + dx
             source_x = width - 1 - source_x + 2 * dx if mirrored else source_x
             if 0 <= source_y < height and 0 <= source_x < width:
-                found[..., y, x] = image[..., source_y, source_x]
-    return found
+                shifted[..., y, x] = image[..., source_y, source_x]
+    return shifted
 
 
 def coloured() -> Examples:
@@ -50,7 +50,7 @@ def test_every_image_is_one_of_the_shifts_and_all_of_these_occur(kind: str, data
     plain, augmented = Pack([lane()], data), Pack([lane(augmentation=kind, shift_pixels=2)], data)
     black = float(data.arrays("train")[0].min())
     mirrorings = (False, True) if kind == "flip_and_shift" else (False,)
-    seen = []
+    moves = []
     for step in range(12):
         for before, after in zip(batch(plain, step)[0].numpy(), batch(augmented, step)[0].numpy(), strict=True):
             fits = [
@@ -61,9 +61,9 @@ def test_every_image_is_one_of_the_shifts_and_all_of_these_occur(kind: str, data
                 if np.array_equal(moved(before, dy, dx, mirrored, black), after)
             ]
             assert fits
-            seen.append(fits[0])
-    assert {each[0] for each in seen} == {each[1] for each in seen} == {-2, -1, 0, 1, 2}
-    assert {each[2] for each in seen} == set(mirrorings)
+            moves.append(fits[0])
+    assert {move[0] for move in moves} == {move[1] for move in moves} == {-2, -1, 0, 1, 2}
+    assert {move[2] for move in moves} == set(mirrorings)
 
 
 def test_samples_are_as_they_are() -> None:

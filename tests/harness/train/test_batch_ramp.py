@@ -32,14 +32,14 @@ lane = partial(contract.lane, measurement={"probes": 4, "evaluations": 8}, steps
 
 def batches(made: Pack, number: int) -> list[np.ndarray]:
     """The training examples that a lane sees in each of its steps."""
-    found = []
+    indices = []
     for step in range(made.training.steps):
         made.step = step
         made.clock.fill_(step)
         made._draw()
         row = int((made.clock - made._first_drawn) % len(made._draws))
-        found.append(made._draws[row, number].numpy().copy())
-    return found
+        indices.append(made._draws[row, number].numpy().copy())
+    return indices
 
 
 @pytest.mark.usefixtures("short_draws")
@@ -52,7 +52,7 @@ def test_the_same_examples_in_the_same_order(workload: Workload, sampling: str, 
     plain = Pack([lane(workload, seed, steps=1536, batch_ramp=(), sampling=sampling) for seed in (3, 4)], dataset)
     for number in (0, 1):
         ours, theirs = batches(ramped, number), batches(plain, number)
-        assert [len(each) for each in ours] == [4] * 768 + [16] * 96 + [64] * 24
+        assert [len(batch) for batch in ours] == [4] * 768 + [16] * 96 + [64] * 24
         assert np.array_equal(np.concatenate(ours), np.concatenate(theirs))
     assert ramped.training.examples == plain.training.examples == 6144
     assert not np.array_equal(ours[0], batches(ramped, 0)[0])
@@ -72,11 +72,11 @@ def test_the_lr_is_that_of_as_many_examples(training: dict[str, Any]) -> None:
     """Every step has the LR that the run without a ramp has once it has seen as many examples."""
     ramped = Training(steps=4736, **RAMP, **training)
     plain = learning_rates(Training(steps=8192, batch_size=4, **training))
-    seen = 0
+    examples = 0
     for step, rate in enumerate(learning_rates(ramped)):
-        assert rate == pytest.approx(plain[seen // 4], rel=1e-9), step
-        seen += ramped.batch_size_at(step)
-    assert seen == 32768
+        assert rate == pytest.approx(plain[examples // 4], rel=1e-9), step
+        examples += ramped.batch_size_at(step)
+    assert examples == 32768
     assert Training(steps=2000, **training).nominal_steps == 2000
 
 
@@ -104,15 +104,15 @@ def test_against_plain_torch() -> None:
 def test_steps_and_shares_by_counting(steps: int, factor: float, shares: tuple[float, ...]) -> None:
     training = Training(steps=steps, batch_size=8, batch_ramp=shares, batch_ramp_factor=factor, warmup_fraction=0.0)
     sizes = [training.batch_size_at(step) for step in range(steps)]
-    seen = np.cumsum(sizes)
-    assert training.examples == seen[-1]
+    examples = np.cumsum(sizes)
+    assert training.examples == examples[-1]
     assert training.largest_batch_size == training.micro_batch_size == max(sizes)
-    for share, (before, after) in zip(shares, [each for each in pairwise(sizes) if each[0] != each[1]], strict=True):
+    for share, (before, after) in zip(shares, [pair for pair in pairwise(sizes) if pair[0] != pair[1]], strict=True):
         assert after == before * factor
         changed = next(step for step in range(1, steps) if sizes[step] == after and sizes[step - 1] == before)
-        assert abs(seen[changed - 1] - share * seen[-1]) <= max(before, after)
+        assert abs(examples[changed - 1] - share * examples[-1]) <= max(before, after)
     for part in range(1, 8):
-        off = np.abs(seen - part * seen[-1] / 7)
+        off = np.abs(examples - part * examples[-1] / 7)
         assert off[training.steps_at(part, 7) - 1] == off.min()
     assert training.steps_at(7, 7) == steps
     assert training.steps_for(training.examples) == pytest.approx(steps, abs=2)
@@ -138,5 +138,7 @@ def test_a_plan_counts_the_examples() -> None:
     largest = lane(MLP, batch_ramp=(), batch_size=64).configuration
     assert lane_bytes(ramped, model) == lane_bytes(largest, model)
     parts = lane(MLP, steps=4736, micro_batches=2).configuration
-    assert lane_bytes(parts, model) < lane_bytes(plain, model) + 4 * 4 * sum(np.prod(each.shape) for each in model.parameters)
+    assert lane_bytes(parts, model) < lane_bytes(plain, model) + 4 * 4 * sum(
+        np.prod(parameter.shape) for parameter in model.parameters
+    )
     assert "4,736 steps of 4, then 16, then 64 examples: 32,768 examples" in trial_recipe(ramped)["training"]

@@ -52,10 +52,10 @@ def test_seven_billion_parameters_take_four_bytes_each() -> None:
 @pytest.mark.parametrize("recompute", [False, True])
 def test_without_numbers_as_with_them(precision: str, recompute: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = built_in(SHALLOW, TEXT, precision)
-    found = count_step(subject, 4, recompute)
+    count = count_step(subject, 4, recompute)
     monkeypatch.setattr(counted, "pretended", nullcontext)
     count_step.cache_clear()
-    assert count_step(subject, 4, recompute) == found
+    assert count_step(subject, 4, recompute) == count
 
 
 def test_recomputation_keeps_the_inputs_of_segments() -> None:
@@ -77,18 +77,18 @@ def test_the_state_is_what_an_optimizer_holds(optimizer: str, numbers: int) -> N
     assert counted.state_numbers(optimizer) == numbers
     state = make_optimizer([Training(optimizer=optimizer)], torch.zeros(1, 40), torch.ones(40)).state
     kept_for_a_check = sum(name == "gradient" for name in state)
-    assert sum(each.numel() for each in state.values()) == 40 * (numbers + kept_for_a_check)
+    assert sum(tensor.numel() for tensor in state.values()) == 40 * (numbers + kept_for_a_check)
 
 
 @pytest.mark.parametrize("recompute", [False, True])
 def test_the_largest_batch_fits_and_the_next_does_not(recompute: bool) -> None:
     mlp = Workload(model="mlp", dataset="digits", width=64, depth=3)
     subject, limit = built_in(mlp, DataFacts(hash="", classes=10, features=(8, 8)), "fp32"), 2**20
-    found = budget(subject, 2, "adamw", limit, recompute)
-    assert found.largest is not None
-    totals = {batch: budget(subject, batch, "adamw", None, recompute).total for batch in (found.largest, found.largest + 1)}
-    assert totals[found.largest] <= limit < totals[found.largest + 1]
-    assert budget(subject, 2, "adamw", found.step.weights).largest == 0
+    memory = budget(subject, 2, "adamw", limit, recompute)
+    assert memory.largest is not None
+    totals = {batch: budget(subject, batch, "adamw", None, recompute).total for batch in (memory.largest, memory.largest + 1)}
+    assert totals[memory.largest] <= limit < totals[memory.largest + 1]
+    assert budget(subject, 2, "adamw", memory.step.weights).largest == 0
 
 
 def test_no_step_is_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,10 +137,10 @@ def test_a_users_module_with_buffers_and_a_tied_weight() -> None:
         return Made(lambda m, x: m.second(torch.relu(m.norm(m.first(x)))), first=first, norm=nn.BatchNorm1d(8), second=second)
 
     subject = own(workload(tied), "fp32")
-    found = budget(subject, 6, "adamw")
-    assert found.step.parameters == 64 + 16
-    assert found.step.weights == 4 * (64 + 16 + 16) + 8, "running mean and variance, and a count of 8 bytes"
-    assert found.state == 8 * (64 + 16)
+    memory = budget(subject, 6, "adamw")
+    assert memory.step.parameters == 64 + 16
+    assert memory.step.weights == 4 * (64 + 16 + 16) + 8, "running mean and variance, and a count of 8 bytes"
+    assert memory.state == 8 * (64 + 16)
     assert subject.recomputed == ""
     assert budget(subject, 6, "adamw", 2**20).largest is not None, "its norm has no batch of one"
 
@@ -223,7 +223,7 @@ def test_a_module_that_fails_says_so() -> None:
 def test_bf16_halves_what_products_keep() -> None:
     fp32, bf16 = (budget(built_in(SHALLOW, TEXT, precision), 64, "adamw") for precision in ("fp32", "bf16"))
     assert fp32.step.weights == bf16.step.weights
-    kept = [each.step.kept - each.constant for each in (fp32, bf16)]
+    kept = [memory.step.kept - memory.constant for memory in (fp32, bf16)]
     assert 0.45 < kept[1] / kept[0] < 0.75
     # Two bytes a weight, but for embeddings, whose copies the backward pass does not need, and vectors that are added.
     matrices = SHALLOW.depth * 12 * GPT.width**2 + GPT.width * 50

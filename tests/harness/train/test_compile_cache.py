@@ -54,12 +54,12 @@ def test_the_processor_is_its_model_and_instructions(tmp_path: Path) -> None:
 
 def test_the_folder_lies_in_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    found = separate()
-    assert found == os.environ[VARIABLE] == str(tmp_path / f"{PREFIX}{machine_kind()}")
-    assert separate() == found, "once is enough"
+    folder = separate()
+    assert folder == os.environ[VARIABLE] == str(tmp_path / f"{PREFIX}{machine_kind()}")
+    assert separate() == folder, "once is enough"
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")  # a process started with another width inherits the variable
     assert Path(separate()).parent == tmp_path
-    assert separate() != found
+    assert separate() != folder
 
 
 def test_without_a_wish_it_lies_in_torchs_own(monkeypatch: pytest.MonkeyPatch) -> None:

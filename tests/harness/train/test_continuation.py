@@ -70,8 +70,8 @@ def test_an_own_trial_goes_on_in_the_other_way_of_the_two(optimizer: str) -> Non
 
     whole, packed, alone = lanes(BEFORE + AFTER, 4, 5), lanes(BEFORE, 4, 5), lanes(BEFORE, 5)
     child = trained(started(packed, workload, 1, **settings, steps=AFTER))
-    other = trained(*(started(each, workload, **settings, steps=AFTER) for each in (packed, alone)))
-    assert [type(each.network) for each in (packed, alone, child, other)] == [PackedLanes, ByItself, ByItself, PackedLanes]
+    other = trained(*(started(parent, workload, **settings, steps=AFTER) for parent in (packed, alone)))
+    assert [type(pack.network) for pack in (packed, alone, child, other)] == [PackedLanes, ByItself, ByItself, PackedLanes]
     for made in (child, other):
         assert_losses_agree(made.records["train_loss"][:, -1], whole.records["train_loss"][BEFORE:, 1])
         assert torch.allclose(made.network.flat_KP[-1], whole.network.flat_KP[1], rtol=1e-4, atol=1e-6)
@@ -83,8 +83,8 @@ def test_weights_alone_are_taken_with_an_optimizer_that_begins() -> None:
     child = pack(started(parent, DEEP, start_state="weights", data_order=1, **STEADY))
     by_hand = pack(lane(DEEP, 5, data_order=1, **STEADY))
     by_hand.network.flat_KP.copy_(parent.network.flat_KP)
-    for each in (child, by_hand):
-        each.advance()
+    for run in (child, by_hand):
+        run.advance()
     assert torch.equal(child.network.flat_KP, by_hand.network.flat_KP)
     assert torch.equal(child.records["train_loss"], by_hand.records["train_loss"])
 
@@ -124,7 +124,7 @@ def test_a_checkpoint_on_the_way_is_that_of_a_trial_that_ended_there() -> None:
     parent.advance()
     ended = trained(lane(DEEP, 5, **STEADY, steps=7)).lane_state(0)
     assert kept.order == ended.order
-    assert all(torch.equal(kept.tensors[name], each) for name, each in ended.tensors.items())
+    assert all(torch.equal(kept.tensors[name], tensor) for name, tensor in ended.tensors.items())
 
 
 def test_what_it_starts_from_must_be_there_and_fit() -> None:

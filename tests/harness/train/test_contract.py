@@ -1,4 +1,4 @@
-"""What every training is held to, whatever it trains and measures: the cases stand in contract.py."""
+"""Rules that every training keeps, whatever it trains and measures: the cases are in contract.py."""
 
 import inspect
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ PACKS: dict[int, Pack] = {}
 
 
 def pack_of(case: Case) -> Pack:
-    """Shared by tests to which it is the same how far it is trained."""
+    """A pack shared by tests that do not care how far it is trained."""
     return PACKS.setdefault(id(case), PACKS.get(id(case)) or pack(*case.lanes()))
 
 
@@ -63,7 +63,7 @@ def test_a_lane_is_what_it_is_alone_in_any_order_and_beside_one_that_is_lost(cas
     whole = pack(*lanes, lanes[1])
     whole.network.flat_KP[lost] = torch.nan
     rest = list(range(lost - 1, 0, -1))
-    assert_parts_agree(whole, [(pack(lanes[0]), [0]), (pack(*(lanes[each] for each in rest)), rest)])
+    assert_parts_agree(whole, [(pack(lanes[0]), [0]), (pack(*(lanes[number] for number in rest)), rest)])
     assert whole.network.flat_KP.isfinite().all(dim=1).tolist() == [True] * lost + [False]
 
 
@@ -148,14 +148,14 @@ def test_a_captured_step_is_the_eager_one(case: Case) -> None:
 
 @cache
 def configurations() -> list[list[Configuration]]:
-    """Of each case, those of its lanes."""
-    return [[each.configuration for each in case.lanes()] for case in CASES.values()]
+    """Each case's configurations, one a lane."""
+    return [[lane.configuration for lane in case.lanes()] for case in CASES.values()]
 
 
 def values_of(spec: type[Any], field: str) -> Iterator[list[Any]]:
-    """Of each case, what its lanes have of a field."""
+    """Each case's values of a field, one a lane."""
     part = "training" if spec is Training else "measurement"
-    return ([getattr(getattr(each, part), field) for each in lanes] for lanes in configurations())
+    return ([getattr(getattr(configuration, part), field) for configuration in lanes] for lanes in configurations())
 
 
 NO_CASE = "no case has it: name it in the `settings` of its optimizer or schedule, or write a case in contract.py"
@@ -181,11 +181,13 @@ def test_every_model_probe_and_procedure_has_a_case() -> None:
     packs = [pack_of(case) for case in CASES.values()]
     assert {probe for made in packs for probe in made.probes} == set(PROBES)
     modules = [import_module(f"folklore.harness.train.procedures.{name}") for name in module_names("train/procedures")]
-    kinds = {kind for each in modules for kind in vars(each).values() if inspect.isclass(kind) and hasattr(kind, "block_of")}
-    seen = set()
+    kinds = {
+        kind for module in modules for kind in vars(module).values() if inspect.isclass(kind) and hasattr(kind, "block_of")
+    }
+    covered = set()
     for made in packs:
         procedure: Any = made.procedure
         while procedure is not None:
-            seen.add(type(procedure))
+            covered.add(type(procedure))
             procedure = getattr(procedure, "inner", None)
-    assert seen == {kind for kind in kinds if kind.__module__ in {each.__name__ for each in modules}}
+    assert covered == {kind for kind in kinds if kind.__module__ in {module.__name__ for module in modules}}

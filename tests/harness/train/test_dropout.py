@@ -25,7 +25,7 @@ def lane(model: str, seed: int = 0, **training: Any) -> Lane:
 
 
 def bits(seed: int, step: int, place: str, number: int) -> int:
-    """Of one activation, in whole numbers without an end."""
+    """The hash of one activation, in unbounded integers."""
 
     def hashed(x: int) -> int:
         x ^= x >> 16
@@ -44,11 +44,11 @@ def test_masks_are_those_of_the_hash() -> None:
     pack.clock.fill_(7)
     drop = pack.network.drop
     assert drop is not None
-    left = drop("hidden.1", torch.ones(2, 8, 24))
+    outputs = drop("hidden.1", torch.ones(2, 8, 24))
     for index, (seed, chance) in enumerate(((3, 0.3), (4, 0.6))):
         kept = [bits(seed, 7, "hidden.1", number) >= round(chance * 2**32) for number in range(8 * 24)]
         expected = torch.tensor(kept).view(8, 24) / (1 - chance)
-        torch.testing.assert_close(left[index], expected)
+        torch.testing.assert_close(outputs[index], expected)
 
 
 def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks() -> None:
@@ -60,14 +60,16 @@ def test_an_mlp_learns_as_in_plain_torch_with_the_same_masks() -> None:
     assert drop is not None
     masks = [drop(f"hidden.{index}", torch.ones(2, 8, 24)) for index in range(2)]
     for index in range(2):
-        weights = {name: each[index].detach().clone().requires_grad_() for name, each in pack.network.views.items()}
+        weights = {name: weight[index].detach().clone().requires_grad_() for name, weight in pack.network.views.items()}
         x = inputs[index].flatten(1)
         for layer in range(2):
             x = torch.relu(x @ weights[f"hidden.{layer}.weight"] + weights[f"hidden.{layer}.bias"]) * masks[layer][index]
         loss = F.cross_entropy(x @ weights["readout.weight"] + weights["readout.bias"], targets[index])
         torch.testing.assert_close(losses[index], loss.detach())
         expected = torch.autograd.grad(loss, list(weights.values()))
-        torch.testing.assert_close(gradients[index], torch.cat([each.flatten() for each in expected]), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(
+            gradients[index], torch.cat([gradient.flatten() for gradient in expected]), rtol=1e-4, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize(
@@ -96,5 +98,5 @@ def test_evaluations_and_curvature_are_of_the_whole_network() -> None:
     dropping, plain = packed(lane("mlp", dropout=0.5)), packed(lane("mlp"))
     sample = plain._sample("validation", 50)
     assert torch.equal(dropping.network.evaluate(*sample), plain.network.evaluate(*sample))
-    inputs, targets = (each[None] for each in sample)
+    inputs, targets = (array[None] for array in sample)
     assert torch.equal(dropping.network.losses(inputs, targets), plain.network.losses(inputs, targets))

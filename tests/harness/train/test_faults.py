@@ -1,4 +1,4 @@
-"""Faults and what mends them, against plain PyTorch and against runs without a fault."""
+"""Faults and their remedies, against plain PyTorch and against runs without a fault."""
 
 from functools import partial
 
@@ -77,7 +77,7 @@ def test_a_skipped_step_leaves_no_trace(workload: Workload, kept: tuple[str, ...
 def test_skipping_does_not_heal_weights_that_were_hit_and_going_back_does() -> None:
     hit = {"fault": "weights", "fault_size": 0.5}
     skipped, rolled, clean = (
-        contract.pack(lane(MLP, 1, **each)) for each in ({**hit, "remedy": "skip"}, {**hit, "remedy": "roll_back"}, {})
+        contract.pack(lane(MLP, 1, **fault)) for fault in ({**hit, "remedy": "skip"}, {**hit, "remedy": "roll_back"}, {})
     )
     fourth, tenth = at(clean, 4), at(clean, FAULTY)  # checkpoints are of steps 0, 4, 8: the last but one is that of step 4
     assert torch.equal(at(rolled, FAULTY + 1), fourth)

@@ -33,8 +33,8 @@ def training_set() -> tuple[Tensor, Tensor]:
 
 
 def plain_gradients(pack: Pack, which: int) -> dict[str, np.ndarray]:
-    """Of one lane's weights now, of ReLUs, over all training digits, in FP64."""
-    weights = {name: each.detach().double().requires_grad_() for name, each in weights_of(pack, which).items()}
+    """Gradients of one lane's current weights, with ReLUs, over all training digits, in FP64."""
+    weights = {name: weight.detach().double().requires_grad_() for name, weight in weights_of(pack, which).items()}
     inputs, targets = training_set()
     torch.nn.functional.cross_entropy(relu_mlp(weights, inputs), targets).backward()
     return {name: weight.grad.numpy() for name, weight in weights.items()}
@@ -45,12 +45,12 @@ def test_norms_are_those_of_plain_torch() -> None:
     pack = Pack([lane(0), lane(1)], DIGITS)
     expected = [plain_gradients(pack, which) for which in range(2)]
     pack.advance()
-    for found, gradients in zip(pack.results(), expected, strict=True):
-        curves = {name.removeprefix("probe_flow_"): values[0] for name, values in found.curves.items()}
-        norms = {name: np.linalg.norm(each) for name, each in gradients.items() if each.ndim == 2}
-        sizes = {name: np.sqrt(np.mean(np.square(each))) for name, each in gradients.items() if each.ndim == 2}
+    for result, gradients in zip(pack.results(), expected, strict=True):
+        curves = {name.removeprefix("probe_flow_"): values[0] for name, values in result.curves.items()}
+        norms = {name: np.linalg.norm(gradient) for name, gradient in gradients.items() if gradient.ndim == 2}
+        sizes = {name: np.sqrt(np.mean(np.square(gradient))) for name, gradient in gradients.items() if gradient.ndim == 2}
         hidden = [norms[f"hidden.{index}.weight"] for index in range(1, DEPTH)]
-        assert curves["norm"] == pytest.approx(np.sqrt(sum((each**2).sum() for each in gradients.values())), rel=1e-4)
+        assert curves["norm"] == pytest.approx(np.sqrt(sum((gradient**2).sum() for gradient in gradients.values())), rel=1e-4)
         assert (curves["least"], curves["most"]) == pytest.approx((min(norms.values()), max(norms.values())), rel=1e-4)
         assert (curves["hidden_least"], curves["hidden_most"]) == pytest.approx((min(hidden), max(hidden)), rel=1e-4)
         assert (curves["rms_least"], curves["rms_most"]) == pytest.approx((min(sizes.values()), max(sizes.values())), rel=1e-4)
@@ -109,12 +109,12 @@ def planted(pack: Pack) -> None:
 
 def dead_by_hand(pack: Pack, inputs: Tensor) -> np.ndarray:
     """[layers, units] of lane 0."""
-    x, found = inputs, []
+    x, dead = inputs, []
     for index in range(DEPTH):
-        weight, bias = (pack.network.views[f"hidden.{index}.{each}"][0].detach().double() for each in ("weight", "bias"))
+        weight, bias = (pack.network.views[f"hidden.{index}.{part}"][0].detach().double() for part in ("weight", "bias"))
         x = torch.relu(x @ weight + bias)
-        found.append((x == 0).all(dim=0).numpy())
-    return np.stack(found)
+        dead.append((x == 0).all(dim=0).numpy())
+    return np.stack(dead)
 
 
 def test_planted_dead_units_are_found_and_have_no_gradient() -> None:
@@ -144,15 +144,15 @@ def test_a_unit_that_fires_on_one_example_is_not_dead() -> None:
     inputs, _ = training_set()
     direction = inputs[17] / inputs[17].norm()
     farthest, second = (inputs @ direction).topk(2).values.tolist()
-    found = []
+    shares = []
     for threshold in ((farthest + second) / 2, farthest + 1):
         pack = Pack([lane(0)], DIGITS)
         with torch.no_grad():
             pack.network.views["hidden.0.weight"][0, :, 4] = direction.float()
             pack.network.views["hidden.0.bias"][0, ..., 4] = -threshold
         pack.advance(0)
-        found.append(float(pack.records["probe_dead_units_first"][0, 0]))
-    assert found[1] - found[0] == pytest.approx(1 / WIDTH)
+        shares.append(float(pack.records["probe_dead_units_first"][0, 0]))
+    assert shares[1] - shares[0] == pytest.approx(1 / WIDTH)
 
 
 def test_revived_and_woken_units_by_hand() -> None:

@@ -32,12 +32,12 @@ GPT = Workload(width=4, depth=1, heads=2, context=4)
 
 
 def network(workload: Workload, dataset: Dataset, seeds: list[int], precision: str = "fp32") -> PackedNetwork:
-    found = workload_of(workload).network(dataset.facts, seeds, CPU, precision)
-    # Away from the start, at which biases are zero and readouts nearly so.
+    made = workload_of(workload).network(dataset.facts, seeds, CPU, precision)
+    # Away from the start, where biases are zero and readouts nearly so.
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
-        found.flat_KP += 0.3 * torch.randn(found.flat_KP.shape[1], generator=generator)
-    return found
+        made.flat_KP += 0.3 * torch.randn(made.flat_KP.shape[1], generator=generator)
+    return made
 
 
 def examples(workload: Workload, dataset: Dataset, count: int) -> tuple[Tensor, Tensor]:
@@ -45,15 +45,15 @@ def examples(workload: Workload, dataset: Dataset, count: int) -> tuple[Tensor, 
     return dataset.gather(dataset.training_arrays(workload.label_noise), index, workload.context)
 
 
-def brute_force(found: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor) -> Tensor:
+def brute_force(made: PackedNetwork, lane: int, inputs: Tensor, targets: Tensor) -> Tensor:
     """The whole Hessian of a lane's loss, [P, P], by torch's own second derivatives in FP64 of the model's forward pass."""
 
     def loss(flat_P: Tensor) -> Tensor:
-        return found.losses(inputs[None], targets[None], views=found.views_of(flat_P[None]))[0]
+        return made.losses(inputs[None], targets[None], views=made.views_of(flat_P[None]))[0]
 
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        at_once = not isinstance(found.model, models.CNN)  # of a CNN's products vmap follows no second derivative
-        return torch.autograd.functional.hessian(loss, found.flat_KP[lane].clone(), vectorize=at_once)  # type: ignore[no-any-return,no-untyped-call]
+        at_once = not isinstance(made.model, models.CNN)  # of a CNN's products vmap follows no second derivative
+        return torch.autograd.functional.hessian(loss, made.flat_KP[lane].clone(), vectorize=at_once)  # type: ignore[no-any-return,no-untyped-call]
 
 
 SQUARED = DEEP.model_copy(update={"loss": "squared_error", "activation": "tanh", "init_gain": 0.5})
@@ -61,21 +61,21 @@ SQUARED = DEEP.model_copy(update={"loss": "squared_error", "activation": "tanh",
 
 @pytest.mark.parametrize("workload", [MLP, DEEP, SQUARED, CNN, GPT], ids=["mlp", "deep", "squared error", "cnn", "gpt"])
 def test_against_the_whole_hessian(workload: Workload, text: Text) -> None:
-    """Of every lane of a pack, and of products with any vector."""
+    """For every lane of a pack, and for products with any vector."""
     dataset = text if workload.model == "gpt" else digits()
-    found = network(workload, dataset, [3, 4])
+    made = network(workload, dataset, [3, 4])
     inputs, targets = examples(workload, dataset, 40)
-    wholes = [brute_force(found, lane, inputs, targets) for lane in range(2)]
-    vector_KP = torch.randn(found.flat_KP.shape, generator=torch.Generator().manual_seed(0))
+    wholes = [brute_force(made, lane, inputs, targets) for lane in range(2)]
+    vector_KP = torch.randn(made.flat_KP.shape, generator=torch.Generator().manual_seed(0))
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        product_KP = hessian_product(found, inputs, targets)(vector_KP)
-    seen = sharpness(found, inputs, targets, [3, 4])
+        product_KP = hessian_product(made, inputs, targets)(vector_KP)
+    eigenvalue = sharpness(made, inputs, targets, [3, 4])
     for lane, whole in enumerate(wholes):
         expected = whole @ vector_KP[lane]
         assert torch.allclose(product_KP[lane], expected, atol=1e-5 * float(expected.abs().max()))
         largest = float(torch.linalg.eigvalsh(whole.double())[-1])
-        assert float(seen.value[lane]) == pytest.approx(largest, rel=1e-4)
-        assert float(seen.residual[lane]) <= hessian.TOLERANCE
+        assert float(eigenvalue.value[lane]) == pytest.approx(largest, rel=1e-4)
+        assert float(eigenvalue.residual[lane]) <= hessian.TOLERANCE
 
 
 def test_symmetric_matrices_with_known_spectra() -> None:
@@ -93,26 +93,26 @@ def test_symmetric_matrices_with_known_spectra() -> None:
     turns = [torch.linalg.qr(torch.randn(size, size, generator=generator))[0] for _ in spectra]
     matrices = torch.stack([turn @ torch.diag(values) @ turn.T for turn, values in zip(turns, spectra, strict=True)])
     start = torch.randn(len(spectra), size, generator=generator)
-    seen = largest_eigenvalue(lambda v_KP: torch.einsum("kpq,kq->kp", matrices, v_KP), start)
+    eigenvalue = largest_eigenvalue(lambda v_KP: torch.einsum("kpq,kq->kp", matrices, v_KP), start)
     for lane, values in enumerate(spectra):
-        assert float(seen.value[lane]) == pytest.approx(float(values.max()), rel=1e-4, abs=1e-5), lane
+        assert float(eigenvalue.value[lane]) == pytest.approx(float(values.max()), rel=1e-4, abs=1e-5), lane
 
 
 def test_what_does_not_converge_is_no_number() -> None:
     """Two products see little of a thousand close eigenvalues; the residual says how little."""
     values = torch.linspace(0.0, 1.0, 1000)
     start = torch.randn(1, 1000, generator=torch.Generator().manual_seed(0))
-    seen = largest_eigenvalue(lambda v_KP: values * v_KP, start, most=3)
-    assert math.isnan(float(seen.value))
-    assert hessian.TOLERANCE < float(seen.residual) < 1.0
+    eigenvalue = largest_eigenvalue(lambda v_KP: values * v_KP, start, most=3)
+    assert math.isnan(float(eigenvalue.value))
+    assert hessian.TOLERANCE < float(eigenvalue.residual) < 1.0
 
 
 def test_examples_in_parts_give_the_same(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = network(GPT, text, [1, 2])
+    made = network(GPT, text, [1, 2])
     inputs, targets = examples(GPT, text, 31)
-    whole = sharpness(found, inputs, targets, [1, 2]).value
+    whole = sharpness(made, inputs, targets, [1, 2]).value
     monkeypatch.setattr(network_of_a_pack, "EVALUATION_TARGETS", 7 * GPT.context)
-    assert sharpness(found, inputs, targets, [1, 2]).value.tolist() == pytest.approx(whole.tolist(), rel=1e-4)
+    assert sharpness(made, inputs, targets, [1, 2]).value.tolist() == pytest.approx(whole.tolist(), rel=1e-4)
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16", "fp8"])
@@ -143,9 +143,9 @@ def test_it_is_that_of_the_weights_at_the_end_and_of_the_labels_that_are_trained
         pack.advance()
         expected = sharpness(pack.network, *examples(workload, digits(), 64), [1, 2]).value
         for lane, result in enumerate(pack.results()):
-            seen = result.curves[SHARPNESS.name]
-            assert seen[-1] == pytest.approx(float(expected[lane]), rel=1e-5)
-            assert np.isnan(seen[:-1]).all()
+            curve = result.curves[SHARPNESS.name]
+            assert curve[-1] == pytest.approx(float(expected[lane]), rel=1e-5)
+            assert np.isnan(curve[:-1]).all()
             assert result.curves[SHARPNESS_RESIDUAL.name][-1] < hessian.TOLERANCE
 
 
@@ -153,14 +153,14 @@ def test_at_probes_it_is_that_of_the_weights_that_each_leaves() -> None:
     """Again by runs that end there, with a constant LR."""
     pack = pack_of("probes", digits(), steps=12, probes=3)
     pack.advance()
-    seen = [result.curves[SHARPNESS.name] for result in pack.results()]
+    curves = [result.curves[SHARPNESS.name] for result in pack.results()]
     by_hand = []
     other = pack_of("off", digits(), steps=12, probes=3)
     while not other.done:
         other.advance(seconds=0.0)
         if other.step - 1 in other.probe_steps:
             by_hand.append(sharpness(other.network, *examples(DEEP, digits(), 64), [1, 2]).value.tolist())
-    assert np.allclose(seen, np.array(by_hand).T, rtol=1e-4)
+    assert np.allclose(curves, np.array(by_hand).T, rtol=1e-4)
 
 
 def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,19 +175,19 @@ def test_it_is_free_when_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("workload", [DEEP, SQUARED, CNN, GPT], ids=["mlp", "squared error", "cnn", "gpt"])
 def test_along_the_gradient_of_own_batches(workload: Workload, text: Text) -> None:
-    """Of lanes that see other examples, against the gradient by autograd and the whole Hessian."""
+    """Lanes that see other examples, against the gradient by autograd and the whole Hessian."""
     dataset = text if workload.model == "gpt" else digits()
-    found = network(workload, dataset, [3, 4])
+    made = network(workload, dataset, [3, 4])
     inputs, targets = examples(workload, dataset, 20)
     halves = [slice(0, 10), slice(10, 20)]
     curvature_K, square_K = along_gradient(
-        found, *(torch.stack([values[half] for half in halves]) for values in (inputs, targets))
+        made, *(torch.stack([values[half] for half in halves]) for values in (inputs, targets))
     )
     for lane, half in enumerate(halves):
-        own = found.flat_KP[lane].clone().requires_grad_()
-        loss = found.losses(inputs[None, half], targets[None, half], views=found.views_of(own[None]))[0]
+        own = made.flat_KP[lane].clone().requires_grad_()
+        loss = made.losses(inputs[None, half], targets[None, half], views=made.views_of(own[None]))[0]
         (gradient,) = torch.autograd.grad(loss, own)
-        whole = brute_force(found, lane, inputs[half], targets[half])
+        whole = brute_force(made, lane, inputs[half], targets[half])
         assert float(square_K[lane]) == pytest.approx(float(gradient @ gradient), rel=1e-4)
         assert float(curvature_K[lane]) == pytest.approx(float(gradient @ whole @ gradient), rel=1e-3)
 
@@ -255,24 +255,24 @@ def test_preconditioned_against_the_whole_hessian(corrects: bool) -> None:
     for lane, result in enumerate(pack.results()):
         whole = brute_force(pack.network, lane, *examples(DEEP, digits(), 64)).double()
         eigenvalues = torch.linalg.eigvals(whole / by_hand[lane][:, None]).real
-        seen = result.curves["probe_preconditioned_sharpness"][-1]
-        assert seen == pytest.approx(float(eigenvalues.max()), rel=1e-3)
-        assert seen != pytest.approx(result.curves[SHARPNESS.name][-1], rel=0.1)
+        eigenvalue = result.curves["probe_preconditioned_sharpness"][-1]
+        assert eigenvalue == pytest.approx(float(eigenvalues.max()), rel=1e-3)
+        assert eigenvalue != pytest.approx(result.curves[SHARPNESS.name][-1], rel=0.1)
         assert result.curves["probe_preconditioned_sharpness_residual"][-1] <= hessian.TOLERANCE
 
 
 def test_starting_near_the_last_eigenvector_gives_the_same() -> None:
     """Its own, any other, one of which another eigenvector has become the largest, and none at all."""
-    found = network(DEEP, digits(), [1, 2])
+    made = network(DEEP, digits(), [1, 2])
     inputs, targets = examples(DEEP, digits(), 64)
-    cold = sharpness(found, inputs, targets, [1, 2])
+    cold = sharpness(made, inputs, targets, [1, 2])
     assert torch.allclose(cold.vector.norm(dim=1), torch.ones(2), atol=1e-5)
-    product = hessian_product(found, inputs, targets)(cold.vector)
+    product = hessian_product(made, inputs, targets)(cold.vector)
     assert torch.allclose(product, cold.value[:, None] * cold.vector, atol=2e-3 * float(cold.value.max()))
     for near in (cold.vector, cold.vector.flip(0), torch.zeros_like(cold.vector)):
-        warm = sharpness(found, inputs, targets, [1, 2], near)
+        warm = sharpness(made, inputs, targets, [1, 2], near)
         assert warm.value.tolist() == pytest.approx(cold.value.tolist(), rel=1e-4)
-    assert sharpness(found, inputs, targets, [1, 2], cold.vector).products < cold.products
+    assert sharpness(made, inputs, targets, [1, 2], cold.vector).products < cold.products
 
 
 def test_an_eigenvector_that_is_no_longer_the_largest_is_left() -> None:

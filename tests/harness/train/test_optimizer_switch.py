@@ -23,11 +23,11 @@ def by_torch(chosen: Lane) -> torch.Tensor:
     training, pack = chosen.configuration.training, contract.pack(chosen)
     weights = weights_of(pack, 0)
     groups = [
-        {"params": [each for name, each in weights.items() if name.endswith(ending)], "weight_decay": decay}
+        {"params": [weight for name, weight in weights.items() if name.endswith(ending)], "weight_decay": decay}
         for ending, decay in ((".weight", training.weight_decay), (".bias", 0.0))
     ]
     adam = (torch.optim.Adam if training.optimizer == "adam" else torch.optim.AdamW)(groups, eps=training.epsilon)
-    sgd = torch.optim.SGD([dict(each) for each in groups], momentum=training.momentum, lr=1.0)
+    sgd = torch.optim.SGD([dict(group) for group in groups], momentum=training.momentum, lr=1.0)
     for step in range(STEPS):
         inputs, targets = pack.procedure.batch(pack.procedure.examples_of(step))
         optimizer, factor = (adam, 1.0) if step < AT else (sgd, training.sgd_lr)
@@ -36,7 +36,7 @@ def by_torch(chosen: Lane) -> torch.Tensor:
         for group in optimizer.param_groups:
             group["lr"] = float(pack.lr_SK[step, 0]) * factor
         optimizer.step()
-    return torch.cat([each.detach().flatten() for each in weights.values()])
+    return torch.cat([weight.detach().flatten() for weight in weights.values()])
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw"])

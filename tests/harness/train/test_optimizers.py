@@ -52,12 +52,14 @@ def started(lanes: int = len(LANES)) -> Tensor:
     return 0.3 * torch.randn(lanes, SIZE, generator=torch.Generator().manual_seed(1))
 
 
-def trained(trainings: Sequence[Training], start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+def trained(trainings: Sequence[Training], start: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """By our optimizer. A ramp that is held has no LR while it lasts."""
     packed = start.clone()
     ours = make_optimizer(trainings, packed, DECAYS, PARTS)
-    for step, gradient in enumerate(seen):
-        rates = [0.0 if each.ramp == "held" and step < each.warmup_steps else each.peak_lr for each in trainings]
+    for step, gradient in enumerate(gradients):
+        rates = [
+            0.0 if training.ramp == "held" and step < training.warmup_steps else training.peak_lr for training in trainings
+        ]
         ours.update(packed, gradient.clone(), torch.tensor(rates)[:, None], at(step))
     return packed
 
@@ -68,14 +70,14 @@ def trained(trainings: Sequence[Training], start: Tensor, seen: Sequence[Tensor]
 def by(make: Make) -> Oracle:
     """By optimizers of one model's weights."""
 
-    def weights_of(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+    def weights_of(training: Training, start: Tensor, gradients: Sequence[Tensor]) -> Tensor:
         weights = [torch.nn.Parameter(start[part.slice].view(part.shape).clone()) for part in PARTS]
         theirs = make(training, weights)
-        for gradient in seen:
+        for gradient in gradients:
             for part, weight in zip(PARTS, weights, strict=True):
                 weight.grad = gradient[part.slice].view(part.shape).clone()
-            for each in theirs:
-                each.step()
+            for optimizer in theirs:
+                optimizer.step()
         return torch.cat([weight.detach().flatten() for weight in weights])
 
     return weights_of
@@ -93,7 +95,7 @@ def lamb(training: Training, weights: list[torch.nn.Parameter]) -> list[torch.op
     It adds epsilon to norms, and takes norms of weights as 10 at the most, which these do not reach."""
     fields = {"lr": training.peak_lr, "betas": (training.beta1, training.beta2), "eps": training.epsilon}
     fields |= {"weight_decouple": False, "max_grad_norm": 0.0, "adam_debias": True, "foreach": False}
-    matrices, vectors = ([each for each in weights if (each.ndim > 1) == matrix] for matrix in (True, False))
+    matrices, vectors = ([weight for weight in weights if (weight.ndim > 1) == matrix] for matrix in (True, False))
     decayed = pytorch_optimizer.Lamb(matrices, weight_decay=training.weight_decay, **fields)
     return [decayed, pytorch_optimizer.Lamb(vectors, weight_decay=0.0, adam=True, **fields)]
 
@@ -110,23 +112,23 @@ def muon_and_adamw(training: Training, weights: list[torch.nn.Parameter]) -> lis
 # ---- papers' algorithms, in float64
 
 
-def lion_algorithm_2(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+def lion_algorithm_2(training: Training, start: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """Chen et al. 2023: theta - eta (sign(beta1 m + (1 - beta1) g) + lambda theta)."""
     weights, momentum = start.double(), torch.zeros(SIZE).double()
-    for gradient in seen:
+    for gradient in gradients:
         update = torch.sign(training.beta1 * momentum + (1 - training.beta1) * gradient.double())
         weights = weights - training.peak_lr * (update + training.weight_decay * DECAYS * weights)
         momentum = training.beta2 * momentum + (1 - training.beta2) * gradient.double()
     return weights
 
 
-def adam_by_hand(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+def adam_by_hand(training: Training, start: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """Adam, AdamW and LAMB's algorithm 2, with their corrections or without. The second moment may start at the first squared
     gradient; under a held ramp it counts every gradient, and the first moment those from the first step at the peak on."""
     weights, first, decay = start.double(), torch.zeros(SIZE).double(), training.weight_decay * DECAYS.double()
-    second = seen[0].double() ** 2 * (training.second_moment_start == "first_gradient")
+    second = gradients[0].double() ** 2 * (training.second_moment_start == "first_gradient")
     held = training.warmup_steps if training.ramp == "held" else 0
-    for step, gradient in enumerate(seen, start=1):
+    for step, gradient in enumerate(gradients, start=1):
         used = gradient.double() + decay * weights * (training.optimizer == "adam")
         second = training.beta2 * second + (1 - training.beta2) * used**2
         if step <= held:
@@ -144,10 +146,10 @@ def adam_by_hand(training: Training, start: Tensor, seen: Sequence[Tensor]) -> T
     return weights
 
 
-def decay_apart(training: Training, start: Tensor, seen: Sequence[Tensor]) -> Tensor:
+def decay_apart(training: Training, start: Tensor, gradients: Sequence[Tensor]) -> Tensor:
     """Weights shrink by the decay itself: AdamW, whose decay is multiplied by the LR, with a decay that is divided by it."""
     fields = {"weight_decay": training.weight_decay / training.peak_lr, "independent_decay": False}
-    return adam_by_hand(training.model_copy(update=fields), start, seen)
+    return adam_by_hand(training.model_copy(update=fields), start, gradients)
 
 
 NOT_EACH = {"foreach": False}
@@ -185,19 +187,21 @@ def test_follows_another(name: str, kernel_from: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(adam, "KERNEL_FROM", kernel_from)
     optimizer, fields, oracle, times = REFERENCES[name]
     trainings = [Training(optimizer=optimizer, **{**lane, **fields}) for lane in LANES]
-    start, seen = started(), gradients(len(LANES))
-    found = trained(trainings, start, seen).double()
+    start, drawn = started(), gradients(len(LANES))
+    weights = trained(trainings, start, drawn).double()
     each_lane = enumerate(trainings)
-    expected = torch.stack([oracle(each, start[lane], [row[lane] for row in seen]) for lane, each in each_lane]).double()
+    expected = torch.stack(
+        [oracle(training, start[lane], [row[lane] for row in drawn]) for lane, training in each_lane]
+    ).double()
     assert torch.isfinite(expected).all()
     assert max(expected[:, part.slice].norm(dim=1).max() for part in PARTS) < 10 or "lamb" not in name
     assert (expected - start).abs().amax(dim=1).min() > 0.01, "a lane has hardly moved: give it a larger peak_lr"
     if optimizer == "muon":
         way = (expected - start)[:, HIDDEN].norm(dim=1)
         assert way.min() > 0.02
-        assert ((found - expected)[:, HIDDEN].norm(dim=1) <= 0.03 * way).all()
-        found[:, HIDDEN] = expected[:, HIDDEN]
-    off, largest = (each.abs().amax(dim=1) for each in (found - expected, expected))
+        assert ((weights - expected)[:, HIDDEN].norm(dim=1) <= 0.03 * way).all()
+        weights[:, HIDDEN] = expected[:, HIDDEN]
+    off, largest = (difference.abs().amax(dim=1) for difference in (weights - expected, expected))
     assert (off <= times * TOLERANCE * largest.clamp(min=1.0)).all()
 
 
@@ -212,13 +216,13 @@ def test_every_optimizer_follows_another() -> None:
 def test_the_kernel_passes_an_overflow_on_and_leaves_what_does_not_decay(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the packed update does: parameters that do not decay between those that do, a lane whose gradient overflows once."""
     trainings = [Training(optimizer="adamw", **lane) for lane in LANES]
-    start, seen = started(), gradients(len(LANES))[:20]
-    seen[5][2, 3] = float("inf")
-    found = []
+    start, drawn = started(), gradients(len(LANES))[:20]
+    drawn[5][2, 3] = float("inf")
+    weights = []
     for least in (10**9, 1):
         monkeypatch.setattr(adam, "KERNEL_FROM", least)
-        found.append(trained(trainings, start, seen))
-    packed, by_kernel = found
+        weights.append(trained(trainings, start, drawn))
+    packed, by_kernel = weights
     assert packed[2].isnan().any()
     assert torch.equal(packed.isnan(), by_kernel.isnan())
     assert torch.allclose(packed, by_kernel, rtol=1e-5, atol=1e-6, equal_nan=True)
@@ -277,7 +281,7 @@ def test_orthogonal_keeps_singular_vectors_and_levels_singular_values(shape: tup
 def test_a_matrix_of_zeros_moves_by_its_plain_update(optimizer: str, plain: str) -> None:
     """A readout may start at zero: no norm to take a share of."""
     trainings = (Training(optimizer=name, peak_lr=0.01, weight_decay=0.0) for name in (optimizer, plain))
-    ours, theirs = (trained([each], torch.zeros(1, SIZE), gradients(1)[:1]) for each in trainings)
+    ours, theirs = (trained([training], torch.zeros(1, SIZE), gradients(1)[:1]) for training in trainings)
     assert torch.allclose(ours, theirs, rtol=1e-5, atol=1e-7)
 
 

@@ -57,10 +57,10 @@ def memory(step: int, gradient: torch.Tensor, state: dict) -> None:
 
 @pytest.mark.parametrize("kind", [whole, memory], ids=lambda kind: kind.__name__)
 def test_an_outlier_is_what_torchs_adam_makes_of_it(kind: Callable[[int, torch.Tensor, dict], None]) -> None:
-    found = trained(*lanes(kind.__name__, weight_decay=0.0)).network.flat_KP[0]
+    weights = trained(*lanes(kind.__name__, weight_decay=0.0)).network.flat_KP[0]
     expected = by_torch(kind, weight_decay=0.0)
     start = contract.pack(*lanes("none")).network.flat_KP[0]
-    assert (found - expected).norm() < 1e-3 * (expected - start).norm()
+    assert (weights - expected).norm() < 1e-3 * (expected - start).norm()
 
 
 def test_after_its_kick_the_moments_are_as_if_it_had_not_been() -> None:

@@ -42,8 +42,8 @@ def pack(kind: str, monkeypatch: pytest.MonkeyPatch, **training: object) -> Pack
     monkeypatch.setattr(own_kinds, "chosen", KINDS[kind], raising=False)
     monkeypatch.setattr(identity, "_source", SOURCE)
     find.cache_clear()
-    for each in (own_modules.own_module, own_modules.own_data, own_modules.counts_of):
-        each.cache_clear()
+    for cached in (own_modules.own_module, own_modules.own_data, own_modules.counts_of):
+        cached.cache_clear()
     settings = {"steps": STEPS, "batch_size": BATCH, "peak_lr": 2.0**-6, "optimizer": "adamw", **training}
     workload = find(f"{own_kinds.__name__}:chosen").declared
     measurement = {"probes": 2, "evaluations": 2, "evaluation_examples": 40, "final_examples": 80}
@@ -310,7 +310,7 @@ def test_what_examples_draw_does_not_hide_what_the_loss_is(draws: str, monkeypat
 
 
 class Momentum(torch.optim.Optimizer):
-    """Of a user's own, with a state and a second group at half of the LR."""
+    """A user's own optimizer, with a state and a second group at half of the LR."""
 
     def __init__(self, parameters: list[Any]):
         groups = [{"params": parameters[:1], "lr": 1.0}, {"params": parameters[1:], "lr": 0.5}]
@@ -319,12 +319,12 @@ class Momentum(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            for each in group["params"]:
-                moved = self.state[each].setdefault("moved", torch.zeros_like(each))
-                if each.grad is None:
+            for parameter in group["params"]:
+                moved = self.state[parameter].setdefault("moved", torch.zeros_like(parameter))
+                if parameter.grad is None:
                     continue
-                moved.mul_(0.9).add_(each.grad)
-                each.sub_(group["lr"] * moved / (1.0 + moved.abs()))
+                moved.mul_(0.9).add_(parameter.grad)
+                parameter.sub_(group["lr"] * moved / (1.0 + moved.abs()))
 
 
 @pytest.mark.parametrize("kind", ["a dataset of tensors", "experts, some idle", "complex weights behind an odd number"])
@@ -440,7 +440,7 @@ def late(module: Any, x: Tensor) -> Tensor:
 
 
 def test_a_module_that_begins_to_count_late_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No state holds what it keeps, and nothing of it is seen in a first step."""
+    """No state holds what it keeps, and a first step shows nothing of it."""
     monkeypatch.setitem(KINDS, "late", own_kinds.of(own_kinds.made(late, net=own_kinds.net, calls=own_kinds.counter, late=int)))
     for steps, goes_on in ((3, True), (7, False)):
         made = pack("late", monkeypatch, steps=8)

@@ -64,8 +64,8 @@ def test_a_claim_about_activations_is_out_of_regime() -> None:
 
 
 def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
-    def model(each: Workload) -> Model:
-        return workload_of(each).model(load(each.dataset).facts)
+    def model(workload: Workload) -> Model:
+        return workload_of(workload).model(load(workload.dataset).facts)
 
     packing = Packing(Store(str(tmp_path)), Device("cpu", "c", 2, 8 << 30), model, given=8)
 
@@ -76,8 +76,8 @@ def test_the_plan_packs_what_can_be_packed(tmp_path: object) -> None:
         return packing.choices({"x": shape})["x"]
 
     assert choice("perceptron") == Choice(8, "eager", "given")
-    assert (found := choice("dropout")).source.startswith("alone: it draws random numbers")
-    assert found.lanes == 1
+    assert (alone := choice("dropout")).source.startswith("alone: it draws random numbers")
+    assert alone.lanes == 1
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_an_optimizer_that_samples_from_a_softmax_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["perceptron", "batch_norm", "dropout"])
 def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
-    """Against the whole Hessian of the module itself in eval mode; what it keeps and draws is as if nobody had looked."""
+    """Against the whole Hessian of the module itself in eval mode; state and random draws are as without the measurement."""
     seeds = [1, 3] if name == "perceptron" else [3]
     looked_at, plain = pack(name, *seeds).network, pack(name, *seeds)
     workload = getattr(own_workloads, name)
-    inputs, targets = (each[:20] for each in workload.training)
-    seen = sharpness(looked_at, torch.arange(20), torch.arange(20), seeds).value
+    inputs, targets = (array[:20] for array in workload.training)
+    eigenvalues = sharpness(looked_at, torch.arange(20), torch.arange(20), seeds).value
     for lane, seed in enumerate(seeds):
         module = workload.made(seed).eval()
         named = {parameter: value.detach() for parameter, value in module.named_parameters()}
@@ -125,7 +125,7 @@ def test_the_largest_eigenvalue_of_its_hessian(name: str) -> None:
 
         flat = torch.cat([value.flatten() for value in named.values()])
         whole = torch.autograd.functional.hessian(loss, flat)  # type: ignore[no-untyped-call]
-        assert float(seen[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-3)
+        assert float(eigenvalues[lane]) == pytest.approx(float(torch.linalg.eigvalsh(whole.double())[-1]), rel=1e-3)
     for buffer, value in plain.network.buffers.items():
         assert torch.equal(looked_at.buffers[buffer], value)
 
@@ -142,6 +142,6 @@ def test_a_module_without_second_derivatives_is_refused() -> None:
 
     made = pack("perceptron", 1)
     right = made.network.losses
-    made.network.losses = lambda *given, **named: Once.apply(right(*given, **named))  # type: ignore[method-assign]
+    made.network.losses = lambda *arguments, **named: Once.apply(right(*arguments, **named))  # type: ignore[method-assign]
     with pytest.raises(UserError, match="measurement sharpness: derivative is not implemented; a module has to be"):
         sharpness(made.network, torch.arange(5), torch.arange(5), [1])

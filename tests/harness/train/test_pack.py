@@ -1,4 +1,4 @@
-"""A pack of a GPT against a plain loop of torch, and what a pack refuses. What packs are held to stands in test_contract.py."""
+"""A pack of a GPT against a plain loop of torch, and what a pack refuses. Rules for all packs: test_contract.py."""
 
 import math
 from functools import partial
@@ -22,7 +22,7 @@ def test_a_lane_that_diverges_says_when() -> None:
     healthy = lane(seed=1, optimizer="sgd", peak_lr=2.0**-5)
     doomed = lane(seed=2, optimizer="sgd", peak_lr=1e6)
     beside = trained(doomed, healthy, doomed).results()
-    assert [each.outcome for each in beside] == ["diverged", "finished", "diverged"]
+    assert [outcome.outcome for outcome in beside] == ["diverged", "finished", "diverged"]
     assert math.isnan(beside[0].test_loss)
     assert beside[0].divergence_step is not None
 

@@ -30,10 +30,10 @@ def test_the_scale_follows_grad_scaler() -> None:
     generator = torch.Generator().manual_seed(0)
     finite_TK = torch.rand(60, LANES, generator=generator) > 0.2
     ours = LossScaler(scaled_lanes(), torch.device("cpu"))
-    seen = []
+    scales = []
     for finite_K in finite_TK:
         ours.update(finite_K)
-        seen.append(ours.state["scale"].clone())
+        scales.append(ours.state["scale"].clone())
     for number in range(LANES):
         parameter = torch.nn.Parameter(torch.ones(1))
         optimizer = torch.optim.SGD([parameter], lr=0.0)
@@ -43,7 +43,7 @@ def test_the_scale_follows_grad_scaler() -> None:
             scaler.scale(parameter.sum() * (1.0 if finite else math.inf)).backward()
             scaler.step(optimizer)
             scaler.update()
-            assert scaler.get_scale() == float(seen[step][number]), (number, step)
+            assert scaler.get_scale() == float(scales[step][number]), (number, step)
 
 
 def test_a_scaled_loss_has_the_same_gradient(text: Text) -> None:
@@ -73,7 +73,7 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
 
     for step in range(24):
         pack._draw()
-        inputs, targets = (each[1:2] for each in pack._batch())
+        inputs, targets = (array[1:2] for array in pack._batch())
         old_KP, made = pack.network.flat_KP.clone(), updates()
         pack._train_step()
         skips = updates() == made
@@ -108,7 +108,7 @@ def test_a_pack_follows_grad_scaler(text: Text) -> None:
 
 
 def overflows(loss: torch.Tensor, weights: list[torch.Tensor]) -> bool:
-    return not all(each.isfinite().all() for each in torch.autograd.grad(loss, weights, retain_graph=True))
+    return not all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss, weights, retain_graph=True))
 
 
 def test_fp8_rounds_as_torch_does() -> None:
@@ -167,7 +167,7 @@ def test_every_format_has_nearly_the_gradients_of_fp32(text: Text, precision: st
     while not pack.done:
         pack._draw()
         narrow.flat_KP.copy_(pack.network.flat_KP)
-        (exact_K, exact_KP), (losses_K, gradient_KP) = (each.gradient(*pack._batch()) for each in (pack.network, narrow))
+        (exact_K, exact_KP), (losses_K, gradient_KP) = (network.gradient(*pack._batch()) for network in (pack.network, narrow))
         off = (gradient_KP - exact_KP).norm() / exact_KP.norm()
         assert 0 < off < share, pack.step
         assert float(losses_K) == pytest.approx(float(exact_K), abs=share / 4)

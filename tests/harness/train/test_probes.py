@@ -1,4 +1,4 @@
-"""What probes see, against brute force over single examples and weights."""
+"""Probes against brute force over single examples and weights."""
 
 import numpy as np
 import pytest
@@ -52,17 +52,17 @@ def test_a_further_probe_is_recorded_for_its_lane(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_probe_gives_its_curves_and_no_other() -> None:
-    """Of a GPT that looks at all that a text has, and of a network of ReLUs, whose units can be dead."""
+    """The curves of a GPT with all that a text has, and of a network of ReLUs, whose units can be dead."""
     looked_at = {"flow_examples": 8, "sharpness_examples": 8, "training_examples": 4, "test_examples": 4}
     looked_at |= {"gradient_norms": True, **tried(PLAIN_PROBES)}
     sharp = {"sharpness": "end", "preconditioned_sharpness": True, "token_rows": True}
     units = Workload(model="mlp", dataset="digits", width=8, depth=3, tasks=2)
-    seen: set[str] = set()
+    names: set[str] = set()
     for workload, extras in ((GPT, sharp), (units, {"dead_units": True})):
         looks = {"probes": 2, "final_examples": 40, **looked_at, **extras}
         (result,) = trained(lane(workload, measurement=looks, steps=40, batch_size=4)).results()
-        seen |= {name for name, values in {**result.curves, **result.layer_curves}.items() if np.isfinite(values).any()}
-    assert seen == {curve.name for curve in CURVES}
+        names |= {name for name, values in {**result.curves, **result.layer_curves}.items() if np.isfinite(values).any()}
+    assert names == {curve.name for curve in CURVES}
 
 
 def test_steps_are_spread_and_end_at_the_end() -> None:
@@ -102,8 +102,8 @@ def test_ratios_of_weight_matrices_alone() -> None:
                 ratios.append(float((view[number].detach() - before[name][number]).norm()) / weight)
         assert len(ratios) == len([view for view in before.values() if view.ndim > 2]) - 1
         for curve, share in (("", 50), ("_low", 25), ("_high", 75), ("_least", 0), ("_most", 100)):
-            seen = pack.records[f"probe_matrix_update_ratio{curve}"]
-            assert float(seen[0, number]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)
+            measured = pack.records[f"probe_matrix_update_ratio{curve}"]
+            assert float(measured[0, number]) == pytest.approx(np.percentile(ratios, share), rel=1e-4)
 
 
 # ---- noise

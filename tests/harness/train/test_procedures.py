@@ -29,7 +29,7 @@ lane = partial(contract.lane, measurement=MEASUREMENT, steps=20)
 
 
 def lanes(workload: Workload, count: int = 3, **training: Any) -> list[Lane]:
-    """Of several seeds and LRs."""
+    """Lanes of several seeds and LRs."""
     return [lane(workload, seed=index // 2, peak_lr=2.0 ** -(5 + index), **training) for index in range(count)]
 
 
@@ -42,11 +42,11 @@ def test_batches_are_those_that_they_were() -> None:
 
 def drawn(made: Pack, lane: int, steps: int) -> np.ndarray:
     """The training examples that a lane sees in so many steps, one after another."""
-    found = []
+    draws = []
     for made.step in range(steps):
         made._draw()
-        found.append(made._draws[made.step % len(made._draws), lane].clone())
-    return torch.cat(found).numpy()
+        draws.append(made._draws[made.step % len(made._draws), lane].clone())
+    return torch.cat(draws).numpy()
 
 
 def test_epochs_see_every_example_once() -> None:
@@ -73,9 +73,9 @@ def test_each_seed_may_draw_a_training_set(sampling: str) -> None:
         for seed in (0, 0, 1, 2)
     ]
     made = Pack(of_a_seed, load("digits"))
-    assert not any(each.split == "train" for each in made.evaluations)
+    assert not any(evaluation.split == "train" for evaluation in made.evaluations)
     sets = [set(drawn(made, number, 40)) for number in range(4)]
-    assert [len(each) for each in sets] == [10] * 4
+    assert [len(examples) for examples in sets] == [10] * 4
     assert sets[0] == sets[1]
     together = sets[0] | sets[2] | sets[3]
     assert len(together) > 25
@@ -88,12 +88,12 @@ def test_a_full_batchs_halves_are_random_samples() -> None:
     features, labels = dataset.splits["train"]
     order = np.argsort(labels, kind="stable")
     sorted_by_class = replace(dataset, splits={**dataset.splits, "train": (features[order], labels[order])})
-    found = {}
+    variances = {}
     for sampling, chosen in (("full", sorted_by_class), ("replacement", dataset)):
         made = Pack(lanes(MLP, sampling=sampling, batch_size=DIGITS, optimizer="sgd"), chosen)
         made.advance(0.0)
-        found[sampling] = made.records["probe_gradient_variance"][0].mean().item()
-    assert 0.5 < found["full"] / found["replacement"] < 2
+        variances[sampling] = made.records["probe_gradient_variance"][0].mean().item()
+    assert 0.5 < variances["full"] / variances["replacement"] < 2
 
 
 def test_a_full_batch_is_all_examples_at_every_step() -> None:
@@ -101,7 +101,7 @@ def test_a_full_batch_is_all_examples_at_every_step() -> None:
     made = Pack(lanes(MLP, sampling="full", batch_size=DIGITS, optimizer="sgd", schedule="constant"), dataset)
     assert made._draws.shape == (1, 3, DIGITS), "once for all steps"
     made.advance(0.0)
-    everything = [each[None].expand(3, *each.shape) for each in dataset.arrays("train")]
+    everything = [array[None].expand(3, *array.shape) for array in dataset.arrays("train")]
     for step in range(1, 20):
         losses_K = made.network.losses(*everything).detach()
         made.advance(0.0)
@@ -115,9 +115,9 @@ def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
     stream = drawn(made, 0, 30)
     starts = set()
     for epoch in range(3):
-        seen = np.sort(stream[epoch * windows : (epoch + 1) * windows])
-        assert (np.diff(seen) == 8).all(), "side by side"
-        starts.add(int(seen[0]))
+        positions = np.sort(stream[epoch * windows : (epoch + 1) * windows])
+        assert (np.diff(positions) == 8).all(), "side by side"
+        starts.add(int(positions[0]))
     assert len(starts) > 1
     assert max(starts) < 8
     whole = Pack([lane(GPT, sampling="full", batch_size=windows, micro_batches=1, steps=2)], text)
@@ -138,19 +138,19 @@ def test_a_text_sampled_by_epochs_and_whole(text: Text) -> None:
 def test_micro_batches_make_the_whole_batchs_step(micro_batches: int, training: dict[str, Any], text: Text) -> None:
     """Each of 20 steps from equal states, half of them probed, by the rounding that is stated in agreement.py."""
     looks = MEASUREMENT | {"probes": 10, "underflow": True}
-    whole, parts = (Pack(lanes(GPT, measurement=looks, micro_batches=each, **training), text) for each in (1, micro_batches))
+    whole, parts = (Pack(lanes(GPT, measurement=looks, micro_batches=count, **training), text) for count in (1, micro_batches))
     assert_parts_agree(whole, [(parts, range(3))])
     assert float(whole.network.flat_KP.diff(dim=0).abs().max()) > 0
 
 
 def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
     """Probed steps too, whose half batch is three quarters of two micro-batches here."""
-    seen: list[int] = []
+    sizes: list[int] = []
     genuine = PackedNetwork.losses
 
     def watched(self: PackedNetwork, inputs: Tensor, targets: Tensor, *rest: Any, **more: Any) -> Tensor:
         if torch.is_grad_enabled():
-            seen.append(targets.shape[1])
+            sizes.append(targets.shape[1])
         return genuine(self, inputs, targets, *rest, **more)
 
     monkeypatch.setattr(PackedNetwork, "losses", watched)
@@ -158,7 +158,7 @@ def test_a_step_holds_one_micro_batch_at_a_time(text: Text, monkeypatch: pytest.
     made.advance()
     probed, plain = [4, 4, 4, 4, 2], [4, 4, 4]
     assert made.probe_steps == [0, 1, 3]
-    assert seen == probed + probed + plain + probed
+    assert sizes == probed + probed + plain + probed
 
 
 def test_micro_batches_of_an_own_module_draw_apart(monkeypatch: pytest.MonkeyPatch) -> None:

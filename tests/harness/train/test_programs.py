@@ -1,4 +1,4 @@
-"""A plain step as a program: compiled it does what it does eagerly, and what a capture could not replay it does not do."""
+"""A plain step as a program: compiled it does what it does eagerly, and nothing that a capture could not replay."""
 
 import gc
 import weakref
@@ -60,14 +60,14 @@ def test_a_comparison_waits_for_its_device_once(variant: str, text: Text, monkey
     pack._draw()
     check, brought, waits = pack._step_check(), agreement._on_host, list[list[str]]()
     with Watch() as watch:
-        monkeypatch.setattr(agreement, "_on_host", lambda *found: waits.append(list(watch.found)) or brought(*found))
+        monkeypatch.setattr(agreement, "_on_host", lambda *tensors: waits.append(list(watch.found)) or brought(*tensors))
         assert check(pack._plain_step, pack._plain_step).difference == ""
     assert waits == [[]]
 
 
 @pytest.fixture
 def device_peak(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What a device's allocator says was its peak since that was reset; a test sets it."""
+    """A stand-in for the device allocator's peak since its reset; a test sets it."""
     peak = [0]
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: peak[0])
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda device: peak.__setitem__(0, 1))
@@ -196,7 +196,7 @@ class Counted:
 
 
 def called(runner: StepRunner, step: Counted, times: int) -> list[bool]:
-    """Whether the runner was settled before each of so many calls, of which each is one step."""
+    """Whether the runner was settled before each of so many calls of one step each."""
     settled = []
     for call in range(1, times + 1):
         settled.append(runner.settled)
@@ -207,7 +207,7 @@ def called(runner: StepRunner, step: Counted, times: int) -> list[bool]:
 
 @pytest.fixture
 def compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is compiled is the step itself."""
+    """Makes compilation return the step itself."""
     monkeypatch.setattr(programs, "compiled", lambda step: step)
     monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
 

@@ -37,12 +37,12 @@ def test_it_changes_no_training(model: str, segments: int, fields: dict[str, Any
     """The same operations on the same numbers."""
     kept, recomputed = (trained(*lanes(MODELS[model], recompute_segments=count, **fields)) for count in (0, segments))
     assert torch.equal(kept.network.flat_KP, recomputed.network.flat_KP)
-    assert [each.test_loss for each in kept.results()] == [each.test_loss for each in recomputed.results()]
+    assert [result.test_loss for result in kept.results()] == [result.test_loss for result in recomputed.results()]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_less_is_kept(model: str) -> None:
-    """What a plain step's forward pass leaves alive for the backward pass, of the very networks that packs train."""
+    """Tensors that a plain step's forward pass keeps for the backward pass, of the very networks that packs train."""
     kept = []
     for segments in (0, 1):
         pack = contract.pack(*lanes(MODELS[model], recompute_segments=segments))

@@ -1,4 +1,4 @@
-"""What a training refuses before its first step, in a line that says what would do."""
+"""Refusals of a training before its first step, in a line that says what would do."""
 
 from typing import Any
 

@@ -23,11 +23,11 @@ def test_divergence_step(losses: list[float], expected: int) -> None:
     assert divergence_step(np.array(losses, dtype=float), initial_loss=5.0) == expected
 
 
-@pytest.mark.parametrize(("end", "left"), [(0.5, False), (1.0, False), (1.5, True), (NAN, True)])
-def test_a_training_sample_of_the_same_loss_has_not_risen(end: float, left: bool) -> None:
+@pytest.mark.parametrize(("end", "diverged"), [(0.5, False), (1.0, False), (1.5, True), (NAN, True)])
+def test_a_training_sample_of_the_same_loss_has_not_risen(end: float, diverged: bool) -> None:
     """Its start and end are the same sample; of different ones, what is not below has diverged."""
-    assert bool(has_left(np.float64(1.0), np.float64(end), {ENDS[0]: 1.0})) == left
-    assert bool(has_left(np.float64(1.0), np.float64(end), {})) == (left or end == 1.0)
+    assert bool(has_left(np.float64(1.0), np.float64(end), {ENDS[0]: 1.0})) == diverged
+    assert bool(has_left(np.float64(1.0), np.float64(end), {})) == (diverged or end == 1.0)
 
 
 def test_bins_are_means_and_name_their_last_step() -> None:

@@ -14,8 +14,8 @@ def test_a_spike_stands_out_of_what_came_before() -> None:
 
 
 def test_noise_alone_has_hardly_any() -> None:
-    """Of a Gaussian one step in 10^9 would lie so far out; the deviation is estimated from 50 steps, which makes it one in
-    some thousands."""
+    """One Gaussian step in 10^9 would lie so far out; the deviation is estimated from 50 steps, which makes it one in some
+    thousands."""
     noise = np.random.default_rng(1).standard_normal(20_000)
     assert spikes(noise).mean() < 1e-3
 
@@ -31,10 +31,10 @@ def test_a_run_has_none_before_there_is_anything_to_compare_with_and_nan_once_it
     loss = np.ones(120)
     loss[3] = 100.0
     loss[100] = np.nan
-    found = spikes(loss)
-    assert not found[:SPIKE_WINDOW].any()
-    assert np.isnan(found[100:]).all()
-    assert np.isfinite(found[:100]).all()
+    heights = spikes(loss)
+    assert not heights[:SPIKE_WINDOW].any()
+    assert np.isnan(heights[100:]).all()
+    assert np.isfinite(heights[:100]).all()
 
 
 def test_changes_are_from_step_to_step() -> None:

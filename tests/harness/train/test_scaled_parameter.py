@@ -23,7 +23,7 @@ TOLERANCE = 2e-5
 
 
 def gradients(pack: Pack) -> torch.Tensor:
-    """Of sizes that differ by entry, the same for all lanes and of no weights, [steps, 1, P]."""
+    """Gradients whose sizes differ by entry, the same for all lanes and independent of weights, [steps, 1, P]."""
     generator = torch.Generator().manual_seed(5)
     size = pack.network.flat_KP.shape[1]
     return torch.randn(STEPS, 1, size, generator=generator) * 10 ** torch.randn(size, generator=generator)
@@ -47,8 +47,8 @@ def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_
         lane(MLP, **lr, scaled_parameter="readout.weight", scaled_lr=0.125),
     ]
     start = contract.pack(*chosen).network.views
-    found = learned(contract.pack(*chosen))
-    for name, values in found.items():
+    weights = learned(contract.pack(*chosen))
+    for name, values in weights.items():
         plain, hidden, slow, readout = values
         assert torch.equal(hidden, slow if name.startswith("hidden.") else plain), name
         assert torch.equal(readout, slow if name == "readout.weight" else plain), name
@@ -57,7 +57,7 @@ def test_a_scaled_parameter_learns_as_in_a_lane_of_that_lr_and_the_others_as_in_
 
 
 def test_independent_decay_follows_neither_the_lr_nor_mups_multiplier() -> None:
-    """Of a gradient of zero AdamW's step is its decay alone."""
+    """AdamW's step from a gradient of zero is its decay alone."""
     workload = GPT.model_copy(update={"parametrization": "mup", "base_width": 4})
     fields = {"optimizer": "adamw", "schedule": "constant", "warmup_fraction": 0.0, "weight_decay": 0.25}
     rates = ({"peak_lr": 2.0**-7}, {"peak_lr": 2.0**-5}, {"peak_lr": 2.0**-7})
@@ -68,11 +68,11 @@ def test_independent_decay_follows_neither_the_lr_nor_mups_multiplier() -> None:
     before = {name: view.detach().clone() for name, view in pack.network.views.items()}
     pack.learner.learn(torch.zeros_like(pack.network.flat_KP))
     for parameter in pack.network.model.parameters:
-        start, found = before[parameter.name], pack.network.views[parameter.name].detach()
+        start, end = before[parameter.name], pack.network.views[parameter.name].detach()
         taken = 0.25 * (len(parameter.shape) >= 2)
-        assert torch.allclose(found[:2], start[:2] * (1 - taken), atol=1e-7), parameter.name
+        assert torch.allclose(end[:2], start[:2] * (1 - taken), atol=1e-7), parameter.name
         of_lr = taken * 2.0**-7 * (4 / workload.width if parameter.growing_sides == 2 else 1)
-        assert torch.allclose(found[2], start[2] * (1 - of_lr), atol=1e-7), parameter.name
+        assert torch.allclose(end[2], start[2] * (1 - of_lr), atol=1e-7), parameter.name
 
 
 def test_it_goes_on_top_of_mups_multiplier() -> None:
@@ -87,7 +87,7 @@ def test_it_goes_on_top_of_mups_multiplier() -> None:
 
 def test_it_is_told_and_counted() -> None:
     plain, scaled = (
-        lane(MLP, **each).configuration for each in ({}, {"scaled_parameter": "hidden.1.weight", "scaled_lr": 0.01})
+        lane(MLP, **training).configuration for training in ({}, {"scaled_parameter": "hidden.1.weight", "scaled_lr": 0.01})
     )
     assert trial_recipe(scaled)["optimizer"] == trial_recipe(plain)["optimizer"] + ", the LR of hidden.1.weight times 0.01"
     assert plain.pack_key == scaled.pack_key, "they share a pack"

@@ -29,7 +29,7 @@ PAPER = {"optimizer": "sophia", "beta1": 0.96, "beta2": 0.99, "epsilon": 1e-12, 
 
 
 def by_another(
-    training: Training, start: torch.Tensor, seen: list[torch.Tensor], curvatures: list[torch.Tensor]
+    training: Training, start: torch.Tensor, gradients: list[torch.Tensor], curvatures: list[torch.Tensor]
 ) -> torch.Tensor:
     """Its form is lr clip(m / max(h, epsilon), p): ours is lr / gamma clip(m / max(h, epsilon / gamma), gamma)."""
     gamma = training.hessian_factor
@@ -44,7 +44,7 @@ def by_another(
         update_period=10**9,
         foreach=False,
     )
-    for step, gradient in enumerate(seen):
+    for step, gradient in enumerate(gradients):
         weight.grad = gradient.clone()
         due = step % EVERY == 0
         theirs.step(hessian=[curvatures[step].clone()] if due else None)
@@ -56,17 +56,17 @@ def test_follows_another() -> None:
     generator = torch.Generator().manual_seed(0)
     sizes = 10 ** torch.randn(SIZE, generator=generator)
     start = 0.3 * torch.randn(len(LANES), SIZE, generator=generator)
-    seen = [torch.randn(len(LANES), SIZE, generator=generator) * sizes for _ in range(STEPS)]
+    gradients = [torch.randn(len(LANES), SIZE, generator=generator) * sizes for _ in range(STEPS)]
     # Of all sizes beside the gradients', so that entries are clipped, divided and, with no curvature, on epsilon.
     curvatures = [10 * torch.randn(len(LANES), SIZE, generator=generator).square() * sizes for _ in range(STEPS)]
-    for each in curvatures:
-        each[:, :5] = 0.0
+    for curvature in curvatures:
+        curvature[:, :5] = 0.0
     packed = start.clone()
     ours = make_optimizer(trainings, packed, torch.ones(SIZE))
     assert isinstance(ours, Sophia)
     lr = torch.tensor([[training.peak_lr] for training in trainings])
     clipped = 0.0
-    for step, gradient in enumerate(seen):
+    for step, gradient in enumerate(gradients):
         if step % EVERY == 0:
             ours.estimate(curvatures[step])
         before = packed.clone()
@@ -75,7 +75,9 @@ def test_follows_another() -> None:
         clipped += float((moved.abs() > 0.99 * lr).float().mean()) / STEPS
     assert 0.05 < clipped < 0.95
     for lane, training in enumerate(trainings):
-        expected = by_another(training, start[lane], [each[lane] for each in seen], [each[lane] for each in curvatures])
+        expected = by_another(
+            training, start[lane], [gradient[lane] for gradient in gradients], [curvature[lane] for curvature in curvatures]
+        )
         assert (packed[lane] - expected).abs().max() <= TOLERANCE * max(1.0, float(expected.abs().max()))
 
 
@@ -99,19 +101,19 @@ def curvature_of(pack: Pack) -> Curvature:
 def gauss_newton(weights: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
     """Diagonal of mean J^T (diag p - p p^T) J of a softmax over linear logits, by loops; weights [classes, features]."""
     classes = len(weights)
-    found = torch.zeros_like(weights)
+    diagonal = torch.zeros_like(weights)
     for x in features:
         p = (weights @ x).softmax(0)
         hessian = torch.diag(p) - torch.outer(p, p)
         for entry in range(classes):
             jacobian = torch.zeros(classes, *weights.shape, dtype=x.dtype)
             jacobian[torch.arange(classes), torch.arange(classes)] = x
-            found[entry] += torch.einsum("cf,cd,df->f", jacobian[:, entry], hessian, jacobian[:, entry]) / len(features)
-    return found
+            diagonal[entry] += torch.einsum("cf,cd,df->f", jacobian[:, entry], hessian, jacobian[:, entry]) / len(features)
+    return diagonal
 
 
 def test_estimates_are_the_gauss_newton_diagonal_in_their_mean() -> None:
-    """Of 400 draws on 16 digits: within four standard errors entry by entry but for some, and in the sum within 3%."""
+    """The mean of 400 draws on 16 digits: within four standard errors in all entries but a few, and in the sum within 3%."""
     digits = load("digits")
     pack = Pack(lanes(1, workload=Workload(model="linear", dataset="digits"), batch_size=16), digits)
     with torch.no_grad():  # logits that are neither alike nor sure
@@ -150,33 +152,33 @@ def test_labels_are_drawn_as_the_softmax_has_them(text: Text) -> None:
 
 
 def test_an_estimate_comes_every_so_often_and_first(text: Text, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    steps = []
     right = Curvature.estimate
 
     def noted(self: Curvature, inputs: torch.Tensor, targets: torch.Tensor, step: int) -> torch.Tensor:
         expected = self.batch(self.examples_of(step))
         assert torch.equal(inputs, expected[0])
-        seen.append(step)
+        steps.append(step)
         return right(self, inputs, targets, step)
 
     monkeypatch.setattr(Curvature, "estimate", noted)
     pack = Pack(lanes(1), text)
     pack.advance()
-    assert seen == [0, 5, 10, 15, 20]
+    assert steps == [0, 5, 10, 15, 20]
 
 
 def test_micro_batches_estimate_as_the_whole_batch(text: Text) -> None:
-    found = []
+    estimates = []
     for count in (1, 2, 4):
         procedure = curvature_of(Pack(lanes(1, 2, micro_batches=count), text))
-        found.append(procedure.estimate(*procedure.batch(procedure.examples_of(0)), 0))
-    for other in found[1:]:
-        assert torch.allclose(other, found[0], rtol=1e-3, atol=1e-5 * float(found[0].max()))
+        estimates.append(procedure.estimate(*procedure.batch(procedure.examples_of(0)), 0))
+    for other in estimates[1:]:
+        assert torch.allclose(other, estimates[0], rtol=1e-3, atol=1e-5 * float(estimates[0].max()))
 
 
 def test_it_trains_in_narrow_formats(text: Text) -> None:
     formats = ({}, {"precision": "bf16"}, {"precision": "fp16", "loss_scaling": "dynamic"}, {"precision": "fp8"})
-    (wide,), *narrow = (contract.trained(*lanes(1, steps=60, **each), data=text).results() for each in formats)
+    (wide,), *narrow = (contract.trained(*lanes(1, steps=60, **precision), data=text).results() for precision in formats)
     assert wide.test_loss < wide.initial_loss - 0.1
     assert [ours.test_loss for (ours,) in narrow] == pytest.approx([wide.test_loss] * 3, rel=0.05)
 

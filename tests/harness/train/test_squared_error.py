@@ -31,10 +31,10 @@ def test_the_loss_and_its_gradient(workload: Workload) -> None:
     features, labels = DIGITS.arrays("train")
     inputs, targets = features[:14].view(2, 7, 8, 8), labels[:14].view(2, 7)
     losses, gradient = network.gradient(inputs, targets)
-    expected = torch.stack([by_hand(each, targets[lane]) for lane, each in enumerate(network.outputs(inputs))])
+    expected = torch.stack([by_hand(outputs, targets[lane]) for lane, outputs in enumerate(network.outputs(inputs))])
     assert torch.allclose(losses, expected.detach(), rtol=1e-5)
     by_autograd = torch.autograd.grad(expected.sum(), list(network.views.values()))
-    assert torch.allclose(gradient, torch.cat([each.flatten(1) for each in by_autograd], dim=1), atol=1e-6)
+    assert torch.allclose(gradient, torch.cat([part.flatten(1) for part in by_autograd], dim=1), atol=1e-6)
     assert not torch.allclose(losses, network.evaluate(features[:7], labels[:7])), "the second lane sees other examples"
     assert float(network.evaluate(features[:7], labels[:7])[0]) == pytest.approx(float(losses[0]), rel=1e-5)
 

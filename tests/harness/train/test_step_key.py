@@ -25,7 +25,7 @@ CAPTURED, COMPILED = Program(captured=True), Program(compiled=True)
 DIGITS = Workload.model_validate({"model": "mlp", "dataset": "digits", "width": 8, "depth": 1})
 TASKS = DIGITS.model_copy(update={"tasks": 2})
 Change = tuple[dict[str, Any], Any]
-# Field -> what it is changed in, and to what.
+# Field -> where it is changed, and to which value.
 TRAINING: dict[str, Change] = {
     **OWN_FIELDS,
     "peak_lr": ({}, 0.5),
@@ -88,7 +88,7 @@ CHANGING = {
 
 
 class Operations(TorchDispatchMode):
-    """What a step is made of: operations, with sizes and constants; a tensor is its type and how many sides it has."""
+    """Records a step's operations, with sizes and constants; a tensor is its type and how many sides it has."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,9 +119,9 @@ def pack(text: Text, training: dict[str, Any], workload: Workload = GPT, lanes: 
 def operations(made: Pack) -> list[str]:
     made._draw()
     made._plain_step()
-    with Operations() as seen:
+    with Operations() as recorder:
         made._plain_step()
-    return seen.found
+    return recorder.found
 
 
 def key(made: Pack, program: Program = CAPTURED) -> str:
@@ -134,9 +134,9 @@ def changed(text: Text, field: str) -> tuple[Pack, Pack]:
     if field in WORKLOAD:
         fields, value = WORKLOAD[field]
         fields = {**(GPT.model_dump() if "model" not in fields else {}), **fields}
-        return tuple(pack(text, {}, Workload.model_validate(each)) for each in (fields, {**fields, field: value}))  # type: ignore[return-value]
+        return tuple(pack(text, {}, Workload.model_validate(settings)) for settings in (fields, {**fields, field: value}))  # type: ignore[return-value]
     fields, value = TRAINING[field]
-    workload, training = fields.get("workload", GPT), {name: each for name, each in fields.items() if name != "workload"}
+    workload, training = fields.get("workload", GPT), {name: setting for name, setting in fields.items() if name != "workload"}
     first = {**training, "scaled_lr": 1.0} if field == "scaled_parameter" else training
     return pack(text, first, workload), pack(text, {**training, field: value}, workload)
 
@@ -147,13 +147,13 @@ def test_no_field_is_missing() -> None:
 
 
 def test_steps_of_other_operations_have_other_keys(text: Text) -> None:
-    found = set()
+    fields = set()
     for field in (*TRAINING, *WORKLOAD):
         before, after = changed(text, field)
         if operations(before) != operations(after):
-            found.add(field)
+            fields.add(field)
             assert key(before) != key(after), field
-    assert found >= CHANGING, CHANGING - found
+    assert fields >= CHANGING, CHANGING - fields
 
 
 @pytest.mark.parametrize("field", ["peak_lr", "beta1", "beta2", "final_fraction", "steps", "sgd_lr", "fault_size"])
@@ -164,16 +164,16 @@ def test_values_of_tensors_share_a_key(field: str, text: Text) -> None:
 
 
 def test_packs_of_several_lanes_share_a_key_and_their_operations(text: Text) -> None:
-    """But for sizes; what is compiled is written again for each number of lanes."""
+    """Equal but for sizes; compiled programs are written again for each number of lanes."""
 
     def kinds(made: Pack) -> list[str]:
-        return [each.partition(" ")[0] for each in operations(made)]
+        return [operation.partition(" ")[0] for operation in operations(made)]
 
     one, two, five = (pack(text, {"clip_norm": 1.0}, lanes=lanes) for lanes in (1, 2, 5))
     assert kinds(two) == kinds(five)
     assert key(two) == key(five)
     assert key(one) != key(two)
-    assert len({key(each, COMPILED) for each in (one, two, five)}) == 3
+    assert len({key(made, COMPILED) for made in (one, two, five)}) == 3
 
 
 def test_any_lane_counts(text: Text) -> None:

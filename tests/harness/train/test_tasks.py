@@ -26,10 +26,10 @@ LABELS = load("digits").arrays("train")[1].numpy()
 
 
 def tasks_of(made: Pack) -> Tasks:
-    found = made.procedure
-    while not isinstance(found, Tasks):
-        found = found.inner
-    return found
+    procedure = made.procedure
+    while not isinstance(procedure, Tasks):
+        procedure = procedure.inner
+    return procedure
 
 
 def drawn(made: Pack, step: int) -> np.ndarray:
@@ -39,14 +39,14 @@ def drawn(made: Pack, step: int) -> np.ndarray:
 
 def plain_loss(scenario: str, tasks: int, logits: Tensor, targets: Tensor) -> Tensor:
     """As the three scenarios are defined, one example after the other."""
-    each = 10 // tasks
+    classes_per_task = 10 // tasks
     losses = []
     for row, target in zip(logits, targets.tolist(), strict=True):
-        first = target // each * each
+        first = target // classes_per_task * classes_per_task
         chosen = {
             "class": (row, target),
-            "domain": (row[:each], target % each),
-            "task": (row[first : first + each], target - first),
+            "domain": (row[:classes_per_task], target % classes_per_task),
+            "task": (row[first : first + classes_per_task], target - first),
         }
         values, own = chosen[scenario]
         losses.append(-F.log_softmax(values, dim=0)[own])
@@ -141,7 +141,7 @@ def test_examples_are_of_the_task_and_a_share_of_earlier_ones() -> None:
 
 
 def test_a_share_that_is_no_whole_number_of_examples_is_replayed_on_average() -> None:
-    """Of 8 examples 20% are one or two. Whole numbers are what they are at every step."""
+    """20% of 8 examples are one or two. Whole numbers are the same at every step."""
     made = contract.pack(lane(BY_CLASS, replay=0.2, steps=500), lane(BY_CLASS, replay=0.25, steps=500))
     tasks_SKB = LABELS[np.concatenate([tasks_of(made).draw(block) for block in range(2)])[100:500]] // 2
     replayed = (tasks_SKB < np.arange(100, 500)[:, None, None] // 100).sum(axis=2)
@@ -164,7 +164,7 @@ def test_the_fisher_information_is_that_of_its_definition() -> None:
         log_chances = F.log_softmax(relu_mlp(weights, features[None])[0], dim=0)
         for label in range(10):
             gradients = torch.autograd.grad(log_chances[label], list(weights.values()), retain_graph=True)
-            joined = torch.cat([each.flatten() for each in gradients])
+            joined = torch.cat([gradient.flatten() for gradient in gradients])
             expected += log_chances[label].exp().detach() * joined.square() / 4
     assert torch.allclose(procedure.fisher_of(1)[0], expected, rtol=1e-3, atol=1e-7)
 
@@ -202,23 +202,23 @@ def test_the_fisher_information_of_a_text() -> None:
 def test_of_a_text_it_is_the_mean_over_windows_and_tokens() -> None:
     """Estimated from as many windows as there are examples, and the same in a pack and alone."""
     both, alone = (contract.pack(*(lane(TEXTS, seed, consolidation=1.0) for seed in seeds)) for seeds in ((1, 2), (2,)))
-    found = []
+    estimates = []
     for made in (both, alone):
         assert isinstance(made.procedure, Consolidation)
-        found.append(made.procedure.fisher_of(0)[-1])
-    assert torch.allclose(found[0], found[1], rtol=1e-3, atol=1e-6 * float(found[0].max()))
+        estimates.append(made.procedure.fisher_of(0)[-1])
+    assert torch.allclose(estimates[0], estimates[1], rtol=1e-3, atol=1e-6 * float(estimates[0].max()))
     windows = tasks_of(alone).examples[0]
-    total_P = torch.zeros_like(found[1])
+    total_P = torch.zeros_like(estimates[1])
     for start in windows[np.linspace(0, len(windows) - 1, 4).round().astype(int)]:
         inputs, _ = alone.procedure.inner.batch(torch.tensor([[start]]))
         symbols = tasks_of(alone).dataset.facts.classes
         signs = numpy_generator(2, "fisher", int(start)).integers(2, size=(1, 3, symbols))
         total_P += alone.procedure.along(inputs, 2.0 * torch.from_numpy(signs[None]).float() - 1.0)[0].square()  # type: ignore[attr-defined]
-    assert torch.allclose(found[1], total_P / 4 / 3, rtol=1e-4, atol=1e-6 * float(total_P.max()))
+    assert torch.allclose(estimates[1], total_P / 4 / 3, rtol=1e-4, atol=1e-6 * float(total_P.max()))
 
 
 def test_consolidation_adds_the_gradient_of_its_penalty() -> None:
-    """Of all earlier tasks together, and scaled by lambda; without one a lane is as it is alone."""
+    """The penalty of all earlier tasks together, scaled by lambda; a lane without one is as it is alone."""
     strong, none = lane(BY_CLASS, consolidation=3.0), lane(BY_CLASS)
     made = contract.pack(strong, none)
     penalty, ends = torch.zeros_like(made.network.flat_KP[0]), []
@@ -230,10 +230,10 @@ def test_consolidation_adds_the_gradient_of_its_penalty() -> None:
     for held_P, fisher_P in ends:
         penalty += 3.0 * fisher_P * (weights_P - held_P)
     batch = made.procedure.batch(made.procedure.examples_of(9))
-    found, plain = (each.gradient(*batch)[1] for each in (made.procedure, made.procedure.inner))
-    assert torch.allclose(found[0] - plain[0], penalty, rtol=1e-3, atol=1e-6)
+    gradients, plain = (procedure.gradient(*batch)[1] for procedure in (made.procedure, made.procedure.inner))
+    assert torch.allclose(gradients[0] - plain[0], penalty, rtol=1e-3, atol=1e-6)
     assert penalty.norm() > 1e-3
-    assert torch.equal(found[1], plain[1])
+    assert torch.equal(gradients[1], plain[1])
 
 
 def test_adapters_leave_what_they_adapt_and_learn_alone_later() -> None:

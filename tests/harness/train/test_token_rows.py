@@ -28,7 +28,7 @@ def by_hand(pack: Pack, text: Text) -> dict[str, np.ndarray]:
     """Takes the steps of a pack of one lane one by one; what rows did after the first fifth, [V] each, up to the last probe."""
     table = pack.network.views["embedding.token.weight"]
     rows = table.shape[1]
-    found = {name: np.zeros(rows) for name in ("paths", "norms", "counts")}
+    sums = {name: np.zeros(rows) for name in ("paths", "norms", "counts")}
     while not pack.done:
         step, before = pack.step, table[0].detach().clone()
         pack.advance(0)
@@ -36,10 +36,10 @@ def by_hand(pack: Pack, text: Text) -> dict[str, np.ndarray]:
             index = text.batch_index(pack.seeds[0], 0, 4, GPT.context)[step]
             for start in index:
                 for token in text.splits["train"][start : start + GPT.context]:
-                    found["counts"][token] += 1
-            found["paths"] += (table[0].detach() - before).norm(dim=1).numpy()
-            found["norms"] += before.norm(dim=1).numpy()
-    return found
+                    sums["counts"][token] += 1
+            sums["paths"] += (table[0].detach() - before).norm(dim=1).numpy()
+            sums["norms"] += before.norm(dim=1).numpy()
+    return sums
 
 
 @pytest.mark.parametrize("fields", [{}, {"optimizer": "sgd", "peak_lr": 0.1}, {"micro_batches": 2}], ids=str)
@@ -58,7 +58,7 @@ def test_against_a_loop_over_steps_and_tokens(text: Text, fields: dict[str, Any]
     length = relative["paths"] / relative["counts"]
     assert last["probe_token_length_slope"] == pytest.approx(np.polyfit(frequency, np.log(length), 1)[0], rel=1e-3)
     assert last["probe_token_step_slope"] == pytest.approx(np.polyfit(frequency, np.log(moved), 1)[0], rel=1e-3, abs=1e-4)
-    rarest, commonest = (np.quantile(frequency, each) for each in (0.25, 0.75))
+    rarest, commonest = (np.quantile(frequency, quantile) for quantile in (0.25, 0.75))
     for name, inside in (("rare", frequency <= rarest + 1e-9), ("common", frequency >= commonest - 1e-9)):
         expected = math.exp(np.log(by_occurrence[inside]).mean())
         assert last[f"probe_token_update_{name}"] == pytest.approx(expected, rel=1e-3)
@@ -72,7 +72,7 @@ def test_nothing_is_counted_in_the_first_fifth(text: Text) -> None:
 
 
 def test_a_row_that_nothing_moves_has_not_moved(text: Text) -> None:
-    """Of a token that no batch has held, under an optimizer without memory or decay."""
+    """The row of a token that no batch has held, under an optimizer without memory or decay."""
     pack = trained(lane(optimizer="sgd", momentum=0.0, weight_decay=0.0, batch_size=2))
     assert isinstance(pack.procedure, TokenRows)
     idle = pack.procedure.counts_KV == 0
@@ -105,7 +105,7 @@ def test_quarters() -> None:
     assert rare.tolist() == [False, True, True, True, False, False]
     assert common.tolist() == [True, False, False, False, False, False]
     flat = quarters(np.full(8, 7))
-    assert [int(each.sum()) for each in flat.values()] == [2, 2]
+    assert [int(chosen.sum()) for chosen in flat.values()] == [2, 2]
     assert not (flat["rare"] & flat["common"]).any()
 
 

@@ -22,8 +22,8 @@ def plain(value: float, drawn: int | None = None) -> float:
     kept, dropped = bits >> 16, bits & 0xFFFF
     to_nearest = dropped > 0x8000 or (dropped == 0x8000 and kept % 2 == 1)
     up = to_nearest if drawn is None else dropped + drawn >= 0x10000
-    (found,) = struct.unpack("<f", struct.pack("<I", (kept + up) << 16))
-    return float(found)
+    (number,) = struct.unpack("<f", struct.pack("<I", (kept + up) << 16))
+    return float(number)
 
 
 def test_to_the_nearest() -> None:
@@ -34,8 +34,8 @@ def test_to_the_nearest() -> None:
 
 def test_at_random() -> None:
     drawn = torch.randint(2**32, (4000,), generator=torch.Generator().manual_seed(1))
-    found = stochastic(WEIGHTS_KP[0], drawn).tolist()
-    assert found == [plain(value, bits % 2**16) for value, bits in zip(WEIGHTS_KP[0].tolist(), drawn.tolist(), strict=True)]
+    rounded = stochastic(WEIGHTS_KP[0], drawn).tolist()
+    assert rounded == [plain(value, bits % 2**16) for value, bits in zip(WEIGHTS_KP[0].tolist(), drawn.tolist(), strict=True)]
 
 
 def test_what_is_no_number_stays_and_bf16_numbers_do() -> None:
@@ -73,4 +73,4 @@ def test_a_pack_holds_bf16_weights_from_the_start(text: Text, precision: str) ->
     pack.advance()
     assert torch.equal(pack.network.flat_KP, nearest(pack.network.flat_KP))
     assert not torch.equal(pack.network.flat_KP, before)
-    assert all(not torch.equal(each, nearest(each)) for each in pack.optimizer.state.values())
+    assert all(not torch.equal(weight, nearest(weight)) for weight in pack.optimizer.state.values())

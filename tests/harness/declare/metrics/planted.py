@@ -24,7 +24,7 @@ def world(case: Case, seeds: int, change: Change = lambda name, values: values) 
     study = case.declared(seeds, PLAIN)
     columns = case.draw(study, case.effects[2], PLAIN, numpy_generator(0, f"contract {case.name}", 0))
     return PlantedTable(
-        study, {name: {arm: change(name, each) for arm, each in arms.items()} for name, arms in columns.items()}
+        study, {name: {arm: change(name, losses) for arm, losses in arms.items()} for name, arms in columns.items()}
     )
 
 
@@ -40,17 +40,17 @@ def stored(planted: PlantedTable) -> pd.DataFrame:
 
 
 def on_losses(change: Callable[[Any], Any]) -> Change:
-    """Of every loss: final ones, and those in curves."""
+    """A change of every loss: final ones, and those in curves."""
 
     def changed(name: str, values: Column) -> Column:
         if not name.endswith("_loss"):
             return values
         if values.dtype != object:
             return np.asarray(change(values))
-        found = np.empty_like(values)
+        moved = np.empty_like(values)
         for index in np.ndindex(values.shape):
-            found[index] = change(np.asarray(values[index]))
-        return found
+            moved[index] = change(np.asarray(values[index]))
+        return moved
 
     return changed
 
@@ -58,7 +58,7 @@ def on_losses(change: Callable[[Any], Any]) -> Change:
 def with_arms(study: Study, settings: Mapping[str, Mapping[str, Any]], lr: float | None = None, **fields: Any) -> Study:
     """The study without judgements, and with these arms beside its own, trained at one LR if one is given."""
     factors: Any = {} if lr is None else {"factors": {"peak_lr": (lr,)}}
-    arms = {name: Arm(label=name, settings=each, **factors) for name, each in settings.items()}
+    arms = {name: Arm(label=name, settings=arm_settings, **factors) for name, arm_settings in settings.items()}
     return changed(study, judgements=(), arms={**study.arms, **arms}, **fields)
 
 
@@ -68,7 +68,7 @@ def table_of_steps(study: Study, arms: Mapping[str, Mapping[str, Any]], curves: 
     def outcome(trial: Trial) -> LaneResult:
         if trial.arm not in arms:
             return result(2.0)
-        losses, norms = (np.asarray(each).tolist() for each in curves(trial))
+        losses, norms = (np.asarray(curve).tolist() for curve in curves(trial))
         return result(1.0, train_loss=losses, train_gradient_norm=norms)
 
     return table_of(with_arms(study, arms, 0.01), outcome)

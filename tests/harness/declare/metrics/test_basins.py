@@ -63,8 +63,8 @@ def test_the_mean_of_losses_is_a_loss(table: TrialArrays) -> None:
     beside = [LossAt(arm="none", tuned_for="none", times=times) for times in (0.5, 4.0)]
     mean = Mean(parts=beside)
     assert mean.of_losses == "is one"
-    seen = observe(LossGap(left=mean, right=TunedLoss(arm="none")), table)
-    assert seen.estimate == pytest.approx((CURVATURE + 4 * CURVATURE) / 2 / (INITIAL_LOSS - FLOOR))
+    gap = observe(LossGap(left=mean, right=TunedLoss(arm="none")), table)
+    assert gap.estimate == pytest.approx((CURVATURE + 4 * CURVATURE) / 2 / (INITIAL_LOSS - FLOOR))
 
 
 def test_the_mean_of_other_things_is_none() -> None:
@@ -102,8 +102,8 @@ def lengths(study: Study) -> Study:
     dump = {**study.model_dump(), "judgements": (), "seeds": 8}
     steps = {"anchor": 300, **{name: round(300 * length) for length, name in LENGTHS.items()}}
     dump["arms"] = {
-        name: Arm(label=name, settings={"steps": each, "beta1": 0.8 if name == "anchor" else 0.9})
-        for name, each in steps.items()
+        name: Arm(label=name, settings={"steps": length, "beta1": 0.8 if name == "anchor" else 0.9})
+        for name, length in steps.items()
     }
     return Study.model_validate(dump)
 
@@ -147,7 +147,7 @@ def test_a_basin_that_is_open_below_counts_from_the_low_end(study: Study) -> Non
     fall = INITIAL_LOSS - made.losses("none", "peak_lr", "test_loss").mean(axis=1).min()
     # The bar is met 5% of the fall above the least loss, by a line of about a nat an octave.
     expected = -6 + 0.05 * fall - grid[0]
-    seen = observe(BasinWidth(arm="none", of="fall", open_below=True), made)
-    assert seen.estimate == pytest.approx(expected, abs=0.02)
+    width = observe(BasinWidth(arm="none", of="fall", open_below=True), made)
+    assert width.estimate == pytest.approx(expected, abs=0.02)
     with pytest.raises(NotEstimableError, match="is still near its best is the lowest that was tried"):
         observe(BasinWidth(arm="none", of="fall"), made)

@@ -1,4 +1,4 @@
-"""What every observable is held to, in the worlds that calibration plants effects in, and functions in a table of their own."""
+"""Rules that every observable keeps, in the worlds that calibration plants effects in; functions in a table of their own."""
 
 from contextlib import suppress
 from functools import cache
@@ -25,7 +25,7 @@ SEEDS = 8
 EVERY = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 GENERATOR = np.random.default_rng(0)
 ORDER = GENERATOR.permutation(SEEDS)
-# Of all seeds once, and of some several times.
+# Weights: all seeds once, and some several times.
 WEIGHTS = np.vstack([np.ones(SEEDS), GENERATOR.multinomial(SEEDS, np.full(SEEDS, 1 / SEEDS), size=3)]).astype(float)
 # Halves of the seeds are drawn by their places.
 HALVES = {"mean_gap_absolute"}
@@ -74,19 +74,19 @@ def test_a_weight_is_how_often_a_seed_is_there(case: Case) -> None:
     for row, weights in enumerate(WEIGHTS):
         places = np.repeat(np.arange(SEEDS), weights.astype(int))
         repeated = world(case, SEEDS, lambda name, column, places=places: column[:, places])
-        assert_same(values(case, repeated, np.ones((1, SEEDS))), [each[[row]] for each in whole])
+        assert_same(values(case, repeated, np.ones((1, SEEDS))), [array[[row]] for array in whole])
 
 
 @EVERY
 def test_losses_mean_what_is_declared_of_them(case: Case) -> None:
-    """Twice as large, and a nat higher: a loss follows both, a share of losses neither feels the one nor a gap the other."""
+    """Twice as large, and a nat higher: a loss follows both, a share of losses ignores the factor, a gap the shift."""
     doubled, raised = (world(case, SEEDS, on_losses(change)) for change in (lambda x: 2 * x, lambda x: x + 1))
     for observable in case.observables:
         was, means = value(observable, plain(case)), observable.of_losses
         # A level that is declared in nats moves with the losses.
         level = getattr(observable, "level", None)
         moved = [{}, {}] if level is None else [{"level": 2 * level}, {"level": level + 1}]
-        twice, higher = (observable.model_copy(update=each) for each in moved)
+        twice, higher = (observable.model_copy(update=update) for update in moved)
         if means == "is one":
             assert_same([value(twice, doubled), value(higher, raised)], [2 * was, was + 1])
         elif means == "no zero":
@@ -111,13 +111,13 @@ def test_a_trial_that_is_missing_makes_it_invalid(case: Case) -> None:
 
 @EVERY
 def test_the_planted_truth_lies_in_the_interval(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 400 seeds: its own error makes the distance from an estimate of 20 a fortieth larger."""
+    """The truth of 400 seeds: its own error makes the distance from an estimate of 20 a fortieth larger."""
     monkeypatch.setattr(measure, "TRUTH_SEEDS", 400)
     table = world(case, 20)
     for observable, truth in zip(case.observables, truths(case, PLAIN, case.effects[2]), strict=True):
-        seen = observe(observable, table, LEVEL)
-        assert seen.low <= seen.estimate <= seen.high
-        assert not case.has_truth or seen.low <= truth <= seen.high
+        observation = observe(observable, table, LEVEL)
+        assert observation.low <= observation.estimate <= observation.high
+        assert not case.has_truth or observation.low <= truth <= observation.high
 
 
 @EVERY
@@ -160,12 +160,12 @@ def test_a_seed_that_diverges_leaves_a_number_or_a_reason(case: Case) -> None:
 
 
 FUNCTIONS = {name: kind for name, kind in KINDS.items() if kind.PLANTED}
-# Of every run, where nothing else is planted; a validation loss is the test loss.
+# Columns of every run if nothing else is planted; a validation loss is the test loss.
 USUAL = {"outcome": "finished", "initial_loss": 5.0, "test_loss": 1.0, "environment": '{"device": ""}'}
 
 
 def planted_beside(kind: type[Observed], order: slice) -> PlantedTable:
-    """What a function says is planted, its seeds in this order."""
+    """The values that a function plants, its seeds in this order."""
     arms, _, settings = (*kind.PLANTED, {})[:3]
     by_lr = {arm: rows if isinstance(next(iter(rows)), float) else {0.01: rows} for arm, rows in arms.items()}
     columns: dict[str, dict[str, Column]] = {}

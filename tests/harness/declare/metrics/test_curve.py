@@ -35,7 +35,7 @@ def losses(trial: Trial) -> list[float]:
 
 
 def outcome(trial: Trial) -> LaneResult:
-    found = result(
+    trained = result(
         bowl(trial, -7, 2.0),
         step=STEPS,
         train_loss=losses(trial),
@@ -48,9 +48,9 @@ def outcome(trial: Trial) -> LaneResult:
     )
     if trial.arm == "half" and trial.seed == 0 and trial.configuration.training.peak_lr == 2.0**-5:
         return replace(
-            found, outcome="diverged", divergence_step=6, curves={**found.curves, "train_loss": [5.0] * 5 + [np.nan] * 5}
+            trained, outcome="diverged", divergence_step=6, curves={**trained.curves, "train_loss": [5.0] * 5 + [np.nan] * 5}
         )
-    return found
+    return trained
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +59,8 @@ def table(study: Study) -> TrialArrays:
 
 
 def test_a_window_begins_after_its_first_share_and_ends_with_its_last(table: TrialArrays) -> None:
-    seen = observe(Curve(arm="none", of="train_loss", first=0.2, last=0.5), table)
-    assert seen.estimate == pytest.approx(np.mean([8.0, 7.0, 6.0]) + np.mean(range(5)))
+    observation = observe(Curve(arm="none", of="train_loss", first=0.2, last=0.5), table)
+    assert observation.estimate == pytest.approx(np.mean([8.0, 7.0, 6.0]) + np.mean(range(5)))
     assert observe(Curve(arm="none", of="train_loss_spikes", first=0.5), table).estimate == pytest.approx(0.02)
 
 
@@ -82,8 +82,8 @@ def test_it_is_read_at_the_value_tuned_at_a_multiple_of_it_or_at_a_declared_one(
 def test_a_training_loss_is_a_loss_and_a_lost_one_counts_as_at_the_start(table: TrialArrays) -> None:
     assert Curve(arm="none", of="train_loss").of_losses == "is one"
     assert Curve(arm="none", of="train_loss_swing").of_losses == "no zero"
-    seen = observe(Curve(arm="half", of="train_loss", value=2.0**-5, first=0.5), table)
-    assert seen.estimate == pytest.approx((INITIAL_LOSS + 4 * np.mean([5.0, 6.0, 5.0, 6.0, 5.0])) / 5, rel=0.02)
+    observation = observe(Curve(arm="half", of="train_loss", value=2.0**-5, first=0.5), table)
+    assert observation.estimate == pytest.approx((INITIAL_LOSS + 4 * np.mean([5.0, 6.0, 5.0, 6.0, 5.0])) / 5, rel=0.02)
 
 
 def test_a_loss_on_some_tokens_is_one_and_is_read_at_evaluations(study: Study) -> None:
@@ -102,8 +102,8 @@ def test_a_loss_on_some_tokens_is_one_and_is_read_at_evaluations(study: Study) -
 
 def test_the_slope_of_a_power_is_its_exponent(table: TrialArrays) -> None:
     for first in (0.0, 0.3):
-        seen = observe(Curve(arm="none", of="probe_gradient_norm", statistic="slope", first=first), table)
-        assert seen.estimate == pytest.approx(-0.5, abs=1e-6)
+        observation = observe(Curve(arm="none", of="probe_gradient_norm", statistic="slope", first=first), table)
+        assert observation.estimate == pytest.approx(-0.5, abs=1e-6)
 
 
 def test_a_window_without_points_and_trials_from_before_have_no_number(study: Study, table: TrialArrays) -> None:
@@ -135,8 +135,8 @@ def test_of_evaluations_it_is_the_loss_on_one_sample(table: TrialArrays) -> None
 
 
 def test_a_run_that_diverges_always_rises(table: TrialArrays) -> None:
-    seen = observe(rises("train_loss", arm="half", value=2.0**-5), table)
-    assert seen.estimate == pytest.approx((1 + 4 * 4 / 9) / 5)
+    observation = observe(rises("train_loss", arm="half", value=2.0**-5), table)
+    assert observation.estimate == pytest.approx((1 + 4 * 4 / 9) / 5)
 
 
 def test_one_point_is_no_rise(table: TrialArrays) -> None:
@@ -166,7 +166,7 @@ def test_a_kind_of_an_earlier_declaration_is_read_and_hashed_as_it_was(former: d
 
 
 def test_the_hash_tells_all_curves_and_statistics_apart() -> None:
-    """A kind that could be published once knew fewer of them."""
+    """An earlier published kind knew fewer of them."""
     for of, statistic in itertools.product(STEPS_OF, get_args(Statistic)):
         curve = Curve(arm="a", of=of, statistic=statistic)
         assert TypeAdapter(Observable).validate_python(declared(curve)) == curve
@@ -183,7 +183,7 @@ def test_what_is_of_another_statistic_is_refused() -> None:
 
 def test_each_statistic_has_a_case_of_the_calibration() -> None:
     observed = [today for _, today in FORMER_KINDS]
-    assert {each.calibrated_as for each in observed} <= {case.name for case in CASES}
+    assert {observable.calibrated_as for observable in observed} <= {case.name for case in CASES}
 
 
 # ---- quotients, and factors by exponentials
@@ -228,8 +228,8 @@ def test_a_quotient_is_of_means_in_a_window_and_geometric_over_seeds(deep_table:
 
 
 def test_means_are_taken_before_they_are_divided(deep_table: TrialArrays) -> None:
-    found = Curve(arm="d4", of="probe_flow_last", divided_by="probe_flow_norm", first=0.8)
-    assert observe(found, deep_table).estimate == pytest.approx((9 + 10) / (81 + 100))
+    ratio = Curve(arm="d4", of="probe_flow_last", divided_by="probe_flow_norm", first=0.8)
+    assert observe(ratio, deep_table).estimate == pytest.approx((9 + 10) / (81 + 100))
 
 
 def test_a_gradient_of_zero_has_no_quotient(deep_table: TrialArrays) -> None:

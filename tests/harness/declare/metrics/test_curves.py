@@ -61,8 +61,8 @@ def table(wide: Study) -> TrialArrays:
 
 
 def test_the_median_of_a_curve_at_the_tuned_lr(table: TrialArrays) -> None:
-    seen = observe(Curve(arm="none", of="probe_median_update_ratio", statistic="median"), table)
-    assert seen.estimate == pytest.approx(1e-3 * np.exp(np.log(np.arange(1, 6)).mean()), rel=1e-5)
+    median = observe(Curve(arm="none", of="probe_median_update_ratio", statistic="median"), table)
+    assert median.estimate == pytest.approx(1e-3 * np.exp(np.log(np.arange(1, 6)).mean()), rel=1e-5)
 
 
 def test_two_curves_have_a_distance_on_one_grid(table: TrialArrays) -> None:
@@ -72,9 +72,9 @@ def test_two_curves_have_a_distance_on_one_grid(table: TrialArrays) -> None:
 
 def test_underflow_that_was_not_measured(wide: Study) -> None:
     def without(trial: Trial) -> LaneResult:
-        found = outcome(trial)
-        curves = {name: value for name, value in found.layer_curves.items() if "underflow" not in name}
-        return replace(found, layer_curves=curves)
+        trained = outcome(trial)
+        curves = {name: value for name, value in trained.layer_curves.items() if "underflow" not in name}
+        return replace(trained, layer_curves=curves)
 
     with pytest.raises(NotEstimableError, match="underflow activation was not measured in"):
         observe(underflow_share(arm="none", of="activation"), table_of(wide, without))
@@ -93,7 +93,7 @@ def test_an_arm_of_another_scale_is_out_of_regime(table: TrialArrays) -> None:
 
 
 def test_the_loss_of_an_arm_with_one_point(table: TrialArrays) -> None:
-    seen = observe(FinalLoss(arm="alone"), table)
-    assert seen.estimate == pytest.approx(2.0 + 0.05 * (np.log2(0.01) + 7) ** 2)
+    loss = observe(FinalLoss(arm="alone"), table)
+    assert loss.estimate == pytest.approx(2.0 + 0.05 * (np.log2(0.01) + 7) ** 2)
     same = RelativeGap(left=FinalLoss(arm="alone"), right=FinalLoss(arm="other"))
     assert observe(same, table).estimate == pytest.approx(0.0)

@@ -39,32 +39,32 @@ def noise(seed: int, steps: int) -> np.ndarray:
 
 
 def losses(arm: str, seed: int) -> np.ndarray:
-    """The same noise in all runs, and a jump of 10% where one is hit, of odd seeds alone. One that explodes learns slowly, and
+    """The same noise in all runs, and a jump of 10% in runs that are hit, of odd seeds. One that explodes learns slowly and
     is a tenth higher from some step on."""
-    found = noise(0, ARMS[arm]["steps"])
-    found[0] = 3.0
+    curve = noise(0, ARMS[arm]["steps"])
+    curve[0] = 3.0
     if arm == "hit" and seed % 2:
-        found[FAULTY + 1] = 1.1
+        curve[FAULTY + 1] = 1.1
     if arm == "explodes":
-        found[1:RISES] -= 0.0002 * np.arange(1, RISES)
-        found[RISES:EXPLODES] = 1.1
-        found[EXPLODES:] = 5.0
+        curve[1:RISES] -= 0.0002 * np.arange(1, RISES)
+        curve[RISES:EXPLODES] = 1.1
+        curve[EXPLODES:] = 5.0
     if arm == "spikes":
-        found[[100, 180, 200, 280]] = 2.0
-    return found
+        curve[[100, 180, 200, 280]] = 2.0
+    return curve
 
 
 def norms(arm: str, seed: int) -> np.ndarray:
-    """One of even seeds is far too large at the fault. Where runs explode it is ten steps before the loss is higher, or as many
-    after; where they spike, long before the second spike, and 0 to 2 steps before the third."""
-    found = noise(1, ARMS[arm]["steps"])
+    """For even seeds a norm is far too large at the fault. If runs explode, it comes ten steps before the loss is higher, or as
+    many after; if they spike, long before the second spike, and 0 to 2 steps before the third."""
+    curve = noise(1, ARMS[arm]["steps"])
     if arm == "hit" and seed % 2 == 0:
-        found[FAULTY] = 9.0
+        curve[FAULTY] = 9.0
     if arm == "explodes":
-        found[RISES + (10 if seed % 2 else -10)] = 9.0
+        curve[RISES + (10 if seed % 2 else -10)] = 9.0
     if arm == "spikes":
-        found[[150, 180 - seed % 3]] = 9.0
-    return found
+        curve[[150, 180 - seed % 3]] = 9.0
+    return curve
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def slowly(rule: Detector, loss: list[float], norm: list[float], step: int) -> f
     if rule == "norm_ratio":
         return norm[step] / float(np.median(norm[step - 50 : step]))
     if rule == "deviations":
-        pairs = [(each[step], np.array(each[step - 128 : step])) for each in (loss, norm)]
+        pairs = [(curve[step], np.array(curve[step - 128 : step])) for curve in (loss, norm)]
         return float(max((value - before.mean()) / np.sqrt(before.var() * 128 / 127) for value, before in pairs))
     values = loss if rule == "spike" else norm
     before = np.array(values[step - 50 : step])
@@ -126,7 +126,7 @@ def test_what_is_not_finite_stands_out(rule: Detector) -> None:
 
 @pytest.mark.parametrize("rate", [1.0, 7.0, 400.0])
 def test_a_limit_leaves_that_many_steps_above_it(rate: float) -> None:
-    """Of all runs, of all but one, and of a resample as if runs were written down as often as they are drawn."""
+    """For all runs, all but one, and a resample, as if runs were written down as often as they are drawn."""
     scores = np.random.default_rng(5).standard_normal((6, 172))
     for weights in (np.ones(6), np.array([1.0, 1, 1, 0, 1, 1]), np.array([4.0, 0, 0, 2, 0, 0])):
         (limit,) = limits(scores, weights[None], rate)

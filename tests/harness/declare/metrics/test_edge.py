@@ -1,4 +1,4 @@
-"""What is read off runs at the edge of stability, against loops over planted runs."""
+"""Sharpness read off runs at the edge of stability, against loops over planted runs."""
 
 import math
 from dataclasses import replace
@@ -84,8 +84,8 @@ def test_of_mini_batches_parts_of_a_run_are_means(table: TrialArrays) -> None:
     for of, first, last in (("late", 0.5, 1.0), ("third", 0.5, 0.75), ("last", 0.75, 1.0)):
         inside = [step for step in PROBED if first * STEPS < step <= min(820, last * STEPS)]
         means = [np.mean([height(step, seed) / (2.0 + step / STEPS) for step in inside]) for seed in seeds]
-        found = seen(edge_sharpness(arm="edge", limit=LIMIT, of=of, batches="mean"), table)
-        assert found == pytest.approx(math.exp(np.mean(np.log(means))))
+        sharpness = seen(edge_sharpness(arm="edge", limit=LIMIT, of=of, batches="mean"), table)
+        assert sharpness == pytest.approx(math.exp(np.mean(np.log(means))))
     pooled, whole = (
         seen(edge_sharpness(arm="edge", limit=LIMIT, of="start", batches=batches), table) for batches in ("pooled", "none")
     )

@@ -21,21 +21,21 @@ STRENGTHS = (1.0, 10.0, 100.0)
 
 
 def learnt(arm: str) -> np.ndarray:
-    """Of the new task: nothing in the first half, and then in a straight line up to one."""
+    """Accuracy on the new task: zero in the first half, and then in a straight line up to one."""
     return np.maximum(0.0, STEPS - 50) / 50 * (0.5 if arm == "slow" else 1.0)
 
 
 def remembered(seed: int, strength: float) -> np.ndarray:
-    """Of the old task, the more the stronger; nan while there is none."""
-    left = 0.8 - learnt("fast") * (0.4 - 0.001 * strength) + 0.01 * (seed % 5)
-    return np.where(STEPS > 50, left, np.nan)
+    """Accuracy on the old task, higher for a larger strength; nan until the new task begins."""
+    accuracy = 0.8 - learnt("fast") * (0.4 - 0.001 * strength) + 0.01 * (seed % 5)
+    return np.where(STEPS > 50, accuracy, np.nan)
 
 
 def outcome(trial: Trial) -> LaneResult:
     if trial.arm not in ("fast", "slow", "held"):
         return result(2.0)
     strength = float(trial.point.get("consolidation", 0.0))
-    found = result(
+    trained = result(
         1.0,
         evaluation_step=STEPS.tolist(),
         evaluation_old_accuracy=remembered(trial.seed, strength).tolist(),
@@ -43,9 +43,9 @@ def outcome(trial: Trial) -> LaneResult:
         evaluation_old_loss=(2 - remembered(trial.seed, strength)).tolist(),
         evaluation_new_loss=(2 - learnt(trial.arm)).tolist(),
     )
-    object.__setattr__(found, "validation_accuracy", 0.5 + 0.1 * (strength == 10.0))
-    object.__setattr__(found, "validation_loss", found.validation_loss - 0.1 * (strength == 10.0))
-    return found
+    object.__setattr__(trained, "validation_accuracy", 0.5 + 0.1 * (strength == 10.0))
+    object.__setattr__(trained, "validation_loss", trained.validation_loss - 0.1 * (strength == 10.0))
+    return trained
 
 
 @pytest.fixture(scope="module")
@@ -62,23 +62,23 @@ def test_the_last_task_is_read_by_itself(table: TrialArrays) -> None:
 
 
 def test_the_value_of_the_highest_validation_accuracy_is_read(table: TrialArrays) -> None:
-    found = observe(task_accuracy(arm="held", over="consolidation"), table).estimate
-    assert found == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
+    accuracy = observe(task_accuracy(arm="held", over="consolidation"), table).estimate
+    assert accuracy == pytest.approx(np.mean([remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
 
 
 def test_the_value_of_the_lowest_validation_loss_is_read(table: TrialArrays) -> None:
-    found = observe(task_loss(arm="held", over="consolidation"), table).estimate
-    assert found == pytest.approx(np.mean([2 - remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
+    loss = observe(task_loss(arm="held", over="consolidation"), table).estimate
+    assert loss == pytest.approx(np.mean([2 - remembered(seed, 10.0)[-1] for seed in table.seed_numbers]))
 
 
 def test_a_value_that_does_not_come_to_the_level_is_not_chosen(study: Study) -> None:
     """The strength of 10 has the best validation accuracy, and learns half of the new task."""
 
     def slower(trial: Trial) -> LaneResult:
-        found = outcome(trial)
+        trained = outcome(trial)
         if trial.arm == "held" and trial.point["consolidation"] == 10.0:
-            found.curves["evaluation_new_accuracy"] = learnt("slow").tolist()
-        return found
+            trained.curves["evaluation_new_accuracy"] = learnt("slow").tolist()
+        return trained
 
     held = with_arms(study, {"held": {**DIGITS, "beta2": 0.9}}, 0.01).arms["held"]
     held = held.model_copy(update={"factors": {"consolidation": STRENGTHS, "peak_lr": (0.01,)}})
@@ -102,23 +102,25 @@ def test_a_strength_at_an_end_of_its_grid_is_named(study: Study, strengths: tupl
         claimed=AtLeast(value=0.5),
         refuted=AtMost(value=0.4),
     )
-    found = weak_grids(Judgement(claim="a.b", criteria=(criterion,)), table)
-    assert [line.endswith("10, lies at an end of its grid") for line in found if "end of" in line] == [True] * ends
+    lines = weak_grids(Judgement(claim="a.b", criteria=(criterion,)), table)
+    assert [line.endswith("10, lies at an end of its grid") for line in lines if "end of" in line] == [True] * ends
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)
 def test_a_value_that_is_named_is_read(table: TrialArrays, strength: float) -> None:
     for metric, offset, sign in ((task_accuracy, 0.0, 1.0), (task_loss, 2.0, -1.0)):
-        found = observe(metric(arm="held", over="consolidation", at=strength), table).estimate
-        assert found == pytest.approx(offset + sign * np.mean([remembered(seed, strength)[-1] for seed in table.seed_numbers]))
+        estimate = observe(metric(arm="held", over="consolidation", at=strength), table).estimate
+        assert estimate == pytest.approx(
+            offset + sign * np.mean([remembered(seed, strength)[-1] for seed in table.seed_numbers])
+        )
 
 
 def test_ranks_are_whole_numbers_all_the_same(study: Study) -> None:
     ranked = with_arms(study, {"held": DIGITS}).arms["held"]
     ranked = ranked.model_copy(update={"factors": {"adapter_rank": (1, 2, 4), "peak_lr": (0.01,)}})
     table = table_of(study.model_copy(update={"arms": {**study.arms, "held": ranked}}), outcome)
-    found = observe(task_accuracy(arm="held", over="adapter_rank", at=2), table).estimate
-    assert found == pytest.approx(np.mean([remembered(seed, 0.0)[-1] for seed in table.seed_numbers]))
+    accuracy = observe(task_accuracy(arm="held", over="adapter_rank", at=2), table).estimate
+    assert accuracy == pytest.approx(np.mean([remembered(seed, 0.0)[-1] for seed in table.seed_numbers]))
 
 
 def test_two_values_will_do_where_one_is_named(table: TrialArrays) -> None:

@@ -33,8 +33,8 @@ def outcome(trial: Trial) -> LaneResult:
     if trial.arm not in ARMS:
         return result(2.0)
     value = sharpness(trial.arm, trial.seed)
-    found = result(math.log(value) / 3, probe_step=[1.0, 10.0], probe_sharpness=[math.nan, value])
-    return replace(found, step_seconds=(0.02 + 0.001 * BATCHES[trial.arm]) * (1 + 0.01 * trial.seed))
+    trained = result(math.log(value) / 3, probe_step=[1.0, 10.0], probe_sharpness=[math.nan, value])
+    return replace(trained, step_seconds=(0.02 + 0.001 * BATCHES[trial.arm]) * (1 + 0.01 * trial.seed))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def table(lined: Study) -> TrialArrays:
 def share(values: dict[str, float]) -> float:
     """1 - sums of squares within over all, by loops."""
     centre = sum(values.values()) / len(values)
-    total = sum((each - centre) ** 2 for each in values.values())
+    total = sum((value - centre) ** 2 for value in values.values())
     within = 0.0
     for line in LINES:
         mean = sum(values[arm] for arm in line) / len(line)
@@ -100,14 +100,14 @@ def test_overhead_by_least_squares_of_relative_errors(lined: Study) -> None:
         return replace(outcome(trial), step_seconds=times.get(trial.arm, 1.0))
 
     points = tuple((BATCHES[arm], arm) for arm in times)
-    seen = observe(overhead_batch(points=points), table_of(lined, found))
+    observation = observe(overhead_batch(points=points), table_of(lined, found))
     t, batch = np.array(list(times.values())), np.array([BATCHES[arm] for arm in times], dtype=float)
     slope, constant = np.polyfit(batch, t, 1, w=1 / t)
-    assert seen.estimate == pytest.approx(constant / slope)
+    assert observation.estimate == pytest.approx(constant / slope)
 
 
 def test_a_line_needs_two_points_at_the_scale(lined: Study) -> None:
-    """What a study reports of another scale's arms is left out there, and is no fault of the page."""
+    """Points of another scale's arms are left out there, and are no fault of the page."""
     elsewhere = {arm: lined.arms[arm].model_copy(update={"scales": ("smoke",)}) for arm in LINES[0][1:]}
     table = table_of(lined.model_copy(update={"arms": {**lined.arms, **elsewhere}}), outcome)
     with pytest.raises(NotEstimableError, match="1 of its 3 points are trained at scale laptop, and a line needs two"):

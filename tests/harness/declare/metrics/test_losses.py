@@ -32,7 +32,7 @@ NONE, WARM = TunedLoss(arm="none"), TunedLoss(arm="warm")
 
 
 def planted(**columns: dict[str, np.ndarray]) -> PlantedTable:
-    """A table of arms on half octaves, [G, S]; what is not given is as if every run ended well."""
+    """A table of arms on half octaves, [G, S]; columns that are not given are as if every run ended well."""
     arms = list(columns["test_loss"])
     grids = dict.fromkeys(arms, HALF_OCTAVES)
     losses = columns["test_loss"]
@@ -65,12 +65,12 @@ def means(table: PlantedTable, arm: str, weight: np.ndarray, column: str = "test
 
 def test_a_share_of_the_fall_by_a_loop() -> None:
     table = noisy_bowls()
-    found = LossGap(left=NONE, right=WARM).estimate(table, table.resamples)
+    gaps = LossGap(left=NONE, right=WARM).estimate(table, table.resamples)
     for row in (0, 1, 57):
         weight = table.resamples[row]
         none, warm = (means(table, arm, weight).min() for arm in ("none", "warm"))
         start = np.mean([means(table, arm, weight, "initial_loss").mean() for arm in ("none", "warm")])
-        assert found[row] == pytest.approx((none - warm) / (start - min(none, warm)))
+        assert gaps[row] == pytest.approx((none - warm) / (start - min(none, warm)))
 
 
 def test_the_fall_can_end_at_another_arm() -> None:
@@ -83,17 +83,17 @@ def test_the_fall_can_end_at_another_arm() -> None:
 
 
 def test_the_fall_begins_where_runs_start_that_do_not_diverge() -> None:
-    """What diverged runs count with is another matter: twice as much leaves the fall as it was."""
+    """The loss that diverged runs count with is another matter: twice as much leaves the fall as it was."""
     table = noisy_bowls(cliff=-4.5)
     diverged = {arm: table.diverged(arm, "peak_lr") for arm in ("none", "warm")}
     assert diverged["none"].any()
     start = {arm: np.where(diverged[arm], 10.0, 5.0) for arm in diverged}
     plain = {arm: np.full(diverged[arm].shape, 5.0) for arm in diverged}
-    found = [
-        observe(LossGap(left=NONE, right=WARM), planted(**{**table._planted, "initial_loss": each})).estimate
-        for each in (start, plain)
+    gaps = [
+        observe(LossGap(left=NONE, right=WARM), planted(**{**table._planted, "initial_loss": initial_loss})).estimate
+        for initial_loss in (start, plain)
     ]
-    assert found[0] == pytest.approx(found[1])
+    assert gaps[0] == pytest.approx(gaps[1])
 
 
 def test_where_nothing_falls_there_is_no_share() -> None:
@@ -123,8 +123,8 @@ def test_regrets_and_bars_of_the_fall() -> None:
     bar = none.min() + 0.05 * (start - none.min())
     last = np.flatnonzero(none <= bar)[-1]
     edge = X[last] + 0.5 * (bar - none[last]) / (none[last + 1] - none[last])
-    seen = observe(MaxTrainable(arm="none", within=0.05, of="fall"), table)
-    assert np.log2(seen.estimate) == pytest.approx(edge)
+    observation = observe(MaxTrainable(arm="none", within=0.05, of="fall"), table)
+    assert np.log2(observation.estimate) == pytest.approx(edge)
     with pytest.raises(NotEstimableError, match=r"within 1% of the fall to the best loss"):
         observe(MaxTrainable(arm="none", within=0.01, of="fall", best_of=("none", "warm")), table)
 
@@ -134,7 +134,7 @@ def test_shares_of_a_loss_are_what_is_left_out() -> None:
     for kind, fields in ((transfer_regret, {"tuned_for": "warm"}), (BasinWidth, {}), (MaxTrainable, {})):
         plain, said = kind(arm="none", **fields), kind(arm="none", of="loss", **fields)
         assert observe(plain, table).estimate == observe(said, table).estimate
-        assert [list(relative_to_losses(each)) for each in (plain, said)] == [[plain], [said]]
+        assert [list(relative_to_losses(metric)) for metric in (plain, said)] == [[plain], [said]]
     regret = finder_regret(arm="none", range_test="ramp", rule="divergence", of="fall")
     assert list(relative_to_losses(regret)) == [regret]
 
@@ -144,10 +144,10 @@ def test_shares_of_a_loss_are_what_is_left_out() -> None:
 
 def test_a_loss_at_a_multiple_of_the_tuned_lr() -> None:
     table = noisy_bowls()
-    found = LossAt(arm="none", tuned_for="warm", times=3.0).estimate(table, table.resamples)
+    losses = LossAt(arm="none", tuned_for="warm", times=3.0).estimate(table, table.resamples)
     for row in (0, 1, 57):
         none, warm = (means(table, arm, table.resamples[row]) for arm in ("none", "warm"))
-        assert found[row] == pytest.approx(np.interp(X[warm.argmin()] + np.log2(3.0), X, none))
+        assert losses[row] == pytest.approx(np.interp(X[warm.argmin()] + np.log2(3.0), X, none))
     own = observe(LossAt(arm="none", tuned_for="none"), table)
     assert own.estimate == pytest.approx(observe(NONE, table).estimate)
 
@@ -155,14 +155,14 @@ def test_a_loss_at_a_multiple_of_the_tuned_lr() -> None:
 def test_a_loss_at_a_multiple_of_a_smooth_optimum() -> None:
     """By a loop: NumPy's own least squares for the vertex, and interpolation of the means there."""
     table = noisy_bowls()
-    found = LossAt(arm="none", tuned_for="warm", times=1.7, window_octaves=1.0).estimate(table, table.resamples)
+    losses = LossAt(arm="none", tuned_for="warm", times=1.7, window_octaves=1.0).estimate(table, table.resamples)
     for row in (0, 1, 57):
         none, warm = (means(table, arm, table.resamples[row]) for arm in ("none", "warm"))
         best = int(warm.argmin())
         window = np.abs(X - X[best]) <= 1.0 + 1e-9
         curvature, slope, _ = np.polyfit(X[window], warm[window], 2)
         vertex = np.clip(-slope / (2 * curvature), X[window].min(), X[window].max())
-        assert found[row] == pytest.approx(np.interp(vertex + np.log2(1.7), X, none))
+        assert losses[row] == pytest.approx(np.interp(vertex + np.log2(1.7), X, none))
 
 
 def test_a_window_is_of_a_tuned_value() -> None:
@@ -209,23 +209,23 @@ def with_curves(table: PlantedTable, falling: np.ndarray, deviation: float) -> t
     """The table with noisy validation curves, and the curves, [G, S, evaluations]."""
     generator = np.random.default_rng(2)
     size = (len(X), SEEDS, len(falling))
-    seen = {arm: falling + deviation * generator.standard_normal(size) for arm in ("none", "warm")}
+    curves = {arm: falling + deviation * generator.standard_normal(size) for arm in ("none", "warm")}
     listed = {}
-    for arm, values in seen.items():
+    for arm, values in curves.items():
         listed[arm] = np.empty(values.shape[:2], dtype=object)
         for index in np.ndindex(values.shape[:2]):
             listed[arm][index] = values[index]
     table._planted = {**table._planted, "curve_evaluation_loss": listed}
-    return table, seen
+    return table, curves
 
 
 FALLING = 3.0 - 0.2 * np.arange(8)
 
 
 def test_a_mean_gap_by_a_loop() -> None:
-    table, seen = with_curves(noisy_bowls(), np.full(8, 3.0), 1.0)
-    kept = {arm: np.minimum(values, table.values(arm, "peak_lr", "initial_loss")[..., None]) for arm, values in seen.items()}
-    found = MeanGap(arm="none", tuned_for="warm", after=0.5).estimate(table, table.resamples)
+    table, curves = with_curves(noisy_bowls(), np.full(8, 3.0), 1.0)
+    kept = {arm: np.minimum(values, table.values(arm, "peak_lr", "initial_loss")[..., None]) for arm, values in curves.items()}
+    estimates = MeanGap(arm="none", tuned_for="warm", after=0.5).estimate(table, table.resamples)
     size = MeanGap(arm="none", tuned_for="warm", after=0.5, absolute=True).estimate(table, table.resamples)
     for row in (0, 1, 57):
         weight = table.resamples[row]
@@ -234,21 +234,21 @@ def test_a_mean_gap_by_a_loop() -> None:
         start = np.mean([means(table, arm, weight, "initial_loss").mean() for arm in ("none", "warm")])
         gaps = (kept["none"] - kept["warm"])[place, :, 4:]
         fall = start - warm.min()
-        assert found[row] == pytest.approx(np.average(gaps, axis=0, weights=weight).mean() / fall)
+        assert estimates[row] == pytest.approx(np.average(gaps, axis=0, weights=weight).mean() / fall)
         assert size[row] == pytest.approx(by_loop(gaps, weight) / fall)
 
 
 def test_a_loss_after_a_share_of_the_run_by_a_loop() -> None:
-    """At an evaluation it is that one; between two it lies on the line through them; all of it at the LR that is best at the
+    """At an evaluation it is that loss; between two it lies on the line through them; all of it at the LR that is best at the
     end, again for every weighting."""
-    table, seen = with_curves(noisy_bowls(), FALLING, 0.2)
+    table, curves = with_curves(noisy_bowls(), FALLING, 0.2)
     for share, place, part in ((0.125, 0, 0.0), (0.5, 3, 0.0), (0.55, 3, 0.4), (0.9375, 6, 0.5), (1.0, 7, 0.0)):
-        found = LossAfter(arm="none", share=share).estimate(table, table.resamples)
+        losses = LossAfter(arm="none", share=share).estimate(table, table.resamples)
         for row in (0, 1, 57):
             weight = table.resamples[row]
-            curve = seen["none"][means(table, "none", weight, "validation_loss").argmin()]
+            curve = curves["none"][means(table, "none", weight, "validation_loss").argmin()]
             line = np.interp(place + part, np.arange(8), np.average(curve, axis=0, weights=weight))
-            assert found[row] == pytest.approx(line), (share, row)
+            assert losses[row] == pytest.approx(line), (share, row)
 
 
 def test_a_loss_is_not_known_before_the_first_evaluation() -> None:
@@ -282,7 +282,7 @@ def test_halves_of_the_seeds() -> None:
 def test_the_window_is_fitted_by_least_squares(cliff: float) -> None:
     """Against numpy's fit of each resample's own window, without points beyond one where a run diverges."""
     table = noisy_bowls(3, cliff)
-    found = np.log2(Optimum(arm="none", window_octaves=1.0).estimate(table, table.resamples))
+    vertices = np.log2(Optimum(arm="none", window_octaves=1.0).estimate(table, table.resamples))
     diverged = table.diverged("none", "peak_lr")
     sizes = set()
     for row in range(60):
@@ -298,7 +298,7 @@ def test_the_window_is_fitted_by_least_squares(cliff: float) -> None:
         sizes.add(len(inside))
         square, slope, _ = np.polyfit(X[inside], loss[inside], 2)
         expected = np.clip(-slope / (2 * square), X[inside].min(), X[inside].max()) if square > 0 else X[best]
-        assert found[row] == pytest.approx(expected, abs=1e-6)
+        assert vertices[row] == pytest.approx(expected, abs=1e-6)
     assert sizes == {5} if cliff > 0 else min(sizes) < 5
 
 
@@ -317,8 +317,8 @@ def test_the_vertex_stays_in_the_window() -> None:
     falling[X > -4.9] = 3.0
     table = planted(test_loss={"none": falling[:, None] + np.zeros(SEEDS)})
     best = X[falling.argmin()]
-    seen = np.log2(observe(Optimum(arm="none", window_octaves=1.0), table).estimate)
-    assert best - 1 <= seen <= best + 1
+    vertex = np.log2(observe(Optimum(arm="none", window_octaves=1.0), table).estimate)
+    assert best - 1 <= vertex <= best + 1
 
 
 def test_an_edge_is_no_optimum_of_a_window_either() -> None:

@@ -40,13 +40,13 @@ def table(study: Study) -> TrialArrays:
 def test_runs_are_read_where_they_have_come_equally_far(table: TrialArrays) -> None:
     """At equal steps the fast one is ahead by half a nat; at equal training loss the two are the same."""
     at_steps = [observe(Matched(arm=arm, of="evaluation_loss", where="train_loss", level=2.5), table) for arm in SPEEDS]
-    assert [each.estimate for each in at_steps] == pytest.approx([3.25, 3.25])
+    assert [observation.estimate for observation in at_steps] == pytest.approx([3.25, 3.25])
     assert observe(at_equal_training_loss("fast", "slow", 2.5), table).estimate == pytest.approx(0.0, abs=1e-9)
 
 
 def test_an_accuracy_is_come_to_from_below(table: TrialArrays) -> None:
-    found = observe(Matched(arm="slow", of="evaluation_old_accuracy", where="evaluation_new_accuracy", level=0.4), table)
-    assert found.estimate == pytest.approx(1 - 0.001 * 80)
+    observation = observe(Matched(arm="slow", of="evaluation_old_accuracy", where="evaluation_new_accuracy", level=0.4), table)
+    assert observation.estimate == pytest.approx(1 - 0.001 * 80)
     assert observe(at_equal_new_accuracy("fast", "slow", 0.4), table).estimate == pytest.approx(0.0, abs=1e-9)
 
 

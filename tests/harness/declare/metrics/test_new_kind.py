@@ -101,21 +101,21 @@ def test_nobody_knows_it_before(study: Study, tmp_path: Path) -> None:
 
 
 def test_a_study_from_a_file_is_planned_and_judged_by_it(good_share: type[Observed], study: Study, tmp_path: Path) -> None:
-    found = catalog.load_study(str(written(study, {"kind": "good_share", "arm": "none"}, tmp_path)))
-    (judgement,) = found.judgements
+    own_study = catalog.load_study(str(written(study, {"kind": "good_share", "arm": "none"}, tmp_path)))
+    (judgement,) = own_study.judgements
     assert judgement.criteria[0].observe == good_share.model_validate({"arm": "none"})
     assert arms_of(judgement.criteria[0].observe) == {"none"}
-    assert len(planned(found).trials) == 50
+    assert len(planned(own_study).trials) == 50
     explained = folklore_here("schema", "--explain", "good_share").stdout
     assert explained.startswith("## good_share\nShare of the values of `over` whose mean test loss lies within")
     assert "\nUnit: share of the values, 0 to 1." in explained
     # At the lowest and its two neighbours the loss is at most 0.05 above 2.
-    trials = frame(found, lambda trial: result(bowl(trial, -7, 2.0, curvature=0.15)))
-    (verdict,) = judge(found, "laptop", "cpu", trials)
+    trials = frame(own_study, lambda trial: result(bowl(trial, -7, 2.0, curvature=0.15)))
+    (verdict,) = judge(own_study, "laptop", "cpu", trials)
     assert verdict.verdict == SUPPORTED
     assert (verdict.estimate, verdict.low, verdict.high) == pytest.approx((0.6, 0.6, 0.6))
-    (firm,) = robustness(found, "laptop", "cpu", trials, [verdict])
-    assert {"half the margin", "twice the margin"} <= {each.choice for each in firm.alternatives}
+    (firm,) = robustness(own_study, "laptop", "cpu", trials, [verdict])
+    assert {"half the margin", "twice the margin"} <= {alternative.choice for alternative in firm.alternatives}
 
 
 def test_its_fields_are_checked_as_any_others(good_share: type[Observed], study: Study, tmp_path: Path) -> None:
@@ -128,8 +128,8 @@ def test_its_fields_are_checked_as_any_others(good_share: type[Observed], study:
 def test_others_can_be_made_of_it(good_share: type[Observed], study: Study) -> None:
     part = good_share.model_validate({"arm": "none"})
     gap = Criterion(name="gap", observe=Gap(left=part, right=part), claimed=AtLeast(value=0.5), refuted=AtMost(value=0.2))
-    found = changed(study, judgements=(Judgement(claim="warmup.improves_best", criteria=(gap,)).model_dump(),))
-    (verdict,) = judge(found, "laptop", "cpu", frame(found, lambda trial: result(bowl(trial, -7, 2.0))))
+    gap_study = changed(study, judgements=(Judgement(claim="warmup.improves_best", criteria=(gap,)).model_dump(),))
+    (verdict,) = judge(gap_study, "laptop", "cpu", frame(gap_study, lambda trial: result(bowl(trial, -7, 2.0))))
     assert verdict.estimate == 0.0
 
 

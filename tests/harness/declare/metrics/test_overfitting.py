@@ -58,13 +58,13 @@ def seen(metric: object, table: TrialArrays) -> float:
 
 def test_a_run_is_stopped_where_its_own_validation_loss_is_lowest(table: TrialArrays) -> None:
     seeds = table.seed_numbers
-    found = {at: seen(stopped_loss(arm="turns", at=at), table) for at in ("lowest_validation", "lowest_test", "end")}
+    stopped = {at: seen(stopped_loss(arm="turns", at=at), table) for at in ("lowest_validation", "lowest_test", "end")}
     at_turn = [float(held_out("turns", seed)[int(turn("turns", seed) / 10) - 1]) for seed in seeds]
-    assert found["lowest_validation"] == pytest.approx(np.mean(at_turn))
-    assert found["lowest_test"] == pytest.approx(np.mean([held_out("turns", seed).min() for seed in seeds]))
-    assert found["end"] == pytest.approx(np.mean([held_out("turns", seed)[-1] for seed in seeds]))
-    assert found["end"] > INITIAL_LOSS  # an overfitted run counts as it is
-    assert seen(stopped_loss(arm="turns", of="test_error"), table) == pytest.approx(found["lowest_validation"] / 10)
+    assert stopped["lowest_validation"] == pytest.approx(np.mean(at_turn))
+    assert stopped["lowest_test"] == pytest.approx(np.mean([held_out("turns", seed).min() for seed in seeds]))
+    assert stopped["end"] == pytest.approx(np.mean([held_out("turns", seed)[-1] for seed in seeds]))
+    assert stopped["end"] > INITIAL_LOSS  # an overfitted run counts as it is
+    assert seen(stopped_loss(arm="turns", of="test_error"), table) == pytest.approx(stopped["lowest_validation"] / 10)
 
 
 def test_a_loss_reduction_ends_where_a_run_is_stopped(table: TrialArrays) -> None:

@@ -71,13 +71,13 @@ def slow_rise(steps: int) -> tuple[list[float], list[float]]:
 def test_declared_smoothing_goes_before_the_tables(finder: Study) -> None:
     lr, loss = slow_rise(300)
     trials = frame(finder, lambda trial: result(2.0, lr=lr, train_loss=loss))
-    found = []
+    estimates = []
     for smoothing in (0.95, 0.99):
         table = TrialArrays(finder, "laptop", trials)
         table.smoothing = smoothing
         picks = (finder_pick(arm="ramp", rule="passes_initial", smoothing=said) for said in (None, 0.98))
-        found.append([observe(pick, table).estimate for pick in picks])
-    (less, own), (more, same) = found
+        estimates.append([observe(pick, table).estimate for pick in picks])
+    (less, own), (more, same) = estimates
     assert less < own == same < more
 
 

@@ -22,9 +22,9 @@ ARMS = {
 
 
 def spiking(seed: int, steps: int, *places: int) -> list[float]:
-    found = 1 + 0.01 * np.random.default_rng(seed).standard_normal(steps)
-    found[list(places)] = 5.0
-    return [float(each) for each in found]
+    curve = 1 + 0.01 * np.random.default_rng(seed).standard_normal(steps)
+    curve[list(places)] = 5.0
+    return [float(loss) for loss in curve]
 
 
 def losses(trial: Trial) -> list[float]:
@@ -32,9 +32,9 @@ def losses(trial: Trial) -> list[float]:
     later with each seed. Runs that go on have the second of these, the third five steps later, and the last with odd seeds."""
     shift = 2 * trial.seed
     if trial.arm == "before":
-        return spiking(trial.seed, STEPS, *(HALF + shift + each for each in (20, 60, 61, 63, 90, 120)))
+        return spiking(trial.seed, STEPS, *(HALF + shift + place for place in (20, 60, 61, 63, 90, 120)))
     if trial.arm == "goes_on":
-        return spiking(trial.seed + 99, HALF, *(shift + each for each in (60, 95, *(120,) * (trial.seed % 2))))
+        return spiking(trial.seed + 99, HALF, *(shift + place for place in (60, 95, *(120,) * (trial.seed % 2))))
     return spiking(trial.seed, STEPS if trial.arm == "sound" else HALF + 1)
 
 

@@ -20,20 +20,20 @@ ARMS = {
 
 
 def losses(arm: str, seed: int) -> np.ndarray:
-    found = 1 + 0.01 * np.random.default_rng(seed).standard_normal(STEPS)
-    found[0] = 3.0
+    curve = 1 + 0.01 * np.random.default_rng(seed).standard_normal(STEPS)
+    curve[0] = 3.0
     if arm == "hit" and seed % 2:
-        found[FAULTY + 2] = 2.5
+        curve[FAULTY + 2] = 2.5
     if arm == "explodes":
-        found[200:] = np.inf if seed % 2 else 10.0
-    return found
+        curve[200:] = np.inf if seed % 2 else 10.0
+    return curve
 
 
 def norms(arm: str, seed: int) -> np.ndarray:
-    """Of runs that explode, one is far too large 20 steps before."""
-    found = np.ones(STEPS)
-    found[180] = 5.0 if arm == "explodes" else 1.0
-    return found
+    """The norm of runs that explode is far too large once, 20 steps before."""
+    curve = np.ones(STEPS)
+    curve[180] = 5.0 if arm == "explodes" else 1.0
+    return curve
 
 
 @pytest.fixture(scope="module")

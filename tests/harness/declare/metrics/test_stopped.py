@@ -79,25 +79,25 @@ def table(stopping: Study) -> TrialArrays:
 
 @pytest.mark.parametrize("of", ["evaluation_loss", "evaluation_accuracy"])
 def test_the_correlation_is_scipys_within_each_seed(of: str, table: TrialArrays) -> None:
-    found = []
+    correlations = []
     for seed in table.seed_numbers:
         sharp = [log_sharpness(arm, seed, stop(arm, seed)) for arm in ARMS]
-        found.append(scipy.stats.spearmanr(sharp, [held_out(arm, seed, stop(arm, seed)) for arm in ARMS]).statistic)
+        correlations.append(scipy.stats.spearmanr(sharp, [held_out(arm, seed, stop(arm, seed)) for arm in ARMS]).statistic)
     observable = sharpness_correlation(arms=ARMS, level=LEVEL, of=of)
-    assert observe(observable, table).estimate == pytest.approx(np.mean(found))
-    assert observable.estimate(table, np.eye(table.seeds)) == pytest.approx(found)
+    assert observe(observable, table).estimate == pytest.approx(np.mean(correlations))
+    assert observable.estimate(table, np.eye(table.seeds)) == pytest.approx(correlations)
 
 
 def test_runs_that_do_not_stop_are_left_out_and_too_few_are_no_number(stopping: Study) -> None:
     never = table_of(stopping, altered(ARMS[:1], evaluation_training_loss=[2.0] * 10))
     kept = ARMS[1:]
-    found = [
+    correlations = [
         scipy.stats.spearmanr(
             [log_sharpness(arm, seed, stop(arm, seed)) for arm in kept], [held_out(arm, seed, stop(arm, seed)) for arm in kept]
         ).statistic
         for seed in never.seed_numbers
     ]
-    assert observe(sharpness_correlation(arms=ARMS, level=LEVEL), never).estimate == pytest.approx(np.mean(found))
+    assert observe(sharpness_correlation(arms=ARMS, level=LEVEL), never).estimate == pytest.approx(np.mean(correlations))
     with pytest.raises(
         NotEstimableError, match=r"0% of the runs of 'batch_0' come to a training loss of 0.9 .*, fewer than 75%"
     ):

@@ -48,13 +48,13 @@ def inspect() -> None:
 
     tiktoken.get_encoding = tiktoken.encoding_for_model = lambda name: Words()
     samples = [
-        Sample(id=f"q{place}", input=each["question"], target=each["answer"], metadata={"passage": each["passage"]})
-        for place, each in enumerate(QUESTIONS)
+        Sample(id=f"q{place}", input=question["question"], target=question["answer"], metadata={"passage": question["passage"]})
+        for place, question in enumerate(QUESTIONS)
     ]
     for name, share in (("plain", 0.5), ("tuned", 0.9)):
-        drawn, answers = random.Random(name), [each["answer"] for each in QUESTIONS] * EPOCHS
+        drawn, answers = random.Random(name), [question["answer"] for question in QUESTIONS] * EPOCHS
         model = f"mockllm/{name}"
-        outputs = [ModelOutput.from_content(model, each if drawn.random() < share else "no idea") for each in answers]
+        outputs = [ModelOutput.from_content(model, answer if drawn.random() < share else "no idea") for answer in answers]
         sums = Task(dataset=samples, solver=generate(), scorer=match(numeric=True), epochs=EPOCHS, name="sums")
         eval(sums, model=get_model(model, custom_outputs=outputs), max_samples=1, log_dir=str(HERE / "inspect"), display="none")
 
@@ -63,7 +63,7 @@ def lm_eval() -> None:
     folder = HERE / "lm_eval"
     folder.mkdir(exist_ok=True)
     questions = folder / "questions.jsonl"
-    questions.write_text("".join(json.dumps(each) + "\n" for each in QUESTIONS))
+    questions.write_text("".join(json.dumps(question) + "\n" for question in QUESTIONS))
     (folder / "sums.yaml").write_text(LM_TASK.format(questions=questions))
     for seed in ("1", "2"):
         command = ["lm_eval", "--model", "dummy", "--tasks", "sums", "--include_path", folder, "--output_path", folder]

@@ -35,8 +35,8 @@ def lightning_fit(folder: Path, callbacks: list[Any], accumulate: int) -> nn.Mod
             return torch.optim.AdamW(self.parameters(), lr=3e-3)
 
     quiet = dict.fromkeys(("logger", "enable_progress_bar", "enable_model_summary", "enable_checkpointing"), False)
-    told = {"max_epochs": 3, "accumulate_grad_batches": accumulate, "gradient_clip_val": 1e-3, "accelerator": "cpu"}
-    trainer = pl.Trainer(callbacks=callbacks, default_root_dir=folder, **told, **quiet)
+    settings = {"max_epochs": 3, "accumulate_grad_batches": accumulate, "gradient_clip_val": 1e-3, "accelerator": "cpu"}
+    trainer = pl.Trainer(callbacks=callbacks, default_root_dir=folder, **settings, **quiet)
     module = Module()
     trainer.fit(module, DataLoader(data(), batch_size=32))
     return module
@@ -83,12 +83,12 @@ class Items(torch.utils.data.Dataset[dict[str, Tensor]]):
         return {"x": x, "labels": y}
 
 
-def hugging_face_train(folder: Path, model: nn.Module, data: Any, *callbacks: Any, **told: Any) -> list[dict[str, float]]:
-    """What the Trainer logs of each step."""
+def hugging_face_train(folder: Path, model: nn.Module, data: Any, *callbacks: Any, **settings: Any) -> list[dict[str, float]]:
+    """The Trainer's log of each step."""
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("accelerate")
     quiet = {"logging_steps": 1, "report_to": [], "use_cpu": True, "disable_tqdm": True, "save_strategy": "no"}
-    arguments = transformers.TrainingArguments(output_dir=folder, **quiet, **told)
+    arguments = transformers.TrainingArguments(output_dir=folder, **quiet, **settings)
     trainer = transformers.Trainer(model=model, args=arguments, train_dataset=data, callbacks=[*callbacks])
     trainer.train()
     return [row for row in trainer.state.log_history if "loss" in row]
@@ -102,11 +102,11 @@ def test_hugging_face(tmp_path: Path, accumulate: int) -> None:
     from folklore.harness import HuggingFaceWatch
 
     callback = HuggingFaceWatch(every=1)
-    told = {"per_device_train_batch_size": 32, "gradient_accumulation_steps": accumulate, "num_train_epochs": 2}
-    told |= {"learning_rate": 3e-3, "max_grad_norm": 1e-3}
+    settings = {"per_device_train_batch_size": 32, "gradient_accumulation_steps": accumulate, "num_train_epochs": 2}
+    settings |= {"learning_rate": 3e-3, "max_grad_norm": 1e-3}
     watched, plain = Net(), Net()
-    logs = hugging_face_train(tmp_path, watched, Items(), callback, **told)
-    hugging_face_train(tmp_path, plain, Items(), **told)
+    logs = hugging_face_train(tmp_path, watched, Items(), callback, **settings)
+    hugging_face_train(tmp_path, plain, Items(), **settings)
     for ours, theirs in zip(watched.parameters(), plain.parameters(), strict=True):
         assert torch.equal(ours, theirs)
     assert callback.watch is not None
@@ -130,8 +130,8 @@ def test_a_language_model_whose_loss_is_a_part_of_the_step(tmp_path: Path) -> No
     model = transformers.GPT2LMHeadModel(config)
     tokens = [{"input_ids": row, "labels": row} for row in torch.randint(0, 50, (32, 16))]
     callback = HuggingFaceWatch(every=1)
-    told = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "max_steps": 3}
-    logs = hugging_face_train(tmp_path, model, tokens, callback, **told)
+    settings = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2, "max_steps": 3}
+    logs = hugging_face_train(tmp_path, model, tokens, callback, **settings)
     assert callback.watch is not None
     span = callback.watch.report().spans["loss"]
     assert [span.first, span.last] == pytest.approx([logs[0]["loss"], logs[-1]["loss"]], abs=1e-3)

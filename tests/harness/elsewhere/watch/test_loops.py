@@ -135,7 +135,7 @@ def test_losses_wait_in_bounded_number() -> None:
 
 
 class Wrapper:
-    """What has an optimizer and is none."""
+    """Has an optimizer and is none."""
 
     def __init__(self, inner: Any, name: str = "optimizer"):
         setattr(self, name, inner)

@@ -1,4 +1,4 @@
-"""What is measured equals what plain torch computes."""
+"""Measurements equal what plain torch computes."""
 
 import logging
 
@@ -45,7 +45,7 @@ def test_large_parameters_are_measured_by_some_of_their_rows(monkeypatch: pytest
 
 def test_gradients_before_clipping() -> None:
     """Only if they are asked for; else the report says that they are clipped."""
-    found = {}
+    reports = {}
     for asks in (True, False):
         model, optimizer, watch = watched_mlp(sgd, every=1)
         for x, y in batches(20):
@@ -55,10 +55,10 @@ def test_gradients_before_clipping() -> None:
             nn.utils.clip_grad_norm_(model.parameters(), 0.01)
             optimizer.step()
             optimizer.zero_grad()
-        found[asks] = watch.report()
-    assert found[True].spans["gradient_norm"].least > 0.02
-    assert found[False].spans["gradient_norm"].most < 0.011
-    assert [any("clipped" in note for note in found[asks].notes) for asks in (True, False)] == [False, True]
+        reports[asks] = watch.report()
+    assert reports[True].spans["gradient_norm"].least > 0.02
+    assert reports[False].spans["gradient_norm"].most < 0.011
+    assert [any("clipped" in note for note in reports[asks].notes) for asks in (True, False)] == [False, True]
 
 
 @pytest.mark.parametrize("activation", [nn.ReLU(), nn.GELU(), nn.SiLU(), nn.Sigmoid(), nn.Tanh()])
@@ -160,7 +160,7 @@ def test_half_precision() -> None:
         loss = F.cross_entropy(model(x.bfloat16()), y)
         loss.backward()
         watch(loss)
-        exact = torch.cat([each.grad.float().flatten() for each in model.parameters()]).norm()
+        exact = torch.cat([parameter.grad.float().flatten() for parameter in model.parameters()]).norm()
         optimizer.step()
         optimizer.zero_grad()
     assert watch.report().spans["gradient_norm"].last == pytest.approx(exact.item(), rel=1e-5)

@@ -29,7 +29,7 @@ def watched(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int, **op
 
 @pytest.fixture(scope="module")
 def spoilt() -> Report:
-    """Of a run with one bad batch, at update 200."""
+    """The report of a run with one bad batch, at update 200."""
 
     def spoil(step: int, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         return (50 * x, (y + 1) % 3) if step == 200 else (x, y)
@@ -94,7 +94,7 @@ def test_a_layer_that_is_stuck() -> None:
 
 def test_gradients_that_vanish() -> None:
     torch.manual_seed(0)
-    layers = [each for _ in range(8) for each in (nn.Linear(16, 16), nn.Sigmoid())]
+    layers = [layer for _ in range(8) for layer in (nn.Linear(16, 16), nn.Sigmoid())]
     model = nn.Sequential(nn.Linear(8, 16), *layers, nn.Linear(16, 3))
     report = watched(model, torch.optim.SGD(model.parameters(), lr=1e-3), 20)
     assert "vanishing" in fired(report)

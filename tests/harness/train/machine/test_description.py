@@ -1,4 +1,4 @@
-"""What this machine is, told without torch if torch would see no GPU in any case."""
+"""The description of this machine, made without torch if torch would see no GPU in any case."""
 
 import ctypes
 import sys

@@ -1,4 +1,4 @@
-"""What a repository says of the sources in it."""
+"""Facts that a repository gives about the sources in it."""
 
 import shutil
 from pathlib import Path
@@ -66,10 +66,13 @@ def test_commits_are_known_by_where_head_comes_from(tmp_path: Path) -> None:
     git(tmp_path, "checkout", "--quiet", "-b", "aside")
     aside = committed(tmp_path, {"studies/toy.py": "2"})
     git(tmp_path, "checkout", "--quiet", "main")
-    found = Repository(tmp_path)
-    assert [(found.holds(each), found.is_ancestor(each)) for each in (first, aside)] == [(True, True), (True, False)]
+    repository = Repository(tmp_path)
+    assert [(repository.holds(commit), repository.is_ancestor(commit)) for commit in (first, aside)] == [
+        (True, True),
+        (True, False),
+    ]
     for name in ("0123456789ab", "", "main", "--output=studies/toy.py"):
-        assert not found.holds(name), name
+        assert not repository.holds(name), name
 
 
 def test_code_that_was_shipped_knows_where_from(monkeypatch: pytest.MonkeyPatch) -> None:

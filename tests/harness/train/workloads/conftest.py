@@ -8,4 +8,4 @@ from folklore.harness.plan import own_study
 @pytest.fixture(autouse=True)
 def _one_process(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if request.node.get_closest_marker("another_process") is None:
-        monkeypatch.setattr(own_study, "require_reproducible", lambda found: None)
+        monkeypatch.setattr(own_study, "require_reproducible", lambda own: None)

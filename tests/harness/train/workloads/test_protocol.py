@@ -1,4 +1,4 @@
-"""What every workload promises alike, the built-in ones and a user's."""
+"""Promises that every workload keeps, built-in or a user's."""
 
 import math
 
@@ -28,36 +28,36 @@ def workload(kind: str) -> BaseWorkload:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_makes_what_it_tells(kind: str) -> None:
-    """Data, model, and a network with a loss, whose shapes are as it said before it made any."""
-    found = workload(kind)
-    facts = found.data().facts
-    network = found.network(facts, [0, 1], torch.device("cpu"), "fp32")
-    arrays = found.data().arrays("train")
-    index = torch.from_numpy(found.data().batch_index(0, 0, 4, SMALL["context"])[:2])
-    losses_K = network.losses(*found.data().gather(arrays, index, SMALL["context"]))
+    """Data, model, and a network with a loss have the shapes that it states before making any."""
+    made = workload(kind)
+    facts = made.data().facts
+    network = made.network(facts, [0, 1], torch.device("cpu"), "fp32")
+    arrays = made.data().arrays("train")
+    index = torch.from_numpy(made.data().batch_index(0, 0, 4, SMALL["context"])[:2])
+    losses_K = network.losses(*made.data().gather(arrays, index, SMALL["context"]))
     assert losses_K.shape == (2,)
     assert losses_K.isfinite().all()
-    assert found.reads_text == (not facts.features)
-    assert bool(found.embedding) == (found.embedding in network.views)
-    assert network.shows == found.can_show("underflow")
-    assert [p.shape for p in found.model(facts).parameters] == [p.shape for p in network.model.parameters]
-    if found.hidden_parameters:
-        assert found.hidden_parameters < sum(math.prod(p.shape) for p in network.model.parameters)
+    assert made.reads_text == (not facts.features)
+    assert bool(made.embedding) == (made.embedding in network.views)
+    assert network.shows == made.can_show("underflow")
+    assert [p.shape for p in made.model(facts).parameters] == [p.shape for p in network.model.parameters]
+    if made.hidden_parameters:
+        assert made.hidden_parameters < sum(math.prod(p.shape) for p in network.model.parameters)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_it_tells_is_told_of_its_kind(kind: str) -> None:
-    found = workload(kind)
+    made = workload(kind)
     is_own = kind == "own"
-    assert OWN in found.model_name if is_own else found.model_name == kind
-    assert found.model_words.startswith(found.model_name)
-    assert found.option == (f"--workload {OWN}" if is_own else "")
-    assert found.loss_unit == ("" if is_own or kind in ("linear", "quadratic") else "nats")
-    assert found.may_be([kind])
-    assert found.may_be(["resnet"]) == is_own
-    assert bool(found.proof()) == is_own
-    assert (found.hidden_parameters is None) == is_own
-    assert found.can_show("gradient_flow")
+    assert OWN in made.model_name if is_own else made.model_name == kind
+    assert made.model_words.startswith(made.model_name)
+    assert made.option == (f"--workload {OWN}" if is_own else "")
+    assert made.loss_unit == ("" if is_own or kind in ("linear", "quadratic") else "nats")
+    assert made.may_be([kind])
+    assert made.may_be(["resnet"]) == is_own
+    assert bool(made.proof()) == is_own
+    assert (made.hidden_parameters is None) == is_own
+    assert made.can_show("gradient_flow")
 
 
 def test_a_probe_finds_what_it_looks_at_or_the_workload_says_so() -> None:
@@ -80,7 +80,7 @@ def test_what_a_users_code_raises_is_told_from_all_else() -> None:
 
 def test_only_what_no_worker_can_find_travels() -> None:
     assert workload("own").pickled() is workload("mlp").pickled() is None
-    given = find(OWN).workload
-    handed = workload_of(hand_over(given).declared).pickled()
+    own = find(OWN).workload
+    handed = workload_of(hand_over(own).declared).pickled()
     assert handed is not None
-    assert cloudpickle.loads(handed).workload.name == given.name
+    assert cloudpickle.loads(handed).workload.name == own.name

@@ -57,8 +57,8 @@ def scipy_knee(batch: Numbers, log_steps: Numbers, weights: Numbers) -> tuple[fl
         return np.asarray(np.sqrt(weights) * (log_steps - point[0] - np.log1p(np.exp(point[1]) / batch)))
 
     starts = [[log_steps.min(), np.log(knee)] for knee in (50, 1000, 20000)]
-    found = [optimize.least_squares(residuals, start, xtol=1e-14, ftol=1e-14, gtol=1e-14) for start in starts]
-    best = min(found, key=lambda each: each.cost)
+    fits = [optimize.least_squares(residuals, start, xtol=1e-14, ftol=1e-14, gtol=1e-14) for start in starts]
+    best = min(fits, key=lambda fit: fit.cost)
     return float(np.exp(best.x[0])), float(np.exp(best.x[1]))
 
 
@@ -102,9 +102,9 @@ def test_em_finds_the_largest_tobit_likelihood(deviation: float) -> None:
     weights = np.random.default_rng(4).multinomial(len(batch), np.full(len(batch), 1 / len(batch)), size=6).astype(np.float64)
     fit = fit_hyperbola(batch, log_steps, weights, censored)
     for row in range(6):
-        seen = (batch, log_steps[row], weights[row], censored[row])
+        sample = (batch, log_steps[row], weights[row], censored[row])
         options = {"xatol": 1e-8, "fatol": 1e-11, "maxiter": 5000}
-        best = optimize.minimize(tobit_loss, [7.0, 7.5, -1.0], seen, method="Nelder-Mead", options=options)
+        best = optimize.minimize(tobit_loss, [7.0, 7.5, -1.0], sample, method="Nelder-Mead", options=options)
         assert np.log(fit.smallest_steps[row]) == pytest.approx(best.x[0], abs=1e-3)
         assert np.log(fit.critical_batch[row]) == pytest.approx(best.x[1], abs=1e-3)
 
@@ -121,12 +121,12 @@ def test_the_largest_likelihood_is_found_where_few_runs_reached_the_target() -> 
     rows = np.flatnonzero(np.isfinite(fit.critical_batch))
     assert len(rows) > 20
     for row in rows:
-        seen = (batch, log_steps[row], weights[row], censored[row])
+        sample = (batch, log_steps[row], weights[row], censored[row])
         start = [np.log(fit.smallest_steps[row]), np.log(fit.critical_batch[row])]
-        own = min(tobit_loss(np.array([*start, deviation]), *seen) for deviation in np.linspace(-5, 1, 601))
+        own = min(tobit_loss(np.array([*start, deviation]), *sample) for deviation in np.linspace(-5, 1, 601))
         starts = ([7, 7.6, -1], [6, 9, -1], [7, 5, -1])
-        found = [optimize.minimize(tobit_loss, each, seen, method="Nelder-Mead") for each in starts]
-        assert own < min(each.fun for each in found) + 1e-3
+        fits = [optimize.minimize(tobit_loss, start, sample, method="Nelder-Mead") for start in starts]
+        assert own < min(fit.fun for fit in fits) + 1e-3
 
 
 def test_no_fit_below_three_batch_sizes() -> None:

@@ -129,11 +129,11 @@ def plain_valley(lrs: list[float], losses: list[float]) -> float:
 def plain_slide(lrs: list[float], losses: list[float]) -> float:
     slopes = np.gradient(np.array(losses))
     right, left = -1, -16
-    found = lrs[left]
+    lr = lrs[left]
     while left >= -len(losses) and abs(slopes[right] - slopes[left]) > 0.005:
-        found = lrs[left]
+        lr = lrs[left]
         right, left = right - 1, left - 1
-    return found
+    return lr
 
 
 PLAIN: dict[str, Callable[[list[float], list[float]], float]] = {
@@ -301,8 +301,8 @@ def test_without_the_lag_the_break_is_where_it_was_planted(kind: str, beta: floa
     """At any length of the ramp, to the one step that a loss is late by definition."""
     for steps in (100, 300, 1000):
         lr = ramp(steps, 1e-6, 100.0)
-        found = lr_of(passes_initial(lr, breaking(lr, kind), beta, delag=True))
-        assert 1.0 <= found * (1 + 1e-9) < lr[1] / lr[0] * 1.02
+        break_lr = lr_of(passes_initial(lr, breaking(lr, kind), beta, delag=True))
+        assert 1.0 <= break_lr * (1 + 1e-9) < lr[1] / lr[0] * 1.02
 
 
 def test_divergence_without_the_lag() -> None:
@@ -356,11 +356,11 @@ def test_half_the_fall_is_lost_where_it_was_planted(steps: int, beta: float) -> 
     x = np.log10(lr)
     loss = np.where(x < -2, 2 - np.tanh(3 * (x + 4)), 1 + np.clip((x + 1), 0.0, 1.5))
     loss[0] = 3.0
-    found = lr_of(rises_halfway(lr, loss, beta, delag=True))
-    assert 0.97 < found < 1.03 * (lr[1] / lr[0]) ** (1 if beta == 0.0 else 3)
-    assert lr_of(suggest("tenth_of_halfway", lr, loss, beta, True)) == pytest.approx(found / 10)
+    halfway_lr = lr_of(rises_halfway(lr, loss, beta, delag=True))
+    assert 0.97 < halfway_lr < 1.03 * (lr[1] / lr[0]) ** (1 if beta == 0.0 else 3)
+    assert lr_of(suggest("tenth_of_halfway", lr, loss, beta, True)) == pytest.approx(halfway_lr / 10)
     assert "never passed" in reason(passes_initial(lr, loss, beta, delag=True))
-    assert lr_of(rises_halfway(lr, loss - 7, beta, delag=True)) == pytest.approx(found)
+    assert lr_of(rises_halfway(lr, loss - 7, beta, delag=True)) == pytest.approx(halfway_lr)
 
 
 def test_a_tenth_of_passing_is_a_tenth() -> None:
@@ -382,9 +382,9 @@ def test_the_steepest_point_is_in_the_middle_of_the_steepest_fall(steps: int) ->
     assert lr_of(steepest_centred(lr, loss - 7)) == lr_of(steepest_centred(lr, loss))
     assert lr_of(steepest_centred(lr, np.where(x > 0, np.nan, loss))) == pytest.approx(1e-3, rel=lr[1] / lr[0] - 1)
     noise = np.random.default_rng(steps).normal(0, 0.1, (20, steps))
-    found = np.log10([lr_of(steepest_centred(lr, loss + each)) for each in noise])
-    assert abs(found.mean() + 3) < 0.06
-    assert found.std() < 0.12
+    log_lrs = np.log10([lr_of(steepest_centred(lr, loss + deviations)) for deviations in noise])
+    assert abs(log_lrs.mean() + 3) < 0.06
+    assert log_lrs.std() < 0.12
 
 
 def test_a_slope_over_a_window_by_brute_force() -> None:

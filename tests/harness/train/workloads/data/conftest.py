@@ -57,7 +57,7 @@ def pin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     monkeypatch.setattr(packages, "TABLE", tmp_path / "packages.json")
 
     def pins() -> None:
-        packages.TABLE.write_text(json.dumps({name: asdict(each) for name, each in packages.installed().items()}))
+        packages.TABLE.write_text(json.dumps({name: asdict(package) for name, package in packages.installed().items()}))
 
     return pins
 

@@ -64,7 +64,7 @@ def test_blocks_of_a_text_are_held_out_with_whole_characters(tmp_path: Path) -> 
 
 
 def test_several_texts_have_as_many_tokens() -> None:
-    """Of the shorter one all, in every split, and no window of a task reaches into another one."""
+    """The shorter one is used whole, in every split, and no window of a task reaches into another one."""
     one, other = source(0, 4000), DOCS
     read, alone = (text.tokenize("x", *texts, tokenizer="bpe-512") for texts in ((one, other), (other,)))
     for split, tokens in read.splits.items():
@@ -93,7 +93,7 @@ def test_what_is_no_text_has_no_tokens(name: str) -> None:
 
 
 def test_a_model_has_as_many_classes() -> None:
-    """Of data that are here and of those that a user is still to give; other models have no tokens."""
+    """For data that are here and for those that a user is still to give; other models have no tokens."""
     workload = Workload(dataset="python-docs", width=8, heads=2, tokenizer="bpe-512")
     rows = {
         parameter.name: parameter.shape

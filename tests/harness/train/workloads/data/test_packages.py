@@ -23,19 +23,19 @@ def loaded(tokenizer: str = "bytes") -> Text:
 
 
 def installed_by(message: str) -> list[Requirement]:
-    """What the line that a refusal ends with installs."""
+    """Requirements that a refusal's last line installs."""
     words = shlex.split(message[message.index("pip install") :])
     return [Requirement(word) for word in words[2:] if not word.startswith("-")]
 
 
 @pytest.mark.usefixtures("three")
 def test_whole_packages_are_splits_in_the_order_of_their_paths() -> None:
-    """What a build writes is no part of them, and no byte of one split is in another."""
+    """Files that a build writes are no part of them, and no byte of one split is in another."""
     texts, contents = packages.read()
     assert texts == {split: [source(seed + 1), source(seed)] for split, seed in (("validation", 0), ("test", 2), ("train", 4))}
     text = loaded()
     joined = b"\n".join(texts["train"])
-    symbols = np.unique(np.frombuffer(b"\n".join(each for files in texts.values() for each in files), np.uint8))
+    symbols = np.unique(np.frombuffer(b"\n".join(content for files in texts.values() for content in files), np.uint8))
     assert symbols[text.splits["train"]].tobytes() == joined
     assert text.facts.classes == len(symbols)
     assert text.facts.contents == str(contents)
@@ -124,7 +124,7 @@ def test_the_table_pins_what_the_project_pins() -> None:
     """A newer constraint needs the recipe again."""
     constraints = {name.lower(): version for name, version in pins().items()}
     table = packages.pinned()
-    assert {name: constraints[name] for name in table} == {name: each.version for name, each in table.items()}
+    assert {name: constraints[name] for name in table} == {name: package.version for name, package in table.items()}
     assert sorted(table) == sorted(name for names in packages.PACKAGES.values() for name in names)
 
 
