@@ -105,7 +105,7 @@ def rank(runs: Runs, how: Assumptions) -> Ranking:
     values = runs.frame if runs.of_items else read_values(runs, claims[0])
     if len(runs.tasks) > 1:  # scores, of which a higher one is better
         values, is_lower = _in_one_unit(values, is_lower), False
-        claims = [_better(runs.metric, *claim.arms, is_lower) for claim in claims]
+        claims = [_better(runs.metric, claim.arm, str(claim.other), is_lower) for claim in claims]
     scored = replace(runs, frame=values) if runs.of_items else runs
     judged = [judge_claim(scored, claim, how, values, with_readings=False) for claim in claims]
     surely_better = _surely_better(judged, is_lower)

@@ -143,7 +143,7 @@ def read_lm_eval(source: Source) -> Table:
     with readable(source.place):
         frame = frame_of(rows)
     frame.attrs["direction"] = BETTER
-    roles = {role: column for role, column in ROLES.items() if role != "seed"}
+    roles: dict[Role, str] = {role: column for role, column in ROLES.items() if role != "seed"}
     return Table(frame, source.shown, "samples of lm-evaluation-harness", roles)
 
 

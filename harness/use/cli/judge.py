@@ -183,8 +183,8 @@ def judge(
     if into_tracker:
         from ...elsewhere.write_back import write_back
 
-        count = write_back(sources, getattr(report, "judged", report), page and str(Path(page).absolute()))
-        err.print(f"verdicts are in the tags of {count} runs")
+        tagged = write_back(sources, getattr(report, "judged", report), page and str(Path(page).absolute()))
+        err.print(f"verdicts are in the tags of {tagged} runs")
     if fail_on is not None and _fails(report, fail_on):
         raise typer.Exit(FAILED)
 
