@@ -1,4 +1,4 @@
-"""What tests of several rooms read: a store with trials in it, and databases of MLflow's."""
+"""Fixtures for tests of several rooms: a store with trials in it, and databases of MLflow's."""
 
 import shutil
 from collections.abc import Callable

@@ -115,11 +115,11 @@ def bowl(trial: Trial, optimum: float, floor: float, curvature: float = 0.05, no
 
 def computations(study: Study, scale: str = "laptop") -> dict[str, Computation]:
     """Results of all computed jobs of a study, computed now."""
-    found = {}
+    results = {}
     for digest, job in computed_jobs(study, scale).items():
         worked = [called(job, seed) for seed in job.seeds or (None,)]
-        found[digest] = computation(study.name, study.version, ENGINE_VERSION, job, worked, {}, 0.0)
-    return found
+        results[digest] = computation(study.name, study.version, ENGINE_VERSION, job, worked, {}, 0.0)
+    return results
 
 
 def judge_stored(study: Study, store: Store) -> list[JudgedTrials]:

@@ -26,7 +26,7 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine("boolean", lambda _, value: 
     "number", lambda _, value: not isinstance(value, str) and _reads(float, value)
 )
 BY_SCHEMA = validators.extend(Draft202012Validator, type_checker=_TYPES)(SCHEMA)
-# What cannot be encoded, steers a terminal or turns the direction of writing.
+# Texts that cannot be encoded, steer a terminal or turn the direction of writing.
 ODD_CHARACTERS = ("\ud800", "\udcff", "\x00", "\x1b[31m", "\x07", "\r", "\x9b2J", "\u202e", "\u2066", "\u2028")
 # Of studies and scales, which become names of files.
 ODD_NAMES = ("../x", "a/b", "", " ", "x" * 300, "a\nb", "<script>alert(1)</script>", "naïve", "A", "1x", "-", "__class__")
@@ -46,7 +46,7 @@ def paths(value: Any) -> set[tuple[Any, ...]]:
 
 
 def _said(*keywords: str) -> list[Any]:
-    """What the schema says under these keywords."""
+    """The schema's values under these keywords."""
     return [value for path, value in _parts(SCHEMA) if path and path[-1] in keywords]
 
 
@@ -73,7 +73,7 @@ VALUES = st.recursive(
 
 @st.composite
 def malformed(draw: st.DrawFn, study: dict[str, Any]) -> dict[str, Any]:
-    """A study in which one value is another, one key is missing, or one is there that may be none."""
+    """A study in which one value is another, one key is missing, or one is there that may not be."""
     changed = copy.deepcopy(study)
     path, value = draw(st.sampled_from([(path, value) for path, value in _parts(changed) if path]))
     above = changed

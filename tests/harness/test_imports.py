@@ -25,7 +25,7 @@ FOLDERS = ("studies", "harness", "models", "reports")
 # Modules that all wings share, then the wings in the order of the data: each may import those before it.
 SHARED_MODULES = ("folders", "errors", "consoles", "randomness", "options", "input_files", "results", "words")
 ORDER = (*SHARED_MODULES, *WINGS, "__main__")
-# What a wing may import of those before it, if not all: runs trained elsewhere need nothing of an engine.
+# Wings before it that a wing may not import: runs trained elsewhere need nothing of an engine.
 NOT_FOR = {"elsewhere": {"train", "launch"}}
 # Former names of wings, answered for one version.
 EARLIER = ("spec", "metrics")
@@ -66,7 +66,7 @@ def module_of(path: Path, node: ast.ImportFrom) -> str:
 
 
 def names_of(path: Path, statements: Iterable[ast.AST]) -> Iterator[str]:
-    """What import statements of a file import: "folklore.harness.declare.Study", "torch"."""
+    """Names that import statements of a file import: "folklore.harness.declare.Study", "torch"."""
     for node in statements:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -80,7 +80,7 @@ def imported(path: Path) -> tuple[str, ...]:
 
 
 def ours(path: Path) -> list[list[str]]:
-    """What a file imports of the project: ["harness", "spec", "Study"]."""
+    """Names that a file imports from the project: ["harness", "spec", "Study"]."""
     names = [name.split(".") for name in imported(path)]
     return [name[1:] for name in names if name[0] == "folklore"]
 
@@ -215,7 +215,7 @@ def test_every_package_may_be_imported_first() -> None:
 
 
 def test_every_import_is_declared() -> None:
-    """What is imported and only comes along with something else would go away with it."""
+    """A package that only comes along with another would go away with it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     declared = [*project["dependencies"], *extras["runs"], *extras["mcp"], *extras["compat"]]
@@ -252,7 +252,7 @@ def test_no_eval_and_no_pickle() -> None:
 
 # Folders whose modules only read what was trained and computed.
 READERS = ("harness/judge", "harness/use/reading", "harness/elsewhere", "reports")
-# What follows a training loop, which is torch's.
+# Modules that follow a training loop, which is torch's.
 IN_A_LOOP = ROOT / "harness" / "elsewhere" / "watch"
 
 
@@ -261,7 +261,7 @@ def readers() -> list[Path]:
 
 
 def at_import(path: Path) -> Iterator[str]:
-    """What a module imports when it is imported itself: nothing in functions, and nothing for type checkers."""
+    """Imports of a module when it is imported itself: nothing in functions, and nothing for type checkers."""
     yield from names_of(path, tree(path).body)
 
 
@@ -280,15 +280,15 @@ def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
     """At import, and through whatever is imported on the way. Of the engine only its descriptions are read: names, words, units
     and curves, which need no torch."""
     waiting = readers()
-    seen = set(waiting)
+    visited = set(waiting)
     while waiting:
         path = waiting.pop()
         for name in at_import(path):
             assert name.split(".")[0] not in ("torch", "safetensors", "ray", "optuna", "mlflow"), f"{path} imports {name}"
-            found = file_of(name) if name.startswith("folklore.") else None
-            if found is not None and found not in seen:
-                seen.add(found)
-                waiting.append(found)
+            file = file_of(name) if name.startswith("folklore.") else None
+            if file is not None and file not in visited:
+                visited.add(file)
+                waiting.append(file)
     for path in readers():
         inside = {name for name in imported(path) if name.split(".")[0] == "torch"}
         assert not inside, f"{path} imports {inside}"
@@ -296,7 +296,7 @@ def test_what_only_reads_knows_neither_torch_nor_what_trains() -> None:
 
 @cache
 def nearest(path: Path) -> frozenset[Path | str]:
-    """What a module imports itself: files of ours, the packages that it lies in, and the names of other packages."""
+    """Direct imports of a module: files of ours, the packages that it lies in, and the names of other packages."""
     names = tuple(at_import(path))
     files = (file_of(name) for name in names if name.startswith("folklore."))
     packages = (file for parent in path.parents if ROOT in parent.parents and (file := parent / "__init__.py").is_file())
@@ -306,12 +306,12 @@ def nearest(path: Path) -> frozenset[Path | str]:
 @cache
 def reached(path: Path) -> frozenset[Path | str]:
     """All that is imported with a module, itself among it."""
-    found, waiting = set[Path | str](), [path]
+    modules, waiting = set[Path | str](), [path]
     while waiting:
-        each = waiting.pop()
-        found.add(each)
-        waiting += nearest(each) - found if isinstance(each, Path) else ()
-    return frozenset(found)
+        module = waiting.pop()
+        modules.add(module)
+        waiting += nearest(module) - modules if isinstance(module, Path) else ()
+    return frozenset(modules)
 
 
 # Of the packages that commands need, those that take a tenth of a second or more to import.
@@ -322,11 +322,11 @@ def test_an_import_waits_in_a_function_only_for_what_is_slow() -> None:
     """A slow package, or a module that leads to one that this module does without; or the two import each other."""
     for path in set(sources("harness")) - {ROOT / "harness" / "__main__.py"}:  # which handles signals before it imports
         functions = (node for node in nodes(path) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-        for node in {each: None for function in functions for each in ast.walk(function)}:
+        for node in {child: None for function in functions for child in ast.walk(function)}:
             if not isinstance(node, ast.ImportFrom) or not node.level:
                 continue
             targets = [file_of(name) for name in names_of(path, [node])]
-            leads = frozenset[Path | str]().union(*(reached(each) for each in targets if each is not None))
+            leads = frozenset[Path | str]().union(*(reached(target) for target in targets if target is not None))
             assert path in leads or SLOW & (leads - reached(path)), f"{path}, line {node.lineno}: import it at the top"
 
 

@@ -75,5 +75,5 @@ def test_what_ray_leaves_behind_is_collected_before_its_end_and_sigterm_is_ours_
     signal.raise_signal(signal.SIGTERM)"""
     command = [sys.executable, "-c", PROGRAM.format(body=body)]
     environment = {**os.environ, "RAY_OF_TESTS": ray_address}
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
-    assert (found.returncode, found.stdout) == (143, "ready\nTrue False\ninterrupted []\n"), found.stderr
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
+    assert (process.returncode, process.stdout) == (143, "ready\nTrue False\ninterrupted []\n"), process.stderr

@@ -252,15 +252,15 @@ def specs_in(value: object) -> Iterator[Spec]:
     if isinstance(value, Spec):
         yield value
     inside = vars(value).values() if isinstance(value, Spec) else value.values() if isinstance(value, dict) else value
-    for each in inside if isinstance(value, Spec | dict | tuple) else ():
-        yield from specs_in(each)
+    for part in inside if isinstance(value, Spec | dict | tuple) else ():
+        yield from specs_in(part)
 
 
 def test_no_field_of_any_spec_takes_them() -> None:
-    """Whatever holds a text, alone, in a list or in a mapping. Of the specs in the catalogue's studies one of each kind."""
-    found = {type(each): each for name in study_names() for each in specs_in(load_study(name))}
-    assert len(found) > 60
-    for kind, spec in found.items():
+    """Any field that holds a text, alone, in a list or in a mapping; one spec of each kind in the catalogue's studies."""
+    specs = {type(spec): spec for name in study_names() for spec in specs_in(load_study(name))}
+    assert len(specs) > 60
+    for kind, spec in specs.items():
         for field in kind.model_fields:
             for value in ("\x1b[31m", ("\x1b[31m",), {"\x1b[31m": 1}):
                 with pytest.raises(ValidationError):

@@ -1,4 +1,4 @@
-"""What holds for every plan, packing, queue, ledger and schedule, and not only for the examples of the other tests."""
+"""Properties of every plan, packing, queue, ledger and schedule, and not only of the examples of the other tests."""
 
 import os
 import random
@@ -78,10 +78,10 @@ def test_digests_know_nothing_of_packing_and_words(study: Study, few: int, many:
 def test_what_is_left_and_what_is_done_make_the_whole(study: Study, lanes: int, draw: random.Random) -> None:
     plan = make_plan(study, "any", "cpu", "data", lanes=lanes)
     done = {digest for digest in sorted(plan.digests) if draw.random() < 0.5}
-    left = [trial.digest for pack in plan.without(done) for trial in pack.trials]
-    assert len(left) == len(set(left))
-    assert set(left) | done == plan.digests
-    assert not set(left) & done
+    remaining = [trial.digest for pack in plan.without(done) for trial in pack.trials]
+    assert len(remaining) == len(set(remaining))
+    assert set(remaining) | done == plan.digests
+    assert not set(remaining) & done
 
 
 @QUICK
@@ -93,10 +93,10 @@ def test_a_queue_trains_every_trial_once_whatever_happens(study: Study, lanes: i
     queue = PackQueue(plan, lambda pack: pack, lambda p, _: p, lambda: None, lambda: set(done))  # type: ignore[arg-type,return-value]
     running: list[str] = []
     while not queue.exhausted:
-        found = queue.next()
-        if found is not None:
-            running.append(found[0])
-        if running and (found is None or draw.random() < 0.5):
+        job = queue.next()
+        if job is not None:
+            running.append(job[0])
+        if running and (job is None or draw.random() < 0.5):
             key = running.pop(draw.randrange(len(running)))
             fate = draw.choice(["done", "done", "given up", "too large"])
             if fate == "too large" and queue.halve(key):
@@ -121,9 +121,9 @@ def test_a_ledger_counts_each_trial_once(study: Study, draw: random.Random) -> N
     intact: set[str] = set()
     for pack in draw.sample(plan.packs, draw.randint(1, len(plan.packs))):
         halves = [pack, make_pack(pack.trials[: max(1, len(pack.trials) // 2)])]
-        for each in draw.sample(halves, draw.randint(1, 2)):
+        for part in draw.sample(halves, draw.randint(1, 2)):
             before = set(store.names(f"ledger/{study.name}", ".parquet"))
-            ledger.write(each.key, rows(study, each.trials, lambda _: result(draw.random()), pack=each.key, scale="any"))
+            ledger.write(part.key, rows(study, part.trials, lambda _: result(draw.random()), pack=part.key, scale="any"))
             (name,) = set(store.names(f"ledger/{study.name}", ".parquet")) - before or {""}
             if name and draw.random() < 0.3:
                 content = bytearray(store.read(name))
@@ -131,7 +131,7 @@ def test_a_ledger_counts_each_trial_once(study: Study, draw: random.Random) -> N
                 content[int(draw.random() * len(content))] ^= 1 << draw.randrange(8)
                 store.write(name, bytes(content))
             else:
-                intact |= {trial.digest for trial in each.trials}
+                intact |= {trial.digest for trial in part.trials}
     trials = ledger.trials()
     assert sorted(trials["digest"]) == sorted(intact)
     assert ledger.digests() == intact

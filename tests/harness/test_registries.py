@@ -1,5 +1,5 @@
-"""What a study may name is what there is: names of the spec against the registries that stand behind them, and nothing that
-silently takes the place of what is missing."""
+"""Every name that a study may use exists: names of the spec against the registries that stand behind them; nothing silently
+takes the place of what is missing."""
 
 import importlib
 import inspect
@@ -43,7 +43,7 @@ def test_the_spec_names_what_is_registered(known: Iterable[Any], registered: Ite
     assert set(known) == set(registered)
 
 
-@pytest.mark.parametrize("function", registry().functions.values(), ids=lambda each: each.name)
+@pytest.mark.parametrize("function", registry().functions.values(), ids=lambda function: function.name)
 def test_a_function_is_there_and_takes_what_is_registered(function: Function) -> None:
     module, _, name = function.name.rpartition(".")
     called = getattr(importlib.import_module(f"{function.package}.{module}"), name)
@@ -73,20 +73,20 @@ def test_an_optimizer_that_is_not_there_is_told_with_those_that_are() -> None:
 
 def test_every_schedule_is_one() -> None:
     """Shapes start at the peak or end there, and no two are told by the same words."""
-    found = {name: schedule_named(name) for name in SCHEDULES}
-    assert len({each.words(Training()) for each in found.values()}) == len(SCHEDULES)
+    schedules = {name: schedule_named(name) for name in SCHEDULES}
+    assert len({schedule.words(Training()) for schedule in schedules.values()}) == len(SCHEDULES)
     progress = np.arange(100) / 100
-    assert all(each.shape(Training(), progress).max() == 1.0 for each in found.values())
+    assert all(schedule.shape(Training(), progress).max() == 1.0 for schedule in schedules.values())
     with pytest.raises(UserError, match="no schedule named 'cosin': did you mean 'cosine'"):
         schedule_named("cosin")
 
 
 def test_every_precision_is_one_that_a_gpu_has() -> None:
     for name in PRECISIONS:
-        found = precision_named(name)
-        assert found.activation_bytes == found.dtype.itemsize
-        assert found.flops_per_second["cuda"] > 0
-        assert callable(found.product())
+        precision = precision_named(name)
+        assert precision.activation_bytes == precision.dtype.itemsize
+        assert precision.flops_per_second["cuda"] > 0
+        assert callable(precision.product())
     with pytest.raises(UserError, match="no precision named 'fp7': did you mean 'fp8'"):
         precision_named("fp7")
 

@@ -1,4 +1,4 @@
-"""What a command answers is declared once: which part of it scripts have, which agents have, and which only people see."""
+"""A command's answer is declared once: which part of it scripts have, which agents have, and which only people see."""
 
 from dataclasses import dataclass
 
@@ -36,9 +36,9 @@ def test_scripts_have_all_in_the_order_of_its_fields_but_what_is_left_out_or_for
 
 def test_agents_have_what_is_not_for_scripts_and_are_told_so_beforehand() -> None:
     """A schema that promises more than the answer holds, or hides some of it, is refused by strict clients."""
-    told = ANSWER.model_dump(mode="json", by_alias=True)
-    assert told == {"from": "a pilot", "parts": [{"size": 3}]}
+    answer = ANSWER.model_dump(mode="json", by_alias=True)
+    assert answer == {"from": "a pilot", "parts": [{"size": 3}]}
     schema = Answer.model_json_schema()
-    assert schema["properties"].keys() == set(schema["required"]) == told.keys()
+    assert schema["properties"].keys() == set(schema["required"]) == answer.keys()
     assert schema["properties"]["from"]["description"] == "where it is from"
     assert schema["$defs"]["Part"]["properties"] == {"size": {"description": "in bytes", "title": "Size", "type": "integer"}}

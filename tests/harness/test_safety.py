@@ -61,9 +61,9 @@ def test_the_switches_are_mlflows() -> None:
 
 
 def test_no_runs_no_server(tmp_path: Path) -> None:
-    found = CliRunner().invoke(app, ["mlflow", "--store", str(tmp_path)])
-    assert found.exit_code == 2
-    assert "no runs in" in found.stderr
+    result = CliRunner().invoke(app, ["mlflow", "--store", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "no runs in" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_addresses_are_shown_without_their_secrets(text: str, secret: str) -> No
 def test_a_command_that_fails_shows_no_secret(
     option: str, uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of servers that are not there and of schemes that nobody knows; by no library either."""
+    """For servers that are not there and schemes that nobody knows; libraries show none either."""
     monkeypatch.chdir(tmp_path)
-    found, libraries = folklore_here("sync", "warmup", "--store", tmp_path / "store", option, uri, code=2), capfd.readouterr()
-    assert "hunter2" not in found.stdout + found.stderr + libraries.out + libraries.err
-    assert len((found.stderr + libraries.err).strip().splitlines()) == 1, found.stderr + libraries.err
+    process, libraries = folklore_here("sync", "warmup", "--store", tmp_path / "store", option, uri, code=2), capfd.readouterr()
+    assert "hunter2" not in process.stdout + process.stderr + libraries.out + libraries.err
+    assert len((process.stderr + libraries.err).strip().splitlines()) == 1, process.stderr + libraries.err
 
 
 @pytest.mark.parametrize("place", ["", "index.html", "figures"])

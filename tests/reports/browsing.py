@@ -29,15 +29,15 @@ def started() -> Iterator[Browser]:
 def visited(
     browser: Browser, page_file: Path, theme: str = "light", width: int = 1200, but: str | None = None
 ) -> Iterator[Page]:
-    """A page. but: what complaints that are expected have in them."""
+    """A page. but: a text that expected complaints contain."""
     page = browser.new_page(color_scheme=theme, viewport={"width": width, "height": 900})  # type: ignore[arg-type]
     complaints: list[str] = []
     requests: list[str] = []
-    page.on("console", lambda told: complaints.append(told.text) if told.type in ("error", "warning") else None)
+    page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: requests.append(request.url))
     page.goto(f"file://{page_file}")
     yield page
     page.close()
-    assert [told for told in complaints if but is None or but not in told] == []
+    assert [complaint for complaint in complaints if but is None or but not in complaint] == []
     assert [url for url in requests if not url.startswith(f"file://{page_file.parent}/")] == []

@@ -1,4 +1,4 @@
-"""What makes pages of a small study as quick to write as they are small."""
+"""Fixtures that make pages of a small study quick to write."""
 
 import pickle
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session", autouse=True)
 def pictures() -> Iterator[dict[bytes, str]]:
-    """What was drawn already, by what it shows: nearly all tests of pages write those of the same trials."""
+    """Figures drawn already, by what they show: nearly all tests of pages write those of the same trials."""
     drawn: dict[bytes, str] = {}
 
     def drawn_once(drawing: Drawing) -> str:

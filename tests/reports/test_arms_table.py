@@ -26,8 +26,8 @@ def recorded(study: Study, floors: dict[str, float], noise: float = 0.01) -> Tri
             return result(float("nan"), divergence_step=3)
         return result(bowl(trial, optimum, floors.get(trial.arm, 2.0), noise=noise))
 
-    (found,) = trial_sets(study, frame(study, outcome), HERE)
-    return found
+    (records,) = trial_sets(study, frame(study, outcome), HERE)
+    return records
 
 
 def losses(records: TrialSet, arm: str) -> np.ndarray:
@@ -67,7 +67,7 @@ def test_it_is_what_plain_arithmetic_gives(study: Study) -> None:
 
 
 def test_seeds_are_paired(study: Study) -> None:
-    """What all arms share by seed is in their losses' intervals, and in no difference."""
+    """Noise that all arms share by seed is in their losses' intervals, and in no difference."""
 
     def outcome(trial: Trial):
         return result(bowl(trial, -7, 2.0 if trial.arm == "half" else 2.1) + 0.3 * trial.seed)
@@ -121,9 +121,9 @@ def test_an_interval_ends_at_zero_if_no_loss_is_negative(study: Study, floor: fl
         return result(bowl(trial, -7, floor + 0.1 * (trial.seed == study.seeds_at("laptop"))))
 
     (records,) = trial_sets(study, frame(study, outcome), HERE)
-    seen = arms_table(records).panels[0].rows[0].seen
-    assert seen is not None
-    assert seen[0] == 0.0 if low == 0.0 else seen[0] < -0.05
+    interval = arms_table(records).panels[0].rows[0].seen
+    assert interval is not None
+    assert interval[0] == 0.0 if low == 0.0 else interval[0] < -0.05
 
 
 def test_arms_of_one_point_have_their_final_loss(study: Study) -> None:

@@ -19,7 +19,7 @@ DOCUMENTS = ("document-TB.html", "calibration.html", "glossary.html")
 PAGES = ("index.html", "toy.html", "toy-trials.html", "toy-beside.html", *DOCUMENTS)
 # Of its checks those of WCAG 2.1, levels A and AA, and good practice; preloading needs a server.
 AXE = {"preload": False}
-# With an equals sign it is what the index is asked for, and no place.
+# With an equals sign it is a query of the index, not a place.
 LOST = """all => all.map(link => decodeURIComponent(link.hash.slice(1)))
              .filter(place => !place.includes("=") && !document.getElementById(place))"""
 
@@ -47,8 +47,10 @@ def test_everybody_can_read_them(browser: Browser, folder: Path, theme: str, wid
     """axe finds nothing, nothing is wider than the screen, and every link within a page leads somewhere."""
     for name in PAGES:
         with visited(browser, folder / name, theme, width) as page:
-            found = Axe().run(page, options=AXE).response["violations"]
-            assert [(each["id"], [node["html"][:100] for node in each["nodes"]]) for each in found] == [], name
+            violations = Axe().run(page, options=AXE).response["violations"]
+            assert [(violation["id"], [node["html"][:100] for node in violation["nodes"]]) for violation in violations] == [], (
+                name
+            )
             assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{name} is wider than a screen of {width}"
             assert page.eval_on_selector_all("a[href^='#']", LOST) == [], name
 

@@ -55,7 +55,7 @@ def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four claims judged at two scales, one not yet tested."""
     sources = [{"document": "TB", "section": "2"}]
     register = Register((TB,), tuple(claim(name, paraphrase=said, sources=sources) for name, said in TOLD.items()))
-    found = [
+    verdicts = [
         replace(BASE, study="toy", claim=name, verdict=verdict, surprise=surprise, estimate=1.8123456)
         for name, verdict, surprise in (
             ("mup.invariant", "open", 0.2),
@@ -65,8 +65,8 @@ def folder(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     ]
     pages = tmp_path_factory.mktemp("pages")
-    larger = [replace(each, scale="gpu", device="cuda", verdict="supported") for each in found]
-    known = [judged(*found), judged(*larger)]
+    larger = [replace(verdict, scale="gpu", device="cuda", verdict="supported") for verdict in verdicts]
+    known = [judged(*verdicts), judged(*larger)]
     site.write(pages, [study], register, lambda _: [], only=[], known=lambda _: known, published=lambda _: None)
     return pages
 
@@ -145,9 +145,9 @@ def test_a_table_is_downloaded_with_its_full_numbers(browser: Browser, folder: P
     assert heads[2:6] == [f"laptop cpu {name}" for name in ("verdict", "reading", "standing", "estimate")]
     (line,) = lines
     assert len(line) == len(heads)
-    told = dict(zip(heads, line, strict=True))
-    assert (told["claim"], told["documents"]) == (TOLD["prec.bf16"], "TB 2")
-    assert (told["laptop cpu estimate"], told["gpu cuda high"]) == ("1.8123456", "2.0")
+    fields = dict(zip(heads, line, strict=True))
+    assert (fields["claim"], fields["documents"]) == (TOLD["prec.bf16"], "TB 2")
+    assert (fields["laptop cpu estimate"], fields["gpu cuda high"]) == ("1.8123456", "2.0")
 
 
 def test_a_phone_shows_a_card_a_claim(browser: Browser, folder: Path) -> None:

@@ -55,7 +55,7 @@ def test_the_index_links_to_it_where_there_is_one(written: Callable[..., Path]) 
 
 
 def test_tests_of_runs_trained_elsewhere_have_a_table(written: Callable[..., Path], tmp_path: Path) -> None:
-    """What misses a goal by more than counting does by chance is marked."""
+    """Rates that miss a goal by more than counting does by chance are marked."""
     assert "Runs trained elsewhere" not in text(written(GOOD) / "calibration.html")
     row = {
         "test": "independent runs (Welch)", "condition": "5 runs, skewed", "worlds": 1500, "refused": 0.0, "told": None,
@@ -97,7 +97,7 @@ def test_trends_along_ladders_have_a_table(written: Callable[..., Path], tmp_pat
 
 
 def marked(page: str) -> set[str]:
-    """What has an asterisk in the tables of ladders."""
+    """Numbers with an asterisk in the tables of ladders."""
     return {*re.findall(r"([0-9.]+%) \*", page.partition("Trends along ladders")[2].partition("Every world")[0])}
 
 

@@ -42,16 +42,16 @@ def test_claims_are_shown_with_all_their_steps() -> None:
         change("refuted", "supported", date="2026-11-23", version=3, published=False),
         change("open", "supported", "not.registered"),
     ]
-    found = changes_page.content(register, history, places=())
-    assert [row["claim"].id for row in found["groups"]["changed"]] == ["a.d", "a.b"], "latest first"
-    assert [row["claim"].id for row in found["groups"]["words alone"]] == ["a.c"]
-    assert [row["claim"].id for row in found["withdrawn"]] == ["a.d"]
-    renamed, judged_anew, asked_anew = found["groups"]["changed"][1]["steps"]
+    content = changes_page.content(register, history, places=())
+    assert [row["claim"].id for row in content["groups"]["changed"]] == ["a.d", "a.b"], "latest first"
+    assert [row["claim"].id for row in content["groups"]["words alone"]] == ["a.c"]
+    assert [row["claim"].id for row in content["withdrawn"]] == ["a.d"]
+    renamed, judged_anew, asked_anew = content["groups"]["changed"][1]["steps"]
     assert "Renamed" in renamed.note
     assert (judged_anew.why, judged_anew.note) == ("null 0", "The version of the study did not change.")
     assert (asked_anew.note, asked_anew.new.version) == ("", "version 3, in the log alone")
     assert asked_anew.old.number == "1.5x (1.0–2.0)"
-    (withdrawal,) = found["groups"]["changed"][0]["steps"]
+    (withdrawal,) = content["groups"]["changed"][0]["steps"]
     assert (withdrawal.old.verdict, withdrawal.new.verdict, withdrawal.why) == ("supported", "withdrawn", REASON)
 
 
@@ -105,10 +105,10 @@ def test_the_matrix_strikes_it_and_says_why(study: Study, monkeypatch: pytest.Mo
     register = Register(REGISTER.documents, REGISTER.claims, (ERRATUM,))
     monkeypatch.setattr(withdrawing, "register", lambda: register)
     judged = site.JudgedTrials.of(records(study))
-    found = matrix.markdown([study], register, [judged])
-    assert "⊘ withdrawn; was ~~✓ supported: +4.97% " in found
-    assert "2 without a verdict here: 1 is withdrawn, 1 not yet tested.\n  - Of the 0 decided" in found
-    assert f"| `{ERRATUM.claim}` | 2026-11-25 | It asks &lt;too> little. It asks it twice. |" in found
+    text = matrix.markdown([study], register, [judged])
+    assert "⊘ withdrawn; was ~~✓ supported: +4.97% " in text
+    assert "2 without a verdict here: 1 is withdrawn, 1 not yet tested.\n  - Of the 0 decided" in text
+    assert f"| `{ERRATUM.claim}` | 2026-11-25 | It asks &lt;too> little. It asks it twice. |" in text
 
 
 def test_the_index_can_sort_by_every_verdict() -> None:

@@ -1,4 +1,4 @@
-"""What a page says of a claim, for every verdict there is."""
+"""A page's card of a claim, for every verdict there is."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -74,26 +74,26 @@ def finding(verdict: str = "supported", **fields: object) -> CriterionFinding:
     missing = verdict in ("out of regime", "invalid")
     estimate, low, high = (None, None, None) if missing else (0.05, 0.04, 0.06)
     numbers = {"unit": "relative", "estimate": estimate, "low": low, "high": high, "seeds": 5}
-    told = {"name": "a gap", "reason": "that <is> why"}
-    return a_finding(verdict, **{**numbers, **told, **fields})
+    defaults = {"name": "a gap", "reason": "that <is> why"}
+    return a_finding(verdict, **{**numbers, **defaults, **fields})
 
 
 def verdict(name: str = "supported", *findings: CriterionFinding, **fields: object) -> Verdict:
-    told = {"trials": 50, "reason": "why", "answer": (LOWER,)}
-    return a_verdict(name, **{"findings": findings or (finding(name),), **told, **fields})
+    defaults = {"trials": 50, "reason": "why", "answer": (LOWER,)}
+    return a_verdict(name, **{"findings": findings or (finding(name),), **defaults, **fields})
 
 
-def made(found: Verdict, judgement: Judgement | None = None, of_claim: Claim | None = None, **fields: object) -> Card:
-    asked = judgement or Judgement(claim="c", criteria=(criterion(),) * len(found.findings))
-    given = {"robust": ROBUST, "rates": RATES, **fields}
-    return card(found, of_claim or claim(), asked, DOCUMENTS, **given)  # type: ignore[arg-type]
+def made(verdict: Verdict, judgement: Judgement | None = None, of_claim: Claim | None = None, **fields: object) -> Card:
+    asked = judgement or Judgement(claim="c", criteria=(criterion(),) * len(verdict.findings))
+    options = {"robust": ROBUST, "rates": RATES, **fields}
+    return card(verdict, of_claim or claim(), asked, DOCUMENTS, **options)  # type: ignore[arg-type]
 
 
 def test_out_of_regime_does_not_say_regime_twice() -> None:
     """On a card, and in a row of the index."""
-    found = verdict("out of regime", reading="regime")
-    assert made(found).reading == ""
-    assert why(found.reading) == ""
+    regime = verdict("out of regime", reading="regime")
+    assert made(regime).reading == ""
+    assert why(regime.reading) == ""
     assert (why("precondition"), made(verdict("open", reading="precondition")).reading) == (
         "precondition",
         "precondition not met",
@@ -102,15 +102,15 @@ def test_out_of_regime_does_not_say_regime_twice() -> None:
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_every_verdict_has_a_card(name: str) -> None:
-    found = made(verdict(name))
-    assert found.sentence == "It &lt;is&gt; <b>5.0% lower (95% CI 4.0–6.0%)</b>."
-    assert found.title == "It helps"
-    assert found.standing == {"supported": "firm", "partly": "firm", "refuted": "firm"}.get(name, "")
-    (row,) = found.rows
+    card = made(verdict(name))
+    assert card.sentence == "It &lt;is&gt; <b>5.0% lower (95% CI 4.0–6.0%)</b>."
+    assert card.title == "It helps"
+    assert card.standing == {"supported": "firm", "partly": "firm", "refuted": "firm"}.get(name, "")
+    (row,) = card.rows
     assert row.verdict == name
     assert bool(row.number) == (name not in ("out of regime", "invalid"))
     assert row.claimed == "at least +1%"
-    assert found.rules[0].outcome.startswith(name)
+    assert card.rules[0].outcome.startswith(name)
 
 
 def test_where_a_claim_stands_links_to_its_documents() -> None:
@@ -120,9 +120,9 @@ def test_where_a_claim_stands_links_to_its_documents() -> None:
 
 def test_why_it_is_fragile_stands_beside_it() -> None:
     frail = Robustness("c", "supported", {3: "open"}, (Alternative("twice the margin", "refuted"),))
-    found = made(verdict(p=0.04), robust=frail, rates=ErrorRates(40, 9, {("c", "laptop", "cpu"): 0.3}))
-    assert found.standing == "fragile"
-    assert found.fragile == (
+    card = made(verdict(p=0.04), robust=frail, rates=ErrorRates(40, 9, {("c", "laptop", "cpu"): 0.3}))
+    assert card.standing == "fragile"
+    assert card.fragile == (
         "among 40 claims it may be chance (q = 0.3)",
         "without one seed it is open",
         "by another reading (twice the margin) it is refuted",
@@ -132,24 +132,24 @@ def test_why_it_is_fragile_stands_beside_it() -> None:
 def test_workloads_are_rows_and_the_quantifier_is_in_words() -> None:
     names, outcomes = ("MLP", "CNN", "GPT", "wide"), ("supported", "supported", "supported", "refuted")
     judgement = Judgement(claim="c", criteria=tuple(criterion(name=f"gap {name}", panel=name) for name in names))
-    findings = tuple(finding(each, panel=name) for name, each in zip(names, outcomes, strict=True))
-    panels = tuple(Panel(name, each, "") for name, each in zip(names, outcomes, strict=True))
-    found = made(verdict("supported", *findings, panels=panels), judgement, claim(quantifier="most"))
-    assert found.workloads == "Claimed for most workloads (3 of 4 must hold): holds on 3 of 4. It fails on wide."
+    findings = tuple(finding(outcome, panel=name) for name, outcome in zip(names, outcomes, strict=True))
+    panels = tuple(Panel(name, outcome, "") for name, outcome in zip(names, outcomes, strict=True))
+    card = made(verdict("supported", *findings, panels=panels), judgement, claim(quantifier="most"))
+    assert card.workloads == "Claimed for most workloads (3 of 4 must hold): holds on 3 of 4. It fails on wide."
     nowhere = tuple(Panel(name, "out of regime", "") for name in names[:2])
     elsewhere = made(verdict("out of regime", *findings, panels=nowhere), judgement, claim(quantifier="most"))
     assert elsewhere.workloads == "Claimed for most workloads. It cannot be tested on MLP and CNN."
-    assert [row.name for row in found.rows] == list(names)
-    assert [row.outcome for row in found.rows] == ["✓ holds"] * 3 + ["✗ fails"]
+    assert [row.name for row in card.rows] == list(names)
+    assert [row.outcome for row in card.rows] == ["✓ holds"] * 3 + ["✗ fails"]
 
 
 def test_parts_of_a_workload_keep_their_names_and_preconditions_are_called_so() -> None:
     parts = tuple(criterion(name=name, panel="MLP") for name in ("a gap", "a ratio"))
     judgement = Judgement(claim="c", criteria=(*parts, criterion(name="it moves", precondition=True)))
     findings = (finding(panel="MLP"), finding(panel="MLP", name="a ratio"), finding(name="it moves", precondition=True))
-    found = made(verdict("supported", *findings), judgement)
-    assert [row.name for row in found.rows] == ["MLP: a gap", "MLP: a ratio", "Precondition: it moves"]
-    assert found.rules[-1].name == "Precondition: it moves"
+    card = made(verdict("supported", *findings), judgement)
+    assert [row.name for row in card.rows] == ["MLP: a gap", "MLP: a ratio", "Precondition: it moves"]
+    assert card.rules[-1].name == "Precondition: it moves"
 
 
 def test_the_rule_is_in_words() -> None:
@@ -163,7 +163,7 @@ def test_the_rule_is_in_words() -> None:
 
 
 def test_no_rule_is_rounded_to_another() -> None:
-    """Of shares as of all else: a threshold, a margin and an expected value of half a percent."""
+    """In shares as elsewhere: a threshold, a margin and an expected value of half a percent."""
     expected = Expected(value=0.005, source="theory")
     asked = criterion(
         null=0.0, margin=0.0025, claimed=AtLeast(value=0.005), refuted=AtMost(value=0.001), unit="share", expected=expected
@@ -181,8 +181,8 @@ def test_sides_say_which_verdict_shows_them_right() -> None:
         Side(name="large", says="they are large.", sources=(Source(document="TB", section="11"),)),
         Side(name="small", says="small"),
     )
-    found = made(verdict(), Judgement(claim="c", criteria=(criterion(),), right={"refuted": "small"}), claim(sides=sides))
-    assert found.sides == ("they are large (TB 11).", "small. Right if refuted.")
+    card = made(verdict(), Judgement(claim="c", criteria=(criterion(),), right={"refuted": "small"}), claim(sides=sides))
+    assert card.sides == ("they are large (TB 11).", "small. Right if refuted.")
 
 
 def test_a_published_number_that_is_missed_is_named_with_the_likeliest_reason() -> None:
@@ -238,17 +238,17 @@ def test_calibration_is_that_of_its_kind_and_nearest_number_of_seeds() -> None:
         {"observable": "relative_gap", "seeds": 10, "coverage": None},
         {"observable": "slope", "seeds": 10, "coverage": 0.5},
     ]
-    told = calibration_in_words([criterion(), criterion()], 12, rows)
-    assert told == ["95% intervals of “relative gap” hold the truth in 94% to 96% of simulated worlds with 10 seeds."]
+    sentences = calibration_in_words([criterion(), criterion()], 12, rows)
+    assert sentences == ["95% intervals of “relative gap” hold the truth in 94% to 96% of simulated worlds with 10 seeds."]
 
 
 @pytest.fixture
 def shown(study: Study, tmp_path: Path) -> Callable[[Verdict], str]:
     """The page on which a verdict of the toy study stands."""
 
-    def page(found: Verdict) -> str:
+    def page(verdict: Verdict) -> str:
         trials = records(study)
-        placed = replace(found, claim="warmup.improves_best")
+        placed = replace(verdict, claim="warmup.improves_best")
         judged = JudgedTrials(True, "laptop", "cpu", [placed], [], {})
         site.write(tmp_path, [study], REGISTER, of([trials]), known=lambda _: [judged], published=lambda _: None)
         return " ".join((tmp_path / "toy.html").read_text().split())
@@ -269,8 +269,8 @@ def test_advice_that_was_changed_after_its_verdict_says_so(study: Study, tmp_pat
         ([replace(declaration, declared=now.model_dump())], False),
         ([], False),
     ):
-        found = replace(verdict("supported"), claim=judgement.claim, advice="Warm up.")
-        judged = JudgedTrials(True, "laptop", "cpu", [found], [], {})
+        placed = replace(verdict("supported"), claim=judgement.claim, advice="Warm up.")
+        judged = JudgedTrials(True, "laptop", "cpu", [placed], [], {})
         stored = of([replace(trials, declarations=declarations)])
         site.write(tmp_path, [now], REGISTER, stored, known=lambda _, judged=judged: [judged], published=lambda _: None)
         page = (tmp_path / "toy.html").read_text()

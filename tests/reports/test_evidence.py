@@ -16,12 +16,14 @@ RECORD = Path(__file__).parent / "golden" / "evidence.json"
 DIGITS = 6
 
 
-def numbers(found: Mapping[str, Any]) -> str:
+def numbers(finding: Mapping[str, Any]) -> str:
     """A verdict or a finding in short."""
-    told = [
-        "none" if found[name] is None else f"{found[name]:.{DIGITS}g}" for name in ("estimate", "low", "high") if name in found
+    parts = [
+        "none" if finding[name] is None else f"{finding[name]:.{DIGITS}g}"
+        for name in ("estimate", "low", "high")
+        if name in finding
     ]
-    return f"{found['verdict']} {told[0]} [{told[1]}, {told[2]}] of {found['seeds']} seeds"
+    return f"{finding['verdict']} {parts[0]} [{parts[1]}, {parts[2]}] of {finding['seeds']} seeds"
 
 
 def published_numbers() -> dict[str, Any]:
@@ -36,9 +38,9 @@ def published_numbers() -> dict[str, Any]:
             for verdict in judged["verdicts"]:
                 place = f"{study} at {judged['scale']} scale ({judged['device']}), {verdict['claim']}"
                 verdicts[place] = numbers(verdict)
-                verdicts |= {f"{place}: {found['name']}": numbers(found) for found in verdict["findings"]}
+                verdicts |= {f"{place}: {finding['name']}": numbers(finding) for finding in verdict["findings"]}
             for robust in judged["robustness"]:
-                others = {each["choice"]: each["verdict"] for each in robust["alternatives"]}
+                others = {alternative["choice"]: alternative["verdict"] for alternative in robust["alternatives"]}
                 place = f"{study} at {judged['scale']} scale ({judged['device']}), {robust['claim']}, robustness"
                 verdicts[place] = "; ".join(f"{name}: {it}" for name, it in {**robust["without_seed"], **others}.items())
     return {"trials": trials, "verdicts": verdicts}
@@ -46,7 +48,7 @@ def published_numbers() -> dict[str, Any]:
 
 def test_published_trials_and_verdicts_are_those_on_record() -> None:
     """New evidence is written down by FOLKLORE_GOLDEN=write, and the difference is looked at."""
-    found = published_numbers()
+    published = published_numbers()
     if os.environ.get("FOLKLORE_GOLDEN") == "write":
-        RECORD.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    assert found == json.loads(RECORD.read_text(encoding="utf-8")), "look at it, then FOLKLORE_GOLDEN=write pytest …"
+        RECORD.write_text(json.dumps(published, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert published == json.loads(RECORD.read_text(encoding="utf-8")), "look at it, then FOLKLORE_GOLDEN=write pytest …"

@@ -54,7 +54,7 @@ def judged(*gaps: float) -> list[JudgedTrials]:
 
 @pytest.fixture(scope="module")
 def pages(study: Study, grown: Study, few_calibrated: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of trials in which the gap falls from 12% by 3 points a rung, and of a study without a ladder."""
+    """Pages of trials in which the gap falls from 12% by 3 points a rung, and of a study without a ladder."""
     folder = tmp_path_factory.mktemp("pages")
 
     def at(scale: str, gap: float) -> TrialSet:

@@ -53,13 +53,13 @@ def graded(document: Document, table: OutcomeTable, *claims: Claim) -> Mapping[s
 def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
     """A planted disagreement: what supports one side refutes the other, and both pages show whose is right."""
     register = Register((TB, GL), (DISPUTED,))
-    found = outcome_table([judged(SUPPORTED)], register)
-    assert graded(TB, found, DISPUTED) == {"supported": 1}
-    assert graded(GL, found, DISPUTED) == {"refuted": 1}
+    outcomes = outcome_table([judged(SUPPORTED)], register)
+    assert graded(TB, outcomes, DISPUTED) == {"supported": 1}
+    assert graded(GL, outcomes, DISPUTED) == {"refuted": 1}
     turned = outcome_table([judged(replace(SUPPORTED, verdict="refuted", direction="opposite"))], register)
     assert graded(TB, turned, DISPUTED) == {"refuted": 1}
     assert graded(GL, turned, DISPUTED) == {"supported": 1}
-    content = document_page.content(GL, register, found, ())
+    content = document_page.content(GL, register, outcomes, ())
     (section,) = content["sections"]
     (row,) = section["rows"]
     assert [(side["own"], side["right"]) for side in row["sides"]] == [(False, "supported"), (True, "refuted")]
@@ -70,11 +70,11 @@ def test_documents_that_disagree_are_graded_by_their_own_side() -> None:
 def test_what_grades_nobody_is_named_with_the_reason() -> None:
     own = claim("warmup.size", own=True, sources=[at("TB").model_dump()])
     lost = claim("warmup.size", lost="the formula", ungraded=("TB",), sources=[at("TB").model_dump()])
-    for each, reason in ((own, "Our own question"), (lost, "Our copies of the documents lack the formula.")):
-        register = Register((TB,), (each,))
-        found = outcome_table([judged(SUPPORTED)], register)
-        assert graded(TB, found, each) == {NOT_GRADED: 1}
-        (section,) = document_page.content(TB, register, found, ())["sections"]
+    for ungraded, reason in ((own, "Our own question"), (lost, "Our copies of the documents lack the formula.")):
+        register = Register((TB,), (ungraded,))
+        outcomes = outcome_table([judged(SUPPORTED)], register)
+        assert graded(TB, outcomes, ungraded) == {NOT_GRADED: 1}
+        (section,) = document_page.content(TB, register, outcomes, ())["sections"]
         assert reason in section["rows"][0]["why_not"]
     assert graded(TB, OutcomeTable(), claim("a.b", sources=[at("TB").model_dump()])) == {NOT_TESTED: 1}
 
@@ -82,11 +82,11 @@ def test_what_grades_nobody_is_named_with_the_reason() -> None:
 def test_firmness_is_that_of_the_scale_and_later_criteria_are_named() -> None:
     weak = replace(BASE, claim="warmup.size", p=0.049)
     others = [replace(BASE, claim=f"warmup.c{i}", verdict="open", p=0.9) for i in range(9)]
-    tested = Register((TB,), tuple(claim(each.claim) for each in (weak, *others)))
-    found = outcome_table([judged(weak, *others, ran_under=("before",))], tested)
-    assert found.rates["laptop", "cpu"].tested == 10
-    assert found.later == ("warmup",)
-    (bar,) = index_page.content([], Register((TB,), (claim("warmup.size"), claim("a.b"))), found, ())["bars"]
+    tested = Register((TB,), tuple(claim(verdict.claim) for verdict in (weak, *others)))
+    outcomes = outcome_table([judged(weak, *others, ran_under=("before",))], tested)
+    assert outcomes.rates["laptop", "cpu"].tested == 10
+    assert outcomes.later == ("warmup",)
+    (bar,) = index_page.content([], Register((TB,), (claim("warmup.size"), claim("a.b"))), outcomes, ())["bars"]
     assert [bar[basis] for basis in BASES] == [[("supported", 1)], [], [], [(NOT_TESTED, 1)]]
     assert (bar["decided"], bar["false"]) == (1, 1)
 
@@ -95,36 +95,38 @@ def test_what_a_verdict_rests_on_is_counted_apart() -> None:
     measured, below = replace(BASE, claim="a.measured"), replace(BASE, claim="a.below", below_size="7k of 100M parameters")
     settled = replace(BASE, claim="a.settled", findings=(a_finding(grade="exact"),))
     gone = replace(BASE, claim="a.gone", verdict="out of regime")
-    claims = tuple(claim(each.claim, sources=[at("TB").model_dump()]) for each in (measured, below, settled, gone))
-    found = outcome_table([judged(measured, below, settled, gone)], Register((TB,), claims))
-    (bar,) = index_page.content([], Register((TB,), claims), found, ())["bars"]
+    claims = tuple(claim(verdict.claim, sources=[at("TB").model_dump()]) for verdict in (measured, below, settled, gone))
+    outcomes = outcome_table([judged(measured, below, settled, gone)], Register((TB,), claims))
+    (bar,) = index_page.content([], Register((TB,), claims), outcomes, ())["bars"]
     assert {basis: sum(count for _, count in bar[basis]) for basis in BASES} == dict.fromkeys(BASES, 1)
-    assert found.speaking("a.below").standing == "below the claim's size"
-    assert graded(TB, found, claims[1]) == {NOT_GRADED: 1}
+    assert outcomes.speaking("a.below").standing == "below the claim's size"
+    assert graded(TB, outcomes, claims[1]) == {NOT_GRADED: 1}
 
 
 def test_a_row_has_a_cell_for_each_scale_with_its_full_numbers() -> None:
-    found = table(outcome("a.x", estimate=1.8123456), outcome("a.x", "fragile", scale="gpu", device="cuda", verdict="refuted"))
-    row = index_page.row(claim("a.x", short="short <b>"), "a", found, places=("a.html",))
+    outcomes = table(
+        outcome("a.x", estimate=1.8123456), outcome("a.x", "fragile", scale="gpu", device="cuda", verdict="refuted")
+    )
+    row = index_page.row(claim("a.x", short="short <b>"), "a", outcomes, places=("a.html",))
     laptop, gpu = row["cells"]
     assert (laptop["number"], laptop["values"][3], laptop["link"]) == ("1.8x (1.6–2.0)", "1.8123456", "")
     assert gpu["standing"] == "fragile"
     assert (row["title"], row["verdict"], row["study_page"]) == ("Short <b>", "refuted", "a.html")
-    assert rows.fields(found.columns)[1][:2] == ["gpu cuda verdict", "gpu cuda reading"]
-    assert len(rows.fields(found.columns)[0]) == len(laptop["values"])
+    assert rows.fields(outcomes.columns)[1][:2] == ["gpu cuda verdict", "gpu cuda reading"]
+    assert len(rows.fields(outcomes.columns)[0]) == len(laptop["values"])
 
 
 def test_scales_stand_from_small_to_large() -> None:
     at_scales = [
         judged(replace(BASE, claim="a.x", scale=scale)) for scale in ("wide", "cluster", "gpu", "workstation", "laptop")
     ]
-    found = outcome_table(at_scales, Register((TB,), (claim("a.x"),)))
-    assert [scale for scale, _ in found.columns] == ["laptop", "workstation", "gpu", "cluster", "wide"]
+    outcomes = outcome_table(at_scales, Register((TB,), (claim("a.x"),)))
+    assert [scale for scale, _ in outcomes.columns] == ["laptop", "workstation", "gpu", "cluster", "wide"]
 
 
 def test_places_of_a_document_stand_together() -> None:
-    found = rows.where((at("TB"), at("GL", "Q3"), at("TB", "11"), at("TB", "Learning Rate Finder")))
-    assert found == [{"document": "TB", "sections": "2, 11"}, {"document": "GL", "sections": "Q3"}]
+    places = rows.where((at("TB"), at("GL", "Q3"), at("TB", "11"), at("TB", "Learning Rate Finder")))
+    assert places == [{"document": "TB", "sections": "2, 11"}, {"document": "GL", "sections": "Q3"}]
 
 
 def test_the_index_says_which_criteria_came_later_and_which_question_is_ours(study: Study, tmp_path: Path) -> None:
@@ -142,9 +144,9 @@ def test_the_index_says_which_criteria_came_later_and_which_question_is_ours(stu
 
 def of_ones_own(study: Study, name: str, *claims: str) -> Study:
     """A study as a user brings it, whose claims no register knows."""
-    made = [{"id": each, "kinds": ["empirical"], "paraphrase": f"claim {each}", "measure": "m"} for each in claims]
+    made = [{"id": claim_id, "kinds": ["empirical"], "paraphrase": f"claim {claim_id}", "measure": "m"} for claim_id in claims]
     (judgement,) = study.model_dump()["judgements"]
-    judgements = [{**judgement, "claim": each} for each in claims]
+    judgements = [{**judgement, "claim": claim_id} for claim_id in claims]
     return changed(study, name=name, claims=made, judgements=judgements)
 
 
@@ -153,14 +155,16 @@ def test_claims_of_ones_own_studies_count_in_no_number_of_the_documents(study: S
     registered = [replace(SUPPORTED, p=0.03), replace(BASE, claim="a.b", verdict="open", p=0.9)]
     register = Register((TB,), (DISPUTED.model_copy(update={"sources": (at("TB"),)}), claim("a.b")))
     first, second = of_ones_own(study, "mine", "my.x", "my.y"), of_ones_own(study, "yours", "my.x")
-    told = {
+    by_study = {
         study.name: judged(*registered),
-        "mine": judged(*(replace(BASE, study="mine", claim=each, p=0.9, verdict="refuted") for each in ("my.x", "my.y"))),
+        "mine": judged(
+            *(replace(BASE, study="mine", claim=claim_id, p=0.9, verdict="refuted") for claim_id in ("my.x", "my.y"))
+        ),
         "yours": judged(replace(BASE, study="yours", claim="my.x")),
     }
     texts = []
     for folder, studies in (("alone", [study]), ("beside", [study, first, second])):
-        known = lambda each: [told[each.name]]  # noqa: E731
+        known = lambda study: [by_study[study.name]]  # noqa: E731
         site.write(tmp_path / folder, studies, register, no_trials, only=[], known=known, published=lambda _: None)
         texts.append((tmp_path / folder / "index.html").read_text())
         assert (tmp_path / folder / "document-TB.html").read_text().count("my.x") == 0
@@ -182,7 +186,7 @@ def test_claims_of_ones_own_studies_count_in_no_number_of_the_documents(study: S
 
 def test_a_page_says_whose_claims_it_shows(study: Study, tmp_path: Path) -> None:
     own = of_ones_own(study, "mine", "my.x")
-    site.write(tmp_path, [study, own], REGISTER, lambda each: [records(each)], published=lambda _: None)
+    site.write(tmp_path, [study, own], REGISTER, lambda study: [records(study)], published=lambda _: None)
     assert "The documents' claims</h2>" in (tmp_path / "toy.html").read_text()
     assert "Claims of its own</h2>" in (tmp_path / "mine.html").read_text()
 
@@ -192,8 +196,8 @@ def test_firmness_of_ones_own_claims_is_of_their_study_alone() -> None:
     register = Register((TB,), (claim("warmup.size"),))
     weak = judged(replace(SUPPORTED, p=0.04))
     many = judged(*(replace(BASE, study="mine", claim=f"my.c{index}", verdict="open", p=0.9) for index in range(20)))
-    found = outcome_table([weak, many], register)
-    assert found.rates["laptop", "cpu"].q == {("warmup.size", "laptop", "cpu"): 0.04}
+    outcomes = outcome_table([weak, many], register)
+    assert outcomes.rates["laptop", "cpu"].q == {("warmup.size", "laptop", "cpu"): 0.04}
     own = outcome_table([weak, many], Register((TB,), tuple(claim(f"my.c{index}") for index in range(20))))
     assert own.rates["laptop", "cpu"].tested == 20
 

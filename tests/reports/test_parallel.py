@@ -10,10 +10,10 @@ from folklore.reports.parallel import parallel_map
 def test_results_come_in_order_and_from_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "available_cores", lambda: 2)
     monkeypatch.setattr(threading, "active_count", lambda: 1)  # other tests leave threads of their libraries behind
-    found = parallel_map(lambda item: (item * 2, os.getpid()), [1, 2, 3])
-    assert [value for value, _ in found] == [2, 4, 6]
+    pairs = parallel_map(lambda item: (item * 2, os.getpid()), [1, 2, 3])
+    assert [value for value, _ in pairs] == [2, 4, 6]
     if os.uname().sysname == "Linux":
-        assert os.getpid() not in {process for _, process in found}
+        assert os.getpid() not in {process for _, process in pairs}
 
 
 def test_an_error_comes_through(monkeypatch: pytest.MonkeyPatch) -> None:

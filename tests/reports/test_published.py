@@ -29,7 +29,7 @@ from tests.harness.helpers import published_names
 from tests.reports.figures.helpers import check_figure
 from tests.reports.links import dead_links, pages_of
 
-# What every page of the site shares, and what is loaded when a reader asks for a trial's curves.
+# Files that every page of the site shares, and the folder that is loaded from when a reader asks for a trial's curves.
 SHARED = ("style.css", "site.js", "study.css", "study.js", "plotly.min.js")
 CURVES = "curves"
 MOST_BYTES = 1_000_000
@@ -56,8 +56,8 @@ def unreadable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                     check_figure(drawing, figure)
                 return figure
         except (AssertionError, Warning):
-            with file.open("a") as told:
-                told.write(traceback.format_exc())
+            with file.open("a") as log:
+                log.write(traceback.format_exc())
             return as_figure(drawing)
 
     as_figure = render.as_figure
@@ -146,25 +146,25 @@ def test_every_criterion_says_its_number_or_why_it_has_none(site: str, request: 
     folder = request.getfixturevalue(site)
     for name in FEW if site == "first_run" else catalog.study_names():
         blocks = (folder / f"{name}.html").read_text().split('<tr class="observed">')[1:]
-        told = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", block.partition("</tr>")[0])).split()) for block in blocks]
+        texts = [" ".join(html.unescape(re.sub(r"<[^>]*>", " ", block.partition("</tr>")[0])).split()) for block in blocks]
         judged = published_verdicts(catalog.load_study(name)) or []
-        findings = [found for each in judged for verdict in each.verdicts for found in verdict.findings]
-        assert len(findings) == len(told), name
-        wanted = [_told(found) for found in findings]
+        findings = [finding for at_scale in judged for verdict in at_scale.verdicts for finding in verdict.findings]
+        assert len(findings) == len(texts), name
+        wanted = [_told(finding) for finding in findings]
         # Rows that share an axis stand together: the order is not that of the criteria.
-        assert [each for each in wanted if not any(each in text for text in told)] == []
+        assert [words for words in wanted if not any(words in text for text in texts)] == []
 
 
 def test_a_page_begins_with_whom_it_speaks_for_its_answer_and_a_picture(first_run: Path) -> None:
     for name in FEW:
         page = (first_run / f"{name}.html").read_text()
         answer = page[page.index('class="answer"') : page.index('class="setup"')]
-        places = [page.index(f'class="{each}"') for each in ("whom", "answer", "advice", "lead", "others", "setup")]
+        places = [page.index(f'class="{part}"') for part in ("whom", "answer", "advice", "lead", "others", "setup")]
         assert places == sorted(places), name
         assert re.search(r'<p class="whom">.*parameters, .* · \d+ cores · \d+ seeds</p>', page), name
         sentences = re.findall(r'<p class="sentence">(.*?)</p>', answer)
         assert 1 <= len(sentences) <= 6, name
-        assert all(each.startswith('<a href="#') and 'class="mark ' in each for each in sentences), name
+        assert all(sentence.startswith('<a href="#') and 'class="mark ' in sentence for sentence in sentences), name
 
 
 def test_no_squared_error_is_called_nats_on_a_page(first_run: Path) -> None:
@@ -176,10 +176,10 @@ def test_no_squared_error_is_called_nats_on_a_page(first_run: Path) -> None:
     assert "test loss (nats)" in (first_run / "warmup.html").read_text()
 
 
-def _told(found: CriterionFinding) -> str:
-    if found.estimate is None or found.low is None or found.high is None:
-        return f"no number: {' '.join(found.reason.split())}"
-    return in_prose(found.estimate, found.low, found.high, found.unit)
+def _told(finding: CriterionFinding) -> str:
+    if finding.estimate is None or finding.low is None or finding.high is None:
+        return f"no number: {' '.join(finding.reason.split())}"
+    return in_prose(finding.estimate, finding.low, finding.high, finding.unit)
 
 
 def test_what_is_said_of_verdicts_is_for_readers() -> None:
@@ -187,13 +187,13 @@ def test_what_is_said_of_verdicts_is_for_readers() -> None:
     for name in catalog.study_names():
         study = catalog.load_study(name)
         keys = [key for key in study.arms if "_" in key]
-        for each in published_verdicts(study) or ():
-            lines = [line for shown in each.reported.values() for line in shown]
-            lines += [verdict.reason for verdict in each.verdicts]
-            lines += [found.reason for verdict in each.verdicts for found in verdict.findings]
-            lines += [robust.choices_in_words for robust in each.robustness]
+        for judged in published_verdicts(study) or ():
+            lines = [line for shown in judged.reported.values() for line in shown]
+            lines += [verdict.reason for verdict in judged.verdicts]
+            lines += [finding.reason for verdict in judged.verdicts for finding in verdict.findings]
+            lines += [robust.choices_in_words for robust in judged.robustness]
             for judgement in study.judgements:
-                for criterion in judgement.criteria_at(each.scale):
+                for criterion in judgement.criteria_at(judged.scale):
                     lines += [region(criterion.claimed, criterion), region(criterion.refuted, criterion)]
             for line in lines:
                 assert not any(re.search(rf"\b{re.escape(key)}\b", line) for key in keys), line

@@ -1,4 +1,4 @@
-"""What a study trains, in the lines beside its answer."""
+"""The lines beside a study's answer that say what it trains."""
 
 import re
 

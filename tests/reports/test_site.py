@@ -38,7 +38,7 @@ REGISTER = Register(
 
 
 def of(sets: list[TrialSet]) -> Callable[[Study], list[TrialSet]]:
-    return lambda study: [each for each in sets if each.study.name == study.name]
+    return lambda study: [trial_set for trial_set in sets if trial_set.study.name == study.name]
 
 
 def records(study: Study, floor: float = 2.1) -> TrialSet:
@@ -47,8 +47,8 @@ def records(study: Study, floor: float = 2.1) -> TrialSet:
             return result(float("nan"), divergence_step=3)
         return result(bowl(trial, -7, floor if trial.arm == "none" else 2.0, noise=0.001))
 
-    (found,) = trial_sets(study, frame(study, outcome), HERE)
-    return found
+    (trial_set,) = trial_sets(study, frame(study, outcome), HERE)
+    return trial_set
 
 
 def page_of(folder: Path, shown: TrialSet) -> str:
@@ -80,8 +80,8 @@ def test_a_study_that_cannot_be_drawn_costs_the_others_nothing(
             raise KeyError("what nobody\nthought of")
         return [records(chosen)]
 
-    found = site.write(tmp_path, [other, study], REGISTER, sets)
-    assert list(found) == ["toy"]
+    pages = site.write(tmp_path, [other, study], REGISTER, sets)
+    assert list(pages) == ["toy"]
     assert "study 'odd' is left out: its page cannot be drawn (KeyError: 'what nobody\\nthought of')" in caplog.text
     assert (tmp_path / "toy.html").exists()
     assert not (tmp_path / "odd.html").exists()
@@ -204,12 +204,12 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
     environments = ['{"device": "x", "git_commit": "0123456789ab+"}', '{"device": "x", "git_commit": "ba9876543210"}']
     old = replace(whole, trials=whole.trials.assign(environment=environments[0]))
     two = replace(whole, trials=whole.trials.assign(environment=[environments[seed % 2] for seed in whole.trials["seed"]]))
-    found = SourceCheck(("commit 0123456789ab is no ancestor of HEAD",), "rebased <since>.")
+    check = SourceCheck(("commit 0123456789ab is no ancestor of HEAD",), "rebased <since>.")
     known = "its trials name commit 0123456789ab, with uncommitted changes."
     assert f"Published before sources were checked: {known}" in page_of(tmp_path, old)
     clean = page_of(tmp_path, replace(two, source_check=SourceCheck()))
     assert "Trained from commits 0123456789ab and ba9876543210, each of which declares what is judged here, without" in clean
-    as_is = page_of(tmp_path, replace(old, source_check=found))
+    as_is = page_of(tmp_path, replace(old, source_check=check))
     assert "for this reason: rebased &lt;since&gt;. What was found of its sources: commit 0123456789ab is no anc" in as_is
     assert "<li>Published without proof of its sources: rebased &lt;since&gt;.</li>" in as_is, "on the first screen"
     assert "before sources were checked" not in page_of(tmp_path, replace(old, source=HERE)), "what is stored is not published"
@@ -217,8 +217,8 @@ def test_the_page_says_which_sources_published_trials_come_from(study: Study, tm
 
 def test_the_first_screen_answers(study: Study, tmp_path: Path) -> None:
     """Question, for whom, answer and advice; then the figure, set-up, what was varied and caveats of the scale."""
-    told = changed(study, {"judgements.0.advice": {"supported": "Do <it>."}, "scales.laptop.departures": ("a <toy>",)})
-    page = page_of(tmp_path, records(told))
+    variant = changed(study, {"judgements.0.advice": {"supported": "Do <it>."}, "scales.laptop.departures": ("a <toy>",)})
+    page = page_of(tmp_path, records(variant))
     first, rest = page.partition("</section>")[::2]
     assert "<h1>Does &lt;b&gt;it&lt;/b&gt; work?</h1>" in first
     assert "Tuned loss, none over half: <b>4.97% (95% CI 4.91–5.02%)</b>." in first
@@ -280,9 +280,9 @@ def test_sets_are_never_mixed(study: Study) -> None:
     trials = records(study).trials
     old = trials.assign(version=99)
     other_data = trials.assign(data_hash="other", finished_at="1999-01-01T00:00:00+00:00", test_loss=9.0)
-    (found,) = trial_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
-    assert len(found.trials) == len(trials)
-    assert set(found.trials["data_hash"]) == {"data"}
+    (trial_set,) = trial_sets(study, pd.concat([trials, old, other_data], ignore_index=True), HERE)
+    assert len(trial_set.trials) == len(trials)
+    assert set(trial_set.trials["data_hash"]) == {"data"}
 
 
 def test_a_single_page_and_an_index_that_links_to_what_is_there(study: Study, tmp_path: Path) -> None:
@@ -307,13 +307,13 @@ def test_pages_are_as_they_were_looked_at(written: Path, name: str) -> None:
 
 def test_every_trial_has_its_curves(study: Study, written: Path) -> None:
     whole = records(study).trials
-    told = {}
+    by_digest = {}
     for file in (written / "curves").glob("*.js"):
         content = json.loads(file.read_text().partition(", ")[2].rstrip().removesuffix(");"))
         for digest, curves in content["trials"].items():
             steps, values = curves["training loss (nats)"]
-            told[digest] = (content["steps"][steps], values)
-    assert told == {digest: ([1], [1.0]) for digest in whole["digest"]}
+            by_digest[digest] = (content["steps"][steps], values)
+    assert by_digest == {digest: ([1], [1.0]) for digest in whole["digest"]}
 
 
 def test_the_matrix_of_the_repository_is_up_to_date() -> None:
@@ -345,7 +345,7 @@ def of_two_parts(study: Study) -> Study:
     """The study with every criterion twice."""
 
     def doubled(judgement: Judgement) -> Judgement:
-        again = [each.model_copy(update={"name": f"{each.name}, again"}) for each in judgement.criteria]
+        again = [criterion.model_copy(update={"name": f"{criterion.name}, again"}) for criterion in judgement.criteria]
         return judgement.model_copy(update={"criteria": (*judgement.criteria, *again)})
 
     return study.model_copy(update={"judgements": tuple(map(doubled, study.judgements))})

@@ -32,9 +32,9 @@ def test_an_erratum_names_what_exists(erratum: Erratum) -> None:
 
 @pytest.mark.parametrize("erratum", ERRATA, ids=named)
 def test_its_reason_has_two_sentences(erratum: Erratum) -> None:
-    found = re.split(r"(?<=[.!?])\s+(?=[“A-Z])", erratum.reason)
-    assert len(found) == 2, found
-    assert all(sentence.endswith(".") for sentence in found)
+    sentences = re.split(r"(?<=[.!?])\s+(?=[“A-Z])", erratum.reason)
+    assert len(sentences) == 2, sentences
+    assert all(sentence.endswith(".") for sentence in sentences)
 
 
 @pytest.mark.parametrize("erratum", ERRATA, ids=named)
@@ -43,30 +43,34 @@ def test_it_says_what_was_published(erratum: Erratum) -> None:
     kept = json.loads((evidence.FOLDER / "verdicts.json").read_text(encoding="utf-8"))[erratum.study]
     if kept["version"] != erratum.version:
         pytest.skip("a later version is published")
-    judged = next(each for each in published_verdicts(load_study(erratum.study)) or () if each.scale == erratum.scale)
-    verdict = next(each for each in judged.verdicts if each.claim == erratum.claim)
+    judged = next(
+        at_scale for at_scale in published_verdicts(load_study(erratum.study)) or () if at_scale.scale == erratum.scale
+    )
+    verdict = next(verdict for verdict in judged.verdicts if verdict.claim == erratum.claim)
     if verdict.verdict == "out of regime":  # of its regime it was told later: there is nothing left to withdraw
         old = next(
-            each.old for each in history().verdicts if each.claim == erratum.claim and each.new.verdict == verdict.verdict
+            change.old
+            for change in history().verdicts
+            if change.claim == erratum.claim and change.new.verdict == verdict.verdict
         )
         assert (old.version, old.verdict, old.reading) == (erratum.version, erratum.verdict, erratum.reading)
         return
     assert verdict.verdict == "withdrawn"
     before = as_judged(verdict)
     assert (before.verdict, before.reading, phrases.number(before)) == (erratum.verdict, erratum.reading, erratum.number)
-    stored = next(each for each in kept["judged"][0]["verdicts"] if each["claim"] == erratum.claim)
+    stored = next(row for row in kept["judged"][0]["verdicts"] if row["claim"] == erratum.claim)
     assert stored["verdict"] == erratum.verdict, "the stored verdict stays as it was judged"
 
 
 def test_a_verdict_is_withdrawn_once() -> None:
-    places = [(each.claim, each.study, each.version) for each in ERRATA]
+    places = [(erratum.claim, erratum.study, erratum.version) for erratum in ERRATA]
     assert len(set(places)) == len(places)
-    assert [each.date for each in ERRATA] == sorted(each.date for each in ERRATA), "newest last"
+    assert [erratum.date for erratum in ERRATA] == sorted(erratum.date for erratum in ERRATA), "newest last"
 
 
 def test_rule_changes_are_of_versions_that_were() -> None:
     for change in history().rules:
         study = load_study(change.study)
         assert change.version <= study.version, change
-        assert change.claim in {each.claim for each in study.judgements}, change
+        assert change.claim in {judgement.claim for judgement in study.judgements}, change
         assert change.change.endswith("."), change

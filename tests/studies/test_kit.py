@@ -26,7 +26,7 @@ BETTER, WORSE = 1.0, 1.1
 
 
 def verdict_of(study: Study, losses: dict[str, float], tmp_path: Path) -> Verdict:
-    """Of results that are best at the middle of the grid, where each arm has its loss."""
+    """The verdict on results that are best at the middle of the grid, where each arm has its loss."""
 
     def planted(trial: Trial) -> LaneResult:
         lr = trial.configuration.training.peak_lr
@@ -35,7 +35,7 @@ def verdict_of(study: Study, losses: dict[str, float], tmp_path: Path) -> Verdic
     ledger = Ledger(Store(str(tmp_path)), study.name)
     trials = make_plan(study, "laptop", "cpu", "data").trials
     ledger.write("pack", rows(study, trials, planted, "pack"))
-    ((verdict,),) = [each.verdicts() for each in stored_sets(study, ledger)]
+    ((verdict,),) = [trial_set.verdicts() for trial_set in stored_sets(study, ledger)]
     return verdict
 
 
@@ -147,7 +147,7 @@ def test_criteria_by_the_region_that_they_claim() -> None:
     """A region that is not given follows: what is claimed up from a value is refuted from there down."""
     loss = TunedLoss(arm="a")
     made = (at_least(0.7, loss), at_least(0.7, loss, refuted=0.5), at_most(0.3, loss, refuted=0.5), beyond(0.9, 1.1, loss))
-    assert [(each.claimed, each.refuted) for each in made] == [
+    assert [(criterion.claimed, criterion.refuted) for criterion in made] == [
         (AtLeast(value=0.7), AtMost(value=0.7)),
         (AtLeast(value=0.7), AtMost(value=0.5)),
         (AtMost(value=0.3), AtLeast(value=0.5)),
@@ -177,7 +177,7 @@ def test_what_matters_is_a_margin() -> None:
 def test_the_unit_is_the_metrics() -> None:
     a, b = TunedLoss(arm="a"), TunedLoss(arm="b")
     failing = FailureRate(arm="a", tuned_for="b")
-    units = [unit_of(each) for each in (LossGap(left=a, right=b), failing, a / b, (a / b).log2(), a - b, a)]
+    units = [unit_of(metric) for metric in (LossGap(left=a, right=b), failing, a / b, (a / b).log2(), a - b, a)]
     assert units == ["relative", "share", "x", "octaves", "", ""]
 
 

@@ -19,12 +19,12 @@ SCALES = {"smoke", "laptop", "gpu", "cluster"}
 
 
 def _said(name: str) -> dict[str, str | int]:
-    """What stands for all that a study declares, texts included, and for the trials of each of its scales; version and hash, by
+    """Fingerprints of all that a study declares, texts included, and of the trials of each of its scales; version and hash, by
     which published evidence, verdicts and declarations name it."""
     if name == REGISTER:
-        found = register()
+        entries = register()
         return {
-            part: fingerprint([each.model_dump(mode="json") for each in getattr(found, part)])
+            part: fingerprint([entry.model_dump(mode="json") for entry in getattr(entries, part)])
             for part in ("documents", "claims", "errata")
         }
     study = load_study(name)
@@ -38,10 +38,10 @@ def _said(name: str) -> dict[str, str | int]:
 
 
 def _trials(study: Study, scale: str) -> str:
-    """Of a plan whose packs hold each of its trials once."""
+    """Fingerprint of a plan whose packs hold each of its trials once."""
     plan = make_plan(study, scale, "cpu", "data", lanes=16)
     assert sum(len(pack.trials) for pack in plan.packs) == len(plan.digests)
-    return fingerprint([each.digest for each in plan.trials])
+    return fingerprint([trial.digest for trial in plan.trials])
 
 
 @pytest.mark.parametrize("name", [REGISTER, *study_names()])
@@ -73,7 +73,7 @@ def test_a_default_means_what_it_meant() -> None:
 
 
 def _wrote(name: str, said: dict[str, Any]) -> bool:
-    """Whether it is asked to write what is said, which it does."""
+    """Whether it is asked to write the record, which it then does."""
     write = os.environ.get("FOLKLORE_GOLDEN") == "write"
     if write:
         written = json.loads(WRITTEN.read_text())

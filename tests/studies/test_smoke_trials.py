@@ -34,28 +34,28 @@ def smoke_plan(name: str) -> Plan:
     study = load_study(name)
     workloads = {setting.configuration.workload for setting in settings(study, SCALE)}
     workloads |= {study.configuration(SCALE, arm, {}).workload for arm in study.arms_at(SCALE)}
-    hashes = {each.data: describe(each.dataset, each.tokenizer).hash for each in workloads}
+    hashes = {workload.data: describe(workload.dataset, workload.tokenizer).hash for workload in workloads}
     plan = make_plan(study, SCALE, "cpu", hashes)
     return plan if study.search_at(SCALE) is None else outline(plan)
 
 
 def kinds(plan: Plan) -> list[list[Trial]]:
     """One trial of every arm, those that can share a pack together."""
-    found: dict[str, list[Trial]] = defaultdict(list)
+    groups: dict[str, list[Trial]] = defaultdict(list)
     arms: set[tuple[str, str]] = set()
     for trial in plan.trials:
         key = f"{trial.generation} {trial.configuration.pack_key}"
         if (key, trial.arm) not in arms:
             arms.add((key, trial.arm))
-            found[key].append(trial)
-    return list(found.values())
+            groups[key].append(trial)
+    return list(groups.values())
 
 
 def start_of(trial: Trial, plan: Plan) -> LaneState | None:
     """Where the trial stood that it starts from, if it does."""
     if trial.start is None:
         return None
-    (parent,) = (each for each in plan.trials if each.digest == trial.start.digest)
+    (parent,) = (other for other in plan.trials if other.digest == trial.start.digest)
     lane = Lane(parent.configuration, parent.seed, start_of(parent, plan))
     pack = Pack([lane], load(parent.configuration.workload.dataset, parent.configuration.workload.tokenizer))
     pack.advance(until=trial.start.step)

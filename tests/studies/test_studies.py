@@ -21,7 +21,7 @@ def study(request: pytest.FixtureRequest) -> Study:
 
 
 def criteria_of(study: Study) -> list[Criterion]:
-    return [each for judgement in study.judgements for each in judgement.criteria]
+    return [criterion for judgement in study.judgements for criterion in judgement.criteria]
 
 
 def test_every_judged_claim_is_registered_under_its_study(study: Study) -> None:
@@ -31,7 +31,7 @@ def test_every_judged_claim_is_registered_under_its_study(study: Study) -> None:
 
 
 def test_why_reads_the_studies_that_may_judge_a_claim(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that it is filed under, and whatever the register knows nothing of; of an unknown claim all."""
+    """The study that it is filed under, and those that the register does not know; all studies for an unknown claim."""
     claim = study.judgements[0].claim
     assert names_judging(claim) == [study.name]
     monkeypatch.setattr(catalog, "study_names", lambda: [*study_names(), "of_a_plug_in"])
@@ -43,9 +43,9 @@ def test_what_the_register_promises_is_what_is_judged(study: Study) -> None:
     """Every clause of a measure has a criterion, and every criterion but a precondition its clause."""
     assert judgeable(study) is study
     for judgement in study.judgements:
-        decided = {each.clause for each in judgement.criteria if not each.precondition}
+        decided = {criterion.clause for criterion in judgement.criteria if not criterion.precondition}
         assert decided == set(register().claim(judgement.claim).clauses)
-        assert not any(each.clause for each in judgement.criteria if each.precondition)
+        assert not any(criterion.clause for criterion in judgement.criteria if criterion.precondition)
 
 
 def test_every_threshold_is_told_as_it_was_declared(study: Study) -> None:
@@ -54,9 +54,9 @@ def test_every_threshold_is_told_as_it_was_declared(study: Study) -> None:
         percent = 100 if criterion.written_in in HUNDREDTHS else 1
         for rule in (criterion.claimed, criterion.refuted):
             for value in (edge for piece in rule.pieces for edge in piece if math.isfinite(edge)):
-                told = float(spell_declared(value, criterion.written_in).split()[0].rstrip("%x").replace(",", ""))
+                number = float(spell_declared(value, criterion.written_in).split()[0].rstrip("%x").replace(",", ""))
                 exact = len(repr(value).strip("-0.").replace(".", "")) <= 12
-                assert told / percent == pytest.approx(value, rel=1e-12 if exact else 5e-3), criterion.name
+                assert number / percent == pytest.approx(value, rel=1e-12 if exact else 5e-3), criterion.name
 
 
 def test_a_claimed_decrease_is_not_called_one_twice(study: Study) -> None:
@@ -73,8 +73,8 @@ def test_no_squared_error_is_called_nats(study: Study) -> None:
             unit = "half the squared error" if arm in squares else "nats"
             assert study.loss_label("test", scale, [arm]) == f"test loss ({unit})"
         for judgement in study.judgements:
-            for each in (*judgement.criteria_at(scale), *judgement.reported):
-                assert each.unit != "nats" or not arms_of(each.observe) & squares, f"{judgement.claim}: {each.name}"
+            for metric in (*judgement.criteria_at(scale), *judgement.reported):
+                assert metric.unit != "nats" or not arms_of(metric.observe) & squares, f"{judgement.claim}: {metric.name}"
 
 
 def test_arms_without_a_common_unit_have_none() -> None:
@@ -90,11 +90,13 @@ def test_arms_without_a_common_unit_have_none() -> None:
 
 def test_no_scale_is_refused_for_want_of_power(study: Study) -> None:
     """By the spread of what is published of laptop scale, nor without it: there it is not asked of its own trials."""
-    if not any(each.expected for each in criteria_of(study)):
+    if not any(criterion.expected for criterion in criteria_of(study)):
         return  # nothing is asked of what expects no value
     published = published_sets(study)
     further = set(study.ladder or ()) - {"laptop"}
-    assert {each.scale for each in published} - further == {"laptop"} or (study.ladder and not published), "ladders may wait"
+    assert {trial_set.scale for trial_set in published} - further == {"laptop"} or (study.ladder and not published), (
+        "ladders may wait"
+    )
     require_power(study, "laptop", None)
     for scale in study.scales.keys() - {"smoke", "laptop"}:
         require_power(study, scale, pilot_of(published, scale))
@@ -114,8 +116,12 @@ def test_runs_that_are_timed_have_steps_to_time(study: Study) -> None:
     """Neither probed nor evaluated, nor the first, nor one of those that prepare a captured program."""
     for scale in study.scales:
         for arm, point in points(study, scale):
-            found = study.configuration(scale, arm, point)
-            if found.measurement.solo:
-                steps, measurement = found.training.steps, found.measurement
-                looked_at = {0, *probe_steps(found.training, measurement), *evaluation_steps(found.training, measurement)}
+            configuration = study.configuration(scale, arm, point)
+            if configuration.measurement.solo:
+                steps, measurement = configuration.training.steps, configuration.measurement
+                looked_at = {
+                    0,
+                    *probe_steps(configuration.training, measurement),
+                    *evaluation_steps(configuration.training, measurement),
+                }
                 assert steps - len(looked_at) - (STEPS_BEFORE_CAPTURE + 1) >= 5, f"{scale} {arm}"

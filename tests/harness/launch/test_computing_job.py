@@ -21,8 +21,8 @@ DRAWN = Computed(function="operations.error", arguments={"operation": "gelu", "f
 @pytest.fixture
 def asking(study: Study) -> Study:
     criteria = tuple(
-        Criterion(name=each.number, observe=each, claimed=AtLeast(value=1.5), refuted=AtMost(value=0.1))
-        for each in (EXACT, DRAWN)
+        Criterion(name=metric.number, observe=metric, claimed=AtLeast(value=1.5), refuted=AtMost(value=0.1))
+        for metric in (EXACT, DRAWN)
     )
     return study.model_copy(update={"judgements": (Judgement(claim="warmup.improves_best", criteria=criteria),)})
 
@@ -40,22 +40,22 @@ def test_it_goes_on_call_by_call_and_is_kept_when_it_is_done(asking: Study, tmp_
             progress = work.advance(0.0)
             assert (progress.share, progress.done) == (pytest.approx(done / calls), done == calls)
         work.close()
-        found = ledger.computations()[digest]
+        computation = ledger.computations()[digest]
         number = EXACT.number if job.function == EXACT.function else DRAWN.number
-        assert found.values(number) == {seed: float(called(job, seed).numbers[number]) for seed in job.seeds or (None,)}
-        assert found.environment["threads"] == "1"
+        assert computation.values(number) == {seed: float(called(job, seed).numbers[number]) for seed in job.seeds or (None,)}
+        assert computation.environment["threads"] == "1"
     assert torch.get_num_threads() == threads
 
 
 def test_jobs_are_given_out_once(asking: Study, tmp_path: Path) -> None:
-    given: list[str] = []
+    digests: list[str] = []
     jobs = {digest: ComputingJob(asking, job, str(tmp_path)) for digest, job in computed_jobs(asking, "laptop").items()}
-    queue = ComputingQueue(jobs, given.append)
-    assert given == list(jobs)
+    queue = ComputingQueue(jobs, digests.append)
+    assert digests == list(jobs)
     assert [queue.next(), queue.next()] == list(jobs.items())
     assert queue.exhausted
     assert queue.next() is None
-    assert not queue.halve(given[0])
+    assert not queue.halve(digests[0])
 
 
 def test_what_is_published_is_read_again_and_damage_is_left_out(
@@ -66,11 +66,11 @@ def test_what_is_published_is_read_again_and_damage_is_left_out(
         work = ComputingJob(asking, job, str(tmp_path)).open()
         while not work.advance(60.0).done:
             pass
-    found = Ledger(Store(str(tmp_path)), asking.name).computations()
-    path = evidence.write_computations(asking.name, list(found.values()))
-    assert evidence.computations(asking.name) == found
-    assert evidence.write_computations(asking.name, list(found.values())[:1]) == path
-    assert evidence.computations(asking.name) == found, "the other one stays"
+    computations = Ledger(Store(str(tmp_path)), asking.name).computations()
+    path = evidence.write_computations(asking.name, list(computations.values()))
+    assert evidence.computations(asking.name) == computations
+    assert evidence.write_computations(asking.name, list(computations.values())[:1]) == path
+    assert evidence.computations(asking.name) == computations, "the other one stays"
     path.write_text(path.read_text(encoding="utf-8").replace('"numbers"', '"other"', 1), encoding="utf-8")
     assert len(evidence.computations(asking.name)) == 1
     assert "a computed job is left out" in caplog.text

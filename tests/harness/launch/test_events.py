@@ -46,7 +46,7 @@ def test_a_view_tells_machines_what_it_tells_people() -> None:
         view.failed("b", "RuntimeError: boom")
         view.finished("a")
     said = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert [each["event"] for each in said] == [
+    assert [event["event"] for event in said] == [
         *("started", "message", "progress", "progress", "pack_failed", "pack_finished", "progress")
     ], "two reports within a second are one event"
     second = said[3]
@@ -66,23 +66,23 @@ def test_every_line_of_a_run_is_an_event(tmp_path: Path, ray_address: str) -> No
     where = ("--store", tmp_path, "--json", "--address", ray_address, "--workers", 1)
     variation = folklore_here("run", "edge_of_stability", *varied, *where)
     said = [json.loads(line) for line in variation.stdout.splitlines()]
-    for each in said:
-        assert each.keys() == {"event", "time", *EVENTS[each["event"]]}
-    kinds = [each["event"] for each in said]
+    for event in said:
+        assert event.keys() == {"event", "time", *EVENTS[event["event"]]}
+    kinds = [event["event"] for event in said]
     assert kinds[:2] == ["planned", "started"]
     assert kinds[-1] == "finished"
     assert {"progress", "pack_finished", "verdict", "page"} <= set(kinds)
-    by_kind = {each["event"]: each for each in said}
+    by_kind = {event["event"]: event for event in said}
     assert (by_kind["planned"]["trials_left"], by_kind["finished"]["trained"]) == (2, 2)
-    assert any("seeds = 1, where the study has 2" in each for each in by_kind["planned"]["departures"])
+    assert any("seeds = 1, where the study has 2" in departure for departure in by_kind["planned"]["departures"])
     assert by_kind["verdict"]["variation"] is True
     assert Path(by_kind["page"]["path"]).exists()
     assert "2 of 2 trials" in variation.stderr, "people are told on the other stream"
 
 
 def test_an_error_is_an_event_and_a_line(tmp_path: Path) -> None:
-    found = folklore_here("run", "warmup", "--scale", "labtop", "--json", "--store", tmp_path, code=2)
-    said = [json.loads(line) for line in found.stdout.splitlines()]
-    assert [each["event"] for each in said] == ["failed"]
+    process = folklore_here("run", "warmup", "--scale", "labtop", "--json", "--store", tmp_path, code=2)
+    said = [json.loads(line) for line in process.stdout.splitlines()]
+    assert [event["event"] for event in said] == ["failed"]
     assert "did you mean 'laptop'?" in said[0]["error"]
-    assert "did you mean 'laptop'?" in found.stderr
+    assert "did you mean 'laptop'?" in process.stderr

@@ -16,8 +16,8 @@ from folklore.harness.use.cli import app
 
 
 def call(*arguments: str) -> tuple[int, str]:
-    found = CliRunner().invoke(app, ["lr-find", *arguments])
-    return found.exit_code, " ".join(found.output.split())
+    result = CliRunner().invoke(app, ["lr-find", *arguments])
+    return result.exit_code, " ".join(result.output.split())
 
 
 QUICK = ("--model", "mlp", "--data", "digits", "--width", "8", "--depth", "1", "--steps", "200")
@@ -33,11 +33,11 @@ def test_a_perceptron_on_digits(tmp_path: Path) -> None:
 
 
 def test_numbers_for_machines(tmp_path: Path) -> None:
-    found = CliRunner().invoke(app, ["lr-find", *QUICK, "--seeds", "2", "--json", "--plot", str(tmp_path / "a.svg")])
-    told = json.loads(found.stdout)
-    assert told["grid"] == [told["start"] * 2.0**octave for octave in range(-3, 4)]
-    assert Path(told["plot"]).is_file()
-    rows = {row["rule"]: row for row in told["picks"]}
+    result = CliRunner().invoke(app, ["lr-find", *QUICK, "--seeds", "2", "--json", "--plot", str(tmp_path / "a.svg")])
+    report = json.loads(result.stdout)
+    assert report["grid"] == [report["start"] * 2.0**octave for octave in range(-3, 4)]
+    assert Path(report["plot"]).is_file()
+    rows = {row["rule"]: row for row in report["picks"]}
     assert rows.keys() == {"divergence", *RULES}
     diverged, tenth = rows["divergence"], rows["tenth_of_divergence"]
     assert tenth["lr"] == pytest.approx(diverged["lr"] / 10)
@@ -49,8 +49,8 @@ def test_it_ends_in_an_answer_and_overwrites_nothing(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     quick = (*QUICK, "--seeds", "1")
     (tmp_path / "lr-find.svg").write_text("the user's own")
-    found = CliRunner().invoke(app, ["lr-find", *quick])
-    answer = found.output.splitlines()[-1]
+    result = CliRunner().invoke(app, ["lr-find", *quick])
+    answer = result.output.splitlines()[-1]
     assert re.fullmatch(
         r"start at \S+; grid \S+ to \S+ \(--set peak_lr=2\^\S+\); \d published rules range over .+ to .+", answer
     )
@@ -71,11 +71,11 @@ def test_the_start_lies_between_the_steepest_fall_and_a_tenth_of_divergence() ->
     """Whose loss falls around 1e-3 and comes back at 1."""
     lr = np.geomspace(1e-6, 100, 300)
     loss = 3 - 2 / (1 + (1e-3 / lr) ** 2) + np.minimum(3.0, lr**4)
-    found = RangeTest.of(lr, np.stack([loss, loss]))
-    steepest, tenth = found.picks[STEEPEST][0].lr, suggest(TENTH, lr, loss, SMOOTHING, delag=True).lr
-    assert steepest < found.start < tenth
-    assert found.start == pytest.approx(math.sqrt(steepest * tenth), rel=0.5)
-    assert found.grid[0] == found.start / 8
+    range_test = RangeTest.of(lr, np.stack([loss, loss]))
+    steepest, tenth = range_test.picks[STEEPEST][0].lr, suggest(TENTH, lr, loss, SMOOTHING, delag=True).lr
+    assert steepest < range_test.start < tenth
+    assert range_test.start == pytest.approx(math.sqrt(steepest * tenth), rel=0.5)
+    assert range_test.grid[0] == range_test.start / 8
     falling = RangeTest.of(lr, np.linspace(3, 2, 300)[None])
     assert (falling.start, falling.grid) == (None, [])
     assert falling.advice().startswith("no start: no seed's loss diverged")
@@ -110,10 +110,10 @@ def test_no_suggestion_says_why(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], message: str) -> None:
-    found = CliRunner().invoke(app, ["lr-find", *arguments])
-    assert found.exit_code == 2
-    assert message in " ".join(found.stderr.split())
-    assert "Traceback" not in found.stderr
+    result = CliRunner().invoke(app, ["lr-find", *arguments])
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr
 
 
 def test_a_ramp_keeps_the_models_own_training() -> None:
@@ -121,7 +121,7 @@ def test_a_ramp_keeps_the_models_own_training() -> None:
     from folklore.harness.train.machine.description import local_device
 
     workload = Workload(model="mlp", dataset="digits", width=8, depth=1)
-    found = run_range_test(workload, Training(optimizer="sgd", batch_size=4), range(2), 1e-4, 1.0, 30, local_device())
-    assert found.lr[0] == pytest.approx(1e-4)
-    assert found.lr[-1] == pytest.approx(1.0)
-    assert found.losses.shape == (2, 30)
+    range_test = run_range_test(workload, Training(optimizer="sgd", batch_size=4), range(2), 1e-4, 1.0, 30, local_device())
+    assert range_test.lr[0] == pytest.approx(1e-4)
+    assert range_test.lr[-1] == pytest.approx(1.0)
+    assert range_test.losses.shape == (2, 30)

@@ -20,8 +20,8 @@ def test_halves_until_it_fits_and_all_that_wait_with_it(study: Study) -> None:
     queue, added, removed = queue_of(study, 8, done)
     whole = set(queue.plan.digests)
     tried: list[int] = []
-    while (found := queue.next()) is not None:
-        key, pack = found
+    while (job := queue.next()) is not None:
+        key, pack = job
         tried.append(len(pack.trials))  # type: ignore[attr-defined]
         if tried[-1] > 2:
             assert queue.halve(key)
@@ -40,10 +40,10 @@ def test_halves_until_it_fits_and_all_that_wait_with_it(study: Study) -> None:
 def test_one_lane_cannot_be_halved(study: Study) -> None:
     done: set[str] = set()
     queue, _, _ = queue_of(study, 1, done)
-    found = queue.next()
-    assert found is not None
-    assert not queue.halve(found[0])
-    queue.settled(found[0], failed=True)
+    job = queue.next()
+    assert job is not None
+    assert not queue.halve(job[0])
+    queue.settled(job[0], failed=True)
     assert len(queue.given_up) == 1
 
 
@@ -52,6 +52,6 @@ def test_other_shapes_keep_their_width(study: Study) -> None:
     key, pack = queue.next() or ("", None)
     assert queue.halve(key)
     narrow = pack.trials[0].configuration.shape_key  # type: ignore[union-attr]
-    while (found := queue.next()) is not None:
-        trials = found[1].trials  # type: ignore[attr-defined]
+    while (job := queue.next()) is not None:
+        trials = job[1].trials  # type: ignore[attr-defined]
         assert len(trials) <= 3 if trials[0].configuration.shape_key == narrow else len(trials) == 5

@@ -1,4 +1,4 @@
-"""What Ray's nodes are sent of the project."""
+"""The part of the project that Ray's nodes are sent."""
 
 import os
 import subprocess

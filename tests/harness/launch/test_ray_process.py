@@ -24,7 +24,7 @@ from tests.chaos.faults import parts_of_ray
 from tests.command_line import HANG_SECONDS
 from tests.processes import wait_until_gone
 
-# Long for a process that has nothing more to do; one that does not end stays for ever.
+# Long for a process that has nothing more to do; one that hangs stays for ever.
 GONE_SECONDS = 60.0
 
 # Speaks for Ray: settles each job it is given, and does to itself what the job's name says, so often as files in a folder say.
@@ -80,18 +80,18 @@ class Nothing:
 
 @dataclass
 class Jobs:
-    left: list[str]
+    waiting: list[str]
     running: list[str] = field(default_factory=list)
     done: list[str] = field(default_factory=list)
 
     @property
     def exhausted(self) -> bool:
-        return not self.left and not self.running
+        return not self.waiting and not self.running
 
     def next(self) -> tuple[str, Job] | None:
-        if not self.left:
+        if not self.waiting:
             return None
-        self.running.append(self.left.pop(0))
+        self.running.append(self.waiting.pop(0))
         return self.running[-1], Nothing()
 
     def settled(self, pack: str, failed: bool = False) -> None:
@@ -100,7 +100,7 @@ class Jobs:
 
     def halve(self, pack: str) -> bool:
         self.running.remove(pack)
-        self.left += [f"{pack} left", f"{pack} right"]
+        self.waiting += [f"{pack} left", f"{pack} right"]
         return True
 
 
@@ -131,8 +131,8 @@ def test_what_was_in_flight_is_handed_out_again(tmp_path: Path, caplog: pytest.L
     jobs = Jobs(["first", "dies", "last"])
     swept(tmp_path, jobs)
     assert jobs.done == ["first", "dies", "last"]
-    given = {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()}
-    assert given == {"first": 1, "dies": 2, "last": 1}
+    attempts = {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()}
+    assert attempts == {"first": 1, "dies": 2, "last": 1}
     assert caplog.messages == [LOST.format("the process that holds Ray ended with code 7: last words")]
 
 
@@ -167,7 +167,7 @@ def test_what_a_sweep_raises_is_raised_here(pack: str, error: type[Exception], m
 def test_an_interrupt_ends_the_sweep_and_not_this_process(tmp_path: Path) -> None:
     jobs = Jobs(["first", "interrupts", "last"])
     swept(tmp_path, jobs)
-    assert (jobs.done, jobs.left) == (["first"], ["last"])
+    assert (jobs.done, jobs.waiting) == (["first"], ["last"])
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -182,7 +182,7 @@ def test_a_deadline_ends_the_sweep(pack: str, tmp_path: Path, monkeypatch: pytes
         ray.wait()
         deadline = time.monotonic() + 1.0
         ray.sweep(jobs, Silent(), deadline=deadline, on_stop=lambda: stops.append("stop"))  # type: ignore[arg-type]
-    assert (jobs.done, jobs.left, stops, ray.stopping) == (["first"], ["last"], ["stop"], True)
+    assert (jobs.done, jobs.waiting, stops, ray.stopping) == (["first"], ["last"], ["stop"], True)
 
 
 def test_a_process_that_will_never_start_is_not_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,7 @@ def test_an_interrupt_ends_the_pause_before_a_retry(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(RayProcess, "_pause", interrupted)
     swept(tmp_path, jobs)
-    assert (jobs.done, jobs.left) == ([], ["last"])
+    assert (jobs.done, jobs.waiting) == ([], ["last"])
 
 
 # A raylet that ends as one does whose agent has not answered in its time; the second one starts.
@@ -286,14 +286,14 @@ def test_the_process_that_holds_ray_ends_with_the_run(tmp_path: Path) -> None:
 
 def test_jobs_that_were_split_or_settled_do_not_come_again() -> None:
     again = Again(Jobs(["split", "settled", "running"]))
-    given = [again.next() for _ in range(3)]
-    assert [each and each[0] for each in given] == ["split", "settled", "running"]
+    jobs = [again.next() for _ in range(3)]
+    assert [job and job[0] for job in jobs] == ["split", "settled", "running"]
     assert again.halve("split")
     again.settled("settled")
     again.take_back(lambda pack: False)
     assert not again.exhausted
     following = [again.next() for _ in range(4)]
-    assert [each and each[0] for each in following] == ["running", "split left", "split right", None]
+    assert [job and job[0] for job in following] == ["running", "split left", "split right", None]
     assert not again.finished
     for pack in ("running", "split left", "split right"):
         again.settled(pack)
@@ -302,16 +302,16 @@ def test_jobs_that_were_split_or_settled_do_not_come_again() -> None:
 
 def test_the_watch_tells_of_a_process_that_dies() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    told, heard = threading.Event(), list[str]()
+    alarm, heard = threading.Event(), list[str]()
 
     def lost(what: str) -> None:
         heard.append(what)
-        told.set()
+        alarm.set()
 
     with Watch(lambda: None if process.poll() is None else "it ended", lost, seconds=0.01):
-        assert not told.wait(0.1)
+        assert not alarm.wait(0.1)
         process.kill()
-        assert told.wait(HANG_SECONDS)
+        assert alarm.wait(HANG_SECONDS)
     assert heard == ["it ended"]
 
 
@@ -378,8 +378,8 @@ class Files(Jobs):
     folder = Path()
 
     def next(self) -> tuple[str, Job] | None:
-        found = super().next()
-        return found and (found[0], Counted(self.folder / found[0]))
+        job = super().next()
+        return job and (job[0], Counted(self.folder / job[0]))
 
 
 @pytest.mark.slow

@@ -182,7 +182,7 @@ def test_packs_are_tried_twice_again() -> None:
 
 
 def advanced(error: type[Exception], folder: Path) -> Progress:
-    """What a worker reports of a job that raises."""
+    """The reports of a worker about a job that raises."""
     worker = object.__new__(ray_tune.PackTrainable)
     worker.job, worker.work = ScriptedJob(str(folder), "raises", failures=1, error=error), None
     return worker._advance()
@@ -250,7 +250,7 @@ def test_nobody_without_the_token_reaches_a_local_ray() -> None:
         with ThreadPoolExecutor() as at_once:  # strangers are kept waiting
             friend, *strangers = at_once.map(call, (known, without, {**known, "RAY_AUTH_TOKEN": "0" * 64}))
     assert "let in: 1" in friend.stdout
-    for found in strangers:
-        assert found.returncode != 0
-        assert "let in" not in found.stdout
-        assert "Unauthenticated" in found.stderr
+    for stranger in strangers:
+        assert stranger.returncode != 0
+        assert "let in" not in stranger.stdout
+        assert "Unauthenticated" in stranger.stderr

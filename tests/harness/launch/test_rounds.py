@@ -1,4 +1,4 @@
-"""Rounds of seeds: when what is trained so far can be judged."""
+"""Rounds of seeds: when the trials so far can be judged."""
 
 import threading
 

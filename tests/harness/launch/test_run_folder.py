@@ -53,7 +53,7 @@ def test_a_run_that_lives_keeps_its_folder_though_its_process_is_not_seen(place:
 
 
 def test_a_process_that_was_given_the_lock_keeps_the_folder(place: Path) -> None:
-    """What holds Ray lives on for a moment where the run is killed."""
+    """The process that holds Ray lives on for a moment after the run is killed."""
     folder = RunFolder()
     child = subprocess.Popen(
         [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, pass_fds=[folder.lock], close_fds=True

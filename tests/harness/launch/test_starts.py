@@ -56,17 +56,17 @@ class Worker:
         return work
 
     def queue(self) -> PackQueue:
-        nothing: Callable[..., None] = lambda *each: None  # noqa: E731
+        nothing: Callable[..., None] = lambda *arguments: None  # noqa: E731
         done, states = self.ledger.digests, self.ledger.states
         return PackQueue(self.plan, lambda pack: pack, nothing, nothing, done, states=states)  # type: ignore[arg-type,return-value]
 
     def handed_out(self, stop: int = 1000) -> Iterator[PlannedPack]:
-        """Packs as a new run trains them, so many of them."""
+        """Packs as a new run trains them, at most `stop`."""
         queue = self.queue()
-        while stop and (found := queue.next()) is not None:
-            pack = queue.packs[found[0]]
+        while stop and (job := queue.next()) is not None:
+            pack = queue.packs[job[0]]
             self.train(pack)
-            queue.settled(found[0])
+            queue.settled(job[0])
             stop -= 1
             yield pack
 
@@ -110,8 +110,8 @@ def damage(worker: Worker, start: Start) -> None:
 
 
 def queue_of(plan: Plan, settled: set[str], orphaned: Callable[[PlannedPack], None] = lambda pack: None) -> PackQueue:
-    """Of packs that nobody trains. settled: digests of what is done."""
-    nothing: Callable[..., None] = lambda *each: None  # noqa: E731
+    """A queue of packs that nobody trains. settled: digests of finished trials."""
+    nothing: Callable[..., None] = lambda *arguments: None  # noqa: E731
     return PackQueue(plan, lambda pack: pack, nothing, nothing, lambda: settled, orphaned=orphaned)  # type: ignore[arg-type,return-value]
 
 
@@ -120,11 +120,11 @@ def test_parents_are_handed_out_before_what_starts_from_them(plan: Plan) -> None
     settled, running, order = set[str](), list[str](), list[str]()
     queue = queue_of(plan, settled)
     while not queue.exhausted:
-        while (found := queue.next()) is not None:
-            pack = queue.packs[found[0]]
+        while (job := queue.next()) is not None:
+            pack = queue.packs[job[0]]
             assert {start.digest for start in starts_of(pack.trials)} <= settled
             order += [arm_of(pack)]
-            running.append(found[0])
+            running.append(job[0])
         if running:
             settled.update(trial.digest for trial in queue.packs[running[0]].trials)
             queue.settled(running.pop(0))
@@ -141,9 +141,9 @@ def test_what_starts_from_a_trial_that_was_given_up_is_given_up_with_it(plan: Pl
     key, _ = queue.next() or ("", None)
     lost = {trial.digest: (trial.seed, trial.point["peak_lr"]) for trial in queue.packs[key].trials}
     queue.settled(key, failed=True)
-    while (found := queue.next()) is not None:
-        settled.update(trial.digest for trial in queue.packs[found[0]].trials)
-        queue.settled(found[0])
+    while (job := queue.next()) is not None:
+        settled.update(trial.digest for trial in queue.packs[job[0]].trials)
+        queue.settled(job[0])
     given_up = {trial.digest for pack in orphans for trial in pack.trials}
     assert settled | given_up | lost.keys() == plan.digests
     assert not settled & (given_up | lost.keys())
@@ -175,17 +175,17 @@ def test_killed_on_the_way_it_goes_on_and_leaves_the_checkpoint_that_it_would(
     """Before the step of the checkpoint, at it, and after it."""
     pack = packs_of(plan, "first")[0]
     for stop in (5, 15, 20):
-        each = Worker(plan, tmp_path / str(stop))
-        work = each.job(pack).open()
+        worker = Worker(plan, tmp_path / str(stop))
+        work = worker.job(pack).open()
         while work.training.step < stop:
             work.advance(0.0)
         work.close()
-        again = each.job(pack).open()
+        again = worker.job(pack).open()
         assert again.training.step == stop
         while not again.advance(0.0).done:
             pass
         for start in [Start(trial.digest, 15) for trial in pack.trials]:
-            ours, theirs = each.ledger.read_state(start), whole.ledger.read_state(start)
+            ours, theirs = worker.ledger.read_state(start), whole.ledger.read_state(start)
             assert ours is not None
             assert theirs is not None
             assert all(torch.equal(ours[name], value) for name, value in theirs.items())
@@ -228,29 +228,29 @@ def test_a_missing_checkpoint_is_planned_and_trained_again(
 def test_a_damaged_checkpoint_is_set_aside_and_its_trial_trained_again(
     before_finer: Worker, whole: Worker, plan: Plan, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """By the worker that finds it so, and what it starts from in turn, too. What was recorded stays as it was."""
+    """By the worker that finds it damaged; its own parent, too. The records stay as they were."""
     worker = before_finer
     files = worker.ledger.packs()
     pack = packs_of(plan, "finer")[0]
     fine = starts_of(pack.trials)[0]
     first = worker.trials[fine.digest].start
     assert first is not None
-    for each in (fine, first):
-        damage(worker, each)
+    for start in (fine, first):
+        damage(worker, start)
     worker.train(pack)
-    for each in (fine, first):
-        assert f"{worker.ledger._state(each)} does not match its checksum: set aside" in caplog.text
-        assert f"trial {each.digest} is trained again: others start from its checkpoint, which is not there" in caplog.text
-        assert each in worker.ledger.states()
+    for start in (fine, first):
+        assert f"{worker.ledger._state(start)} does not match its checksum: set aside" in caplog.text
+        assert f"trial {start.digest} is trained again: others start from its checkpoint, which is not there" in caplog.text
+        assert start in worker.ledger.states()
     assert worker.ledger.packs() == sorted([*files, pack.key])
-    found, expected = losses(worker), losses(whole)
-    assert max(abs(found[trial.digest] - expected[trial.digest]) for trial in pack.trials) < 2e-4, "alone, up to rounding"
+    actual, expected = losses(worker), losses(whole)
+    assert max(abs(actual[trial.digest] - expected[trial.digest]) for trial in pack.trials) < 2e-4, "alone, up to rounding"
 
 
 def test_a_checkpoint_of_other_sources_is_none(
     before_finer: Worker, whole: Worker, plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What starts from it would be half of one engine and half of another."""
+    """A trial that starts from it would be half of one engine and half of another."""
     worker = before_finer
     monkeypatch.setattr("folklore.harness.plan.store.ledger.engine_sources", lambda: "others")
     assert worker.ledger.states() == set()

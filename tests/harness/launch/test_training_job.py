@@ -38,7 +38,7 @@ def finish(work: TrainingWork) -> TrainingWork:
 
 
 def trained(job: TrainingJob) -> TrainingWork:
-    """What is left of a pack, to its end."""
+    """Trains the rest of a pack, to its end."""
     return finish(job.open())
 
 

@@ -1,4 +1,4 @@
-"""What a study leaves to defaults, and arms that come to the same by them."""
+"""Settings that a study leaves to defaults, and arms that are the same by them."""
 
 from folklore.harness.declare import Study
 from folklore.harness.plan.defaults import same_runs, same_runs_in_words

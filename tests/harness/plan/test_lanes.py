@@ -36,7 +36,7 @@ def plan(study: Study) -> Plan:
     return make_plan(changed(study, training={"steps": 400, "batch_size": 4}), "laptop", "cpu", "data")
 
 
-def found(plan: Plan) -> dict:
+def shapes_of(plan: Plan) -> dict:
     return shapes(plan.trials, {"python-docs": "python-docs"})
 
 
@@ -48,7 +48,7 @@ def measured(packing: Packing, key: str, shape: Shape) -> None:
 
 def test_what_shares_a_shape(plan: Plan) -> None:
     """Lengths and what is measured do not matter, per-lane settings neither."""
-    ((key, shape),) = found(plan).items()
+    ((key, shape),) = shapes_of(plan).items()
     assert (shape.trials, shape.steps, shape.lane_steps) == (50, 400, 20_000)
     fields = plan.trials[0].configuration.model_dump()
 
@@ -63,24 +63,24 @@ def test_what_shares_a_shape(plan: Plan) -> None:
 
 def test_a_wish_goes_first(plan: Plan, tmp_path: Path) -> None:
     chosen = packing(tmp_path, given=7, program="compiled")
-    assert set(chosen.choices(found(plan)).values()) == {Choice(7, "compiled", "given")}
-    assert chosen.worth_measuring(found(plan)) == {}
+    assert set(chosen.choices(shapes_of(plan)).values()) == {Choice(7, "compiled", "given")}
+    assert chosen.worth_measuring(shapes_of(plan)) == {}
 
 
 def test_without_measurement_the_size_decides(plan: Plan, tmp_path: Path, study: Study) -> None:
     wide = changed(study, workload={"width": 256, "depth": 4, "heads": 4, "context": 128})
     lanes = []
-    for each in (plan, make_plan(wide, "laptop", "cpu", "data")):
-        (shape,) = found(each).values()
+    for variant in (plan, make_plan(wide, "laptop", "cpu", "data")):
+        (shape,) = shapes_of(variant).values()
         lanes.append(packing(tmp_path).nominal(shape.configuration))
     assert lanes == [128, 2]
-    (choice,) = packing(tmp_path).choices(found(plan)).values()
+    (choice,) = packing(tmp_path).choices(shapes_of(plan)).values()
     assert choice.source == "nominal"
     assert choice.lanes == 50 // 6, "a third of a worker's share: no pack keeps the others waiting"
 
 
 def test_a_pack_takes_what_its_shape_was_measured_to_take(plan: Plan, tmp_path: Path) -> None:
-    (key,) = found(plan)
+    (key,) = shapes_of(plan)
     nominal = packing(tmp_path)
     pack = plan.packs[0]
     steps = len(pack.trials) * pack.trials[0].configuration.training.steps
@@ -93,7 +93,7 @@ def test_a_pack_takes_what_its_shape_was_measured_to_take(plan: Plan, tmp_path: 
 
 def test_what_was_measured_is_remembered(plan: Plan, tmp_path: Path) -> None:
     """On this kind of device; the job travels, measures for real and writes what it found."""
-    wanted = found(plan)
+    wanted = shapes_of(plan)
     ((key, shape),) = wanted.items()
     measured(packing(tmp_path), key, shape)
     (choice,) = packing(tmp_path).choices(wanted).values()
@@ -109,16 +109,16 @@ def test_what_was_measured_is_remembered(plan: Plan, tmp_path: Path) -> None:
 def test_a_program_that_differs_is_not_chosen(
     wish: str | None, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither where it was measured for its speed nor where it was wished for; and its time is worth nothing."""
+    """Neither if it was measured for its speed nor if it was wished for; and its time counts for nothing."""
     plant(monkeypatch)
     monkeypatch.setattr("folklore.harness.launch.lanes_job.SECONDS_WORTH_COMPILING", 0.0)
-    ((key, shape),) = found(plan).items()
+    ((key, shape),) = shapes_of(plan).items()
     measured(packing(tmp_path, program=wish), key, shape)
     (why,) = refusals(Store(str(tmp_path)), key).values()
     assert why.startswith("compiled differs from the eager step")
-    assert {each.program for each in packing(tmp_path).remembered(key)} == {"eager"}
+    assert {timing.program for timing in packing(tmp_path).remembered(key)} == {"eager"}
     assert packing(tmp_path).choices({key: shape})[key].program == "eager"
-    # Not even measured again: what is refused is not compiled.
+    # Not even measured again: a refused program is not compiled.
     monkeypatch.setattr(programs, "compiled", lambda step: pytest.fail("compiled again"))
     measured(packing(tmp_path, program=wish), key, shape)
 
@@ -131,32 +131,32 @@ def test_what_was_compared_while_lanes_were_measured_is_remembered(
     monkeypatch.setattr(programs, "missing_compiler", lambda device: "")
     compared, whole = [], StepCheck.__call__
     monkeypatch.setattr(StepCheck, "__call__", lambda check, *steps: compared.append(1) or whole(check, *steps))
-    ((key, shape),) = found(plan).items()
+    ((key, shape),) = shapes_of(plan).items()
     held = shape.configuration.training.model_copy(update={"ramp": "held", "warmup_fraction": 0.5})
     shape = replace(shape, configuration=shape.configuration.model_copy(update={"training": held}))
     counts = []
     for _ in range(2):
         measured(packing(tmp_path, program="compiled"), key, shape)
-        counts.append({each.lanes for each in packing(tmp_path).remembered(key) if each.program == "compiled"})
+        counts.append({timing.lanes for timing in packing(tmp_path).remembered(key) if timing.program == "compiled"})
     agreed = comparisons(Store(str(tmp_path)), key).agreed
-    assert {json.loads(each)["sizes"]["lanes"] for each in agreed} == counts[0] | counts[1]
+    assert {json.loads(comparison)["sizes"]["lanes"] for comparison in agreed} == counts[0] | counts[1]
     assert len(compared) == len(agreed)
 
 
 def test_what_was_measured_of_a_program_refused_since_counts_for_nothing(plan: Plan, tmp_path: Path) -> None:
-    ((key, shape),) = found(plan).items()
+    ((key, shape),) = shapes_of(plan).items()
     store = Store(str(tmp_path))
     remember_timings(store, packing(tmp_path).device, key, [Timing(4, "eager", 4.0), Timing(8, "compiled", 4.0)])
     assert packing(tmp_path).choices({key: shape})[key].program == "compiled"
     refuse(store, key, "compiled", "it differs")
     refuse(store, key, "captured", "it differs, too")
     assert refusals(store, key) == {"compiled": "it differs", "captured": "it differs, too"}
-    assert [each.program for each in packing(tmp_path).remembered(key)] == ["eager"]
+    assert [timing.program for timing in packing(tmp_path).remembered(key)] == ["eager"]
     assert packing(tmp_path).choices({key: shape})[key].program == "eager"
 
 
 def test_refusals_of_another_engine_are_forgotten(plan: Plan, tmp_path: Path) -> None:
-    ((key, _),) = found(plan).items()
+    ((key, _),) = shapes_of(plan).items()
     store = Store(str(tmp_path))
     remember(store, comparisons_file(key), "another engine", {"refused": {"captured": "a false alarm"}, "agreed": []})
     assert refusals(store, key) == {}
@@ -166,8 +166,8 @@ def test_refusals_of_another_engine_are_forgotten(plan: Plan, tmp_path: Path) ->
 
 def test_only_what_trains_long_is_measured(plan: Plan, tmp_path: Path) -> None:
     chosen = packing(tmp_path)
-    assert chosen.worth_measuring(found(plan)) == {}
-    longer = {key: shape.__class__(**{**vars(shape), "lane_steps": 10**6}) for key, shape in found(plan).items()}
+    assert chosen.worth_measuring(shapes_of(plan)) == {}
+    longer = {key: shape.__class__(**{**vars(shape), "lane_steps": 10**6}) for key, shape in shapes_of(plan).items()}
     assert list(chosen.worth_measuring(longer)) == list(longer)
 
 

@@ -28,8 +28,8 @@ def test_what_is_done_is_not_planned_again(study: Study) -> None:
     first = plan.packs[0]
     assert plan.without(set()) == plan.packs
     assert plan.without(plan.digests) == ()
-    left = plan.without({trial.digest for trial in first.trials})
-    assert left == plan.packs[1:]
+    remaining = plan.without({trial.digest for trial in first.trials})
+    assert remaining == plan.packs[1:]
     part = plan.without({first.trials[0].digest})
     assert part[0].trials == first.trials[1:]
     assert part[0].key != first.key
@@ -46,7 +46,7 @@ def test_added_seeds_extend_a_plan_to_what_a_new_one_would_be(study: Study) -> N
 
 
 def of_many_points(study: Study, count: int) -> Study:
-    """The toy study with so many peak LRs at its laptop scale, which is not judged then."""
+    """The toy study with this many peak LRs at its laptop scale, without judgements."""
     lrs = tuple(2.0 ** (-20 * step / count) for step in range(count))
     return changed(study, {"scales.laptop.factors": {"peak_lr": lrs}}, judgements=(), seeds=1)
 
@@ -69,7 +69,7 @@ def test_a_point_is_resolved_once_however_often_it_is_needed(
     assert len(resolved) == len(set(resolved)) == 400
     configurations = [trial.configuration for trial in plan.trials]
     for part in ("workload", "measurement", "pack_key"):
-        assert len({id(getattr(each, part)) for each in configurations}) == 1, f"400 copies of one {part}"
+        assert len({id(getattr(configuration, part)) for configuration in configurations}) == 1, f"400 copies of one {part}"
 
 
 def test_the_garbage_collector_waits_for_a_plan(study: Study) -> None:

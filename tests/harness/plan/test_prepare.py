@@ -1,4 +1,4 @@
-"""What is refused before anything is trained, and what a plan counts on."""
+"""Refusals before anything is trained, and the assumptions of a plan."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_data_still_to_be_given_can_be_planned_with(study: Study, tmp_path: Path
 
 
 def test_a_rung_sees_its_data_four_times_at_most(study: Study, tmp_path: Path) -> None:
-    """Else its size would differ from smaller ones in how often its data are repeated; more data are the way out."""
+    """Otherwise it would differ from smaller ones in how often its data are repeated; more data are the way out."""
     scales = {name: Scale(description=name, workload={"width": width}) for name, width in (("laptop", 8), ("wide", 16))}
     fields = {"scales": {name: scale.model_dump() for name, scale in scales.items()}, "ladder": ("laptop", "wide")}
     ladder = changed(study, {"training.steps": 400, "training.batch_size": 500}, **fields)
@@ -64,8 +64,8 @@ def test_a_rung_sees_its_data_four_times_at_most(study: Study, tmp_path: Path) -
         prepare(ladder, "wide", Options(str(tmp_path)), ledger, True, CPU)
     more = tmp_path / "more.txt"
     more.write_text("a text of words, some of them twice; " * 100_000)
-    given = Options(str(tmp_path), datasets={"python-docs": f"text:{more}"})
-    prepare(ladder, "wide", given, ledger, True, CPU)
+    options = Options(str(tmp_path), datasets={"python-docs": f"text:{more}"})
+    prepare(ladder, "wide", options, ledger, True, CPU)
     prepare(changed(ladder, ladder=None), "wide", Options(str(tmp_path)), ledger, True, CPU)
 
 

@@ -57,8 +57,8 @@ class Ledger:
     def run(self, packs: int = 10_000) -> PackQueue:
         plan = make_plan(self.study, "laptop", "cpu", "data", lanes=8)
         queue = PackQueue(plan, lambda pack: pack, next_plan, self.stored, self.done)  # type: ignore[arg-type,return-value]
-        while packs and (found := queue.next()) is not None:
-            key, pack = found
+        while packs and (job := queue.next()) is not None:
+            key, pack = job
             assert isinstance(pack, PlannedPack)
             self.trials |= {trial.digest: trial for trial in pack.trials}
             queue.settled(key)
@@ -105,10 +105,10 @@ def test_what_is_stored_is_judged_without_the_sampler(searched: Study, whole: tu
     ledger, plan = whole
     base = make_plan(searched, "laptop", "cpu", "data")
     assert searched_plan(base, ledger.stored()).digests == plan.digests
-    seen = judged_by(searched, ledger)
-    assert seen.grid("none", "peak_lr")[0] == plan.chosen["none"]
-    assert seen.losses("none", "peak_lr", "test_loss").shape == (1, 5)
-    assert observe(TunedLoss(arm="half"), seen).estimate == pytest.approx(2.0, abs=0.06), "at its tuned value"
+    table = judged_by(searched, ledger)
+    assert table.grid("none", "peak_lr")[0] == plan.chosen["none"]
+    assert table.losses("none", "peak_lr", "test_loss").shape == (1, 5)
+    assert observe(TunedLoss(arm="half"), table).estimate == pytest.approx(2.0, abs=0.06), "at its tuned value"
     other = ledger.stored().assign(digest="x")
     assert not searched_plan(base, other).proposals["none"]
 
@@ -124,10 +124,10 @@ def test_an_unfinished_search_is_no_number(searched: Study) -> None:
 def test_a_best_value_at_the_edge_is_no_optimum(searched: Study, whole: tuple[Ledger, Plan]) -> None:
     stored = whole[0].stored()
     stored["validation_loss"] = 2.0 - 0.1 * np.log2([float(value) for value in stored["peak_lr"]]) - 1.0
-    found = tunings(searched, "laptop", stored)
-    assert found["none"].best == max(found["none"].values)
+    by_arm = tunings(searched, "laptop", stored)
+    assert by_arm["none"].best == max(by_arm["none"].values)
     edge = SEARCH.high * 0.99
-    stored.loc[stored["peak_lr"] == found["none"].best, "point"] = f'{{"peak_lr":{edge}}}'
+    stored.loc[stored["peak_lr"] == by_arm["none"].best, "point"] = f'{{"peak_lr":{edge}}}'
     with pytest.raises(NotEstimableError, match="edge of the searched range"):
         TrialArrays(searched, "laptop", stored).grid("none", "peak_lr")
 
@@ -153,8 +153,8 @@ def test_a_failed_pack_ends_the_search_and_not_the_rest(searched: Study) -> None
     plan = make_plan(searched, "laptop", "cpu", "data", lanes=8)
     queue = PackQueue(plan, lambda pack: pack, next_plan, ledger.stored, ledger.done)  # type: ignore[arg-type,return-value]
     count = 0
-    while (found := queue.next()) is not None:
-        queue.settled(found[0], failed=True)
+    while (job := queue.next()) is not None:
+        queue.settled(job[0], failed=True)
         count += 1
     assert queue.exhausted
     assert count == 3, "21 trials in packs of 8: the first round and the grid, once each"
@@ -224,14 +224,14 @@ def planted(trial: Trial):
 def test_every_arm_is_searched_over_its_own_factor_at_an_equal_budget(levers: Study) -> None:
     ledger, broken = Ledger(levers, planted), Ledger(levers, planted)
     ledger.run()
-    found = tunings(levers, "laptop", ledger.stored())
-    assert {arm: len(each.values) for arm, each in found.items()} == dict.fromkeys(levers.arms, 16)
-    assert found["dropout"].best == pytest.approx(0.6, abs=0.1)
-    assert np.log2(found["decay"].best) == pytest.approx(2, abs=0.7)
+    by_arm = tunings(levers, "laptop", ledger.stored())
+    assert {arm: len(tuning.values) for arm, tuning in by_arm.items()} == dict.fromkeys(levers.arms, 16)
+    assert by_arm["dropout"].best == pytest.approx(0.6, abs=0.1)
+    assert np.log2(by_arm["decay"].best) == pytest.approx(2, abs=0.7)
     points = [trial.point for trial in ledger.trials.values() if trial.arm == "dropout"]
-    assert {each["peak_lr"] for each in points} == {2.0**-7}, "the study's one LR, and not that of its training"
+    assert {point["peak_lr"] for point in points} == {2.0**-7}, "the study's one LR, and not that of its training"
     judged = {trial.point["dropout"] for trial in ledger.trials.values() if trial.arm == "dropout" and trial.seed < 900}
-    assert judged == {found["dropout"].best}
+    assert judged == {by_arm["dropout"].best}
     table = judged_by(levers, ledger)
     for metric in (FinalLoss(arm="dropout"), TunedLoss(arm="dropout", over="dropout"), TunedLoss(arm="dropout")):
         assert observe(metric, table).estimate == pytest.approx(2.0, abs=0.02)

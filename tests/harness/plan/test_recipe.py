@@ -24,26 +24,26 @@ CLI = CliRunner()
 
 def test_of_a_study_whose_arms_differ() -> None:
     study = catalog.load_study("warmup")
-    found = study_recipe(study, "laptop")
-    assert found["model"] == "gpt, width 16, depth 1, 2 heads, context 16 tokens"
-    assert found["data"] == "python-docs"
-    assert "in held: 420 steps of 8 × 16 tokens: 53,760 tokens, 16 a parameter" in found["training"]
-    assert found["schedule"] == "cosine decay to 10% of the peak"
-    assert "in warmup_10%: over the first 10% of the steps" in found["linear warmup"]
-    assert "in held: held at zero over the first 4.76% of the steps" in found["linear warmup"]
-    assert "in sgd: 6 values from 2^-2 to 2^0" in found["peak LR"]
-    assert "in sgd, sgd_warmup_20%: sgd, momentum 0.9" in found["optimizer"]
+    recipe = study_recipe(study, "laptop")
+    assert recipe["model"] == "gpt, width 16, depth 1, 2 heads, context 16 tokens"
+    assert recipe["data"] == "python-docs"
+    assert "in held: 420 steps of 8 × 16 tokens: 53,760 tokens, 16 a parameter" in recipe["training"]
+    assert recipe["schedule"] == "cosine decay to 10% of the peak"
+    assert "in warmup_10%: over the first 10% of the steps" in recipe["linear warmup"]
+    assert "in held: held at zero over the first 4.76% of the steps" in recipe["linear warmup"]
+    assert "in sgd: 6 values from 2^-2 to 2^0" in recipe["peak LR"]
+    assert "in sgd, sgd_warmup_20%: sgd, momentum 0.9" in recipe["optimizer"]
     last = study.first_seed + study.seeds_at("laptop") - 1
-    assert found["seeds"].startswith(f"{study.seeds_at('laptop')}, numbered {study.first_seed} to {last}")
+    assert recipe["seeds"].startswith(f"{study.seeds_at('laptop')}, numbered {study.first_seed} to {last}")
 
 
 def test_of_a_search() -> None:
-    found = study_recipe(catalog.load_study("overfitting"), "laptop")
+    recipe = study_recipe(catalog.load_study("overfitting"), "laptop")
     levers = (
         "in clean_dropout, noisy_dropout, text_dropout: dropout tuned by Optuna (tpe) from 0 to 0.9: 9 proposals in 3 rounds"
     )
-    assert found["search"].startswith("none; ")
-    assert levers in found["search"]
+    assert recipe["search"].startswith("none; ")
+    assert levers in recipe["search"]
     tuned = study_recipe(catalog.load_study("optimizer_generalization"), "laptop")["peak LR"]
     assert "in mlp_sgd, mlp_adam, mlp_adamw" in tuned
     assert ": tuned by Optuna (tpe) from 2^-11 to 2^1: 16 proposals in 4 rounds" in tuned
@@ -54,13 +54,13 @@ def test_trials_that_train_differently_have_different_recipes(name: str) -> None
     """Nothing that is trained differently may read the same."""
     study = catalog.load_study(name)
     for scale in study.scales:
-        seen: dict[str, object] = {}
+        by_recipe: dict[str, object] = {}
         settings = [*points(study, scale), *((arm, {}) for arm in study.arms_at(scale))]
         for arm, point in settings:
             configuration = study.configuration(scale, arm, point)
             recipe = json.dumps(trial_recipe(configuration))
             trained = (configuration.workload, configuration.training)
-            assert seen.setdefault(recipe, trained) == trained, recipe
+            assert by_recipe.setdefault(recipe, trained) == trained, recipe
 
 
 def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
@@ -73,7 +73,7 @@ def test_another_factor_is_told_by_all_its_values(study: Study) -> None:
 
 def test_every_sampling_has_words() -> None:
     assert set(SAMPLINGS) == set(get_args(SamplingName))
-    assert len({each.said for each in SAMPLINGS.values()}) == len(SAMPLINGS)
+    assert len({sampling.said for sampling in SAMPLINGS.values()}) == len(SAMPLINGS)
 
 
 def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) -> None:
@@ -84,8 +84,8 @@ def test_batches_that_are_not_chosen_or_differentiated_as_usual(study: Study) ->
         ({"micro_batches": 2}, ", 2 micro-batches a step"),
         ({"sampling": "full", "micro_batches": 4}, ", all training examples at every step, 4 micro-batches a step"),
     ):
-        found = changed(study, {f"training.{name}": value for name, value in settings.items()})
-        assert study_recipe(found, "laptop")["training"] == usual + words
+        variant = changed(study, {f"training.{name}": value for name, value in settings.items()})
+        assert study_recipe(variant, "laptop")["training"] == usual + words
 
 
 def test_it_stands_in_plan_show_and_on_the_page(study: Study, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Trials that start from others: whose checkpoint, in which order, and what of them must be trained again."""
+"""Trials that start from others: whose checkpoint, in which order, and which must be trained again."""
 
 from typing import Any
 
@@ -55,15 +55,15 @@ def test_a_trial_starts_from_that_of_its_seed_and_factor_values() -> None:
         assert trial.start == Start(fine[trial.seed, trial.point["peak_lr"]].digest, 12)
         assert trial.generation == 2
     assert kept_steps(plan.trials) == {
-        **{each.digest: (15,) for each in first.values()},
-        **{each.digest: (12,) for each in fine.values()},
+        **{trial.digest: (15,) for trial in first.values()},
+        **{trial.digest: (12,) for trial in fine.values()},
     }
 
 
 def test_all_start_from_the_only_value_that_a_parent_has() -> None:
     plan = plan_of(study_of(arms={"first": {"label": "first", "factors": {"peak_lr": (0.3,)}}, "fine": FINE}))
     assert len(of_arm(plan, "fine")) == 4
-    assert [each.digest for each in starts_of(of_arm(plan, "fine"))] == [trial.digest for trial in of_arm(plan, "first")]
+    assert [start.digest for start in starts_of(of_arm(plan, "fine"))] == [trial.digest for trial in of_arm(plan, "first")]
 
 
 def test_a_digest_includes_what_a_trial_starts_from_and_no_name() -> None:

@@ -30,27 +30,27 @@ def departures(study: Study) -> str:
 
 
 def test_values_are_read_as_people_write_them() -> None:
-    found = parsed("peak_lr=1e-3,2^-8,.5,1.", "steps=100", "nesterov=True", "clip_norm=none", "dataset=text:a").settings
-    assert found["peak_lr"] == (1e-3, 2.0**-8, 0.5, 1.0)
-    assert found["steps"] == (100,)
-    assert type(found["steps"][0]) is int
-    assert (found["nesterov"], found["clip_norm"], found["dataset"]) == ((True,), (None,), ("text:a",))
+    settings = parsed("peak_lr=1e-3,2^-8,.5,1.", "steps=100", "nesterov=True", "clip_norm=none", "dataset=text:a").settings
+    assert settings["peak_lr"] == (1e-3, 2.0**-8, 0.5, 1.0)
+    assert settings["steps"] == (100,)
+    assert type(settings["steps"][0]) is int
+    assert (settings["nesterov"], settings["clip_norm"], settings["dataset"]) == ((True,), (None,), ("text:a",))
 
 
 def test_a_factor_gets_other_values_in_every_arm(study: Study) -> None:
-    found = varied(study, "peak_lr=0.01,0.02,0.04,0.08")
-    assert {found.factors_at("laptop", arm)["peak_lr"] for arm in found.arms} == {(0.01, 0.02, 0.04, 0.08)}
-    assert "peak_lr = 0.01, 0.02, 0.04, 0.08, where the study has 5 values from 0.001953 to 0.03125" in departures(found)
-    assert found.scale("laptop").judged, "four values and five seeds can be judged"
-    assert list(found.scales) == ["laptop"]
+    variation = varied(study, "peak_lr=0.01,0.02,0.04,0.08")
+    assert {variation.factors_at("laptop", arm)["peak_lr"] for arm in variation.arms} == {(0.01, 0.02, 0.04, 0.08)}
+    assert "peak_lr = 0.01, 0.02, 0.04, 0.08, where the study has 5 values from 0.001953 to 0.03125" in departures(variation)
+    assert variation.scale("laptop").judged, "four values and five seeds can be judged"
+    assert list(variation.scales) == ["laptop"]
 
 
 def test_a_field_is_set_where_arms_have_none_of_their_own(study: Study) -> None:
-    found = varied(study, "steps=7")
-    assert {found.configuration("laptop", arm, {}).training.steps for arm in found.arms} == {7}
-    found = varied(changed(study, {"arms.half.settings.steps": 12}), "steps=7")
-    assert [found.configuration("laptop", arm, {}).training.steps for arm in ("none", "half")] == [7, 12]
-    assert "the arms half keep values of their own" in departures(found)
+    variation = varied(study, "steps=7")
+    assert {variation.configuration("laptop", arm, {}).training.steps for arm in variation.arms} == {7}
+    variation = varied(changed(study, {"arms.half.settings.steps": 12}), "steps=7")
+    assert [variation.configuration("laptop", arm, {}).training.steps for arm in ("none", "half")] == [7, 12]
+    assert "the arms half keep values of their own" in departures(variation)
     with pytest.raises(UserError, match="every arm that is trained has a value of its own"):
         varied(study, "warmup_fraction=0.1")
 
@@ -64,10 +64,10 @@ def test_steps_that_followed_from_examples_are_set_all_the_same(study: Study) ->
 
 def test_a_searched_arm_is_trained_at_the_values_given(study: Study) -> None:
     searched = changed(study, {"arms.half.searched": True}, search=Search(low=0.001, high=0.1, first_seed=1000).model_dump())
-    found = varied(searched, "peak_lr=0.01,0.02,0.04")
-    assert found.search_at("laptop") is None
-    assert found.factors_at("laptop", "half") == {"peak_lr": (0.01, 0.02, 0.04)}
-    assert "a searched value in half" in departures(found)
+    variation = varied(searched, "peak_lr=0.01,0.02,0.04")
+    assert variation.search_at("laptop") is None
+    assert variation.factors_at("laptop", "half") == {"peak_lr": (0.01, 0.02, 0.04)}
+    assert "a searched value in half" in departures(variation)
     own = Range(factor="dropout", low=0.1, high=0.5).model_dump()
     lever = varied(
         changed(searched, {"arms.half.search": own}, factors={"peak_lr": (0.01,)}, judgements=()), "dropout=0.2,0.3,0.4"
@@ -77,13 +77,13 @@ def test_a_searched_arm_is_trained_at_the_values_given(study: Study) -> None:
 
 
 def test_few_seeds_or_values_are_not_judged_and_say_so(study: Study) -> None:
-    for found, why in (
+    for variation, why in (
         (varied(study, seeds=3), "3 seeds, and a verdict takes at least 5"),
         (varied(study, "peak_lr=0.01"), "needs at least 3 values"),
     ):
-        assert not found.scale("laptop").judged
-        assert "Not judged: " in departures(found)
-        assert why in departures(found)
+        assert not variation.scale("laptop").judged
+        assert "Not judged: " in departures(variation)
+        assert why in departures(variation)
     assert varied(study, seeds=6).scale("laptop").judged
 
 
@@ -94,11 +94,11 @@ def test_arms_with_further_seeds_have_as_many_as_are_asked_for(study: Study) -> 
 
 
 def test_judgements_of_arms_that_are_gone_are_dropped_and_named(study: Study) -> None:
-    found = varied(study, only=("none",))
-    assert list(found.arms) == ["none"]
-    assert found.judgements == ()
-    assert "the arms none alone; left out: half." in departures(found)
-    assert "Not judged, for they read arms that are not trained: warmup.improves_best." in departures(found)
+    variation = varied(study, only=("none",))
+    assert list(variation.arms) == ["none"]
+    assert variation.judgements == ()
+    assert "the arms none alone; left out: half." in departures(variation)
+    assert "Not judged, for they read arms that are not trained: warmup.improves_best." in departures(variation)
 
 
 def test_the_name_stands_for_the_changes(study: Study) -> None:
@@ -115,8 +115,8 @@ def test_the_name_stands_for_the_changes(study: Study) -> None:
 
 def test_no_trial_of_a_variation_is_one_of_the_study(study: Study) -> None:
     """Not even those that are trained just so: the name is part of their digests."""
-    found = varied(study, seeds=6)
-    declared, own = (make_plan(each, "laptop", "cpu", "data").digests for each in (study, found))
+    variation = varied(study, seeds=6)
+    declared, own = (make_plan(variant, "laptop", "cpu", "data").digests for variant in (study, variation))
     assert len(own) == 60
     assert not declared & own
 
@@ -154,7 +154,7 @@ def test_a_variation_is_not_varied_again(study: Study) -> None:
 
 
 def test_what_could_not_be_read_again_is_not_made(study: Study) -> None:
-    """Its title says that it is a variation; one that is too long then was declared, and left out by whoever read the store."""
+    """Its title says that it is a variation; one that became too long was declared, and readers of the store left it out."""
     with pytest.raises(UserError, match=r"a variation of study 'toy': title has 202 characters, more than 200"):
         varied(study.model_copy(update={"title": "t" * 189}), "steps=7")
 
@@ -173,10 +173,10 @@ def test_every_study_can_be_varied(name: str) -> None:
     """Each arm alone, and few seeds: what is left is a valid study whose judgements read arms that are there."""
     study = catalog.load_study(name)
     for arm in study.arms_at("smoke")[:3]:
-        found = vary(study, "smoke", Changes(only=(arm,), seeds=1))
-        assert list(found.arms) == [arm]
-        for judgement in found.judgements:
-            assert all(arms_of(each.observe) <= {arm} for each in judgement.criteria)
+        variation = vary(study, "smoke", Changes(only=(arm,), seeds=1))
+        assert list(variation.arms) == [arm]
+        for judgement in variation.judgements:
+            assert all(arms_of(criterion.observe) <= {arm} for criterion in judgement.criteria)
     assert {"steps", "width", "probes"} <= set(settable(study))
 
 
@@ -192,33 +192,33 @@ def _stored(study: Study, store: Store) -> None:
 
 def test_a_page_of_its_own_and_no_place_in_the_index(study: Study, store: Store, tmp_path: Path) -> None:
     known = study.model_copy(update={"claims": ()})
-    found = varied(known, seeds=6)
-    _stored(found, store)
-    folder, verdicts = write_pages(store, [known, found], only=[found.name])
-    assert [each.verdict for each in verdicts[found.name]]
+    variation = varied(known, seeds=6)
+    _stored(variation, store)
+    folder, verdicts = write_pages(store, [known, variation], only=[variation.name])
+    assert [verdict.verdict for verdict in verdicts[variation.name]]
     assert verdicts[known.name] == [], "nothing of the variation counts as the study's"
-    page = (folder / f"{found.name}.html").read_text()
+    page = (folder / f"{variation.name}.html").read_text()
     assert "not that study as it was declared" in page
-    assert found.name not in (folder / "index.html").read_text()
+    assert variation.name not in (folder / "index.html").read_text()
 
 
 def test_a_variation_is_found_again_by_its_name(study: Study, store: Store) -> None:
-    found = varied(study, "steps=7")
-    _stored(found, store)
-    assert named_study(store, found.name) == Study.model_validate(json.loads(found.canonical_json()))
-    with pytest.raises(UserError, match=f"did you mean '{found.name}'"):
-        named_study(store, found.name[:-1] + ("0" if found.name[-1] != "0" else "1"))
+    variation = varied(study, "steps=7")
+    _stored(variation, store)
+    assert named_study(store, variation.name) == Study.model_validate(json.loads(variation.canonical_json()))
+    with pytest.raises(UserError, match=f"did you mean '{variation.name}'"):
+        named_study(store, variation.name[:-1] + ("0" if variation.name[-1] != "0" else "1"))
 
 
 def test_one_that_an_earlier_folklore_declared_spoils_nothing(
     study: Study, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found, other = varied(study, "steps=7"), varied(study, "steps=8")
-    for each in (found, other):
-        declare(store, each, "laptop", 0)
+    variation, other = varied(study, "steps=7"), varied(study, "steps=8")
+    for variant in (variation, other):
+        declare(store, variant, "laptop", 0)
     for name in store.names(f"declared/{other.name}", ""):
         kept = json.loads(store.read(name))
         kept["declared"]["arms"] = {}
         store.write(name, json.dumps(kept).encode())
-    assert [each.name for each in stored_studies(store)] == [found.name]
+    assert [stored_study.name for stored_study in stored_studies(store)] == [variation.name]
     assert "declared by another Folklore" in caplog.text

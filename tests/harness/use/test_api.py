@@ -55,52 +55,52 @@ def test_the_names_are_functions_whatever_was_imported_before() -> None:
 
 
 def test_trials_are_tidy_and_every_column_is_documented(study: Study, store: str) -> None:
-    found = trials(study, "laptop", store)
-    assert len(found) == found["digest"].nunique() == 50
-    assert set(found["source"]) == {"this store"}
-    assert not {column.name for column in trial_schema.COLUMNS if column.name not in trial_schema.SUMMARY} & {*found}
-    for name in found:
-        about = found.attrs["columns"][name]
+    table = trials(study, "laptop", store)
+    assert len(table) == table["digest"].nunique() == 50
+    assert set(table["source"]) == {"this store"}
+    assert not {column.name for column in trial_schema.COLUMNS if column.name not in trial_schema.SUMMARY} & {*table}
+    for name in table:
+        about = table.attrs["columns"][name]
         assert about["description"], name
-        assert not any(isinstance(value, list | dict | np.ndarray) for value in found[name]), f"{name} holds more than a value"
-    assert found.attrs["columns"]["test_loss"]["unit"] == "nats"
-    assert found["peak_lr"].nunique() == 5
+        assert not any(isinstance(value, list | dict | np.ndarray) for value in table[name]), f"{name} holds more than a value"
+    assert table.attrs["columns"]["test_loss"]["unit"] == "nats"
+    assert table["peak_lr"].nunique() == 5
 
 
 def test_losses_are_there_as_they_are_judged(study: Study, store: str) -> None:
     """The raw loss of a diverged run is nan, and a mean over pandas' nan leaves it out: the judge counts it."""
-    found = trials(study, "laptop", store)
-    diverged = found[found["outcome"] == "diverged"]
+    table = trials(study, "laptop", store)
+    diverged = table[table["outcome"] == "diverged"]
     assert diverged["test_loss"].isna().all()
     assert (diverged["judged_loss"] == INITIAL_LOSS).all()
     assert (diverged["judged_validation_loss"] == INITIAL_LOSS).all()
-    others = found[found["outcome"] != "diverged"]
+    others = table[table["outcome"] != "diverged"]
     assert (others["judged_loss"] == others["test_loss"]).all()
     (records,) = stored_sets(study, Ledger(Store(store), study.name))
     for arm in study.arms:
         judged = records.table.losses(arm, "peak_lr", "test_loss")
-        rows = found[found["arm"] == arm].sort_values(["peak_lr", "seed"])
+        rows = table[table["arm"] == arm].sort_values(["peak_lr", "seed"])
         assert rows["judged_loss"].tolist() == judged.ravel().tolist(), "equal to what the judge reads"
 
 
 def test_dates_are_dates(study: Study, store: str) -> None:
-    found = trials(study, "laptop", store)
-    assert str(found["finished_at"].dtype).endswith(", UTC]")
-    assert found["finished_at"].max() - found["finished_at"].min() < pd.Timedelta(hours=1)
+    table = trials(study, "laptop", store)
+    assert str(table["finished_at"].dtype).endswith(", UTC]")
+    assert table["finished_at"].max() - table["finished_at"].min() < pd.Timedelta(hours=1)
     assert str(trials(study, store=store, source="published")["finished_at"].dtype).endswith(", UTC]"), "without rows, too"
 
 
 def test_the_configuration_is_columns(study: Study, store: str) -> None:
-    found = trials(study, "laptop", store)
-    for _, trial in found.iterrows():
+    table = trials(study, "laptop", store)
+    for _, trial in table.iterrows():
         parts = json.loads(trial["configuration"])
         for name, value in {**parts["workload"], **parts["training"], **parts["measurement"]}.items():
             there = trial[name]
             assert pd.isna(there) if value is None else there == (tuple(value) if isinstance(value, list) else value), name
-    assert found.groupby("warmup_fraction")["arm"].unique().map(list).to_dict() == {0.0: ["none"], 0.5: ["half"]}
-    assert found["clip_norm"].dtype == found["peak_lr"].dtype == float
-    assert found["width"].dtype == int
-    about = found.attrs["columns"]
+    assert table.groupby("warmup_fraction")["arm"].unique().map(list).to_dict() == {0.0: ["none"], 0.5: ["half"]}
+    assert table["clip_norm"].dtype == table["peak_lr"].dtype == float
+    assert table["width"].dtype == int
+    about = table.attrs["columns"]
     assert about["batch_size"] == {"unit": "sequences or examples", "description": "training: sequences a step"}
     assert about["peak_lr"]["description"] == "factor of the study: peak LR"
 
@@ -114,9 +114,9 @@ def test_a_field_that_came_later_than_a_trial_has_its_default(study: Study, tmp_
         older.append(canonical_json(parts))
     at = made.column_names.index("configuration")
     Ledger(Store(str(tmp_path)), study.name).write("pack", made.set_column(at, "configuration", [older]))
-    found = trials(study, "laptop", str(tmp_path))
-    assert set(found["solo"]) == {False}
-    assert set(found["patience"]) == {4}
+    table = trials(study, "laptop", str(tmp_path))
+    assert set(table["solo"]) == {False}
+    assert set(table["patience"]) == {4}
 
 
 def test_every_stored_column_is_documented() -> None:
@@ -131,40 +131,40 @@ def test_every_stored_column_is_documented() -> None:
 
 
 def test_curves_are_long_and_belong_to_their_steps(study: Study, store: str) -> None:
-    found = curves(study, "train_loss", "laptop", store)
-    assert found[["step", "value"]].drop_duplicates().to_numpy().tolist()[:2] == [[5.0, 3.0], [10.0, 2.0]]
-    assert found.attrs["columns"]["value"]["unit"] == "nats"
-    assert found["digest"].nunique() == 50
+    table = curves(study, "train_loss", "laptop", store)
+    assert table[["step", "value"]].drop_duplicates().to_numpy().tolist()[:2] == [[5.0, 3.0], [10.0, 2.0]]
+    assert table.attrs["columns"]["value"]["unit"] == "nats"
+    assert table["digest"].nunique() == 50
     with pytest.raises(UserError, match="did you mean 'train_loss'"):
         curves(study, "trainloss", "laptop", store)
 
 
 def test_verdicts_are_those_of_the_command_and_show_as_a_table(study: Study, store: str) -> None:
-    found = verdicts(study, "laptop", store)
-    (verdict,) = found
+    outcomes = verdicts(study, "laptop", store)
+    (verdict,) = outcomes
     assert (verdict.claim, verdict.verdict) == ("warmup.improves_best", "supported")
-    assert found.of("warmup.improves_best") == [verdict]
-    frame = found.frame()
+    assert outcomes.of("warmup.improves_best") == [verdict]
+    frame = outcomes.frame()
     assert frame.loc[0, ["verdict", "unit", "seeds"]].tolist() == ["supported", "relative", 5]
-    assert found._repr_html_().count("<tr") == 2
-    assert str(found) == f"warmup.improves_best: supported. {verdict.plain_answer}"
+    assert outcomes._repr_html_().count("<tr") == 2
+    assert str(outcomes) == f"warmup.improves_best: supported. {verdict.plain_answer}"
     with pytest.raises(UserError, match=r"did you mean 'warmup\.improves_best'"):
-        found.of("warmup.improves")
+        outcomes.of("warmup.improves")
 
 
 def test_what_a_study_says_is_escaped_where_it_is_shown(study: Study, store: str) -> None:
     shown = study._repr_markdown_()
     assert "\\<b\\>it" in shown
     assert "| `none` | no \\<warmup\\> |" in shown
-    found = verdicts(study, "laptop", store)
-    found[0] = type(found[0])(**{**vars(found[0]), "reason": "<script>alert(1)</script>"})
-    assert "<script>" not in found._repr_html_()
+    outcomes = verdicts(study, "laptop", store)
+    outcomes[0] = type(outcomes[0])(**{**vars(outcomes[0]), "reason": "<script>alert(1)</script>"})
+    assert "<script>" not in outcomes._repr_html_()
 
 
 def test_published_trials_stand_in_where_the_store_has_none(tmp_path: Path) -> None:
-    found = trials("warmup", "laptop", str(tmp_path))
-    assert set(found["source"]) == {"published"}
-    assert len(found) > 500
+    table = trials("warmup", "laptop", str(tmp_path))
+    assert set(table["source"]) == {"published"}
+    assert len(table) > 500
     assert trials("warmup", "laptop", str(tmp_path), source="stored").empty
     assert len(verdicts("warmup", "laptop", str(tmp_path), source="published")) == len(load_study("warmup").judgements)
 
@@ -231,6 +231,6 @@ def test_a_run_is_refused_where_ray_cannot_be_ours(study: Study, tmp_path: Path,
 def test_factors_of_a_scale_alone_are_documented_too(study: Study, tmp_path: Path) -> None:
     varied = changed(study, {"scales.laptop.factors": {"weight_decay": (0.0, 0.1)}}, judgements=())
     stored(varied, Store(str(tmp_path)), lambda trial: result(bowl(trial, -7, 2.0)))
-    found = trials(varied, "laptop", str(tmp_path))
-    assert set(found["weight_decay"]) == {0.0, 0.1}
-    assert found.attrs["columns"]["weight_decay"]["description"].startswith("factor of the study")
+    table = trials(varied, "laptop", str(tmp_path))
+    assert set(table["weight_decay"]) == {0.0, 0.1}
+    assert table.attrs["columns"]["weight_decay"]["description"].startswith("factor of the study")

@@ -1,4 +1,4 @@
-"""One `folklore run`: what is written down before training, and seeds that are added until claims are decided."""
+"""One `folklore run`: declarations before training, and seeds that are added until claims are decided."""
 
 import shutil
 import subprocess
@@ -54,16 +54,16 @@ class Trainer:
             monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
 
     def __call__(self, ready: Sequence[Prepared], *arguments: object) -> list[LaunchOutcome]:
-        for each in ready:
-            study = each.plan.study
-            self.seeds.append(study.seeds_at(each.plan.scale))
-            self.declared_before_training.append(len(declarations(each.ledger.store, study, each.plan.scale)))
-            for pack in each.left:
+        for prepared in ready:
+            study = prepared.plan.study
+            self.seeds.append(study.seeds_at(prepared.plan.scale))
+            self.declared_before_training.append(len(declarations(prepared.ledger.store, study, prepared.plan.scale)))
+            for pack in prepared.left:
                 table = rows(study, pack.trials, self.outcome, pack.key)
                 # The data are the real ones' here.
                 hashes = [[pack.trials[0].data_hash] * len(table)]
                 table = table.set_column(table.column_names.index("data_hash"), "data_hash", hashes)
-                each.ledger.write(pack.key, table)
+                prepared.ledger.write(pack.key, table)
         return [LaunchOutcome(0, 0, False, 0) for _ in ready]
 
 
@@ -78,9 +78,9 @@ def _gap(size: float, noise: float):
 def test_it_is_declared_before_the_first_trial(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.1, 0.0001))
     assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 0
-    (found,) = declarations(Store(str(tmp_path)), study, "laptop")
+    (declaration,) = declarations(Store(str(tmp_path)), study, "laptop")
     assert trainer.declared_before_training == [1]
-    assert (found.hash, found.trials_before, found.looks) == (study.hash, 0, None)
+    assert (declaration.hash, declaration.trials_before, declaration.looks) == (study.hash, 0, None)
 
 
 @pytest.mark.parametrize("name", fast_for(("decay", "warmup"), published_names()))
@@ -92,7 +92,7 @@ def test_a_study_whose_trials_are_published_can_be_repeated(name: str, tmp_path:
     monkeypatch.setattr(launching, "_train_or_sync", lambda *arguments: [LaunchOutcome(0, 0, False, 0)])
     monkeypatch.setattr(run, "_show", lambda *args: (Path(), {}))
     assert run_studies([declared], "laptop", Options(str(tmp_path)), None) == 0
-    assert [each.hash for each in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
+    assert [declaration.hash for declaration in declarations(Store(str(tmp_path)), declared, "laptop")] == [declared.hash]
 
 
 def test_a_study_with_too_little_power_does_not_begin(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,8 +112,8 @@ def test_several_studies_say_what_they_take_together(study: Study, tmp_path: Pat
     monkeypatch.setattr(run, "_show", lambda *arguments: (Path(), {}))
     assert run_studies([study, changed(study, {"name": "other"})], "laptop", Options(str(tmp_path)), None) == 0
     (together,) = [line for line in said if line.startswith("all together 100 trials, about ")]
-    each = [float(line.split("about ")[2].split(" s ")[0]) for line in said if line.startswith("training 50 trials")]
-    assert float(together.split("about ")[1].removesuffix(" s")) == pytest.approx(sum(each), abs=1.5)
+    seconds = [float(line.split("about ")[2].split(" s ")[0]) for line in said if line.startswith("training 50 trials")]
+    assert float(together.split("about ")[1].removesuffix(" s")) == pytest.approx(sum(seconds), abs=1.5)
     said.clear()
     assert run_studies([study], "laptop", Options(str(tmp_path)), None) == 0
     assert not [line for line in said if line.startswith("all together")]
@@ -132,7 +132,9 @@ def test_a_run_that_gives_trials_up_fails(study: Study, tmp_path: Path, monkeypa
 def test_seeds_are_added_until_the_claim_is_decided(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(monkeypatch, _gap(0.02, 0.005))
     assert run_studies([study], "laptop", Options(str(tmp_path)), None, UntilDecided(40)) == 0
-    (records,) = [each for each in stored_sets(study, Ledger(Store(str(tmp_path)), study.name)) if each.scale == "laptop"]
+    (records,) = [
+        trial_set for trial_set in stored_sets(study, Ledger(Store(str(tmp_path)), study.name)) if trial_set.scale == "laptop"
+    ]
     (verdict,) = records.verdicts()
     assert trainer.seeds[0] == 5
     assert len(trainer.seeds) > 1, "five seeds were not enough at the first look's level"
@@ -181,7 +183,7 @@ def test_a_later_run_stays_at_its_look(study: Study, tmp_path: Path, monkeypatch
 
 
 def test_a_file_of_the_ledger_is_read_once_a_phase(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once to see what is done, and once to judge it, unless it is remembered what it was judged to be."""
+    """Once to see what is done, and once to judge it, unless its verdicts are remembered."""
     Trainer(monkeypatch, _gap(0.1, 0.0001), shows=True)
     read, whole = Counter[str](), Store.read
 
@@ -241,7 +243,7 @@ def test_a_run_that_trains_nothing_imports_nothing_heavy(
         Trainer(patch, _gap(0.1, 0.0001))
         assert run_studies([study], "laptop", Options(str(store)), None) == 0
     assert local_device().kind == "cpu"
-    # What trains nothing still brings MLflow up to date and writes the pages: once.
+    # A run that trains nothing still brings MLflow up to date and writes the pages: once.
     assert run_studies([study], "laptop", Options(str(store)), None) == 0
     options, ledger = Options(str(store)), Ledger(Store(str(store)), study.name)
     assert sync(study, options, ledger) == 0
@@ -286,7 +288,7 @@ class Judged(NullReporter):
 
     def judged(self, verdicts: Sequence[Verdict]) -> None:
         on_page = "So far, 5 of 12 seeds are trained" in self.page.read_text()
-        self.shown += [(each.so_far, each.seeds, on_page) for each in verdicts]
+        self.shown += [(verdict.so_far, verdict.seeds, on_page) for verdict in verdicts]
 
 
 def test_a_run_shows_what_its_seeds_say_so_far(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,15 +29,19 @@ def published(study: str) -> TrialSet:
 
 
 def judgement_of(records: TrialSet, claim: str) -> Judgement:
-    (found,) = [each for each in records.study.judgements if each.claim == claim]
-    return found
+    (judgement,) = [judgement for judgement in records.study.judgements if judgement.claim == claim]
+    return judgement
 
 
 def figure_of(study: str, what: str) -> Shown:
-    """Of a claim, or of the first that a figure of this kind shows and that leaves something to draw."""
+    """The figure of a claim, or of the first claim that this kind of figure shows and that leaves something to draw."""
     records = published(study)
-    claims = (each.claim for each in records.study.judgements if what in (each.claim, *figures_of(each, records.scale)[:1]))
-    return next(each for each in (_shown(study, claim) for claim in claims) if each is not None and each.drawing)
+    claims = (
+        judgement.claim
+        for judgement in records.study.judgements
+        if what in (judgement.claim, *figures_of(judgement, records.scale)[:1])
+    )
+    return next(figure for figure in (_shown(study, claim) for claim in claims) if figure is not None and figure.drawing)
 
 
 @cache
@@ -46,23 +50,23 @@ def _shown(study: str, claim: str) -> Shown | None:
 
 
 def recorded(study: Study, optimum: float = -7, **curves: list[float]) -> TrialSet:
-    """Trials of all its arms, and what its criteria compute."""
+    """Trials of all its arms, and results of its computed criteria."""
     trials = frame(study, lambda trial: result(bowl(trial, optimum, 2.0), **curves))  # type: ignore[arg-type]
-    (found,) = trial_sets(study, trials, HERE, computations=computations(study))
-    return found
+    (records,) = trial_sets(study, trials, HERE, computations=computations(study))
+    return records
 
 
 def planted(study: Study, arms: Mapping[str, Arm], outcome: Callable[[Trial], LaneResult]) -> TrialSet:
     """Trials of a study that has these arms beside its own, and judges nothing."""
     made = changed(study, arms={**study.model_dump()["arms"], **arms}, judgements=())
-    (found,) = trial_sets(made, frame(made, outcome), HERE)
-    return found
+    (records,) = trial_sets(made, frame(made, outcome), HERE)
+    return records
 
 
 def judging(study: Study, *observables: Observed) -> Study:
     criteria = tuple(
-        Criterion(name=str(index), observe=each, claimed=AtLeast(value=0.5), refuted=AtMost(value=0.1))
-        for index, each in enumerate(observables)
+        Criterion(name=str(index), observe=metric, claimed=AtLeast(value=0.5), refuted=AtMost(value=0.1))
+        for index, metric in enumerate(observables)
     )
     return study.model_copy(update={"judgements": (Judgement(claim=study.judgements[0].claim, criteria=criteria),)})
 
@@ -93,12 +97,12 @@ def check_texts(figure: Figure) -> None:
     """No words are cut off, cover others, or are struck through by a curve."""
     renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw(renderer)
-    texts = [each for each in figure.findobj(Text) if each.get_visible() and each.get_text().strip()]
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     ticks = [tick for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for tick in axis.get_major_ticks()]
     hidden = {id(tick.label1) for tick in ticks if not tick.label1.get_visible()} | {id(tick.label2) for tick in ticks}
-    boxes = {each: each.get_window_extent(renderer) for each in texts if id(each) not in hidden}
+    boxes = {text: text.get_window_extent(renderer) for text in texts if id(text) not in hidden}
     whole = figure.bbox.padded(1)
-    cut = [each.get_text() for each, box in boxes.items() if not (whole.contains(*box.min) and whole.contains(*box.max))]
+    cut = [text.get_text() for text, box in boxes.items() if not (whole.contains(*box.min) and whole.contains(*box.max))]
     assert cut == [], "cut off"
     pairs = combinations(boxes.items(), 2)
     covered = [(a.get_text(), b.get_text()) for (a, of_a), (b, of_b) in pairs if of_a.padded(-1).overlaps(of_b.padded(-1))]

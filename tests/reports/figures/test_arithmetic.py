@@ -51,7 +51,7 @@ def plot(**fields: object) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def records(study: Study) -> TrialSet:
-    """Of a claim whose first criterion is trained, and whose second is computed."""
+    """Trials for a claim whose first criterion is trained, and whose second is computed."""
     return recorded(judging(study, TRAINED, COMPUTED))
 
 
@@ -96,9 +96,9 @@ def test_levels_lie_across_and_places_stand_and_both_have_names() -> None:
 
 
 def test_several_plots_stand_below_each_other() -> None:
-    found = drawn(drawing([plot(), plot(curves=[curve("third")], levels=[], places=[])]))
-    assert (len(found.stacks), found.columns) == (2, 1)
-    assert found.panels[1].listed == ["third"]
+    figure = drawn(drawing([plot(), plot(curves=[curve("third")], levels=[], places=[])]))
+    assert (len(figure.stacks), figure.columns) == (2, 1)
+    assert figure.panels[1].listed == ["third"]
 
 
 def test_the_first_criterion_says_whether_a_claim_has_its_arithmetic(records: TrialSet) -> None:
@@ -126,18 +126,18 @@ def test_computed_numbers_without_a_plot_have_no_figure(study: Study) -> None:
 def test_tables_and_figures_of_computed_numbers_stand_on_cards_escaped(records: TrialSet, tmp_path: Path) -> None:
     """The figure only where the claim's first criterion is computed, and not where it is trained, which has one."""
     table = {"columns": ["what <is>", "said & done"], "rows": [["<b>first</b>", "1 < 2"], ["second", "3"]]}
-    told = {name: replace(each, tables=[table]) for name, each in records.computations.items()}
+    with_tables = {name: replace(computation, tables=[table]) for name, computation in records.computations.items()}
 
     def written(shown: TrialSet) -> str:
         site.write(tmp_path, [shown.study], REGISTER, of([shown]))
         return " ".join((tmp_path / "toy.html").read_text().split())
 
-    page = written(replace(records, computations=told))
+    page = written(replace(records, computations=with_tables))
     assert '<th scope="col">what &lt;is&gt;</th><th scope="col">said &amp; done</th>' in page
     assert '<th scope="row">&lt;b&gt;first&lt;/b&gt;</th><td>1 &lt; 2</td>' in page
     assert page.count('class="arithmetic"') == 1
     assert "<b>first</b>" not in page
     assert CAPTION not in page
     assert CAPTION in written(judged(records, COMPUTED))
-    (claim,) = (each.claim for each in records.study.judgements)
+    (claim,) = (judgement.claim for judgement in records.study.judgements)
     assert (tmp_path / "figures" / f"toy-laptop-cpu-{claim.replace('.', '-')}.svg").exists()

@@ -15,21 +15,21 @@ from tests.reports.figures.helpers import seen_in
 
 
 def panel(*names: str, title: str = "") -> Panel:
-    found = Panel(Scale("x"), Scale("y"), title)
+    panel = Panel(Scale("x"), Scale("y"), title)
     for index, name in enumerate(names):
-        found.add("curve", name, numbered(index), x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0 + index])
-    return found
+        panel.add("curve", name, numbered(index), x=[1.0, 2.0, 3.0], y=[1.0, 2.0, 4.0 + index])
+    return panel
 
 
 def test_a_row_for_every_number() -> None:
-    found = panel("a", "b")
-    found.note("said", 1.0, math.inf)
-    assert len(seen_in(found)) == 7
-    assert found.listed == ["a", "b"]
-    assert found.limits("y")[0] < 1.0 < 5.0 < found.limits("y")[1]
+    pair = panel("a", "b")
+    pair.note("said", 1.0, math.inf)
+    assert len(seen_in(pair)) == 7
+    assert pair.listed == ["a", "b"]
+    assert pair.limits("y")[0] < 1.0 < 5.0 < pair.limits("y")[1]
     drawing = grid([panel("a"), panel("b"), panel("c")])
     assert drawing is not None
-    assert [len(seen_in(each)) for each in drawing.panels] == [3, 3, 3]
+    assert [len(seen_in(part)) for part in drawing.panels] == [3, 3, 3]
     assert grid([]) is None
 
 
@@ -42,12 +42,12 @@ def test_regions_are_those_of_the_criterion() -> None:
         refuted=AtMost(value=1.1),
         expected=Expected(value=4.0, source="planted"),
     )
-    found = panel("a")
-    found.regions(criterion, "y")
-    claimed, refuted = (seen_in(found).query(f"series == '{name}'").iloc[0] for name in ("_claimed", "_refuted"))
+    plot = panel("a")
+    plot.regions(criterion, "y")
+    claimed, refuted = (seen_in(plot).query(f"series == '{name}'").iloc[0] for name in ("_claimed", "_refuted"))
     assert (claimed["low"], claimed["high"], refuted["low"], refuted["high"]) == (1.5, math.inf, -math.inf, 1.1)
-    assert list(seen_in(found).query("mark == 'rule'")["y"]) == [1.0, 4.0]
-    assert caption(Drawing(((replace(found, caption="Own."),),))) == (
+    assert list(seen_in(plot).query("mark == 'rule'")["y"]) == [1.0, 4.0]
+    assert caption(Drawing(((replace(plot, caption="Own."),),))) == (
         "Own. Green: the claim holds; red: it fails. Dotted: no difference. Dash-dotted: expected beforehand."
     )
     assert caption(Drawing(((replace(panel("a"), caption="Own."),),))) == "Own.", "what is not there is not explained"
@@ -68,7 +68,7 @@ def test_panels_with_the_same_names_share_a_legend_above() -> None:
     layout = laid_out(drawing)
     (legend,) = layout.legends
     assert legend.names == ("a", "b")
-    assert all(each.top > legend.top for each in layout.placed)
+    assert all(box.top > legend.top for box in layout.placed)
 
 
 @pytest.mark.parametrize("leads", [False, True])
@@ -77,7 +77,7 @@ def test_panels_do_not_cover_each_other(leads: bool) -> None:
     assert drawing is not None
     drawing = leading(drawing) if leads else drawing
     placed = laid_out(drawing).placed
-    boxes = [(each.left, each.left + each.width, each.top, each.top + each.panel.height) for each in placed]
+    boxes = [(box.left, box.left + box.width, box.top, box.top + box.panel.height) for box in placed]
     assert all(0 < left < right < drawing.width for left, right, _, _ in boxes)
     for index, (left, right, top, bottom) in enumerate(boxes):
         for other in boxes[index + 1 :]:
@@ -88,8 +88,8 @@ def test_panels_do_not_cover_each_other(leads: bool) -> None:
 def test_a_page_begins_with_a_broad_figure_of_few_panels() -> None:
     drawing = grid([panel("a", "b"), *(panel(name) for name in "cdefg")])
     assert drawing is not None
-    found = leading(drawing)
-    assert len(found.stacks) == 2
-    assert as_figure(found).get_figwidth() * PIXELS_AN_INCH == pytest.approx(1000, rel=0.01)
+    lead = leading(drawing)
+    assert len(lead.stacks) == 2
+    assert as_figure(lead).get_figwidth() * PIXELS_AN_INCH == pytest.approx(1000, rel=0.01)
     assert len(on_a_card(drawing).panels) == 1
     assert len(leading(Drawing(((panel("a"),),))).stacks) == 1

@@ -76,18 +76,18 @@ def test_the_bar_and_what_lies_on_it_are_the_judges() -> None:
     frame = seen_in(panels_of("warmup", "warmup.widens")[0])
     quotient = judgement_of(records, "warmup.widens").criteria[0].observe
     assert isinstance(quotient, Quotient)
-    for each in (quotient.top, quotient.bottom):
-        assert isinstance(each, MaxTrainable)
-        seen, bar = observe(each, records.table), float(each.bar(records.table, records.table.resamples[:1])[0])
-        assert holds(frame.query("mark == 'estimate'"), x=seen.estimate, y=bar, left=seen.low, right=seen.high)
+    for metric in (quotient.top, quotient.bottom):
+        assert isinstance(metric, MaxTrainable)
+        estimate, bar = observe(metric, records.table), float(metric.bar(records.table, records.table.resamples[:1])[0])
+        assert holds(frame.query("mark == 'estimate'"), x=estimate.estimate, y=bar, left=estimate.low, right=estimate.high)
         assert holds(frame.query("mark == 'rule'"), y=bar)
 
 
 def test_tuned_values_are_drawn_with_their_intervals_under_the_curves() -> None:
     records = published("warmup")
     (curves, rows), *_ = drawn(lr.of_study(records)).stacks
-    seen = observe(Optimum(arm="none"), records.table)
-    assert holds(seen_in(rows), x=seen.estimate, left=seen.low, right=seen.high)
+    estimate = observe(Optimum(arm="none"), records.table)
+    assert holds(seen_in(rows), x=estimate.estimate, left=estimate.low, right=estimate.high)
     assert curves.limits("x") == rows.limits("x")
 
 
@@ -97,9 +97,11 @@ def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
     records, (panel,) = published(name), panels_of(name, claim)
     lines = seen_in(panel).query("mark == 'line'").groupby("series")
     slopes = [np.polyfit(np.log(line["x"]), np.log(line["y"]), 1)[0] for _, line in lines]
-    for each in (each for each in judgement_of(records, claim).criteria_at("laptop") if not each.precondition):
-        assert isinstance(each.observe, Slope)
-        assert any(slope == pytest.approx(observe(each.observe, records.table).estimate, rel=1e-6) for slope in slopes)
+    for criterion in (
+        criterion for criterion in judgement_of(records, claim).criteria_at("laptop") if not criterion.precondition
+    ):
+        assert isinstance(criterion.observe, Slope)
+        assert any(slope == pytest.approx(observe(criterion.observe, records.table).estimate, rel=1e-6) for slope in slopes)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_fitted_lines_have_the_slopes_of_the_criteria(claim: str) -> None:
     ],
 )
 def test_fits_that_share_an_arm_are_named_by_what_they_do_not_share(claim: str, names: list[str], along: str) -> None:
-    """And what two claims observe is drawn once; what an arm leaves to the study is along the axis all the same."""
+    """A number that two claims observe is drawn once; a setting that an arm leaves to the study is still along the axis."""
     (panel,) = panels_of("mup_transfer", claim)
     assert [label.partition(": slope ")[0] for label in panel.listed if ": " in label] == names
     assert panel.x.label == along
@@ -119,10 +121,10 @@ def test_fits_that_share_an_arm_are_named_by_what_they_do_not_share(claim: str, 
 
 def test_a_forest_has_the_intervals_of_its_criteria() -> None:
     records, (panel,) = published("decay"), panels_of("decay", "decay.cosine_vs_linear")
-    for each in judgement_of(records, "decay.cosine_vs_linear").criteria:
-        seen = observe(each.observe, records.table, 0.9 if each.one_sided else 0.95)
+    for criterion in judgement_of(records, "decay.cosine_vs_linear").criteria:
+        estimate = observe(criterion.observe, records.table, 0.9 if criterion.one_sided else 0.95)
         estimates = seen_in(panel).query("mark == 'estimate'")
-        assert holds(estimates, x=100 * seen.estimate, left=100 * seen.low, right=100 * seen.high)
+        assert holds(estimates, x=100 * estimate.estimate, left=100 * estimate.low, right=100 * estimate.high)
 
 
 def test_the_axis_of_a_forest_names_what_its_metrics_read() -> None:
@@ -144,9 +146,9 @@ def test_a_forest_shows_a_pair_of_arms_once() -> None:
 @pytest.mark.parametrize("claim", ["crit.range", "crit.hyperbola"])
 def test_the_line_at_a_critical_batch_size_is_at_the_number_of_its_title(claim: str) -> None:
     for panel in panels_of("critical_batch", claim):
-        seen = seen_in(panel)
-        (at,) = seen.query("mark == 'rule' and series == '_critical'")["x"]
-        (span,) = seen.query("mark == 'region' and series == '_critical'").itertuples()
+        frame = seen_in(panel)
+        (at,) = frame.query("mark == 'rule' and series == '_critical'")["x"]
+        (span,) = frame.query("mark == 'region' and series == '_critical'").itertuples()
         assert f"B_crit = {in_prose(at, span.left, span.right)}" in panel.title
 
 
@@ -175,7 +177,7 @@ def test_where_nothing_diverged_a_line_says_so() -> None:
 
 
 def test_detectors_have_dots_at_the_published_limits_and_lines_that_rise() -> None:
-    """Of the loss ratio in the first panel, noise on the weights of the GPT, by a plain count."""
+    """For the loss ratio in the first panel, noise on the weights of the GPT, by a plain count."""
     panels, rule = panels_of("spikes", "spike.deviations"), RULES_OF_SPIKES["loss_ratio"]
     table = published("spikes").table.of_arms(("gpt_weights", "gpt_clean"))
     faulty, clean = (
@@ -196,9 +198,9 @@ def test_an_arm_has_one_look_in_all_figures_of_a_study() -> None:
     by_label = {arm.label: looks(records.study)[name] for name, arm in records.study.arms.items()}
     panels = [*drawn(lr.of_study(records)).panels, *drawn(losses.draw(records)).panels]
     panels += [panel for claim in ("first_gradient", "widens", "mechanism") for panel in panels_of("warmup", f"warmup.{claim}")]
-    seen = [(name, look) for panel in panels for name, look in panel.looks.items() if name in by_label]
-    assert len(seen) > 20
-    assert [(name, look) for name, look in seen if look != by_label[name]] == []
+    pairs = [(name, look) for panel in panels for name, look in panel.looks.items() if name in by_label]
+    assert len(pairs) > 20
+    assert [(name, look) for name, look in pairs if look != by_label[name]] == []
 
 
 # ---- every claim, every study
@@ -253,7 +255,9 @@ def check(drawing: Drawing) -> None:
 
 
 def test_every_kind_is_among_these() -> None:
-    first = {each.claim: figures_of(each, "laptop")[:1] for name in SHOWING for each in load_study(name).judgements}
+    first = {
+        judgement.claim: figures_of(judgement, "laptop")[:1] for name in SHOWING for judgement in load_study(name).judgements
+    }
     assert {kind for shown in SHOWING.values() for what in shown for kind in first.get(what, [what])} == set(ORDER)
     assert {what for shown in OF_WHOLE.values() for what in shown} == {figure.name for figure in OF_STUDIES}
 
@@ -266,7 +270,7 @@ def test_metrics_name_figures_that_there_are() -> None:
 
 def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
     studies = [load_study(name) for name in ("warmup", "warmup_duration", "lr_finder")]
-    figures = {each.claim: figures_of(each, "laptop")[:1] for study in studies for each in study.judgements}
+    figures = {judgement.claim: figures_of(judgement, "laptop")[:1] for study in studies for judgement in study.judgements}
     assert figures["warmup.improves_best"] == ["forest"]
     assert figures["warmup.widens"] == ["lr"]
     assert figures["finder.head_to_head"] == ["range-tests"]
@@ -284,7 +288,7 @@ def test_a_gap_is_shown_as_such_if_it_is_one_of_losses() -> None:
         MeanGap(arm="half", tuned_for="none"),
         Slope(points=((1.0, Optimum(arm="none")), (2.0, Optimum(arm="half")), (3.0, Optimum(arm="none")))),
     ],
-    ids=lambda each: str(each.kind),
+    ids=lambda metric: str(metric.kind),
 )
 def test_what_has_no_number_has_no_figure(study: Study, observable: Observed) -> None:
     """An optimum on the edge of the grid leaves no tuned run that could be drawn."""
@@ -350,8 +354,8 @@ def test_rules_have_rows_of_their_own_below_the_losses() -> None:
     assert curves.limits("x") == rows.limits("x") == (lrs[0], lrs[-1])
     assert rows.y.names is not None
     assert len(set(rows.y.names.values())) == len(RULES)
-    found = {str(rule): each.lr for rule, (each,) in picks.items() if isinstance(each, Suggestion)}
-    assert sorted(seen_in(rows)["x"]) == pytest.approx(sorted(found.values()))
+    by_rule = {str(rule): suggestion.lr for rule, (suggestion,) in picks.items() if isinstance(suggestion, Suggestion)}
+    assert sorted(seen_in(rows)["x"]) == pytest.approx(sorted(by_rule.values()))
 
 
 def test_matplotlib_says_nothing_of_its_caches(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ def test_arms_of_a_panel_look_different(name: str) -> None:
     look = looks(study)
     for panel in {arm.panel for arm in study.arms.values()}:
         own = [look[arm] for arm in study.arms if study.arms[arm].panel == panel]
-        assert len({(each.colour, each.marker, each.line) for each in own}) == len(own)
-        assert len({(each.marker, each.line) for each in own}) == len(own) or len(own) > 8
+        assert len({(style.colour, style.marker, style.line) for style in own}) == len(own)
+        assert len({(style.marker, style.line) for style in own}) == len(own) or len(own) > 8
 
 
 def test_equal_labels_and_equal_numbers_look_the_same_in_all_panels() -> None:
@@ -25,7 +25,7 @@ def test_equal_labels_and_equal_numbers_look_the_same_in_all_panels() -> None:
 
 
 def test_numbers_go_from_dark_to_light() -> None:
-    found = looks(load_study("critical_batch"))
-    colours = [found[f"mlp_{size}"].colour for size in (4, 8, 16, 32, 64, 128, 256, 512)]
+    look = looks(load_study("critical_batch"))
+    colours = [look[f"mlp_{size}"].colour for size in (4, 8, 16, 32, 64, 128, 256, 512)]
     light = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) @ [0.2126, 0.7152, 0.0722] for colour in colours]
     assert light == sorted(light)

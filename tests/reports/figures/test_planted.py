@@ -35,7 +35,7 @@ from tests.reports.figures.helpers import drawn, judgement_of, planted, publishe
 
 
 def settings(place: int) -> dict[str, float]:
-    """Of arm number `place`: no two arms may be the same."""
+    """Settings of arm number `place`: no two arms may be the same."""
     return {"warmup_fraction": 0.01 * (1 + place)}
 
 
@@ -208,7 +208,7 @@ def test_settings_stand_where_their_mean_sharpness_is(study: Study) -> None:
         expected = [np.mean([log_sharpness(arm, lr, seed) for seed in seeds]) for lr in lrs]
         means = seen_in(panel).query(f"mark == 'estimate' and series == '{arm} batch'")
         assert np.log(means["x"]).tolist() == pytest.approx(expected, rel=1e-5)
-        assert means["y"].tolist() == pytest.approx([0.1 * each for each in expected], rel=1e-5)
+        assert means["y"].tolist() == pytest.approx([0.1 * log for log in expected], rel=1e-5)
         assert len(seen_in(panel).query(f"mark == 'run' and series == '_{arm}'")) == len(lrs) * len(seeds)
     # All runs of a seed lie on one rising line.
     assert panel.title.startswith("rank correlation 1")
@@ -219,16 +219,16 @@ def test_settings_stand_where_their_mean_sharpness_is(study: Study) -> None:
 
 
 def test_a_row_is_the_interval_that_decides_and_its_seeds_lie_beside_it() -> None:
-    """Of a claim whose tests have one side, with intervals of 90%."""
+    """For a claim whose tests have one side, with intervals of 90%."""
     records = published("transformer_warmup")
     (judged,) = published_verdicts(records.study) or ()
     judgement = judgement_of(records, "warmup.pre_norm")
-    (verdict,) = (each for each in judged.verdicts if each.claim == judgement.claim)
-    assert all(each.one_sided for each in judgement.criteria)
+    (verdict,) = (verdict for verdict in judged.verdicts if verdict.claim == judgement.claim)
+    assert all(criterion.one_sided for criterion in judgement.criteria)
     (panel,) = drawn(forest.draw(records, judgement)).panels
     rows = seen_in(panel).query("mark == 'estimate'")
-    decides = [(100 * each.low, 100 * each.high) for each in verdict.findings]
-    assert list(zip(rows["left"], rows["right"], strict=True)) == [pytest.approx(each) for each in decides]
+    decides = [(100 * finding.low, 100 * finding.high) for finding in verdict.findings]
+    assert list(zip(rows["left"], rows["right"], strict=True)) == [pytest.approx(interval) for interval in decides]
     assert not set(seen_in(panel).query("mark == 'run'")["y"]) & set(rows["y"])
 
 
@@ -238,5 +238,5 @@ def test_what_is_made_of_rows_is_a_row() -> None:
         records = published(study)
         criteria = judgement_of(records, claim).criteria_at(records.scale)
         panels = drawn(forest.draw(records, judgement_of(records, claim))).panels
-        assert {each.observe.figure for each in criteria} == {""}
+        assert {criterion.observe.figure for criterion in criteria} == {""}
         assert sum(len(seen_in(panel).query("mark == 'estimate'")) for panel in panels) == len(criteria)

@@ -22,25 +22,25 @@ def whole(name: str) -> pd.DataFrame:
 def trials(name: str, seeds: int | None = None) -> pd.DataFrame:
     """Judged seeds at laptop scale; a diverged run counts with its loss at initialization. seeds: with the further ones of
     some arms."""
-    judged, found = load_study(name).seed_numbers_at("laptop"), whole(name)
-    found = found[found["seed"].isin(judged if seeds is None else range(judged.start, judged.start + seeds))]
-    lost = found["outcome"] == "diverged"
+    judged, table = load_study(name).seed_numbers_at("laptop"), whole(name)
+    table = table[table["seed"].isin(judged if seeds is None else range(judged.start, judged.start + seeds))]
+    lost = table["outcome"] == "diverged"
     losses = {
-        loss: found[loss].where(~lost & (found[loss] < found["initial_loss"]), found["initial_loss"])
+        loss: table[loss].where(~lost & (table[loss] < table["initial_loss"]), table["initial_loss"])
         for loss in ("test_loss", "validation_loss")
     }
-    return found.assign(**losses, lr=[json.loads(point).get("peak_lr") for point in found["point"]])
+    return table.assign(**losses, lr=[json.loads(point).get("peak_lr") for point in table["point"]])
 
 
 def runs(table: pd.DataFrame, arm: str, lr: float | None = None) -> pd.DataFrame:
-    """Of an arm, at all its LRs or at one, by seed."""
+    """Runs of an arm, at all its LRs or at one, by seed."""
     own = table[table["arm"] == arm]
     return (own if lr is None else own[np.isclose(own["lr"].astype(float), lr)]).sort_values("seed")
 
 
-def curves(found: pd.DataFrame, name: str) -> np.ndarray:
+def curves(table: pd.DataFrame, name: str) -> np.ndarray:
     """A curve of runs that have equally many points of it, [run, point]."""
-    return np.stack([np.asarray(each, dtype=float) for each in found[f"curve_{name}"]])
+    return np.stack([np.asarray(curve, dtype=float) for curve in table[f"curve_{name}"]])
 
 
 def means(table: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -61,22 +61,22 @@ def tuned(table: pd.DataFrame, arm: str) -> float:
 
 
 def final(table: pd.DataFrame, arm: str) -> float:
-    """Of an arm that is trained at one LR."""
+    """Mean test loss of an arm that is trained at one LR."""
     return float(table[table["arm"] == arm]["test_loss"].mean())
 
 
 def start(table: pd.DataFrame, *arms: str) -> float:
     """The loss at initialization: of each seed's runs that do not diverge, or of all if all do; then over seeds, then arms."""
-    found = []
+    losses = []
     for arm in arms:
         own = table[table["arm"] == arm]
-        every, ended = (each.groupby("seed")["initial_loss"].mean() for each in (own, own[own["outcome"] == "finished"]))
-        found.append(ended.reindex(every.index).fillna(every).mean())
-    return float(np.mean(found))
+        every, ended = (part.groupby("seed")["initial_loss"].mean() for part in (own, own[own["outcome"] == "finished"]))
+        losses.append(ended.reindex(every.index).fillna(every).mean())
+    return float(np.mean(losses))
 
 
 def fall(table: pd.DataFrame, *arms: str, of: Callable[[pd.DataFrame, str], float] = tuned) -> float:
-    """From the loss at initialization to the lowest of the arms'."""
+    """The fall from the loss at initialization to the lowest of the arms'."""
     return start(table, *arms) - min(of(table, arm) for arm in arms)
 
 
@@ -97,7 +97,7 @@ def vertex(table: pd.DataFrame, arm: str, octaves: float = 1.0) -> float:
 
 def largest(table: pd.DataFrame, arm: str, arms: tuple[str, ...], within: float) -> float:
     """log2 of the largest LR below a bar that lies above the best of the arms by a share of the fall."""
-    lowest = min(means(table, each)["test_loss"].min() for each in arms)
+    lowest = min(means(table, name)["test_loss"].min() for name in arms)
     bar = lowest + within * (start(table, *arms) - lowest)
     loss = means(table, arm)["test_loss"]
     x, y = np.log2(loss.index.to_numpy()), loss.to_numpy()
@@ -114,14 +114,14 @@ def diverged_at(table: pd.DataFrame, arm: str, lr: float | None = None) -> pd.Da
 
 
 def cured(table: pd.DataFrame, arm: str, by: str) -> pd.Series:
-    """Of the runs that an arm loses at its edge, which another one does not."""
+    """Whether another arm survives each run that an arm loses at its edge."""
     lost = diverged_at(table, arm)
     remedy = runs(table, by, float(lost["lr"].iloc[0])).set_index("seed")
     return remedy.loc[lost["seed"], "outcome"] != "diverged"
 
 
 def first_at(level: float, x: np.ndarray, y: np.ndarray) -> float:
-    """Where y first comes down to a level, by straight lines."""
+    """The x at which y first comes down to a level, by straight lines."""
     place = int(np.argmax(y <= level))
     return float(np.interp(-level, -y[place - 1 : place + 1], x[place - 1 : place + 1]))
 
@@ -130,7 +130,7 @@ def first_at(level: float, x: np.ndarray, y: np.ndarray) -> float:
 def estimates(study: str) -> dict[str, list[float | None]]:
     """Claim -> the published number of each criterion, at laptop scale."""
     (judged,) = (of for of in published_verdicts(load_study(study)) or () if of.scale == "laptop")
-    return {verdict.claim: [found.estimate for found in verdict.findings] for verdict in judged.verdicts}
+    return {verdict.claim: [finding.estimate for finding in verdict.findings] for verdict in judged.verdicts}
 
 
 def published(claim: str, study: str, criterion: int = 0) -> float:

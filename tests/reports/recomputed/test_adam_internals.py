@@ -10,10 +10,10 @@ STUDY = "adam_internals"
 
 def window(table: pd.DataFrame, arm: str, lr: float, first: float, last: float = 1.0) -> float:
     """Mean training loss of an arm's seeds at an LR, over a window of the run: means of the kept bins, which are equal."""
-    found = runs(table, arm, lr)
-    steps = curves(found, "step")[0]
+    rows = runs(table, arm, lr)
+    steps = curves(rows, "step")[0]
     inside = (steps > (first + 1e-9) * steps[-1]) & (steps <= (last + 1e-9) * steps[-1])
-    return float(curves(found, "train_loss")[:, inside].mean())
+    return float(curves(rows, "train_loss")[:, inside].mean())
 
 
 def of_the_fall(table: pd.DataFrame, gap: float, reference: str, *read: str) -> float:

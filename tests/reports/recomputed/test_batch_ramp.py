@@ -15,7 +15,7 @@ def fall(table: pd.DataFrame, *arms: str) -> float:
 
 
 def lost(table: pd.DataFrame, arm: str, times: float = 1.0) -> float:
-    """What an arm loses on the lowered LR, at so many times the LR that is best for that."""
+    """Loss of an arm above the lowered LR's, at `times` the LR that is best for the latter, as a share of the fall."""
     lr = times * best(table, "decay")
     return (at(table, arm, lr) - at(table, "decay", lr)) / fall(table, arm, "decay")
 

@@ -39,7 +39,7 @@ def test_the_gap_of_trajectories(criterion: int, small: str, large: str, seeds: 
     """Without the sign of noise: the published gap lies between the signed one and the plain mean of absolute gaps."""
     table = trials(STUDY, seeds)
     lr = best(table, small)
-    own, theirs = (curves(runs(table, *each), "evaluation_loss")[:, 2:] for each in ((small, lr), (large, 4 * lr)))
+    own, theirs = (curves(runs(table, *setting), "evaluation_loss")[:, 2:] for setting in ((small, lr), (large, 4 * lr)))
     assert len(own) == len(theirs) == seeds
     gap = (theirs - own).mean(axis=0)
     reduction = start(table, small, large) - at(table, small, lr)

@@ -11,7 +11,7 @@ from tests.reports.recomputed.tables import best, curves, first_at, published, r
 STUDY = "critical_batch"
 # With the further ones of every arm.
 SEEDS = 40
-# Of each panel: the batch sizes of its arms, the anchor, and the share of the anchor's fall that the target lies at.
+# Panel -> the batch sizes of its arms, the anchor, and the share of the anchor's fall that the target lies at.
 PANELS = {
     "mlp": ((4, 8, 16, 32, 64, 128, 256, 512), "mlp_8", 0.95),
     "noisy": ((8, 16, 32, 64, 128, 256, 512, 1024, 2048), "noisy_64", 0.95),
@@ -20,9 +20,9 @@ PANELS = {
 
 
 def target(table: pd.DataFrame, anchor: str, share: float) -> float:
-    found = runs(table, anchor, best(table, anchor))
-    start = found["initial_loss"].mean()
-    return float(start - share * (start - curves(found, "evaluation_loss")[:, -1].mean()))
+    rows = runs(table, anchor, best(table, anchor))
+    start = rows["initial_loss"].mean()
+    return float(start - share * (start - curves(rows, "evaluation_loss")[:, -1].mean()))
 
 
 def log_steps(run: pd.Series, goal: float) -> float:
@@ -32,15 +32,15 @@ def log_steps(run: pd.Series, goal: float) -> float:
 
 
 def tuned_runs(table: pd.DataFrame, arm: str, goal: float) -> pd.DataFrame:
-    """Of every seed, at the LR that needs fewest steps on the others: ln of its steps, and whether it comes to the goal."""
-    found = runs(table, arm)
-    found = found.assign(
-        log=[log_steps(run, goal) for _, run in found.iterrows()],
-        reached=[min(losses) <= goal for losses in found["curve_evaluation_loss"]],
+    """Each seed at the LR that needs fewest steps on the others: ln of its steps, and whether it comes to the goal."""
+    rows = runs(table, arm)
+    rows = rows.assign(
+        log=[log_steps(run, goal) for _, run in rows.iterrows()],
+        reached=[min(losses) <= goal for losses in rows["curve_evaluation_loss"]],
     )
-    wide = found.pivot(index="seed", columns="lr", values="log")
+    wide = rows.pivot(index="seed", columns="lr", values="log")
     chosen = {seed: wide.drop(index=seed).mean().idxmin() for seed in wide.index}
-    return found[found["lr"] == found["seed"].map(chosen)]
+    return rows[rows["lr"] == rows["seed"].map(chosen)]
 
 
 @cache
@@ -55,13 +55,13 @@ def steps_of(panel: str) -> dict[int, float]:
 
 
 def knee(steps: dict[int, float]) -> float:
-    """B_crit of the hyperbola through the means of ln S, by trying many: the best level is the mean of what is left."""
+    """B_crit of the hyperbola through the means of ln S, by trying many: the best level is the mean of the residuals."""
     tried = np.geomspace(1, 10_000, 400_001)
-    left = np.zeros((2, len(tried)))
+    sums = np.zeros((2, len(tried)))
     for size, log in steps.items():
         residual = log - np.log1p(tried / size)
-        left += np.stack([residual, residual**2])
-    return float(tried[(left[1] - left[0] ** 2 / len(steps)).argmin()])
+        sums += np.stack([residual, residual**2])
+    return float(tried[(sums[1] - sums[0] ** 2 / len(steps)).argmin()])
 
 
 def noise_scale(table: pd.DataFrame, arm: str, first: float, last: float) -> float:
@@ -96,8 +96,8 @@ def test_the_critical_batch_size_over_the_noise_scale(table: pd.DataFrame) -> No
 
 
 def test_the_noise_scale_late_over_early(table: pd.DataFrame) -> None:
-    found = noise_scale(table, "cnn_noise", 0.5, 1.0) / noise_scale(table, "cnn_noise", 0.0, 0.05)
-    assert found == pytest.approx(published("crit.grows", STUDY, 2), rel=1e-6)
+    ratio = noise_scale(table, "cnn_noise", 0.5, 1.0) / noise_scale(table, "cnn_noise", 0.0, 0.05)
+    assert ratio == pytest.approx(published("crit.grows", STUDY, 2), rel=1e-6)
 
 
 def test_the_critical_batch_size_with_noisy_labels_over_that_with_clean_ones() -> None:

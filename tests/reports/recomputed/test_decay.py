@@ -13,8 +13,8 @@ OF_MOST, OF_FLOORS = 12, 16
 
 def curve(table: pd.DataFrame, arm: str) -> pd.Series:
     """The mean validation loss at the arm's best LR by evaluation, from 1; a loss above the start counts with it."""
-    found = runs(table, arm, best(table, arm))
-    losses, first = curves(found, "evaluation_loss"), found["initial_loss"].to_numpy()[:, None]
+    rows = runs(table, arm, best(table, arm))
+    losses, first = curves(rows, "evaluation_loss"), rows["initial_loss"].to_numpy()[:, None]
     capped = np.where(losses < first, losses, first)
     return pd.Series(capped.mean(axis=0), index=range(1, capped.shape[1] + 1))
 
@@ -36,7 +36,7 @@ def test_a_gap_of_tuned_losses(claim: str, criterion: int, left: str, right: str
 
 
 def floor_gap(cell: str) -> float:
-    """What cosine decay to zero costs against that to 10%; at 20 tokens per parameter 10% has the shape's own name."""
+    """The cost of cosine decay to zero against that to 10%; at 20 tokens per parameter 10% has the shape's own name."""
     return gap(trials(STUDY, OF_FLOORS), f"zero_{cell}", "cosine" if cell == "20" else f"tenth_{cell}")
 
 
@@ -53,8 +53,8 @@ def test_what_the_steps_make_of_it() -> None:
 
 def of_first_half(table: pd.DataFrame, arm: str) -> float:
     """20 evaluations: the first stands at 5% of the run, the tenth at its half."""
-    seen = curve(table, arm)
-    return float((seen[1] - seen[10]) / (seen[1] - seen[20]))
+    losses = curve(table, arm)
+    return float((losses[1] - losses[10]) / (losses[1] - losses[20]))
 
 
 def test_what_the_first_half_makes() -> None:

@@ -27,17 +27,17 @@ DESCENTS = ("gd_low", "gd_middle", "gd_high")
 
 
 def windows(table: pd.DataFrame, arm: str, of_the_limit: float = 0.9) -> list[tuple[float, float, pd.Series]]:
-    """Of every run of an arm: the probed step at which it comes to so much of its limit, the step at which its loss is down to
+    """Every run of an arm: the probed step at which it comes to so much of its limit, the step at which its loss is down to
     1%, and the run with its LR x sharpness over the limit."""
-    found = []
+    spans = []
     for _, run in runs(table, arm).iterrows():
         steps, gone = run["curve_step"], np.flatnonzero(np.asarray(run["curve_train_loss"]) <= run["initial_loss"] / 100)
         end, probed = steps[gone[0]] if len(gone) else steps[-1], run["curve_probe_step"]
         height = dict(zip(probed, run["lr"] * np.asarray(run["curve_probe_sharpness"], float) / LIMIT, strict=True))
         late = {step: value for step, value in height.items() if 0.01 * probed[-1] < step <= end}
         begin = next((step for step, value in late.items() if value >= of_the_limit), np.inf)
-        found.append((begin, end, pd.concat([run, pd.Series({"late": late})])))
-    return found
+        spans.append((begin, end, pd.concat([run, pd.Series({"late": late})])))
+    return spans
 
 
 def test_sharpness(table: pd.DataFrame) -> None:
@@ -53,16 +53,16 @@ def test_sharpness(table: pd.DataFrame) -> None:
 def test_sharpness_in_mini_batches(table: pd.DataFrame) -> None:
     """The same over all probes of the second half of a run."""
     logs = []
-    found = runs(table, "sgd_batches")
-    for lr, steps, values in zip(found["lr"], curves(found, "probe_step"), curves(found, "probe_sharpness"), strict=True):
+    rows = runs(table, "sgd_batches")
+    for lr, steps, values in zip(rows["lr"], curves(rows, "probe_step"), curves(rows, "probe_sharpness"), strict=True):
         logs.append(np.log(np.nanmedian(lr * values[steps > steps[-1] / 2] / 2)))
     assert published("eos.sharpness", STUDY, 7) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
 
 
 def test_batch_sharpness() -> None:
     """The mean over probes of a run's second half, of batches of 10 at the high LR; two preconditions come before."""
-    found, logs = runs(trials(STUDY, 12), "sgd_10_high"), []
-    for steps, values in zip(curves(found, "probe_step"), curves(found, "probe_batch_sharpness"), strict=True):
+    rows, logs = runs(trials(STUDY, 12), "sgd_10_high"), []
+    for steps, values in zip(curves(rows, "probe_step"), curves(rows, "probe_batch_sharpness"), strict=True):
         logs.append(np.log(np.nanmean(0.5 * values[steps > steps[-1] / 2] / 2)))
     assert published("eos.batch_sharpness", STUDY, 2) == pytest.approx(np.exp(np.mean(logs)), rel=1e-4)
 

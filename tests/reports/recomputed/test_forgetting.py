@@ -16,21 +16,21 @@ def rows(table: pd.DataFrame, arm: str, strength: float | None = None) -> pd.Dat
     return own if strength is None else own[[strength in json.loads(point).values() for point in own["point"]]]
 
 
-def late_curves(found: pd.DataFrame, kind: str, after: int) -> tuple[np.ndarray, np.ndarray]:
-    """On the old task and on the new one, from a step on."""
-    late = curves(found, "evaluation_step")[0] > after
-    old, new = (curves(found, f"evaluation_{name}_{kind}")[:, late] for name in ("old", "new"))
+def late_curves(table: pd.DataFrame, kind: str, after: int) -> tuple[np.ndarray, np.ndarray]:
+    """Curves of the old task and of the new one, from a step on."""
+    late = curves(table, "evaluation_step")[0] > after
+    old, new = (curves(table, f"evaluation_{name}_{kind}")[:, late] for name in ("old", "new"))
     return old, new
 
 
 def at_level(level: float, new: np.ndarray, old: np.ndarray) -> float:
     """Means over runs, between the first evaluation at the level and the one before it."""
     places = [int(np.argmax(row >= level)) for row in new]
-    found = [
+    levels = [
         np.interp(level, own[at - 1 : at + 1], other[at - 1 : at + 1]) if at else other[0]
         for own, other, at in zip(new, old, places, strict=True)
     ]
-    return float(np.mean(found))
+    return float(np.mean(levels))
 
 
 def kept(table: pd.DataFrame, arm: str, strength: float | None = None, after: int = 300) -> float:
@@ -40,7 +40,7 @@ def kept(table: pd.DataFrame, arm: str, strength: float | None = None, after: in
 
 
 def old_loss(table: pd.DataFrame, arm: str, strength: float | None = None, new_loss: float | None = None) -> float:
-    """On the first text at the end, or where the loss on the second falls to a level while it is read."""
+    """Loss on the first text at the end, or where the loss on the second falls to a level while it is read."""
     old, new = late_curves(rows(table, arm, strength), "loss", 500)
     return float(old[:, -1].mean()) if new_loss is None else at_level(-new_loss, -new, old)
 
@@ -67,18 +67,18 @@ def test_happens_on_text() -> None:
 def test_replay(place: int, panel: str, share: float) -> None:
     table = trials(STUDY, 12)
     none = old_loss(table, f"{panel}_none")
-    found = (none - old_loss(table, f"{panel}_replay", share)) / (none - old_loss(table, f"{panel}_joint"))
-    assert published("forget.replay", STUDY, place) == pytest.approx(found, rel=1e-5)
+    ratio = (none - old_loss(table, f"{panel}_replay", share)) / (none - old_loss(table, f"{panel}_joint"))
+    assert published("forget.replay", STUDY, place) == pytest.approx(ratio, rel=1e-5)
 
 
 def test_ewc(table: pd.DataFrame) -> None:
-    """Of the strengths with which nine in ten runs come to 90% on the last of five tasks."""
+    """The best of the strengths with which nine in ten runs come to 90% on the last of five tasks."""
     own = rows(table, "five_task_ewc")
     strengths = own.assign(strength=[json.loads(point)["consolidation"] for point in own["point"]]).groupby("strength")
     good = {
-        strength: found["validation_accuracy"].mean()
-        for strength, found in strengths
-        if (late_curves(found, "accuracy", 600)[1] >= 0.9).any(axis=1).mean() >= 0.9
+        strength: group["validation_accuracy"].mean()
+        for strength, group in strengths
+        if (late_curves(group, "accuracy", 600)[1] >= 0.9).any(axis=1).mean() >= 0.9
     }
     best, none = max(good, key=lambda strength: good[strength]), kept(table, "five_task_none", None, 600)
     joint = late_curves(rows(table, "five_task_joint"), "accuracy", 600)[0][:, -1].mean()

@@ -13,9 +13,9 @@ FIT, ENDS = (0.0, 0.8), (0.55, 0.75)
 
 
 def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
-    """Of each run: sharpness, training and validation loss at its last step."""
+    """Sharpness, training and validation loss of each run at its last step."""
     last = {
-        name: np.array([float(each[-1]) for each in table[f"curve_{curve}"]])
+        name: np.array([float(points[-1]) for points in table[f"curve_{curve}"]])
         for name, curve in (
             ("sharpness", "probe_sharpness"),
             ("training_loss", "evaluation_training_loss"),
@@ -30,9 +30,9 @@ def test_small_batch() -> None:
     table = trials(STUDY, seeds=32)
 
     def error(arm: str) -> float:
-        found = runs(table, arm, best(table, arm))
-        assert len(found) == 32
-        return float(1 - found["test_accuracy"].mean())
+        rows = runs(table, arm, best(table, arm))
+        assert len(rows) == 32
+        return float(1 - rows["test_accuracy"].mean())
 
     for index, large in enumerate(("mnist_large_epochs", "mnist_large_updates")):
         assert published("gen.small_batch", STUDY, 2 * index) == pytest.approx(gap(table, large, "mnist_small"), abs=1e-6)
@@ -64,5 +64,5 @@ def test_flat_minima(table: pd.DataFrame) -> None:
     for index, (low, high) in enumerate((FIT, ENDS)):
         usable = ends[(ends["training_loss"] >= low) & (ends["training_loss"] <= high)]
         groups = [group for _, group in usable.groupby("seed") if len(group) >= 5]
-        found = [scipy.stats.spearmanr(each["sharpness"], each["held_out"]).statistic for each in groups]
-        assert published("gen.flat_minima", STUDY, index) == pytest.approx(np.mean(found), abs=1e-5)
+        correlations = [scipy.stats.spearmanr(group["sharpness"], group["held_out"]).statistic for group in groups]
+        assert published("gen.flat_minima", STUDY, index) == pytest.approx(np.mean(correlations), abs=1e-5)

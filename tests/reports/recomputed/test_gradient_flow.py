@@ -13,12 +13,12 @@ STUDY = "gradient_flow"
 
 
 def probed(table: pd.DataFrame, arm: str, curve: str, place: int = -1) -> np.ndarray:
-    """Of each seed's run, at its last probe."""
+    """A probed curve of each seed's run, at its last probe or at another."""
     return np.asarray(curves(runs(table, arm), f"probe_{curve}")[:, place])
 
 
 def ratio(table: pd.DataFrame, arm: str, top: str, bottom: str, place: int = -1) -> float:
-    """Of two curves at the last probe, or at another: the geometric mean over seeds."""
+    """Ratio of two curves at the last probe, or at another: the geometric mean over seeds."""
     logs = [np.log(probed(table, arm, f"flow_{curve}", place)) for curve in (top, bottom)]
     return float(np.exp((logs[0] - logs[1]).mean()))
 
@@ -45,7 +45,7 @@ def test_vanishing_in_plain_torch() -> None:
     x, y = torch.from_numpy(images / 16).float(), torch.from_numpy(labels)
     x, ratios, depths = (x - x.mean()) / x.std(), [], (4, 8, 16)
     for depth in depths:
-        found = []
+        shares = []
         for seed in range(8):
             torch.manual_seed(seed)
             layers: list[nn.Module] = []
@@ -56,8 +56,8 @@ def test_vanishing_in_plain_torch() -> None:
             readout = nn.Linear(64, 10)
             nn.init.normal_(readout.weight, std=1 / 8)
             nn.functional.cross_entropy(nn.Sequential(*layers, readout)(x), y).backward()
-            found.append(float(layers[0].weight.grad.norm() / layers[-2].weight.grad.norm()))
-        ratios.append(np.log(found).mean())
+            shares.append(float(layers[0].weight.grad.norm() / layers[-2].weight.grad.norm()))
+        ratios.append(np.log(shares).mean())
     assert published("flow.vanishing", STUDY, 0) == pytest.approx(np.exp(np.polyfit(depths, ratios, 1)[0]), rel=0.1)
 
 
@@ -70,5 +70,5 @@ def test_dead_relu(table: pd.DataFrame) -> None:
 def test_zero_is_not_converged(table: pd.DataFrame) -> None:
     """Two probes lie in the first 0.4% of 600 steps."""
     start = curves(runs(table, "twin"), "probe_flow_norm")[:, :2].mean()
-    left = probed(table, "flat_small", "flow_norm").mean() / start
-    assert published("flow.zero_is_not_converged", STUDY, 3) == pytest.approx(left, rel=1e-5)
+    remaining = probed(table, "flat_small", "flow_norm").mean() / start
+    assert published("flow.zero_is_not_converged", STUDY, 3) == pytest.approx(remaining, rel=1e-5)

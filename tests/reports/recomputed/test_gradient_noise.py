@@ -13,11 +13,13 @@ STUDY = "gradient_noise"
 
 def test_temperature(table: pd.DataFrame) -> None:
     """Between lines of equal LR over batch over all, of the runs whose LR x steps is the same."""
-    settings = [json.loads(each)["training"] for each in table["configuration"]]
+    settings = [json.loads(configuration)["training"] for configuration in table["configuration"]]
     runs = table.assign(
-        batch=[each["batch_size"] for each in settings],
-        steps=[each["steps"] for each in settings],
-        sharpness=[np.log(np.atleast_1d(each)[-1]) if each is not None else np.nan for each in table["curve_probe_sharpness"]],
+        batch=[training["batch_size"] for training in settings],
+        steps=[training["steps"] for training in settings],
+        sharpness=[
+            np.log(np.atleast_1d(curve)[-1]) if curve is not None else np.nan for curve in table["curve_probe_sharpness"]
+        ],
     )
     runs = runs[~runs["arm"].str.contains("mlp|gpt|epochs|half")]
     runs = runs.assign(tau=runs["lr"] / runs["batch"])

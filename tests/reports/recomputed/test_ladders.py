@@ -41,7 +41,7 @@ def test_exponents_of_the_best_lr(study: str, claim: str, arms: dict[int, str]) 
 
 
 def log2_vertex(table: pd.DataFrame, arm: str) -> float:
-    """Of a parabola through the LRs within an octave of the one with the lowest mean, where all of them train."""
+    """Vertex of a parabola through the LRs within an octave of the one with the lowest mean, where all of them train."""
     loss = means(table, arm)["validation_loss"]
     x, best = np.log2(loss.index.to_numpy(float)), int(loss.to_numpy().argmin())
     near = np.abs(x - x[best]) <= 1 + 1e-9

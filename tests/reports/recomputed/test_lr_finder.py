@@ -50,8 +50,8 @@ def lost(table: pd.DataFrame, arm: str, lrs: pd.Series) -> float:
     """Mean loss at each seed's own LR, straight between grid points in log LR, above the tuned one, over the fall."""
     losses = runs(table, arm).pivot(index="seed", columns="lr", values="test_loss")
     grid = np.log2(losses.columns.to_numpy(dtype=float))
-    seen = np.mean([np.interp(np.log2(lr), grid, losses.loc[seed]) for seed, lr in lrs.items()])
-    return float((seen - tuned(table, arm)) / fall(table, arm))
+    loss = np.mean([np.interp(np.log2(lr), grid, losses.loc[seed]) for seed, lr in lrs.items()])
+    return float((loss - tuned(table, arm)) / fall(table, arm))
 
 
 @pytest.mark.parametrize(("name", "criterion"), [("mlp_sgd", 0), ("gpt_adam", 5)])
@@ -71,7 +71,7 @@ def test_how_far_a_longer_ramp_moves_divergence(table: pd.DataFrame) -> None:
 
 
 def test_the_updates_of_the_median_matrix(table: pd.DataFrame) -> None:
-    found = runs(table, "gpt_adam_long", best(table, "gpt_adam_long"))
-    late = curves(found, "probe_step")[0] > 0.05 * 2000
-    medians = np.median(curves(found, "probe_matrix_update_ratio")[:, late], axis=1)
+    rows = runs(table, "gpt_adam_long", best(table, "gpt_adam_long"))
+    late = curves(rows, "probe_step")[0] > 0.05 * 2000
+    medians = np.median(curves(rows, "probe_matrix_update_ratio")[:, late], axis=1)
     assert np.exp(np.log(medians).mean()) == pytest.approx(published("finder.ratio", STUDY, 4), rel=1e-6)

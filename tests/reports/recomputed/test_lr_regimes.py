@@ -49,9 +49,9 @@ def test_steps_at_a_tenth_of_the_lr(cosine: pd.DataFrame) -> None:
     first = float(fast["initial_loss"].mean())
     target = first - 0.8 * (first - curves(fast, "evaluation_loss")[:, -1].mean())
 
-    def log_steps(found: pd.DataFrame) -> float:
-        initial, losses = found["initial_loss"].to_numpy()[:, None], curves(found, "evaluation_loss")
-        steps = np.r_[0, curves(found, "evaluation_step")[0]]
+    def log_steps(rows: pd.DataFrame) -> float:
+        initial, losses = rows["initial_loss"].to_numpy()[:, None], curves(rows, "evaluation_loss")
+        steps = np.r_[0, curves(rows, "evaluation_step")[0]]
         return float(
             np.mean([np.log(first_at(target, steps, row)) for row in np.hstack([initial, np.minimum(losses, initial)])])
         )
@@ -61,12 +61,12 @@ def test_steps_at_a_tenth_of_the_lr(cosine: pd.DataFrame) -> None:
 
 
 def rises(table: pd.DataFrame, arm: str, lr: float, alone: str = "") -> float:
-    """alone: an arm of this LR only."""
-    found = runs(table, alone or arm, lr)
-    share = curves(found, "evaluation_step") / curves(found, "evaluation_step").max()
+    """Share of evaluations that rise by more than 0.025 nats; 1 for a diverged run. alone: an arm of this LR only."""
+    rows = runs(table, alone or arm, lr)
+    share = curves(rows, "evaluation_step") / curves(rows, "evaluation_step").max()
     inside = (share[0] > 0.1 + 1e-9) & (share[0] <= 0.6 + 1e-9)
-    up = (np.diff(curves(found, "evaluation_loss")[:, inside], axis=1) > 0.025).mean(axis=1)
-    return float(np.where(found["outcome"] == "diverged", 1.0, up).mean())
+    up = (np.diff(curves(rows, "evaluation_loss")[:, inside], axis=1) > 0.025).mean(axis=1)
+    return float(np.where(rows["outcome"] == "diverged", 1.0, up).mean())
 
 
 def test_a_bouncing_loss(cosine: pd.DataFrame) -> None:
@@ -84,27 +84,29 @@ def test_a_smooth_loss() -> None:
 
 def test_a_falling_norm(cosine: pd.DataFrame) -> None:
     for index, (arm, lr) in enumerate(BEST.items()):
-        found = runs(cosine, arm, lr)
-        share = curves(found, "probe_step") / (256 if arm.startswith("mlp") else 400)
+        rows = runs(cosine, arm, lr)
+        share = curves(rows, "probe_step") / (256 if arm.startswith("mlp") else 400)
         late = share[0] > 0.1
-        slopes = [np.polyfit(np.log(share[0][late]), np.log(each[late]), 1)[0] for each in curves(found, "probe_gradient_norm")]
+        slopes = [
+            np.polyfit(np.log(share[0][late]), np.log(norms[late]), 1)[0] for norms in curves(rows, "probe_gradient_norm")
+        ]
         assert published("lr.norm_falls", STUDY, index) == pytest.approx(np.mean(slopes), rel=1e-4, abs=1e-6)
 
 
 def test_a_stuck_matrix(table: pd.DataFrame) -> None:
     def apart(arm: str) -> float:
-        found = runs(table, arm, BEST["gpt_sgd"])
-        share = curves(found, "probe_step")[0] / 400
+        rows = runs(table, arm, BEST["gpt_sgd"])
+        share = curves(rows, "probe_step")[0] / 400
         middle = (share > 0.25) & (share <= 0.75)
-        most, least = (curves(found, f"probe_matrix_update_ratio_{name}")[:, middle].mean() for name in ("most", "least"))
+        most, least = (curves(rows, f"probe_matrix_update_ratio_{name}")[:, middle].mean() for name in ("most", "least"))
         return float(most / least)
 
     assert published("lr.layers_differ", STUDY, 8) == pytest.approx(apart("gpt_sgd_stuck") / apart("gpt_sgd"), rel=1e-6)
 
 
 def test_a_fast_fall(cosine: pd.DataFrame) -> None:
-    found = runs(cosine, "gpt_sgd", BEST["gpt_sgd"])
-    share, losses = curves(found, "step")[0] / 400, curves(found, "train_loss")
+    rows = runs(cosine, "gpt_sgd", BEST["gpt_sgd"])
+    share, losses = curves(rows, "step")[0] / 400, curves(rows, "train_loss")
 
     def over(first: float) -> float:
         return float(losses[:, (share > first + 1e-9) & (share <= first + 0.1 + 1e-9)].mean())
@@ -117,14 +119,14 @@ def test_what_the_norm_tells() -> None:
     """On the 20 seeds that all flat runs have."""
     table = trials(STUDY, seeds=20)
 
-    def signal(found: pd.DataFrame) -> np.ndarray:
-        return curves(found, "probe_gradient_norm") ** 2 - curves(found, "probe_gradient_variance")
+    def signal(rows: pd.DataFrame) -> np.ndarray:
+        return curves(rows, "probe_gradient_norm") ** 2 - curves(rows, "probe_gradient_variance")
 
     best = BEST["mlp_sgd"]
     healthy = runs(table, "mlp_sgd_best", best)  # trials that two arms share stand under the first
     first = np.sqrt(np.maximum(signal(healthy)[:, 0], 0))
     own_fall = (healthy["initial_loss"] - healthy["test_loss"]).to_numpy()
-    told: dict[str, list[np.ndarray]] = {"vanishing": [], "dead": [], "small": [], "large": []}
+    hits: dict[str, list[np.ndarray]] = {"vanishing": [], "dead": [], "small": [], "large": []}
     for arm, lrs in (
         ("deep", [best]),
         ("tiny", [best / 1000]),
@@ -132,21 +134,21 @@ def test_what_the_norm_tells() -> None:
         *((high, [2.0 ** (exponent / 2) for exponent in range(-6, -1)]) for high in ("high", "high_tanh")),
     ):
         for lr in lrs:
-            found = runs(table, f"mlp_sgd_{arm}", lr)
-            late = signal(found)[:, signal(found).shape[1] // 2 :].mean(axis=1)
+            rows = runs(table, f"mlp_sgd_{arm}", lr)
+            late = signal(rows)[:, signal(rows).shape[1] // 2 :].mean(axis=1)
             with np.errstate(divide="ignore"):  # one seed has nothing left of its first norm
                 ratio = np.sqrt(np.maximum(late, 0)) / first
-            losses = curves(found, "evaluation_loss")[:, 10:]
-            flat = np.isfinite(late) & (np.abs(losses.mean(axis=1) - found["initial_loss"].to_numpy()) < 0.5 * own_fall)
+            losses = curves(rows, "evaluation_loss")[:, 10:]
+            flat = np.isfinite(late) & (np.abs(losses.mean(axis=1) - rows["initial_loss"].to_numpy()) < 0.5 * own_fall)
             if arm == "deep":
-                told["vanishing"].append((ratio < 0.3)[flat])
+                hits["vanishing"].append((ratio < 0.3)[flat])
             elif arm.startswith("tiny"):
-                told["small"].append(((ratio >= 0.3) & (ratio <= 0.96))[flat])
+                hits["small"].append(((ratio >= 0.3) & (ratio <= 0.96))[flat])
             else:
                 swings = np.sqrt((np.diff(losses, axis=1) ** 2).mean(axis=1)) >= 0.1 * own_fall
-                told["dead"].append((ratio < 0.3)[flat & ~swings])
-                told["large"].append((ratio > 0.96)[flat & swings])
-    shares = {cause: np.concatenate(each).mean() for cause, each in told.items()}
+                hits["dead"].append((ratio < 0.3)[flat & ~swings])
+                hits["large"].append((ratio > 0.96)[flat & swings])
+    shares = {cause: np.concatenate(parts).mean() for cause, parts in hits.items()}
     expected = ((shares["vanishing"] + shares["dead"]) / 2 + shares["small"] + shares["large"]) / 3
     assert published("lr.grad_not_loss", STUDY) == pytest.approx(expected)
 

@@ -15,13 +15,13 @@ STUDY = "memory"
 
 def of(claim: str, number: str) -> float:
     """The published number of a claim's criterion that reads this number of its function."""
-    (judgement,) = (each for each in load_study(STUDY).judgements if each.claim == claim)
-    (index,) = (at for at, each in enumerate(judgement.criteria) if getattr(each.observe, "number", "") == number)
+    (judgement,) = (judgement for judgement in load_study(STUDY).judgements if judgement.claim == claim)
+    (index,) = (at for at, criterion in enumerate(judgement.criteria) if getattr(criterion.observe, "number", "") == number)
     return published(claim, STUDY, index)
 
 
 def parameters(width: int, depth: int, context: int, classes: int) -> int:
-    """Of a GPT: matrices, biases and gains of blocks, final norm, embedding and readout, positions."""
+    """Parameters of a GPT: matrices, biases and gains of blocks, final norm, embedding and readout, positions."""
     return depth * (12 * width**2 + 13 * width) + 2 * width + 2 * classes * width + context * width
 
 

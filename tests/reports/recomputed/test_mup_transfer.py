@@ -1,4 +1,4 @@
-"""Of every claim of mup_transfer the estimate of its decisive criterion, worked out again from the published trials."""
+"""The estimate of the decisive criterion of every claim of mup_transfer, worked out again from the published trials."""
 
 import numpy as np
 import pandas as pd

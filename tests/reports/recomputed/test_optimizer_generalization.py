@@ -28,9 +28,9 @@ def test_adam_train_loss() -> None:
     """On 50 images of MNIST: the test error where the training loss first comes to 0.1 nats."""
     table, errors = trials(STUDY, seeds=80), []
     for arm, lr in (("mnist_50_adam", 2.0**-10), ("mnist_50_sgd", 2.0**-9)):
-        found = runs(table, arm, lr)
-        assert len(found) == 80
-        read = [curves(found, name) for name in ("step", "train_loss", "evaluation_step", "evaluation_test_accuracy")]
+        rows = runs(table, arm, lr)
+        assert len(rows) == 80
+        read = [curves(rows, name) for name in ("step", "train_loss", "evaluation_step", "evaluation_test_accuracy")]
         own = []
         for step, loss, evaluated, accuracy in zip(*read, strict=True):
             after = int(np.argmax(loss <= 0.1))
@@ -49,12 +49,14 @@ def test_adam_transformer(table: pd.DataFrame) -> None:
 def test_lm_large_batch(table: pd.DataFrame) -> None:
     """Test less training loss at the linear LR, against that of batch 8."""
     base = best(table, "lm_8")
-    batches = {json.loads(each)["training"]["batch_size"] for each in table[table["arm"] == "lm_64"]["configuration"]}
+    batches = {
+        json.loads(configuration)["training"]["batch_size"] for configuration in table[table["arm"] == "lm_64"]["configuration"]
+    }
     assert batches == {64}
 
     def overfit(arm: str, lr: float) -> float:
-        found = runs(table, arm, lr)
-        return float((found["test_loss"] - found["final_training_loss"]).mean())
+        rows = runs(table, arm, lr)
+        return float((rows["test_loss"] - rows["final_training_loss"]).mean())
 
     for index, batch in enumerate((64, 256)):
         more = overfit(f"lm_{batch}", base * batch / 8) - overfit("lm_8", base)

@@ -17,7 +17,7 @@ def vertex(table: pd.DataFrame, arm: str) -> float:
     rows = table[table["arm"] == arm].groupby("lr").agg(loss=("validation_loss", "mean"), outcomes=("outcome", set))
     x, loss = np.log2(rows.index.to_numpy(dtype=float)), rows["loss"].to_numpy()
     lowest = int(loss.argmin())
-    lost = np.array(["diverged" in each for each in rows["outcomes"]])
+    lost = np.array(["diverged" in outcomes for outcomes in rows["outcomes"]])
     ends = [index for index in range(len(x)) if lost[index] and abs(index - lowest) > 1]
     low, high = max([e for e in ends if e < lowest], default=-1), min([e for e in ends if e > lowest], default=len(x))
     near = (np.abs(x - x[lowest]) <= 2) & (np.arange(len(x)) > low) & (np.arange(len(x)) < high)
@@ -62,8 +62,8 @@ def test_lions_basins(table: pd.DataFrame) -> None:
     for index, batch in enumerate(BATCHES):
         for part, (end, factor) in enumerate((("", "peak_lr"), ("_decay", "weight_decay"))):
             width = {name: crossings(table, f"{name}_{batch}{end}", factor) for name in ("lion", "adamw")}
-            found = published("opt.lion_sensitive", STUDY, 2 * index + part)
-            assert found == pytest.approx(width["lion"] / width["adamw"], rel=1e-3)
+            ratio = published("opt.lion_sensitive", STUDY, 2 * index + part)
+            assert ratio == pytest.approx(width["lion"] / width["adamw"], rel=1e-3)
 
 
 def test_sophia(table: pd.DataFrame) -> None:

@@ -49,7 +49,7 @@ def test_early_stopping(table: pd.DataFrame) -> None:
 
 
 def test_lr_is_not_the_lever(table: pd.DataFrame) -> None:
-    """Of early stopping alone on noisy labels: a quarter of the LR less the usual one, each at its lowest validation loss."""
+    """Early stopping alone on noisy labels: a quarter of the LR less the usual one, each at its lowest validation loss."""
     assert runs(table, "noisy_lower_lr")["lr"].unique().tolist() == [2.0**-12]
     gap = stopped(table, "noisy_lower_lr") - stopped(table, "noisy_270")
     assert published("fit.lr_is_not_the_lever", STUDY, 8) == pytest.approx(gap, rel=1e-6)

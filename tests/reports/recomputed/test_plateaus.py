@@ -29,9 +29,9 @@ def test_what_raising_too_low_a_learning_rate_gains(table: pd.DataFrame) -> None
 
 def test_a_plateau_falls_by_means_of_three_evaluations(table: pd.DataFrame) -> None:
     """30 evaluations: the 17th stands a tenth of the steps before the 19th, the switch comes after the 20th."""
-    found = runs(table, "low_stay")
-    losses, first = curves(found, "evaluation_loss"), found["initial_loss"].to_numpy()[:, None]
-    seen = pd.Series(np.where(losses < first, losses, first).mean(axis=0), index=range(1, losses.shape[1] + 1))
+    rows = runs(table, "low_stay")
+    losses, first = curves(rows, "evaluation_loss"), rows["initial_loss"].to_numpy()[:, None]
+    curve = pd.Series(np.where(losses < first, losses, first).mean(axis=0), index=range(1, losses.shape[1] + 1))
     fall = start(table, "right_tenth", "low_stay") - final(table, "right_tenth")
-    means = [np.mean([seen[at] for at in places]) for places in ((16, 17, 18), (18, 19, 20))]
+    means = [np.mean([curve[at] for at in places]) for places in ((16, 17, 18), (18, 19, 20))]
     assert (means[0] - means[1]) / fall == pytest.approx(published("decay.raise_lr", STUDY, 0), rel=1e-9)

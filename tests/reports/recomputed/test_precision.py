@@ -45,8 +45,8 @@ def test_stochastic_rounding(table: pd.DataFrame) -> None:
 
 
 def test_fp16_underflow(table: pd.DataFrame) -> None:
-    found = runs(table, "fp32_passes", best(table, "fp32_passes"))["curve_probe_layer_underflow_activation"]
-    shares = [np.mean([probe[3] for probe in probes]) for probes in found]
+    underflow = runs(table, "fp32_passes", best(table, "fp32_passes"))["curve_probe_layer_underflow_activation"]
+    shares = [np.mean([probe[3] for probe in probes]) for probes in underflow]
     assert np.mean(shares) == pytest.approx(published("prec.fp16_underflow", STUDY), rel=1e-6)
 
 
@@ -79,8 +79,8 @@ def test_sensitive_ops(table: pd.DataFrame) -> None:
         total = x.astype(np.float32).sum(1, keepdims=True).astype(half)
         centred = x - total / half(512)
         square = (centred * centred).astype(np.float32).sum(1, keepdims=True).astype(half)
-        seen = (centred / np.sqrt(square / half(512) + half(1e-5))).astype(np.float64)
-        errors.append(np.sqrt(((seen - right) ** 2).mean() / (right**2).mean()) * 2**11)
+        actual = (centred / np.sqrt(square / half(512) + half(1e-5))).astype(np.float64)
+        errors.append(np.sqrt(((actual - right) ** 2).mean() / (right**2).mean()) * 2**11)
     assert np.exp(np.log(errors).mean()) == pytest.approx(published("prec.sensitive_ops", STUDY, 2), rel=0.1)
 
 

@@ -20,15 +20,15 @@ def damage(table: pd.DataFrame, arm: str, clean: str) -> float:
 
 
 def medians(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the 50 values before each step from the 51st on: the median, and 1.4826 times the median deviation from it."""
+    """Median of the 50 values before each step from the 51st on, and 1.4826 times the median deviation from it."""
     before = sliding_window_view(values, WINDOW)[:-1]
     middle = np.median(before, axis=1)
     return middle, 1.4826 * np.median(np.abs(before - middle[:, None]), axis=1)
 
 
 def test_clip(table: pd.DataFrame) -> None:
-    left = damage(table, "gpt_labels_clip", "gpt_clean_clip") / damage(table, "gpt_labels", "gpt_clean")
-    assert published("spike.clip", STUDY, 1) == pytest.approx(left, rel=1e-6)
+    remaining = damage(table, "gpt_labels_clip", "gpt_clean_clip") / damage(table, "gpt_labels", "gpt_clean")
+    assert published("spike.clip", STUDY, 1) == pytest.approx(remaining, rel=1e-6)
 
 
 def test_playbook(table: pd.DataFrame) -> None:
@@ -38,12 +38,12 @@ def test_playbook(table: pd.DataFrame) -> None:
 
 
 def test_detector(table: pd.DataFrame) -> None:
-    """Of random labels of the GPT: a loss above twice the mean of nine before, from the fault to ten steps after it."""
-    found = [
+    """Random labels of the GPT: a loss above twice the mean of nine before, from the fault to ten steps after it."""
+    alarms = [
         any(loss[step] > 2 * loss[step - 9 : step].mean() for step in range(FAULTY, FAULTY + 15))
         for loss in trained("gpt_labels", "loss")
     ]
-    assert published("spike.detector", STUDY) == np.mean(found)
+    assert published("spike.detector", STUDY) == np.mean(alarms)
 
 
 def ratio_scores(arm: str) -> np.ndarray:
@@ -52,27 +52,27 @@ def ratio_scores(arm: str) -> np.ndarray:
 
 
 def olmo_scores(arm: str) -> np.ndarray:
-    """Of loss or gradient norm: standard deviations above the mean of 128 steps."""
-    found = []
+    """Standard deviations of loss or gradient norm above the mean of 128 steps."""
+    scores = []
     for name in ("loss", "gradient_norm"):
         values = trained(arm, name)
         before = sliding_window_view(values, 128, axis=1)[:, :-1]
-        found.append((values[:, 128:] - before.mean(axis=2)) / before.std(axis=2, ddof=1))
-    return np.asarray(np.maximum(*found))
+        scores.append((values[:, 128:] - before.mean(axis=2)) / before.std(axis=2, ddof=1))
+    return np.asarray(np.maximum(*scores))
 
 
 def test_deviations(table: pd.DataFrame) -> None:
-    """Noise on the weights of the GPT: of the runs that OLMo's rule or the loss over the mean of nine finds, and not both. Of a
-    run's limit one sound step in 1,000 of the other seeds is above it."""
-    found = {}
+    """Noise on the weights of the GPT: OLMo's share of the runs that it or the loss over the mean of nine finds, and not both.
+    One sound step in 1,000 of the other seeds is above a run's limit."""
+    alarms = {}
     for scores in (olmo_scores, ratio_scores):
         sound, hit = scores("gpt_clean"), scores("gpt_weights")
         limits = []
         for seed in range(len(sound)):
             others = sorted(np.delete(sound, seed, axis=0).ravel(), reverse=True)
             limits.append(others[len(others) // 1000])
-        found[scores] = hit[:, FAULTY - 128 : FAULTY - 128 + 11].max(axis=1) > limits
-    olmo, ratio = found[olmo_scores], found[ratio_scores]
+        alarms[scores] = hit[:, FAULTY - 128 : FAULTY - 128 + 11].max(axis=1) > limits
+    olmo, ratio = alarms[olmo_scores], alarms[ratio_scores]
     assert len(olmo) == 40
     assert published("spike.deviations", STUDY) == pytest.approx((olmo & ~ratio).sum() / (olmo ^ ratio).sum())
 
@@ -104,8 +104,8 @@ def over_the_median(loss: np.ndarray) -> np.ndarray:
 
 def test_batch_or_state(table: pd.DataFrame) -> None:
     spikes = [over_the_median(loss) for loss in trained("sgd_labels", "loss")]
-    found = [((each >= FAULTY + 5) & (each < FAULTY + 15)).any() for each in spikes]
-    assert published("spike.batch_or_state", STUDY) == np.mean(found)
+    alarms = [((places >= FAULTY + 5) & (places < FAULTY + 15)).any() for places in spikes]
+    assert published("spike.batch_or_state", STUDY) == np.mean(alarms)
 
 
 def spikes_of(loss: np.ndarray) -> list[int]:
@@ -127,21 +127,21 @@ def test_spikes_that_come_by_themselves_come_again_by_chance() -> None:
 
 def zclip_scores(values: np.ndarray) -> np.ndarray:
     """Algorithm 1 of ZClip, of one run: deviations from a moving average of memory 0.97, begun with 25 steps."""
-    mean, variance, found = values[:25].mean(), values[:25].var(), [-np.inf] * 25
+    mean, variance, scores = values[:25].mean(), values[:25].var(), [-np.inf] * 25
     for value in values[25:]:
         score = (value - mean) / (np.sqrt(variance) + 1e-6)
-        found.append(score)
+        scores.append(score)
         entering = mean + 2.5**2 / score * np.sqrt(variance) if score > 2.5 else value
         mean = 0.97 * mean + 0.03 * entering
         variance = 0.97 * variance + 0.03 * (entering - mean) ** 2
-    return np.array(found)
+    return np.array(scores)
 
 
 def test_warning(table: pd.DataFrame) -> None:
     """The GPT's first alarm of the norm, and of the loss, from the lowest mean of nine losses to the explosion."""
     firsts = []
     for name in ("loss", "gradient_norm"):
-        kinds = [[zclip_scores(each)[128:] for each in trained(arm, name)] for arm in ("gpt_clean", "gpt_rising")]
+        kinds = [[zclip_scores(curve)[128:] for curve in trained(arm, name)] for arm in ("gpt_clean", "gpt_rising")]
         sound = np.hstack(kinds)
         firsts.append([])
         for seed, (loss, values) in enumerate(zip(trained("gpt_ramp", "loss"), trained("gpt_ramp", name), strict=True)):

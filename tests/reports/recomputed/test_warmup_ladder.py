@@ -60,5 +60,5 @@ def test_what_two_rungs_predicted_of_the_third() -> None:
 
 
 def parameters(width: int, depth: int) -> int:
-    """Of a GPT without embeddings: matrices, biases and norms of its blocks, and the last norm."""
+    """Parameters of a GPT without embeddings: matrices, biases and norms of its blocks, and the last norm."""
     return depth * (12 * width**2 + 13 * width) + 2 * width

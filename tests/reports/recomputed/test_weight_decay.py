@@ -12,8 +12,8 @@ LRS = {"mlp_sgd": 2.0**-5, "mlp_adam": 2.0**-8, "gpt_sgd": 2.0**-3, "gpt_adam": 
 
 def norms(table: pd.DataFrame, arm: str) -> tuple[np.ndarray, np.ndarray]:
     """Share of the run and norm of the weights at every probe, of each seed at the declared LR."""
-    found = runs(table, arm, LRS[arm.removesuffix("_free")])
-    steps, norm = (curves(found, f"probe_{name}") for name in ("step", "weight_norm"))
+    rows = runs(table, arm, LRS[arm.removesuffix("_free")])
+    steps, norm = (curves(rows, f"probe_{name}") for name in ("step", "weight_norm"))
     return steps / steps.max(), norm
 
 
@@ -24,5 +24,5 @@ def test_growth(table: pd.DataFrame) -> None:
         assert published("wd.growth", STUDY, 2 * index) == pytest.approx(end.mean() / start.mean(), rel=1e-6)
         share, norm = norms(table, f"{arm}_free")
         late = share[0] > 0.5
-        slopes = [np.polyfit(np.log(share[0][late]), np.log(each[late]), 1)[0] for each in norm]
+        slopes = [np.polyfit(np.log(share[0][late]), np.log(curve[late]), 1)[0] for curve in norm]
         assert published("wd.growth", STUDY, 2 * index + 1) == pytest.approx(np.mean(slopes), rel=1e-4)

@@ -74,7 +74,7 @@ def slope(x: Any, y: Any) -> float:
 
 
 def kept_slope() -> float:
-    """Of 16 wide blocks with 32 classes: what blocks keep, and three times the logits and the final norm's two."""
+    """16 wide blocks with 32 classes: what blocks keep, and three times the logits and the final norm's two."""
     depths = np.array([4.0, 9.0, 16.0, 25.0, 36.0])
     return slope(depths, depths * kept_in_a_block(16) + 3 * 32 + 2 * 16)
 
@@ -103,7 +103,7 @@ def state_of_torch() -> float:
     optimizer = torch.optim.AdamW([weight])
     weight.sum().backward()
     optimizer.step()
-    return sum(each.numel() for each in optimizer.state[weight].values() if each.numel() > 1) / 1000
+    return sum(tensor.numel() for tensor in optimizer.state[weight].values() if tensor.numel() > 1) / 1000
 
 
 def unequal_by_hand() -> float:
@@ -114,7 +114,7 @@ def unequal_by_hand() -> float:
 
 
 def epochs_slope() -> float:
-    """Of 1,079 examples: the draws of an epoch leave (N - B) / (N - 1) of the variance of independent ones."""
+    """For 1,079 examples: the draws of an epoch leave (N - B) / (N - 1) of the variance of independent ones."""
     batches = 2.0 ** np.arange(1, 9)
     return slope(batches, (1079 - batches) / batches)
 
@@ -141,15 +141,15 @@ def straight_by_hand() -> tuple[float, float, float]:
 Right = tuple[Callable[[], float], dict[str, float]]
 
 
-# What is right, and how near a check has to come to it.
+# The right number, and how near a check has to come to it.
 def sgd_apart() -> float:
     """Heavy ball on the same noisy bowl with decay inside and outside of the momentum, over the way."""
-    start, curvature, noise = (each.numpy() for each in adam.noisy_bowl())
+    start, curvature, noise = (tensor.numpy() for tensor in adam.noisy_bowl())
     ends = []
     for inside in (True, False):
         x, buffer = start.copy(), np.zeros(64)
-        for each in noise:
-            gradient = curvature * x + each
+        for draw in noise:
+            gradient = curvature * x + draw
             buffer = 0.9 * buffer + gradient + 1e-3 * x * inside
             x = x * (1 - 0.01 * 1e-3 * (not inside)) - 0.01 * buffer
         ends.append(x)
@@ -179,19 +179,19 @@ def layerwise(run: str, steps: int = optimizers.STEPS) -> tuple[np.ndarray, np.n
         gradient = pack.procedure.gradient(*batch)[1][0].double()
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
         adams = first / (1 - 0.9 ** (step + 1)) / ((second / (1 - 0.999 ** (step + 1))).sqrt() + 1e-8)
-        for each, is_matrix in slices:
-            w, g = weights[each].clone(), gradient[each]
+        for place, is_matrix in slices:
+            w, g = weights[place].clone(), gradient[place]
             if settings["optimizer"] == "lars":
                 rate = lr * w.norm() / (g.norm() + decay * w.norm()) if is_matrix else 10.0
-                momentum[each] = settings["momentum"] * momentum[each] + rate * (g + decay * is_matrix * w)
-                change = momentum[each]
+                momentum[place] = settings["momentum"] * momentum[place] + rate * (g + decay * is_matrix * w)
+                change = momentum[place]
             else:
-                update = adams[each] + decay * is_matrix * w
+                update = adams[place] + decay * is_matrix * w
                 change = lr * update * (w.norm() / update.norm() if is_matrix else 1.0)
-            weights[each] = w - change
+            weights[place] = w - change
             if is_matrix:
                 shares.append(float(change.norm() / w.norm() / lr))
-                quotients.append(float((adams[each] + decay * w).norm() / g.norm()))
+                quotients.append(float((adams[place] + decay * w).norm() / g.norm()))
     return np.array(shares), np.array(quotients)
 
 
@@ -330,13 +330,15 @@ right_now = lru_cache(worked)  # by the unbroken functions
 
 
 def published_of(function: str) -> Computation:
-    """What stands beside the evidence, where test_a_published_number_is_what_it_should_be reads it."""
-    found = (each for study in ("adam_internals", "embedding_lr") for each in evidence.computations(study).values())
-    return next(each for each in found if each.job.function == function)
+    """The computation beside the evidence, where test_a_published_number_is_what_it_should_be reads it."""
+    published = (
+        computation for study in ("adam_internals", "embedding_lr") for computation in evidence.computations(study).values()
+    )
+    return next(computation for computation in published if computation.job.function == function)
 
 
 def forget() -> None:
-    """What a broken piece made is not remembered for other tests, nor what an unbroken one made for this."""
+    """Other tests do not remember results of a broken piece, nor does this one those of an unbroken piece."""
     registered.cache_clear()
     for module in (decay, memory, noise):
         for value in vars(module).values():
@@ -379,44 +381,44 @@ SLOW = {
 }
 
 
-# What is computed once for all seeds tests/test_processors.py computes again, but for what it leaves out, and holds it to what
+# tests/test_processors.py computes again what is computed once for all seeds, but for what it leaves out, and holds it to what
 # is published; that is held to what it should be below.
-AGAIN = {name for name, each in registry().functions.items() if each.by_seed or name.startswith(LONG)} - SLOW
+AGAIN = {name for name, function in registry().functions.items() if function.by_seed or name.startswith(LONG)} - SLOW
 
 
 @pytest.mark.parametrize("name", fast_for([name for name in RIGHT if name.partition(":")[0] in AGAIN], RIGHT))
 def test_a_number_is_what_it_should_be(name: str) -> None:
     function, _, rest = name.partition(":")
     number, at, decay = rest.partition(" at ")
-    seen = right_now(function + at + decay).numbers[number]
-    assert seen == pytest.approx(RIGHT[name][0](), **{"abs": 0.0, **RIGHT[name][1]})
+    actual = right_now(function + at + decay).numbers[number]
+    assert actual == pytest.approx(RIGHT[name][0](), **{"abs": 0.0, **RIGHT[name][1]})
 
 
 @pytest.mark.parametrize("study", catalog.study_names())
 def test_a_published_number_is_what_it_should_be(study: str) -> None:
-    """Of every seed, but for what is drawn: there the mean over seeds."""
-    for found in evidence.computations(study).values():
-        at = " at 0.1" if found.job.arguments != "{}" else ""
-        for number in found.numbers:
-            if (name := f"{found.job.function}:{number}{at}") in RIGHT and name not in OF_ITS_SEED:
-                mean = np.mean(list(found.values(number).values()))
+    """For every seed, but for drawn numbers: there the mean over seeds."""
+    for computation in evidence.computations(study).values():
+        at = " at 0.1" if computation.job.arguments != "{}" else ""
+        for number in computation.numbers:
+            if (name := f"{computation.job.function}:{number}{at}") in RIGHT and name not in OF_ITS_SEED:
+                mean = np.mean(list(computation.values(number).values()))
                 assert mean == pytest.approx(RIGHT[name][0](), **{"abs": 0.0, **RIGHT[name][1]}), name
 
 
 @pytest.mark.parametrize("study", catalog.study_names())
 def test_what_shows_a_published_number_can_be_drawn(study: str) -> None:
     """Curves of as many x as y, and rows as long as their heads."""
-    for found in evidence.computations(study).values():
-        assert len({plot["y_label"] for plot in found.plots}) == len(found.plots)
-        for made in found.plots:
-            assert len({each["name"] for each in made["curves"]}) == len(made["curves"]) > 0
+    for computation in evidence.computations(study).values():
+        assert len({plot["y_label"] for plot in computation.plots}) == len(computation.plots)
+        for made in computation.plots:
+            assert len({curve["name"] for curve in made["curves"]}) == len(made["curves"]) > 0
             for x, y in ((np.array(curve["x"]), np.array(curve["y"])) for curve in made["curves"]):
                 assert len(x) == len(y) > 1
                 assert np.isfinite(y).all()
                 assert (np.diff(x) > 0).all()
                 assert not made["log_x"] or (x > 0).all()
                 assert not made["log_y"] or (y > 0).all()
-        for shown in found.tables:
+        for shown in computation.tables:
             assert shown["rows"]
             assert {len(row) for row in shown["rows"]} == {len(shown["columns"])}
 
@@ -425,8 +427,8 @@ def test_a_dense_formula_gives_the_fastest_lr_and_rate() -> None:
     """|1 - LR h| of the two ends of the spectrum, by hand."""
     rates = np.linspace(0.5, 2.2, 101)
     for condition in descent.CONDITIONS:
-        left = descent.contractions(rates, descent._spectrum(condition))
-        assert left == pytest.approx(np.maximum(abs(1 - rates), abs(1 - rates / condition)), abs=1e-9)
+        factors = descent.contractions(rates, descent._spectrum(condition))
+        assert factors == pytest.approx(np.maximum(abs(1 - rates), abs(1 - rates / condition)), abs=1e-9)
 
 
 def test_rare_gradients_move_a_weight_as_far_as_the_root_of_the_time_between_them() -> None:
@@ -460,15 +462,15 @@ def test_the_largest_that_fits_does_and_the_next_does_not(monkeypatch: pytest.Mo
         monkeypatch.setattr(memory, name, value)
     batches = memory._largest_batch(False), memory._largest_batch(True)
     best = min((2, 4), key=lambda segments: bytes_of(medium, 8, segments))
-    for found, segments in zip(batches, (0, best), strict=True):
-        assert bytes_of(medium, found, segments) <= limit < bytes_of(medium, found + 1, segments)
+    for largest, segments in zip(batches, (0, best), strict=True):
+        assert bytes_of(medium, largest, segments) <= limit < bytes_of(medium, largest + 1, segments)
     found_now = memory.with_checkpoints().numbers
     assert found_now["batch"] == batches[1] / batches[0] > 2
     ratios = []
     for batch, name in DEEPER.items():
         depths = memory._deepest(batch, False)[0], memory._deepest(batch, True)[0]
-        for found, again in zip(depths, (False, True), strict=True):
-            totals = [bytes_of({**wide, "depth": depth}, batch, again * depth) for depth in (found, found + 1)]
+        for largest, again in zip(depths, (False, True), strict=True):
+            totals = [bytes_of({**wide, "depth": depth}, batch, again * depth) for depth in (largest, largest + 1)]
             assert totals[0] <= limit < totals[1]
         ratios.append(found_now[name.partition(":")[2]])
         assert ratios[-1] == depths[1] / depths[0]
@@ -479,8 +481,8 @@ def test_every_matrix_product_under_autocast_is_seen() -> None:
     """Three projections, scores, mix, hidden layer and readout forward; backward two products for each of these seven, but for
     the inputs of the three projections, which need no gradient."""
     for number_format in (torch.float16, torch.bfloat16):
-        seen = constants.autocast_products("cpu", number_format)
-        assert seen == {"forward": [number_format] * 7, "backward": [number_format] * 11}
+        products = constants.autocast_products("cpu", number_format)
+        assert products == {"forward": [number_format] * 7, "backward": [number_format] * 11}
 
 
 # ---- broken pieces are seen: that numbers are those of what trains
@@ -488,7 +490,7 @@ def test_every_matrix_product_under_autocast_is_seen() -> None:
 INF = math.inf
 
 
-# What is broken -> what is set to what; and the numbers in which it is seen, with the range that each then has.
+# Broken piece -> what is set to what; and the numbers in which it is seen, with the range that each then has.
 BROKEN: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, tuple[float, float]]]] = {
     "an Adam with more state": (
         [(Adam, "moments", ("first", "second", "largest"))],
@@ -528,13 +530,13 @@ QUICK = ("an Adam with more state", "another cosine", "a noise scale upside down
 @pytest.mark.parametrize("broken", fast_for(QUICK, BROKEN))
 def test_a_broken_piece_is_seen(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forget()
-    settings, seen = BROKEN[broken]
+    settings, bounds = BROKEN[broken]
     for piece in settings:
         monkeypatch.setattr(*piece)
-    found = {function: worked(function).numbers for function in {name.partition(":")[0] for name in seen}}
-    for name, (low, high) in seen.items():
+    numbers = {function: worked(function).numbers for function in {name.partition(":")[0] for name in bounds}}
+    for name, (low, high) in bounds.items():
         function, _, number = name.partition(":")
-        assert low <= found[function][number] <= high, name
+        assert low <= numbers[function][number] <= high, name
 
 
 def test_products_in_fp32_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,5 +42,5 @@ def test_errors_are_over_what_they_are_said_to_be() -> None:
 def test_cancellation_costs_layer_norm_what_theory_says() -> None:
     """The mean is rounded by up to half the distance of numbers near 100 (2^-5 in FP16), uniformly over rows; what it is
     centred by is off by that, against a spread of one."""
-    seen = operations.relative_error("layer_norm", "fp16", 7, True, "fp32", 100.0, 1.0)
-    assert seen == pytest.approx(2.0**-4 / np.sqrt(12), rel=0.25)
+    error = operations.relative_error("layer_norm", "fp16", 7, True, "fp32", 100.0, 1.0)
+    assert error == pytest.approx(2.0**-4 / np.sqrt(12), rel=0.25)

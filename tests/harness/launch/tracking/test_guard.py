@@ -36,8 +36,8 @@ def answer(
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
 
-    given = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
-    scope = {"type": "http", "path": path, "method": method, "query_string": query.encode(), "headers": given}
+    pairs = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    scope = {"type": "http", "path": path, "method": method, "query_string": query.encode(), "headers": pairs}
     asyncio.run(Guard(_inside, token, write)(scope, None, send))  # type: ignore[arg-type]
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
@@ -95,7 +95,7 @@ def test_accounts_take_the_place_of_the_token() -> None:
 
 
 def test_all_calls_of_mlflow_that_are_let_through_only_read() -> None:
-    """Of the version that is installed."""
+    """Calls of the installed version."""
     from mlflow.server.handlers import get_endpoints
 
     posts = {

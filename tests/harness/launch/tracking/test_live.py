@@ -89,7 +89,7 @@ def test_mlflow_away_the_whole_time(ledger: Ledger, caplog: pytest.LogCaptureFix
 
 
 def test_what_mlflow_did_not_take_is_not_marked_as_there(ledger: Ledger) -> None:
-    """Else no later start would bring it."""
+    """Otherwise no later start would bring it."""
     calls = itertools.count()
     tracker, sink = projected(ledger, lambda: next(calls) < 3, lambda: 0.0)  # it is opened, and takes one pack
     assert tracker.packs == [("pack0", "launch of 3")]

@@ -1,4 +1,4 @@
-"""What people see of their runs in MLflow: the page opens with runs, and their columns are filled."""
+"""MLflow's page as people see it: it opens with runs, and their columns are filled."""
 
 import json
 import os
@@ -93,8 +93,8 @@ def server(
     environment = {**os.environ, **CLOSED, "PYTHONPATH": str(named.parent)}
     environment |= {TOKEN_VARIABLE: TOKEN, ARTIFACTS_VARIABLE: str(tmp_path / ARTIFACTS)}
     environment |= {WRITE_VARIABLE: "1"} if getattr(request, "param", "read") == "write" else {}
-    with (tmp_path / "server.log").open("wb") as told:
-        process = subprocess.Popen(command, env=environment, stdout=told, stderr=told)
+    with (tmp_path / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         yield _answering(f"http://127.0.0.1:{port}", process, tmp_path / "server.log")
     finally:
@@ -102,14 +102,14 @@ def server(
         process.wait(60)
 
 
-def _answering(address: str, process: "subprocess.Popen[bytes]", told: Path) -> str:
+def _answering(address: str, process: "subprocess.Popen[bytes]", log: Path) -> str:
     while process.poll() is None:
         try:
             with urllib.request.urlopen(f"{address}/health", timeout=5):
                 return address
         except OSError:
             time.sleep(0.5)
-    raise AssertionError(told.read_text())
+    raise AssertionError(log.read_text())
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_a_page_is_shown_by_its_launch_with_its_styles_and_figures(tracker: Trac
     parent = tracker.launch("laptop", {}, 3, {})
     tracker.attach(parent, {"toy.html": self_contained(pages / "toy.html")})
     client = MlflowClient(tracking_uri=uri)
-    assert [each.path for each in client.list_artifacts(parent, "report")] == ["report/toy.html"]
+    assert [file.path for file in client.list_artifacts(parent, "report")] == ["report/toy.html"]
     shown = Path(client.download_artifacts(parent, "report/toy.html", str(tmp_path))).read_text()
     svg = base64.b64encode(b"<svg/>").decode()
     assert shown == (
@@ -106,7 +106,7 @@ def test_what_people_read_first(tracker: Tracker, uri: str, study: Study) -> Non
     run = client.get_run(parent)
     assert "trials to train" in run.data.tags["mlflow.note.content"]
     history = client.get_metric_history(parent, "system/cpu_utilization_percentage")
-    assert [(each.step, each.value) for each in history] == [(0, 12.5), (1, 13.5)]
+    assert [(point.step, point.value) for point in history] == [(0, 12.5), (1, 13.5)]
     note = client.get_experiment_by_name("toy").tags["mlflow.note.content"]
     assert study.question in note
     assert "warmup.improves_best" in note
@@ -182,7 +182,7 @@ def test_a_copied_store_has_its_artifacts(tracker: Tracker, study: Study, tmp_pa
     shutil.rmtree(there)
     bring_along(here / FILE, here / ARTIFACTS)
     copied = Tracker(default_uri(here), first.study, artifacts=here / ARTIFACTS)
-    assert [each.path for each in copied.client.list_artifacts(parent)] == ["study.json"]
+    assert [file.path for file in copied.client.list_artifacts(parent)] == ["study.json"]
     assert artifact_locations(here / FILE) >= {f"{here}/{ARTIFACTS}/copied", f"{here}/{ARTIFACTS}/copied/{parent}/artifacts"}
     copied.launch("laptop", {}, 3, {})
     assert not there.exists()
@@ -190,14 +190,14 @@ def test_a_copied_store_has_its_artifacts(tracker: Tracker, study: Study, tmp_pa
 
 
 def datasets(run: Run) -> list[tuple[str, str]]:
-    return [(each.dataset.name, each.dataset.digest) for each in run.inputs.dataset_inputs]
+    return [(entry.dataset.name, entry.dataset.digest) for entry in run.inputs.dataset_inputs]
 
 
 def test_the_columns_of_the_runs_table_are_filled(tracker: Tracker, uri: str, trials: pd.DataFrame) -> None:
     """Dataset, source and version; verdicts are metrics, so that launches can be sorted by them."""
     parent = tracker.launch("laptop", {"git_commit": "0123456789ab+"}, 3, {"python-docs": "d1", "digits": "d2"})
     tracker.record(trials, parent)
-    tracker.judged(parent, [verdict(each) for each in ("supported", "refuted", "supported", "out of regime")])
+    tracker.judged(parent, [verdict(name) for name in ("supported", "refuted", "supported", "out of regime")])
     tracker.finish(parent, "FINISHED")
     launch = next(run for run in runs(uri) if run.info.run_id == parent)
     assert sorted(datasets(launch)) == [("digits", "d2"), ("python-docs", "d1")]
@@ -253,11 +253,11 @@ def test_runs_of_an_earlier_folklore_are_completed(
         tracker.tables = None
     assert tracker.complete()
     assert not tracker.complete()
-    found = {run.info.run_id: run for run in runs(uri)}
-    assert datasets(found[parent]) == [("python-docs", "d1")]
-    assert found[parent].data.tags["mlflow.source.git.commit"] == "abc"
-    assert "mlflow.source.name" not in found.pop(going).data.tags, "which is being written"
-    assert all(datasets(run) and run.data.tags["mlflow.source.name"] for run in found.values())
+    by_id = {run.info.run_id: run for run in runs(uri)}
+    assert datasets(by_id[parent]) == [("python-docs", "d1")]
+    assert by_id[parent].data.tags["mlflow.source.git.commit"] == "abc"
+    assert "mlflow.source.name" not in by_id.pop(going).data.tags, "which is being written"
+    assert all(datasets(run) and run.data.tags["mlflow.source.name"] for run in by_id.values())
 
 
 def test_verdicts_are_counted_on_the_last_launch_of_a_scale(tracker: Tracker) -> None:

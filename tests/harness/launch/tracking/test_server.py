@@ -23,18 +23,18 @@ def served(printed: str) -> str:
     assert rest == "which prints the address to open"
     program, name, *arguments = shlex.split(command)
     assert (program, name) == ("folklore", "mlflow")
-    given = COMMANDS["mlflow"].make_context("mlflow", arguments).params
-    serving = command_of(Options(given["store"], given["tracking"]), given["host"], given["port"], given["auth"])
+    options = COMMANDS["mlflow"].make_context("mlflow", arguments).params
+    serving = command_of(Options(options["store"], options["tracking"]), options["host"], options["port"], options["auth"])
     return serving[serving.index("--backend-store-uri") + 1]
 
 
 @pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server.shutil, "which", lambda name: f"/somewhere/{name}")
 
 
 @pytest.mark.parametrize("folder", ["store", "a store with spaces"])
-def test_a_store_elsewhere(folder: str, found: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_elsewhere(folder: str, installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / folder).mkdir()
     (tmp_path / folder / "mlflow.db").touch()
@@ -43,13 +43,13 @@ def test_a_store_elsewhere(folder: str, found: None, tmp_path: Path, monkeypatch
     assert served(printed) == default_uri(tmp_path / folder)
 
 
-def test_a_database_of_ones_own(found: None, tmp_path: Path) -> None:
+def test_a_database_of_ones_own(installed: None, tmp_path: Path) -> None:
     uri = f"sqlite:///{tmp_path}/runs.db"
     assert served(how_to_browse(Options("anything", uri), Store(str(tmp_path)))) == uri
 
 
 @pytest.mark.usefixtures("memory_stores")
-def test_a_store_that_is_no_folder(found: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_no_folder(installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its runs are tracked beside where the run is started."""
     monkeypatch.chdir(tmp_path)
     printed = how_to_browse(Options("memory://folklore"), Store("memory://folklore"))
@@ -60,7 +60,7 @@ def test_a_server_is_there_already(tmp_path: Path) -> None:
     assert how_to_browse(Options("s", "http://me:secret@mlflow:5000"), Store(str(tmp_path))) == "open http://***@mlflow:5000"
 
 
-def test_make_knows_its_own_store_alone(found: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_make_knows_its_own_store_alone(installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
     assert how_to_browse(Options("results"), Store("results")) == "make mlflow, which prints the address to open"
     assert how_to_browse(Options(str(tmp_path)), Store(str(tmp_path))).startswith(f"folklore mlflow --store {tmp_path},")

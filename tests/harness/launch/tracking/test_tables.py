@@ -18,13 +18,13 @@ from tests.harness.helpers import planned, result, rows
 from tests.places import ROOT
 from tests.postgresql import started
 
-# What differs between two databases with the same in them, beside ids and the folder.
+# Columns that differ between two databases of the same content, beside ids and the folder.
 TIMES = ("creation_time", "last_update_time")
 
 
 @pytest.fixture
 def trials(study: Study) -> pd.DataFrame:
-    """Of two arms and the seeds 0 to 2, with curves, holes in curves, and one that diverged."""
+    """Trials of two arms and the seeds 0 to 2, with curves, holes in curves, and one that diverged."""
     outcomes = {
         0: result(2.5, step=[10.0, 20.0], train_loss=[3.0, float("nan")], lr=[0.1, 0.2]),
         1: result(float("inf"), divergence_step=7, step=[10.0, 10.0], train_loss=[4.0, 3.0]),
@@ -49,26 +49,26 @@ def fill(uri: str, study: Study, trials: pd.DataFrame, by_tables: bool) -> None:
 
 
 def content(uri: str) -> dict[str, list[dict[str, Any]]]:
-    """Table -> its rows, ids told by what they are ids of."""
+    """Table -> its rows, with ids replaced by what they are ids of."""
     engine, known = sqlalchemy.create_engine(uri), sqlalchemy.MetaData()
     known.reflect(engine)
     with engine.connect() as connection:
         read = {name: connection.execute(table.select()).mappings() for name, table in known.tables.items()}
-        found = {name: [dict(row) for row in lines] for name, lines in read.items()}
+        contents = {name: [dict(row) for row in lines] for name, lines in read.items()}
     engine.dispose()
-    ids = {row["run_uuid"]: f"run {row['value']}" for row in found["tags"] if row["key"] == "folklore.digest"}
-    ids |= {row["dataset_uuid"]: f"data {row['name']} {row['digest']}" for row in found["datasets"]}
-    ids |= {row["input_uuid"]: f"input {ids[row['source_id']]} of {ids[row['destination_id']]}" for row in found["inputs"]}
+    ids = {row["run_uuid"]: f"run {row['value']}" for row in contents["tags"] if row["key"] == "folklore.digest"}
+    ids |= {row["dataset_uuid"]: f"data {row['name']} {row['digest']}" for row in contents["datasets"]}
+    ids |= {row["input_uuid"]: f"input {ids[row['source_id']]} of {ids[row['destination_id']]}" for row in contents["inputs"]}
     pattern = re.compile("|".join(ids))
 
-    def told(row: dict[str, Any]) -> dict[str, Any]:
+    def readable(row: dict[str, Any]) -> dict[str, Any]:
         plain = {name: value for name, value in row.items() if name not in TIMES}
         return {
             name: pattern.sub(lambda match: ids[match[0]], value) if isinstance(value, str) else value
             for name, value in plain.items()
         }
 
-    return {name: sorted(map(told, lines), key=repr) for name, lines in found.items()}
+    return {name: sorted(map(readable, lines), key=repr) for name, lines in contents.items()}
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def criterion(observable: Observed) -> Criterion:
 
 
 def asking(study: Study, *criteria: Criterion, reported: tuple[Observed, ...] = ()) -> Study:
-    beside = tuple(Reported(name=str(each), observe=each) for each in reported)
+    beside = tuple(Reported(name=str(metric), observe=metric) for metric in reported)
     judgement = Judgement(claim=CLAIM, criteria=criteria, reported=beside)
     return study.model_copy(update={"judgements": (judgement,)})
 
@@ -44,14 +44,14 @@ def asked(study: Study) -> Study:
 
 
 @pytest.fixture(scope="module")
-def found(asked: Study) -> Computations:
+def results(asked: Study) -> Computations:
     return computations(asked)
 
 
 def verdict(study: Study, there: Computations) -> Verdict:
     trials = frame(study, lambda trial: result(bowl(trial, -7, 2.0)))
-    (seen,) = judge(study, "laptop", "cpu", trials, table=TrialArrays(study, "laptop", trials, computations=there))
-    return seen
+    (outcome,) = judge(study, "laptop", "cpu", trials, table=TrialArrays(study, "laptop", trials, computations=there))
+    return outcome
 
 
 def test_a_study_plans_each_job_once_and_none_at_a_scale_that_is_not_judged(asked: Study) -> None:
@@ -82,14 +82,16 @@ def test_a_function_whose_version_is_raised_is_computed_again(asked: Study, monk
     assert len(before.keys() & computed_jobs(asked, "laptop").keys()) == 1
 
 
-def test_the_judge_reads_what_is_there(asked: Study, found: Computations) -> None:
-    seen = verdict(asked, found)
-    assert (seen.verdict, [each.grade for each in seen.findings]) == ("supported", ["computed", "computed"])
-    assert seen.is_arithmetic
-    numbers = {each.job.function: each.numbers for each in found.values()}
-    assert [each.estimate for each in seen.findings] == [numbers["adam.uncorrected"][n] for n in ("first_step", "largest_step")]
+def test_the_judge_reads_what_is_there(asked: Study, results: Computations) -> None:
+    outcome = verdict(asked, results)
+    assert (outcome.verdict, [finding.grade for finding in outcome.findings]) == ("supported", ["computed", "computed"])
+    assert outcome.is_arithmetic
+    numbers = {computation.job.function: computation.numbers for computation in results.values()}
+    assert [finding.estimate for finding in outcome.findings] == [
+        numbers["adam.uncorrected"][n] for n in ("first_step", "largest_step")
+    ]
     trials = frame(asked, lambda trial: result(2.0))
-    assert robustness(asked, "laptop", "cpu", trials, [seen], found) == [], "no trial and no seed could change it"
+    assert robustness(asked, "laptop", "cpu", trials, [outcome], results) == [], "no trial and no seed could change it"
 
 
 @pytest.mark.parametrize(
@@ -101,17 +103,17 @@ def test_the_judge_reads_what_is_there(asked: Study, found: Computations) -> Non
     ],
 )
 def test_without_its_result_a_claim_is_invalid_and_says_what_computes_it(
-    asked: Study, found: Computations, change: dict[str, object] | None, reason: str
+    asked: Study, results: Computations, change: dict[str, object] | None, reason: str
 ) -> None:
     there: dict[str, Computation] = {}
-    for each in found.values() if change else ():
-        job = replace(each.job, **change["job"]) if "job" in change else each.job  # type: ignore[arg-type]
-        changed = replace(each, job=job, **{name: value for name, value in change.items() if name != "job"})  # type: ignore[arg-type]
+    for computation in results.values() if change else ():
+        job = replace(computation.job, **change["job"]) if "job" in change else computation.job  # type: ignore[arg-type]
+        changed = replace(computation, job=job, **{name: value for name, value in change.items() if name != "job"})  # type: ignore[arg-type]
         there[f"another {changed.digest}"] = changed
-    seen = verdict(asked, there)
-    assert seen.verdict == "invalid"
-    assert f"the computed job adam.uncorrected() {reason}" in seen.reason
-    assert f"`folklore run {asked.name}` computes it" in seen.reason
+    outcome = verdict(asked, there)
+    assert outcome.verdict == "invalid"
+    assert f"the computed job adam.uncorrected() {reason}" in outcome.reason
+    assert f"`folklore run {asked.name}` computes it" in outcome.reason
 
 
 def test_a_measured_number_has_seeds_and_an_interval(study: Study) -> None:
@@ -120,36 +122,36 @@ def test_a_measured_number_has_seeds_and_an_interval(study: Study) -> None:
     assert job.seeds == tuple(asked.seed_numbers_at("laptop"))
     there = computations(asked)
     table = TrialArrays(asked, "laptop", frame(asked, lambda trial: result(2.0)), computations=there)
-    seen = observe(ROUNDED, table)
-    (values,) = (each.numbers["over_unit_roundoff"] for each in there.values())
-    assert seen.estimate == pytest.approx(np.exp(np.mean(np.log(values))))
-    assert seen.low < seen.estimate < seen.high
+    estimate = observe(ROUNDED, table)
+    (values,) = (computation.numbers["over_unit_roundoff"] for computation in there.values())
+    assert estimate.estimate == pytest.approx(np.exp(np.mean(np.log(values))))
+    assert estimate.low < estimate.estimate < estimate.high
     assert not verdict(asked, there).is_arithmetic
     fewer = TrialArrays(asked, "laptop", frame(asked, lambda trial: result(2.0)), None, job.seeds[1:], there)
     assert observe(ROUNDED, fewer).estimate == pytest.approx(np.exp(np.mean(np.log(values[1:]))))  # type: ignore[index]
 
 
-def test_a_number_at_the_edge_of_a_region_is_in_neither(asked: Study, found: Computations) -> None:
+def test_a_number_at_the_edge_of_a_region_is_in_neither(asked: Study, results: Computations) -> None:
     """Another machine may have it on the other side."""
-    table = TrialArrays(asked, "laptop", frame(asked, lambda trial: result(2.0)), computations=found)
-    seen = observe(FIRST, table)
-    margin = FIRST.margin(seen.estimate)
+    table = TrialArrays(asked, "laptop", frame(asked, lambda trial: result(2.0)), computations=results)
+    estimate = observe(FIRST, table)
+    margin = FIRST.margin(estimate.estimate)
     assert margin > 0
     for margins, p in ((0.1, 1.0), (2.0, 0.0)):
-        assert seen.p_in(AtLeast(value=seen.estimate - margins * margin).pieces) == p
-        assert seen.p_in(AtMost(value=seen.estimate + margins * margin).pieces) == p
+        assert estimate.p_in(AtLeast(value=estimate.estimate - margins * margin).pieces) == p
+        assert estimate.p_in(AtMost(value=estimate.estimate + margins * margin).pieces) == p
 
 
 def test_a_store_keeps_results_and_sets_damaged_ones_aside(
-    tmp_path: object, asked: Study, found: Computations, caplog: pytest.LogCaptureFixture
+    tmp_path: object, asked: Study, results: Computations, caplog: pytest.LogCaptureFixture
 ) -> None:
     ledger = Ledger(Store(str(tmp_path)), asked.name)
-    for each in found.values():
-        ledger.write_computation(each)
-    assert ledger.computations() == found
+    for computation in results.values():
+        ledger.write_computation(computation)
+    assert ledger.computations() == results
     state = ledger.state()
-    assert set(ledger.not_projected("mlflow")) == found.keys()
-    first, second = (each for each in state)
+    assert set(ledger.not_projected("mlflow")) == results.keys()
+    first, second = (name for name in state)
     ledger.store.write(first, ledger.store.read(first)[:-9])
     ledger.store.write(second.rsplit(".", 2)[0] + ".e3b0c44298fc1c14.json", b"")
     assert len(ledger.computations()) == 1
@@ -157,16 +159,16 @@ def test_a_store_keeps_results_and_sets_damaged_ones_aside(
     assert ledger.store.exists(f"{first}.damaged")
 
 
-def test_a_result_that_is_not_its_jobs_is_refused(found: Computations) -> None:
-    each = next(iter(found.values()))
-    told = json.loads(each.to_json())
-    assert Computation.from_json(json.dumps(told)) == each
+def test_a_result_that_is_not_its_jobs_is_refused(results: Computations) -> None:
+    computation = next(iter(results.values()))
+    fields = json.loads(computation.to_json())
+    assert Computation.from_json(json.dumps(fields)) == computation
     with pytest.raises(ValueError, match="its digest is not that of its job"):
-        Computation.from_json(json.dumps({**told, "study_version": 5}))
+        Computation.from_json(json.dumps({**fields, "study_version": 5}))
 
 
-def test_long_curves_are_thinned_and_keep_both_ends(found: Computations) -> None:
-    (plot,) = next(each.plots for each in found.values() if each.job.function == "adam.uncorrected")
+def test_long_curves_are_thinned_and_keep_both_ends(results: Computations) -> None:
+    (plot,) = next(computation.plots for computation in results.values() if computation.job.function == "adam.uncorrected")
     for curve in plot["curves"]:
         assert len(curve["x"]) == len(curve["y"]) <= MOST_POINTS
         assert (curve["x"][0], curve["x"][-1]) == (1.0, 3000.0)
@@ -189,10 +191,10 @@ def test_points_are_kept_evenly_on_the_axis(log_x: bool) -> None:
     assert short["x"] == [0.0, 1.0], "short curves keep every point"
 
 
-def test_what_a_claim_computes_is_shown_once(asked: Study, found: Computations) -> None:
+def test_what_a_claim_computes_is_shown_once(asked: Study, results: Computations) -> None:
     trials = frame(asked, lambda trial: result(bowl(trial, -7, 2.0)))
-    (records,) = trial_sets(asked, trials, HERE, computations=found)
-    shown = [plot["x_label"] for each in records.computed_for(asked.judgements[0]) for plot in each.plots]
+    (records,) = trial_sets(asked, trials, HERE, computations=results)
+    shown = [plot["x_label"] for computation in records.computed_for(asked.judgements[0]) for plot in computation.plots]
     assert shown == ["training step", "root of the second moment"]
 
 

@@ -143,7 +143,7 @@ def test_a_value_beyond_any_of_ours_is_not_made(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_while_sqlite_works_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a signal raises where the clock is asked SQLite swallows."""
+    """SQLite swallows what a signal raises where the clock is asked."""
     path, times = made(tmp_path / FILE, f"{TABLE})"), iter([0.0, None, 1.0])
 
     def monotonic() -> float:

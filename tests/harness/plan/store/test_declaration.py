@@ -1,4 +1,4 @@
-"""What is fixed before the first trial: written once, and every later change of what decides shows."""
+"""Declarations before the first trial: written once, and every later change of what decides shows."""
 
 import json
 from dataclasses import replace
@@ -38,7 +38,7 @@ def test_it_is_written_once(study: Study, store: Store) -> None:
     first = declare(store, study, "laptop", trials_before=0)
     again = declare(store, study, "laptop", trials_before=40)
     assert again == first
-    assert [each.trials_before for each in declarations(store, study, "laptop")] == [0]
+    assert [declaration.trials_before for declaration in declarations(store, study, "laptop")] == [0]
     assert declarations(store, study, "smoke") == []
 
 
@@ -46,22 +46,22 @@ def test_a_threshold_that_moved_after_the_first_run_shows(study: Study, store: S
     declare(store, study, "laptop", trials_before=0)
     moved = _with_threshold(study, 0.01)
     declare(store, moved, "laptop", trials_before=50)
-    found = declarations(store, moved, "laptop")
-    assert [each.trials_before for each in found] == [0, 50]
-    (change,) = changed_since(found, moved)
+    history = declarations(store, moved, "laptop")
+    assert [declaration.trials_before for declaration in history] == [0, 50]
+    (change,) = changed_since(history, moved)
     assert change == (
         "judgements[warmup.improves_best].criteria[tuned loss, none over half].claimed.value: 0.0 before, 0.01 now"
     )
-    assert changed_since(found, study) == []
+    assert changed_since(history, study) == []
 
 
 def test_it_keeps_what_the_rungs_below_said(study: Study, store: Store) -> None:
-    """Of a rung of a ladder; of others it is written as before."""
+    """On a rung of a ladder; elsewhere it is written as before."""
     said = [{"claim": "warmup.improves_best", "estimate": 0.1}]
     assert declare(store, study, "laptop", trials_before=0, predicted=said).predicted == said
-    (found,) = declarations(store, study, "laptop")
-    assert found.predicted == said
-    assert b"predicted" not in replace(found, predicted=()).to_json()
+    (declaration,) = declarations(store, study, "laptop")
+    assert declaration.predicted == said
+    assert b"predicted" not in replace(declaration, predicted=()).to_json()
 
 
 def test_words_are_no_change(study: Study, store: Store) -> None:
@@ -73,24 +73,24 @@ def test_words_are_no_change(study: Study, store: Store) -> None:
 
 
 def test_judgements_of_earlier_versions_and_as_first_declared(study: Study, store: Store) -> None:
-    """Of each version its first declaration; none of a version that is still to come."""
+    """The first declaration of each version; none of a version that is still to come."""
     second = _with_threshold(study, 0.02).model_copy(update={"version": 2})
     moved, third = _with_threshold(second, 0.03), study.model_copy(update={"version": 3})
-    for each in (study, second, moved, third):
-        declare(store, each, "laptop", trials_before=0)
-    found = earlier_judgements(stored_declarations(store, study.name), version=2)
-    assert found == {"as version 1 asked": study.judgements, "as first declared": second.judgements}
+    for version in (study, second, moved, third):
+        declare(store, version, "laptop", trials_before=0)
+    judgements = earlier_judgements(stored_declarations(store, study.name), version=2)
+    assert judgements == {"as version 1 asked": study.judgements, "as first declared": second.judgements}
 
 
 def test_a_metric_that_left_takes_no_other_judgement_with_it(study: Study, store: Store) -> None:
-    """Else verdicts would be called new for what nobody changed."""
+    """Otherwise verdicts would be called new although nobody changed anything."""
     (judgement,) = study.judgements
     declaration = declare(store, study, "laptop", trials_before=0)
-    left = judgement.model_dump(mode="json") | {"claim": "a.b"}
-    left["criteria"][0]["observe"] = {"kind": "a_metric_that_left", "arm": "none"}
-    both = {**declaration.declared, "judgements": [left, *declaration.declared["judgements"]]}
+    orphan = judgement.model_dump(mode="json") | {"claim": "a.b"}
+    orphan["criteria"][0]["observe"] = {"kind": "a_metric_that_left", "arm": "none"}
+    both = {**declaration.declared, "judgements": [orphan, *declaration.declared["judgements"]]}
     assert earlier_judgements([replace(declaration, declared=both)], version=2) == {"as version 1 asked": (judgement,)}
-    alone = {**declaration.declared, "judgements": [left]}
+    alone = {**declaration.declared, "judgements": [orphan]}
     assert earlier_judgements([replace(declaration, declared=alone)], version=2) == {}
 
 
@@ -122,13 +122,13 @@ def test_a_declaration_from_when_seeds_of_a_run_were_a_field_has_not_changed(stu
     old = json.loads(store.read(name))
     old["declared"]["scales"]["laptop"]["more_seeds"] = 0
     store.write(name, json.dumps(old).encode())
-    (found,) = declarations(store, study, "laptop")
-    assert changes(found.declared, study) == []
-    assert Study.model_validate(found.declared) == study
+    (declaration,) = declarations(store, study, "laptop")
+    assert changes(declaration.declared, study) == []
+    assert Study.model_validate(declaration.declared) == study
 
 
 def test_looks_cannot_be_dropped(study: Study, store: Store) -> None:
-    """Another threshold, or as many seeds as were reached, is another declaration of trials that were looked at."""
+    """One with another threshold, or with as many seeds as were reached, is another one of trials looked at."""
     declare(store, study, "laptop", trials_before=0, looks=(5, 8, 12))
     other = _with_threshold(study, 0.01)
     with pytest.raises(UserError, match=r"is judged after 5, 8, 12 seeds"):
@@ -156,7 +156,7 @@ def test_trials_without_a_declaration_count_as_seen(study: Study, store: Store) 
 
 
 def _named_label(study: Study, weight_decay: float) -> Study:
-    """With an arm that is called as a field which explains is."""
+    """With an arm that has the name of an explaining field."""
     return changed(study, {"arms.label": {"label": "decayed", "settings": {"weight_decay": weight_decay}}})
 
 
@@ -216,19 +216,19 @@ def trained(study: Study, store: Store) -> Ledger:
 
 
 def test_verdicts_are_held_to_what_was_declared(study: Study, trained: Ledger) -> None:
-    (found,) = stored_sets(study, trained)
-    (verdict,) = found.verdicts()
-    assert (found.declared_otherwise, verdict.declared_otherwise) == ("", False)
+    (records,) = stored_sets(study, trained)
+    (verdict,) = records.verdicts()
+    assert (records.declared_otherwise, verdict.declared_otherwise) == ("", False)
 
 
 def test_a_threshold_moved_in_the_stored_declaration_shows(study: Study, store: Store, trained: Ledger) -> None:
-    """And then is judged by, as a study is that is read from the store."""
+    """And it is then judged by, as a study read from the store is."""
     _altered(store, '"value": 0.0', '"value": 0.01')
     (stored,) = declarations(store, study, "laptop")
     moved = Study.model_validate(stored.declared)
     for judged_by in (study, moved):
-        (found,) = stored_sets(judged_by, trained)
-        (verdict,) = found.verdicts()
+        (records,) = stored_sets(judged_by, trained)
+        (verdict,) = records.verdicts()
         assert verdict.declared_otherwise
         assert "was altered after it was written" in verdict.cautions[0]
         assert verdict.row().declared_otherwise is True
@@ -239,8 +239,8 @@ def test_a_declaration_forged_whole_is_not_what_its_trials_ran_under(study: Stud
     for name in store.names("declared/toy", ".json"):
         store.remove(name)
     declare(store, moved, "laptop", trials_before=0)
-    (found,) = stored_sets(moved, trained)
-    assert found.declared_otherwise == (
+    (records,) = stored_sets(moved, trained)
+    assert records.declared_otherwise == (
         f"its trials ran under a declaration that is not stored here (hash {study.hash}), so what it said is not known"
     )
 
@@ -248,10 +248,10 @@ def test_a_declaration_forged_whole_is_not_what_its_trials_ran_under(study: Stud
 def test_a_threshold_moved_in_the_study_shows_and_more_seeds_do_not(study: Study, store: Store, trained: Ledger) -> None:
     moved = _with_threshold(study, -5.0)
     declare(store, moved, "laptop", trials_before=50)
-    (found,) = stored_sets(moved, trained)
-    assert "its trials ran under another declaration (judgements[warmup.improves_best]" in found.declared_otherwise
-    assert "0.0 before, -5.0 now)" in found.declared_otherwise
+    (records,) = stored_sets(moved, trained)
+    assert "its trials ran under another declaration (judgements[warmup.improves_best]" in records.declared_otherwise
+    assert "0.0 before, -5.0 now)" in records.declared_otherwise
     more = study.model_copy(update={"seeds": study.seeds + 1})
     declare(store, more, "laptop", trials_before=50)
-    (found,) = stored_sets(more, trained)
-    assert found.declared_otherwise == ""
+    (records,) = stored_sets(more, trained)
+    assert records.declared_otherwise == ""

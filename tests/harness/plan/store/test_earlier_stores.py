@@ -35,7 +35,7 @@ SAID = ("claim", "verdict", "reading", "estimate", "low", "high", "seeds", "tria
 
 @dataclass(frozen=True)
 class Earlier:
-    """A store and its studies' files; verdicts: study -> what that version judged, which the store holds no more."""
+    """A store and its studies' files; verdicts: study -> the verdicts of that version, which the store no longer holds."""
 
     store: Store
     files: Path
@@ -54,7 +54,7 @@ class Earlier:
         return TrainingJob(study, SCALE, "cpu", "digits", self.store.root, pack, Choice(len(pack.trials), "eager", "given"))
 
     def contents(self) -> dict[str, bytes]:
-        """Of all files that hold results or declarations."""
+        """Contents of all files that hold results or declarations."""
         root = Path(self.store.root)
         kept = (path for folder in ("ledger", "declared") for path in (root / folder).rglob("*") if path.is_file())
         return {str(path.relative_to(root)): path.read_bytes() for path in kept}
@@ -62,7 +62,7 @@ class Earlier:
 
 @pytest.fixture(params=STORES, ids=lambda path: path.name.partition(".")[0])
 def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Earlier]:
-    """What it held is there afterwards, unchanged, and nothing was set aside."""
+    """Its contents are there afterwards, unchanged, and nothing was set aside."""
     with tarfile.open(request.param) as archive:
         archive.extractall(tmp_path, filter="data")
     (root,) = tmp_path.iterdir()
@@ -86,8 +86,8 @@ def test_it_is_judged_as_it_was(earlier: Earlier, caplog: pytest.LogCaptureFixtu
     for study in stored_studies(earlier.store):
         sets = stored_sets(study, earlier.ledger(study))
         assert [records.declared_otherwise for records in sets] == [""] * len(sets)
-        found = [{name: getattr(one, name) for name in SAID} for records in sets for one in records.verdicts()]
-        assert found == [
+        verdicts = [{name: getattr(one, name) for name in SAID} for records in sets for one in records.verdicts()]
+        assert verdicts == [
             {name: pytest.approx(one[name], rel=1e-9) if isinstance(one[name], float) else one[name] for name in SAID}
             for one in earlier.verdicts.get(study.name, [])
         ]
@@ -105,7 +105,7 @@ def test_nothing_stored_is_trained_again(earlier: Earlier) -> None:
 
 @pytest.mark.parametrize("name", ["momentum", "tuned"])
 def test_more_seeds_are_added(earlier: Earlier, name: str) -> None:
-    """Of a search, at the LR that it has chosen."""
+    """In a search, at the LR that it has chosen."""
     study = changed(earlier.study(name), seeds=6)
     ledger = earlier.ledger(study)
     declare(earlier.store, study, SCALE, WRITTEN[name])

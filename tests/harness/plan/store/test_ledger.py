@@ -39,8 +39,8 @@ def test_a_trial_in_two_packs_counts_once(ledger: Ledger, study: Study) -> None:
     ledger.write("a", finished(later, "2025-02-01T00:00:00+00:00"))
     ledger.write("b", finished(earlier, "2025-01-01T00:00:00+00:00"))
     assert sorted(ledger.trials()["test_loss"]) == [1.0, 1.0, 1.0, 2.0, 2.0], "the earliest result counts"
-    found = ledger.trials(JUDGED)
-    assert [curve[0] for curve in found["curve_step"]] == found["test_loss"].tolist(), "and so does its curve"
+    table = ledger.trials(JUDGED)
+    assert [curve[0] for curve in table["curve_step"]] == table["test_loss"].tolist(), "and so does its curve"
 
 
 def test_of_a_pack_that_was_stored_twice_the_earliest_counts(ledger: Ledger, study: Study) -> None:
@@ -48,20 +48,20 @@ def test_of_a_pack_that_was_stored_twice_the_earliest_counts(ledger: Ledger, stu
     for month, loss in ((1, 1.0), (3, 3.0), (2, 2.0)):
         stored = rows(study, trials, lambda _, loss=loss: result(loss, step=[loss]), "a")
         ledger.write("a", finished(stored, f"2025-0{month}-01T00:00:00+00:00"))
-    found = ledger.trials(JUDGED)
-    assert found["test_loss"].tolist() == [curve[0] for curve in found["curve_step"]] == [1.0, 1.0, 1.0]
+    table = ledger.trials(JUDGED)
+    assert table["test_loss"].tolist() == [curve[0] for curve in table["curve_step"]] == [1.0, 1.0, 1.0]
 
 
 def test_curves_are_read_when_they_are_asked_for(ledger: Ledger, study: Study) -> None:
     trials = planned(study).trials
     ledger.write("a", rows(study, trials, lambda trial: result(2.0, step=[float(trial.seed)]), "a"))
-    found = ledger.trials(JUDGED).sort_values("seed", ascending=False)[["seed", "curve_step", "curve_lr"]]
-    assert [curve[0] for curve in found["curve_step"]] == found["seed"].tolist()
+    table = ledger.trials(JUDGED).sort_values("seed", ascending=False)[["seed", "curve_step", "curve_lr"]]
+    assert [curve[0] for curve in table["curve_step"]] == table["seed"].tolist()
     (name,) = ledger.store.names("ledger/toy", ".parquet")
     ledger.store.remove(name)
-    assert found["curve_step"].iloc[0][0] == found["seed"].iloc[0], "what was read once is kept"
+    assert table["curve_step"].iloc[0][0] == table["seed"].iloc[0], "what was read once is kept"
     with pytest.raises(UserError, match=r"lost trials of 'toy' while they were read; give the command again"):
-        found["curve_lr"].to_numpy()
+        table["curve_lr"].to_numpy()
 
 
 def finished(rows: pa.Table, at: str) -> pa.Table:

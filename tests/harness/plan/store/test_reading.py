@@ -1,4 +1,4 @@
-"""A contract of all that is read from a store: damaged, foreign or no file at all, it ends in a line."""
+"""A contract of everything read from a store: a damaged or foreign file, or none at all, ends in a line."""
 
 import json
 import logging
@@ -99,7 +99,7 @@ KINDS = {
     ),
 }
 
-# What is made again, and without a word if it is of another key.
+# Files that are made again, and without a word if they are of another key.
 REMEMBERED = ("comparisons", "timings", "verdicts")
 
 CONTENTS = {
@@ -122,7 +122,7 @@ PLACES = {
 
 def _written(kind: Kind, store: Store, study: Study) -> Path:
     kind.write(store, study)
-    (path,) = (each for each in Path(store.root).glob(f"{kind.folder}/*") if each.is_file())
+    (path,) = (file for file in Path(store.root).glob(f"{kind.folder}/*") if file.is_file())
     return path
 
 

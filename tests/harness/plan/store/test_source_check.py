@@ -48,8 +48,8 @@ def stored(study: Study, tmp_path: Path) -> TrialSet:
     """Declared, then trained; of no commit yet."""
     store = Store(str(tmp_path / "store"))
     declare(store, study, "laptop", trials_before=0)
-    (found,) = trial_sets(study, frame(study, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001))), HERE)
-    return replace(found, declarations=tuple(declarations(store, study, "laptop")))
+    (records,) = trial_sets(study, frame(study, lambda trial: result(bowl(trial, -7, 2.0, noise=0.001))), HERE)
+    return replace(records, declarations=tuple(declarations(store, study, "laptop")))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def clone(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "clone")
 
 
-def told(records: TrialSet, clone: Repository) -> list[str]:
+def complaints(records: TrialSet, clone: Repository) -> list[str]:
     return [what for what, _ in findings(records.study, records.trials, records.declarations, records.computed, clone)]
 
 
@@ -84,7 +84,7 @@ def test_added_seeds_are_of_the_same_declaration(stored: TrialSet, clone: Reposi
     more = replace(
         stored, study=stored.study.with_seeds("laptop", 8, "no claim is decided"), trials=trained(stored.trials, commit)
     )
-    assert told(more, clone) == []
+    assert complaints(more, clone) == []
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_added_seeds_are_of_the_same_declaration(stored: TrialSet, clone: Reposi
 )  # fmt: skip
 def test_sources_that_were_not_as_committed(stored: TrialSet, clone: Repository, state: str | None, says: str) -> None:
     commit = committed(clone.root, declaring(stored.study.hash))
-    assert told(replace(stored, trials=trained(stored.trials, commit, state)), clone) == [says.replace("COMMIT", commit)]
+    assert complaints(replace(stored, trials=trained(stored.trials, commit, state)), clone) == [says.replace("COMMIT", commit)]
 
 
 def test_computed_jobs_are_held_to_the_same(study: Study, tmp_path: Path, clone: Repository) -> None:
@@ -107,29 +107,31 @@ def test_computed_jobs_are_held_to_the_same(study: Study, tmp_path: Path, clone:
     asking = study.model_copy(update={"judgements": (Judgement(claim="warmup.improves_best", criteria=(criterion,)),)})
     declare(store := Store(str(tmp_path / "store")), asking, "laptop", trials_before=0)
     trials = frame(asking, lambda trial: result(bowl(trial, -7, 2.0)))
-    (found,) = trial_sets(asking, trials, HERE, computations=computations(asking))
+    (trial_set,) = trial_sets(asking, trials, HERE, computations=computations(asking))
     commit = committed(clone.root, declaring(asking.hash))
-    records = replace(found, trials=trained(found.trials, commit), declarations=tuple(declarations(store, asking, "laptop")))
+    records = replace(
+        trial_set, trials=trained(trial_set.trials, commit), declarations=tuple(declarations(store, asking, "laptop"))
+    )
 
     def computed(state: str, commit: str = commit) -> TrialSet:
         environment = {"git_commit": commit, "sources": state}
-        there = {key: replace(each, environment=environment) for key, each in records.computations.items()}
+        there = {key: replace(computation, environment=environment) for key, computation in records.computations.items()}
         return replace(records, computations=there)
 
-    assert told(computed(AS_COMMITTED), clone) == []
+    assert complaints(computed(AS_COMMITTED), clone) == []
     differ = f"1 computed jobs were computed at commit {commit} with changes that it does not hold, in a.py"
-    assert told(computed(f"{CHANGED}a.py"), clone) == [differ]
+    assert complaints(computed(f"{CHANGED}a.py"), clone) == [differ]
     unsaid = f"1 computed jobs of commit {commit} do not say whether harness, models, studies were as committed"
-    assert told(computed(UNKNOWN), clone) == [unsaid]
-    assert told(computed(AS_COMMITTED, ""), clone) == ["1 computed jobs name no commit"]
-    assert told(computed(AS_COMMITTED, "0" * 12), clone) == [f"this repository does not hold commit {'0' * 12}"]
+    assert complaints(computed(UNKNOWN), clone) == [unsaid]
+    assert complaints(computed(AS_COMMITTED, ""), clone) == ["1 computed jobs name no commit"]
+    assert complaints(computed(AS_COMMITTED, "0" * 12), clone) == [f"this repository does not hold commit {'0' * 12}"]
 
 
 def test_one_trial_of_changed_sources_is_enough(stored: TrialSet, clone: Repository) -> None:
     commit = committed(clone.root, declaring(stored.study.hash))
     trials = trained(stored.trials, commit)
     trials.loc[trials.index[0], "environment"] = trained(stored.trials, commit, f"{CHANGED}harness/a.py")["environment"].iloc[0]
-    (only,) = told(replace(stored, trials=trials), clone)
+    (only,) = complaints(replace(stored, trials=trials), clone)
     assert only.startswith("1 trials were trained")
 
 
@@ -182,7 +184,7 @@ def test_commits_that_readers_do_not_have(stored: TrialSet, clone: Repository, t
     git(tmp_path, "clone", "--quiet", "--depth=1", clone.root.as_uri(), "shallow")
 
     def of(commit: str, repository: Repository = clone) -> list[str]:
-        return told(replace(stored, trials=trained(stored.trials, commit)), repository)
+        return complaints(replace(stored, trials=trained(stored.trials, commit)), repository)
 
     assert of(first) == []
     assert of(aside) == [f"commit {aside} is no ancestor of HEAD"]
@@ -192,27 +194,27 @@ def test_commits_that_readers_do_not_have(stored: TrialSet, clone: Repository, t
 
 
 def test_a_commit_that_declares_something_else(stored: TrialSet, clone: Repository) -> None:
-    """What counts is the commit, not what the working tree has by now."""
+    """The commit counts, not what the working tree has by now."""
     none = committed(clone.root, PACKAGE)
     other = committed(clone.root, declaring("fedcba9876543210"))
     written(clone.root, declaring(stored.study.hash))
-    assert told(replace(stored, trials=trained(stored.trials, other)), clone) == [
+    assert complaints(replace(stored, trials=trained(stored.trials, other)), clone) == [
         f"commit {other} declares fedcba9876543210, and {stored.study.hash} would judge its trials"
     ]
-    (unread,) = told(replace(stored, trials=trained(stored.trials, none)), clone)
+    (unread,) = complaints(replace(stored, trials=trained(stored.trials, none)), clone)
     assert unread.startswith(f"study 'toy' cannot be read from commit {none} (ModuleNotFoundError: No module named")
 
 
 def test_what_was_declared_late_or_not_at_all(stored: TrialSet, clone: Repository) -> None:
     commit, study = committed(clone.root, declaring(stored.study.hash)), stored.study
     records = replace(stored, trials=trained(stored.trials, commit))
-    assert told(replace(records, declarations=()), clone) == [f"the store holds no declaration {study.hash}"]
+    assert complaints(replace(records, declarations=()), clone) == [f"the store holds no declaration {study.hash}"]
     early = records.trials.copy()
     early.loc[early.index[3], "finished_at"] = "2001-01-01T00:00:00+00:00"
-    (late,) = told(replace(records, trials=early), clone)
+    (late,) = complaints(replace(records, trials=early), clone)
     assert late.endswith("after a trial was finished on 2001-01-01T00:00:00+00:00")
     others = records.trials.assign(study_hash="0123456789abcdef")
-    assert told(replace(records, trials=others), clone) == [
+    assert complaints(replace(records, trials=others), clone) == [
         f"50 trials ran under declaration 0123456789abcdef, and {study.hash} would judge them"
     ]
 
@@ -222,7 +224,7 @@ def test_a_trial_of_the_second_in_which_it_was_declared_is_not_earlier(stored: T
     (declaration,) = stored.declarations
     known = replace(declaration, declared_at="2026-01-02T03:04:05.999999+00:00")
     trials = trained(stored.trials, commit).assign(finished_at="2026-01-02T03:04:05+00:00")
-    assert told(replace(stored, trials=trials, declarations=(known,)), clone) == []
+    assert complaints(replace(stored, trials=trials, declarations=(known,)), clone) == []
 
 
 def test_a_refusal_is_one_line_and_a_reason_overrides_it(
@@ -254,7 +256,7 @@ def test_a_run_that_is_not_finished_is_not_published(stored: TrialSet, clone: Re
 
 @pytest.mark.slow
 def test_the_code_of_the_commit_reads_the_declaration(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the project's own sources: not what is installed, nor what lies in the working tree or in the user's store."""
+    """From the project's own sources, not from what is installed or lies in the working tree or in the user's store."""
     store = Store(str(tmp_path / "store"))
     declare(store, study, "laptop", trials_before=0)
     monkeypatch.setenv("FOLKLORE_STORE", store.uri)

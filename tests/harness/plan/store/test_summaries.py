@@ -1,4 +1,4 @@
-"""What is kept of many packs is what their files say, for as long as those are the same."""
+"""Summaries of many packs say what the files of the packs say, as long as those are the same."""
 
 import os
 import shutil
@@ -71,13 +71,13 @@ def test_it_is_what_the_files_say(columns: tuple[str, ...], ledger: Ledger, open
 
 @pytest.mark.parametrize("columns", [SUMMARY, JUDGED])
 def test_rows_of_a_summary_and_of_a_later_pack_are_one_table(columns: tuple[str, ...], ledger: Ledger, study: Study) -> None:
-    """A run of more packs than are read one by one that gets a few more ended in a traceback: texts had two types."""
+    """A run with too many packs to be read one by one, and a few later ones, ended in a traceback: texts had two types."""
     before = len(ledger.trials(columns))
     trials = make_plan(study, "smoke", "cpu", "data").trials
     ledger.write("later", rows(study, trials, lambda _: result(1.0), "later"))
-    found = reopened(ledger).trials(columns)
-    assert len(found) == before + len(trials)
-    assert set(found["arm"]) == set(study.arms)
+    table = reopened(ledger).trials(columns)
+    assert len(table) == before + len(trials)
+    assert set(table["arm"]) == set(study.arms)
 
 
 def test_what_came_later_is_read_beside_it(ledger: Ledger, study: Study, opened: list[str]) -> None:
@@ -85,8 +85,8 @@ def test_what_came_later_is_read_beside_it(ledger: Ledger, study: Study, opened:
     trials = make_plan(study, "smoke", "cpu", "data").trials
     ledger.write("later", rows(study, trials, lambda _: result(1.0), "later"))
     opened.clear()
-    found = reopened(ledger).digests()
-    assert {trial.digest for trial in trials} <= found
+    digests = reopened(ledger).digests()
+    assert {trial.digest for trial in trials} <= digests
     assert len(opened) == 1
     assert len(kept(ledger)) == 1, "of one file no summary is made"
 
@@ -149,6 +149,6 @@ def test_many_files_are_kept_in_pieces(
 
 def test_a_trial_is_found_by_its_digest_with_all_of_its_columns(ledger: Ledger) -> None:
     digest = sorted(ledger.digests())[7]
-    (found,) = reopened(ledger).holding(digest[:12])
-    assert found["digest"].to_pylist() == [digest]
-    assert "curve_probe_layer_gradient_norm" in found.column_names
+    (table,) = reopened(ledger).holding(digest[:12])
+    assert table["digest"].to_pylist() == [digest]
+    assert "curve_probe_layer_gradient_norm" in table.column_names

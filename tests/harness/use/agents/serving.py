@@ -40,7 +40,7 @@ class Agent:
         return {tool.name: tool for tool in self.portal.call(self.client.list_tools).tools}
 
     def call(self, tool: str, hear: Callable[[Progress], None] | None = None, **arguments: Any) -> CallToolResult:
-        """What a tool answers; the client has checked it against the schema that the server published."""
+        """The answer of a tool; the client has checked it against the schema that the server published."""
         return self.portal.call(partial(self.call_async, tool, hear, **arguments))
 
     async def call_async(self, tool: str, hear: Callable[[Progress], None] | None, **arguments: Any) -> CallToolResult:
@@ -51,16 +51,16 @@ class Agent:
         return await self.client.call_tool(tool, arguments, progress_callback=progress)
 
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        found = self.call(tool, **arguments)
-        assert not found.is_error, found.content
-        assert found.structured_content is not None
-        return dict(found.structured_content)
+        answer = self.call(tool, **arguments)
+        assert not answer.is_error, answer.content
+        assert answer.structured_content is not None
+        return dict(answer.structured_content)
 
     def refused(self, tool: str, **arguments: Any) -> str:
         """The line that a tool refuses with."""
-        found = self.call(tool, **arguments)
-        assert found.is_error, found.content
-        return " ".join(getattr(each, "text", "") for each in found.content)
+        answer = self.call(tool, **arguments)
+        assert answer.is_error, answer.content
+        return " ".join(getattr(part, "text", "") for part in answer.content)
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def agent_here(store: Path) -> Iterator[Agent]:
 def commands_here(folder: Path) -> Callable[..., Awaitable[Ended]]:
     """In place of `commands.folklore`: the command runs in this process, as if in a folder, a second of imports less each."""
 
-    async def given(
+    async def ended(
         arguments: Sequence[str], environment: Mapping[str, str], seconds: float, hear: Callable[[str], Awaitable[None]]
     ) -> Ended:
         with chdir(folder), pytest.MonkeyPatch.context() as patch:
@@ -94,7 +94,7 @@ def commands_here(folder: Path) -> Callable[..., Awaitable[Ended]]:
             await hear(line)
         return Ended(said.returncode, _last_line(BytesIO(said.stderr.encode())))
 
-    return given
+    return ended
 
 
 def spoken(*messages: dict[str, Any]) -> bytes:

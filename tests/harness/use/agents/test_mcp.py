@@ -50,13 +50,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server_here(folder: Path) -> Iterator[Agent]:
-    with agent_here(folder / "store") as found:
-        yield found
+    with agent_here(folder / "store") as agent:
+        yield agent
 
 
 @pytest.fixture
 def here(server_here: Agent, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
-    """A server whose commands run in this process: for what they answer."""
+    """A server whose commands run in this process: for tests of their answers."""
     monkeypatch.setattr(tools, "folklore", commands_here(folder))
     return server_here
 
@@ -70,7 +70,7 @@ def test_every_tool_says_when_to_use_it_what_it_takes_and_what_it_gives(here: Ag
         assert len(tool.description or "") > 150, name
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint == (name != "run"), name
-        undescribed = [each for each, field in tool.input_schema["properties"].items() if "description" not in field]
+        undescribed = [parameter for parameter, field in tool.input_schema["properties"].items() if "description" not in field]
         assert set(undescribed) <= {"variation", "columns"}, name  # which describe themselves
     assert offered["run"].input_schema["required"] == ["study", "budget_seconds"]
     assert "until a claim is supported" in (offered["run"].description or "")
@@ -85,14 +85,14 @@ def test_a_study_that_is_listed_can_be_planned(here: Agent) -> None:
     assert plan["power"] is None
     power = here.ask("plan", study="warmup", scale="laptop")["power"]
     assert "published" in power["from"]
-    assert any(each["resolves"] for each in power["criteria"])
+    assert any(criterion["resolves"] for criterion in power["criteria"])
 
 
 def test_why_says_whether_a_verdict_is_firm_and_what_it_does_not_survive(here: Agent) -> None:
     claims = ("noise.variance", "noise.temperature", "gen.sharper")
     firm, fragile, undecided = (here.ask("why", claim=claim, published=True)["explanations"][0] for claim in claims)
-    assert [each["standing"] for each in (firm, fragile, undecided)] == ["firm", "fragile", ""]
-    assert [bool(each["fragile"]) for each in (firm, fragile, undecided)] == [False, True, False]
+    assert [explanation["standing"] for explanation in (firm, fragile, undecided)] == ["firm", "fragile", ""]
+    assert [bool(explanation["fragile"]) for explanation in (firm, fragile, undecided)] == [False, True, False]
     assert len(firm["criteria"][0]["by_seed"]) == firm["criteria"][0]["seeds"]
     assert set(firm["robustness"]["without_seed"].values()) == {firm["verdict"]}
     assert set(fragile["robustness"]["without_seed"].values()) > {fragile["verdict"]}
@@ -110,22 +110,22 @@ def runs(folder: Path) -> Path:
 
 def test_runs_from_elsewhere_are_judged_together(here: Agent, runs: Path) -> None:
     claims = ["val_loss: b < a by 1%", "val_loss: a < b", "val_loss: other < one"]
-    found = here.ask("judge", runs=[str(runs)], claims=claims)
-    better, worse, single = found["claims"]
+    answer = here.ask("judge", runs=[str(runs)], claims=claims)
+    better, worse, single = answer["claims"]
     assert (better["verdict"], better["strength"]) == ("supported", "firm")
     assert worse["verdict"] == "refuted"
     assert single["strength"] != "firm"
-    assert found["read"][0]["arms"] == {"a": 6, "b": 6, "c": 6, "one": 1, "other": 1}
+    assert answer["read"][0]["arms"] == {"a": 6, "b": 6, "c": 6, "one": 1, "other": 1}
     compared = here.ask("judge", runs=[str(runs)], compare="a", by="1%", columns={"where": ["seed=0"]})
-    assert not any(each["strength"] == "firm" for each in compared["claims"])
+    assert not any(claim["strength"] == "firm" for claim in compared["claims"])
 
 
 def test_noise_says_which_differences_are_within_it(here: Agent, runs: Path) -> None:
     wanted = {"runs": [str(runs)], "columns": {"arm": "arm", "where": ["arm=a"]}, "differences": ["0.0001@1", "0.03@3"]}
-    found = here.ask("noise", **wanted)
-    assert [each["within_noise"] for each in found["compared"]] == [True, False]
-    assert found["standard_deviation"] == pytest.approx(0.00237, rel=0.01)
-    assert found["visible"][0]["difference"] > found["visible"][-1]["difference"]
+    answer = here.ask("noise", **wanted)
+    assert [difference["within_noise"] for difference in answer["compared"]] == [True, False]
+    assert answer["standard_deviation"] == pytest.approx(0.00237, rel=0.01)
+    assert answer["visible"][0]["difference"] > answer["visible"][-1]["difference"]
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_noise_says_which_differences_are_within_it(here: Agent, runs: Path) -> 
 def test_what_cannot_be_done_is_refused_in_the_command_s_own_line(
     here: Agent, tool: str, arguments: dict[str, Any], line: str
 ) -> None:
-    found = here.refused(tool, **arguments)
-    assert found.startswith(f"Error executing tool {tool}: ")
-    assert " ".join(line.split()) in " ".join(found.split())
-    assert "Traceback" not in found
+    message = here.refused(tool, **arguments)
+    assert message.startswith(f"Error executing tool {tool}: ")
+    assert " ".join(line.split()) in " ".join(message.split())
+    assert "Traceback" not in message
 
 
 def test_what_cannot_be_started_is_refused(server_here: Agent) -> None:
@@ -254,7 +254,7 @@ def test_standard_output_is_the_protocol_and_nothing_else(folder: Path) -> None:
     rest, _ = server.communicate(timeout=HANG_SECONDS)
     assert rest == b""
     assert server.returncode == 0
-    assert "warmup" in [each["study"] for each in answers[1]["result"]["structuredContent"]["studies"]]
+    assert "warmup" in [row["study"] for row in answers[1]["result"]["structuredContent"]["studies"]]
     assert answers[2]["result"]["isError"]
     assert "no study named 'warmupp': did you mean 'warmup'?" in answers[2]["result"]["content"][0]["text"]
     assert "this server runs none" in answers[4]["result"]["content"][0]["text"]
@@ -272,10 +272,10 @@ def test_without_the_package_one_line_says_how_to_get_it(monkeypatch: pytest.Mon
 
 
 def test_progress_never_goes_back() -> None:
-    told: list[float] = []
+    reports: list[float] = []
 
     async def report(done: float, of: float, message: str) -> None:
-        told.append(done)
+        reports.append(done)
 
     async def hear() -> None:
         events = RunEvents(report)
@@ -284,7 +284,7 @@ def test_progress_never_goes_back() -> None:
             await events.hear(json.dumps({"event": "progress", **fields}))
 
     anyio.run(hear)
-    assert told == [1.0, 3.0, 4.0]
+    assert reports == [1.0, 3.0, 4.0]
 
 
 def test_a_failure_s_code_is_one_for_scripts_and_its_line_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,8 +329,8 @@ def test_a_run_tells_its_progress_and_trains_nothing_twice(tmp_path: Path, ray_a
         assert training.ask("plan", study=first["study"], scale="smoke")["trials_left"] == 0
     assert (first["trained"], first["trials"], first["unfinished"]) == (2, 2, False)
     assert (again["trained"], again["unfinished"]) == (0, False)
-    assert any("seeds = 1, where the study has 2" in each for each in first["departures"])
-    assert {each["study"] for each in first["verdicts"]} == {first["study"]}
+    assert any("seeds = 1, where the study has 2" in departure for departure in first["departures"])
+    assert {verdict["study"] for verdict in first["verdicts"]} == {first["study"]}
     assert all(Path(page).is_file() for page in first["pages"])
     assert heard[-1][:2] == (2, 2)
     assert "packs finished" in (heard[-1][2] or "")
@@ -368,8 +368,8 @@ def test_a_call_that_is_cancelled_leaves_nothing_running_and_a_ledger_that_resum
     assert wait_until_gone(VARIABLE, tmp_path, AGENTS, seconds=60) == []
     assert "another run is training" in refused
     with agent(tmp_path) as resuming:
-        left = resuming.ask("plan", **some)
-        assert 0 < left["trials_left"] < first["trials_left"] < left["trials"]
+        second = resuming.ask("plan", **some)
+        assert 0 < second["trials_left"] < first["trials_left"] < second["trials"]
         rest = resuming.ask("run", **wanted)
-    assert rest["trained"] == left["trials_left"]
+    assert rest["trained"] == second["trials_left"]
     assert not rest["unfinished"]

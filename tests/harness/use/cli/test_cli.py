@@ -35,11 +35,11 @@ def call(*arguments: str) -> Result:
     return CLI.invoke(app, list(arguments))
 
 
-def assert_refused(found: Result, message: str) -> None:
-    assert found.exit_code == 2, found.output
-    assert message in " ".join(found.stderr.split())
-    assert "Traceback" not in found.output
-    assert len(found.stderr.strip().splitlines()) == 1
+def assert_refused(result: Result, message: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
 @pytest.fixture
@@ -210,12 +210,12 @@ scales: {laptop: {description: d, training: {steps: 5}, judged: false}}
 
 def test_what_a_file_leaves_to_defaults_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "brief.yaml").write_text(SGD_ON_DIGITS)
-    found = call("plan", str(tmp_path / "brief.yaml"), "--store", str(tmp_path / "s"))
-    assert found.exit_code == 0, found.output
+    result = call("plan", str(tmp_path / "brief.yaml"), "--store", str(tmp_path / "s"))
+    assert result.exit_code == 0, result.output
     line = (
         f"{tmp_path / 'brief.yaml'} leaves to the defaults of training: warmup_fraction: 0.05, momentum: 0.9, weight_decay: 0.1"
     )
-    assert found.stderr.splitlines() == [line]
+    assert result.stderr.splitlines() == [line]
 
 
 def test_a_file_that_states_what_shapes_it_is_told_nothing(study_file: Path, tmp_path: Path) -> None:
@@ -265,8 +265,8 @@ def test_verdicts_as_json(study: Study, study_file: Path, tmp_path: Path) -> Non
         ledger.write(
             pack.key, rows(study, pack.trials, lambda trial: result(2.0 + abs(trial.point["peak_lr"] - 2**-7)), pack.key)
         )
-    found = json.loads(call("verdicts", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)
-    assert [set(each) for each in found] == [
+    verdicts = json.loads(call("verdicts", str(study_file), "--json", "--store", str(tmp_path / "s")).stdout)
+    assert [set(row) for row in verdicts] == [
         {"study", "claim", "scale", "device", "verdict", "estimate", "low", "high", "seeds", "trials", "reason"}
         | {"reading", "answer", "advice", "p", "direction", "cautions", "panels", "surprise", "after_the_fact", "withdrawn"}
         | {"declared_otherwise", "unit", "below_size", "new", "rule_change", "so_far"}
@@ -294,10 +294,10 @@ COMMANDS = typer.main.get_command(app).commands
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_examples_that_can_be_typed(command: str) -> None:
-    found = call(command, "--help")
-    assert found.exit_code == 0
-    assert "Usage" in found.output
-    assert "Examples" in found.output
+    result = call(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage" in result.output
+    assert "Examples" in result.output
     lines = re.findall(r"\$ (.+)", COMMANDS[command].epilog.replace("\\[", "["))
     assert lines
     for line in lines:
@@ -307,7 +307,7 @@ def test_every_command_has_help_with_examples_that_can_be_typed(command: str) ->
 
 
 def completed(line: str) -> list[str]:
-    """What the shell is offered after the line."""
+    """Completions that the shell is offered after the line."""
     variables = {"_FOLKLORE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
     return CLI.invoke(app, [], prog_name="folklore", env=variables).stdout.split()
 
@@ -349,18 +349,18 @@ def test_the_doctor_finds_a_broken_store(
     monkeypatch.setattr(doctor, "WITH_RAY", """print('{"version": "2.54"}')""")
     fine = call("doctor", "--store", str(tmp_path / "s"))
     assert fine.exit_code == 0, fine.output
-    found = call("doctor", "--store", "/proc/nowhere", "--json")
-    assert found.exit_code == 1
-    assert {each["check"] for each in json.loads(found.stdout) if each["ok"] == "NO"} == {"store"}
+    broken = call("doctor", "--store", "/proc/nowhere", "--json")
+    assert broken.exit_code == 1
+    assert {check["check"] for check in json.loads(broken.stdout) if check["ok"] == "NO"} == {"store"}
     mistyped = call("doctor", "--store", str(tmp_path / "typo"))
     assert mistyped.stdout.count("which is not there yet: a run makes it") == 2
     assert not (tmp_path / "typo").exists(), "it is only looked at"
 
 
 def test_a_run_says_at_once_what_it_does(tmp_path: Path) -> None:
-    found = call("run", "warmpu", "--store", str(tmp_path / "s"))
-    assert_refused(found, "did you mean 'warmup'?")
-    assert found.stdout == "planning warmpu\n"
+    result = call("run", "warmpu", "--store", str(tmp_path / "s"))
+    assert_refused(result, "did you mean 'warmup'?")
+    assert result.stdout == "planning warmpu\n"
 
 
 @pytest.mark.slow

@@ -26,10 +26,10 @@ esac
 
 @pytest.mark.parametrize("name", ["kuberay", "slurm", "ray-up"])
 def test_they_are_printed(name: str) -> None:
-    found = CliRunner().invoke(app, ["deploy", name])
-    assert found.exit_code == 0
-    assert "RAY_AUTH_MODE" in found.stdout or "authOptions" in found.stdout
-    assert "folklore run" in found.stdout
+    result = CliRunner().invoke(app, ["deploy", name])
+    assert result.exit_code == 0
+    assert "RAY_AUTH_MODE" in result.stdout or "authOptions" in result.stdout
+    assert "folklore run" in result.stdout
 
 
 def test_ray_up_by_rays_own_schema() -> None:

@@ -23,21 +23,21 @@ def checks(code: str) -> dict[str, Check]:
 
 
 def test_a_torch_that_cannot_be_imported_is_a_failed_check() -> None:
-    found = checks("raise ImportError('libtorch.so: cannot open shared object file')")
-    assert (found["import of torch"].ok, found["device"].ok) == (False, False)
-    assert found["import of torch"].found == "ImportError: libtorch.so: cannot open shared object file"
+    by_name = checks("raise ImportError('libtorch.so: cannot open shared object file')")
+    assert (by_name["import of torch"].ok, by_name["device"].ok) == (False, False)
+    assert by_name["import of torch"].found == "ImportError: libtorch.so: cannot open shared object file"
     assert "exit code 3" in checks("raise SystemExit(3)")["import of torch"].found
 
 
 def test_what_torch_says_becomes_checks() -> None:
-    found = checks(f"print('a warning'); print({json.dumps(FACTS)!r})")
-    assert all(check.ok for check in found.values())
-    assert found["device"].found == "2 x a CPU (cpu)"
-    assert found["memory"].found == "20.0 GiB free"
+    by_name = checks(f"print('a warning'); print({json.dumps(FACTS)!r})")
+    assert all(check.ok for check in by_name.values())
+    assert by_name["device"].found == "2 x a CPU (cpu)"
+    assert by_name["memory"].found == "20.0 GiB free"
     poor = {**FACTS, "memory_gib": 0.5, "compiler": "there is no C++ compiler"}
-    found = checks(f"print({json.dumps(poor)!r})")
-    assert not found["memory"].ok
-    assert (found["compiler"].ok, found["compiler"].found) == (True, "there is no C++ compiler: packs are not compiled")
+    by_name = checks(f"print({json.dumps(poor)!r})")
+    assert not by_name["memory"].ok
+    assert (by_name["compiler"].ok, by_name["compiler"].found) == (True, "there is no C++ compiler: packs are not compiled")
 
 
 def test_the_facts_are_those_of_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,9 +45,9 @@ def test_the_facts_are_those_of_this_machine(tmp_path: Path, capsys: pytest.Capt
     for code in (doctor.WITH_TORCH, doctor.WITH_RAY):
         (tmp_path / "beside.py").write_text(code)
         runpy.run_path(str(tmp_path / "beside.py"))
-    found, ray = map(json.loads, capsys.readouterr().out.splitlines())
-    assert found.keys() == FACTS.keys()
-    assert local_device().name in found["device"]
+    facts, ray = map(json.loads, capsys.readouterr().out.splitlines())
+    assert facts.keys() == FACTS.keys()
+    assert local_device().name in facts["device"]
     assert ray == {"version": version("ray")}
 
 

@@ -52,10 +52,10 @@ def test_an_option_that_cannot_be_meant_is_refused(runs: str, options: tuple[str
 
 @pytest.mark.parametrize("size", ["nan", "9" * 400, "-1%", "1% on all tasks", "x", ""])
 def test_a_margin_that_is_none_is_refused(runs: str, size: str) -> None:
-    found = call("judge", runs, "--compare", "a", "--metric", "loss", f"--by={size}")
-    assert_refused(found, "must not be above" if size.startswith("9") else "--by")
-    found = call("judge", runs, "--baseline", runs, "--metric", "loss", f"--within={size}")
-    assert_refused(found, "must not be above" if size.startswith("9") else "--within")
+    result = call("judge", runs, "--compare", "a", "--metric", "loss", f"--by={size}")
+    assert_refused(result, "must not be above" if size.startswith("9") else "--by")
+    result = call("judge", runs, "--baseline", runs, "--metric", "loss", f"--within={size}")
+    assert_refused(result, "must not be above" if size.startswith("9") else "--within")
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_folders_of_links_on_each_other_are_read_in_time(tmp_path: Path, links: 
     (tmp_path / "d30" / "runs.csv").write_text(CSV)
     linked(tmp_path, links)
     started = time.process_time()
-    found = call("judge", str(tmp_path), *CLAIM, "--json")
-    assert json.loads(found.stdout)["claims"][0]["verdict"] == "supported"
+    result = call("judge", str(tmp_path), *CLAIM, "--json")
+    assert json.loads(result.stdout)["claims"][0]["verdict"] == "supported"
     assert time.process_time() - started < HANG_SECONDS
 
 
@@ -145,7 +145,7 @@ def test_a_folder_outside_is_read_through_its_link(tmp_path: Path) -> None:
     header, *lines = CSV.splitlines(keepends=True)
     for arm in "ab":
         (tmp_path / "pool" / arm).mkdir(parents=True)
-        (tmp_path / "pool" / arm / "x.csv").write_text(header + "".join(each for each in lines if each.startswith(arm)))
+        (tmp_path / "pool" / arm / "x.csv").write_text(header + "".join(line for line in lines if line.startswith(arm)))
     linked(tmp_path, {"runs/one": "../pool/a", "runs/two": "../pool/b"})
-    found = call("judge", str(tmp_path / "runs"), *CLAIM, "--json")
-    assert json.loads(found.stdout)["read"][0]["arms"] == {"a": 4, "b": 4}
+    result = call("judge", str(tmp_path / "runs"), *CLAIM, "--json")
+    assert json.loads(result.stdout)["read"][0]["arms"] == {"a": 4, "b": 4}

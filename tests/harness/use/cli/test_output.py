@@ -1,4 +1,4 @@
-"""What is printed: names and numbers whole at any width, sentences under their rows, nothing cut where no terminal is."""
+"""Printed output: names and numbers whole at any width, sentences under their rows, nothing cut without a terminal."""
 
 import io
 import os
@@ -21,7 +21,7 @@ SENTENCE = "share of runs without warmup that diverge at the LR tuned for 5% war
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, width: int | None) -> io.StringIO:
-    """What a terminal of this width shows; None: what a pipe is given."""
+    """The output on a terminal of this width; None: into a pipe."""
     file = io.StringIO()
     console = output.PlainConsole(file=file, width=width, force_terminal=width is not None, color_system=None, _environ={})
     monkeypatch.setattr(output, "out", console)

@@ -1,4 +1,4 @@
-"""What `folklore judge` gives to be sent: Markdown, LaTeX, tags in MLflow, a gate for pull requests."""
+"""Output of `folklore judge` that is sent on: Markdown, LaTeX, tags in MLflow, a gate for pull requests."""
 
 import re
 from pathlib import Path

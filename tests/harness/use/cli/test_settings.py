@@ -49,7 +49,7 @@ def test_an_option_counts_before_a_variable_and_that_before_the_file(tmp_path: P
 
 
 def test_a_field_is_meant_by_one_of_its_words() -> None:
-    """Of several the first: what a study varies stands before what it could vary."""
+    """The first of several: what a study varies stands before what it could vary."""
     assert nearest("lr", ["steps", "peak_lr", "muon_lr"]) == "peak_lr"
     assert nearest("peek_lr", ["muon_lr", "peak_lr"]) == "peak_lr"
     assert nearest("xyz", ["muon_lr"]) == ""

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of a run."""
+"""A run as a person at a terminal sees it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_quiet_leaves_verdicts_and_warnings(quiet: bool, capsys: pytest.CaptureF
     terminal.warn("the store is nearly full")
     terminal.judged([a_verdict(claim="warmup.widens")])
     assert terminal.view().console.quiet is quiet
-    seen = capsys.readouterr()
-    assert ("starting workers" in seen.out) is not quiet
-    assert "warmup.widens" in seen.out
-    assert "the store is nearly full" in seen.err
+    output = capsys.readouterr()
+    assert ("starting workers" in output.out) is not quiet
+    assert "warmup.widens" in output.out
+    assert "the store is nearly full" in output.err

@@ -18,7 +18,7 @@ CLI = CliRunner()
 
 def of_study(name: str) -> list[str]:
     (judgements,) = [study.judgements for study in STUDIES if study.name == name]
-    return [each.claim for each in judgements]
+    return [judgement.claim for judgement in judgements]
 
 
 def test_a_name_stands_for_its_claims() -> None:
@@ -28,10 +28,10 @@ def test_a_name_stands_for_its_claims() -> None:
 
 
 def test_a_question_is_answered_by_the_claims_with_its_words() -> None:
-    found = claims_meant("Does warmup help?", STUDIES)
-    assert claims_meant("does warm-up help", STUDIES)[:3] == found[:3]
-    assert {"warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.pre_norm"} <= set(found)
-    assert len(found) == MOST_CLAIMS
+    claims = claims_meant("Does warmup help?", STUDIES)
+    assert claims_meant("does warm-up help", STUDIES)[:3] == claims[:3]
+    assert {"warmup.widens", "warmup.improves_best", "warmup.duration", "warmup.pre_norm"} <= set(claims)
+    assert len(claims) == MOST_CLAIMS
     assert claims_meant("adam vs sgd", STUDIES)[0] == "gen.sgd_vs_adam"
     assert claims_meant("adam against sgd", STUDIES) == claims_meant("adam vs sgd", STUDIES)
     assert claims_meant("is the learning rate the most important", STUDIES) == ["lr.most_important"]

@@ -35,10 +35,10 @@ def outcome(trial, gaps=GAPS):
 
 @pytest.fixture
 def store(study: Study, tmp_path: Path) -> Store:
-    found = Store(str(tmp_path / "s"))
-    declare(found, study, "laptop", 0)
-    stored(study, found, outcome)
-    return found
+    store = Store(str(tmp_path / "s"))
+    declare(store, study, "laptop", 0)
+    stored(study, store, outcome)
+    return store
 
 
 @pytest.fixture
@@ -55,34 +55,34 @@ def file(study: Study, tmp_path: Path) -> str:
 
 
 def test_the_numbers_behind_an_estimate_are_those_of_its_seeds(store: Store, study: Study) -> None:
-    (found,) = explain(store, "warmup.improves_best", [study])
-    (basis,) = found.criteria
+    (explanation,) = explain(store, "warmup.improves_best", [study])
+    (basis,) = explanation.criteria
     assert list(basis.by_seed) == [0, 1, 2, 3, 4]
     assert list(basis.by_seed.values()) == pytest.approx(GAPS, abs=1e-6)
     assert basis.estimate == pytest.approx(np.mean(GAPS), abs=1e-6)
-    assert len(found.trials) == 50
-    assert found.robustness is not None
+    assert len(explanation.trials) == 50
+    assert explanation.robustness is not None
 
 
 def test_only_trials_of_the_arms_it_reads_are_named(study: Study, tmp_path: Path) -> None:
     three = changed(study, {"arms.third": {"label": "third", "settings": {"warmup_fraction": 0.25}}})
     store = Store(str(tmp_path))
     stored(three, store, outcome)
-    (found,) = explain(store, "warmup.improves_best", [three])
-    assert {trial.arm for trial in found.trials} == {"none", "half"}
+    (explanation,) = explain(store, "warmup.improves_best", [three])
+    assert {trial.arm for trial in explanation.trials} == {"none", "half"}
 
 
 @pytest.mark.usefixtures("nothing_published")
 def test_why_as_json_leads_to_trials_that_show_finds(store: Store, file: str) -> None:
     asked = CLI.invoke(app, ["why", "warmup.improves_best", "--study", file, "--store", store.uri, "--json"])
-    (found,) = json.loads(asked.stdout)
-    assert found["verdict"] == "supported"
-    assert found["sources"][0]["title"]
-    assert found["criteria"][0]["by_seed"]["0"] == pytest.approx(0.02, abs=1e-6)
-    digest = found["trials"][0]["digest"]
+    (explanation,) = json.loads(asked.stdout)
+    assert explanation["verdict"] == "supported"
+    assert explanation["sources"][0]["title"]
+    assert explanation["criteria"][0]["by_seed"]["0"] == pytest.approx(0.02, abs=1e-6)
+    digest = explanation["trials"][0]["digest"]
     shown = json.loads(CLI.invoke(app, ["show", digest[:10], "--store", store.uri, "--json"]).stdout)
     assert shown["digest"] == digest
-    assert (shown["arm"], shown["seed"]) == (found["trials"][0]["arm"], found["trials"][0]["seed"])
+    assert (shown["arm"], shown["seed"]) == (explanation["trials"][0]["arm"], explanation["trials"][0]["seed"])
     assert shown["curves"]["train_loss"] == [3.0, None, 2.0], "what is not finite is null, for JSON has no nan"
     assert shown["differs_from_defaults"]["training"]["steps"] == 10
     assert "optimizer" not in shown["differs_from_defaults"]["training"], "adamw is the default"
@@ -116,8 +116,8 @@ def test_a_squared_error_has_no_unit(workload: dict[str, str], unit: str, study:
 
 def test_published_trials_are_found_by_their_digest() -> None:
     trial = published_sets(load_study("warmup"))[0].trials.iloc[0]
-    found = find_trial(Store("nowhere"), trial["digest"])
-    assert (found["digest"], found["arm"], found["source"]) == (trial["digest"], trial["arm"], "published")
+    row = find_trial(Store("nowhere"), trial["digest"])
+    assert (row["digest"], row["arm"], row["source"]) == (trial["digest"], trial["arm"], "published")
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_published_trials_are_found_by_their_digest() -> None:
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    found = CLI.invoke(app, [*arguments, "--store", str(tmp_path)])
-    assert found.exit_code == 2, found.output
-    assert message in found.stderr
-    assert len(found.stderr.strip().splitlines()) == 1
+    result = CLI.invoke(app, [*arguments, "--store", str(tmp_path)])
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
 
 
 PREFIX = "abcdefabcd"
@@ -164,12 +164,12 @@ def test_curves_as_a_line_of_blocks() -> None:
     assert sparkline([2.0, 2.0]) == "▁▁"
     assert sparkline([float("inf")]) == "×"
     assert sparkline([]) == ""
-    assert len(sparkline([float(each) for each in range(1000)])) == 40
+    assert len(sparkline([float(number) for number in range(1000)])) == 40
 
 
 def sets(study: Study, gaps: tuple[float, ...]) -> TrialSet:
-    (found,) = trial_sets(study, frame(study, lambda trial: outcome(trial, gaps)), HERE)
-    return found
+    (records,) = trial_sets(study, frame(study, lambda trial: outcome(trial, gaps)), HERE)
+    return records
 
 
 def test_intervals_overlap_or_lie_apart(study: Study) -> None:
@@ -200,8 +200,8 @@ def test_another_version_is_judged_as_it_was_declared(store: Store, study: Study
     stored(second, store, lambda trial: outcome(trial, tuple(gap + 0.5 for gap in GAPS)))
     path = tmp_path / "second.json"
     path.write_text(second.canonical_json())
-    found = CLI.invoke(app, ["compare", f"{path}#1", str(path), "--store", store.uri, "--json"])
-    compared = json.loads(found.stdout)
+    result = CLI.invoke(app, ["compare", f"{path}#1", str(path), "--store", store.uri, "--json"])
+    compared = json.loads(result.stdout)
     assert (compared["a"]["version"], compared["b"]["version"]) == (1, 2)
     (criterion,) = compared["claims"][0]["criteria"]
     assert criterion["a"]["estimate"] == pytest.approx(0.04, abs=1e-6)

@@ -1,4 +1,4 @@
-"""What a store holds is listed, and read by every command by either of its names: file studies, variations, own workloads."""
+"""Studies of a store are listed, and every command reads them by either name: file studies, variations, own workloads."""
 
 import json
 from pathlib import Path
@@ -61,8 +61,8 @@ def variation(study: Study) -> Study:
 def full(from_file: Study, own: Study, variation: Study, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A store that all three ran in, for tests that read it."""
     store = Store(str(tmp_path_factory.mktemp("full")))
-    for each in (from_file, own, variation):
-        kept(store, each)
+    for study in (from_file, own, variation):
+        kept(store, study)
     return store
 
 
@@ -104,16 +104,18 @@ def test_every_reading_command_takes_either_name(full: Store, name: str) -> None
     assert Reference.parse(f"{name}@laptop").resolve(full).study.name == OWN
     assert len(harness.trials(name, store=full.uri)) == 50
     assert set(harness.curves(name, store=full.uri)["digest"]) == set(harness.trials(name, store=full.uri)["digest"])
-    assert [each.verdict for each in harness.verdicts(name, store=full.uri)] == ["supported"]
+    assert [verdict.verdict for verdict in harness.verdicts(name, store=full.uri)] == ["supported"]
 
 
 def test_without_a_name_the_store_counts(full: Store, variation: Study) -> None:
     names = {"toy", OWN, variation.name}
-    assert {each["study"] for each in json.loads(printed(full, "verdicts", "--json"))} == names
-    assert {each["study"] for each in json.loads(printed(full, "why", "my.claim", "--json"))} == {"toy"}
-    assert {each["study"] for each in json.loads(printed(full, "why", "warmup.improves_best", "--json"))} >= names - {"toy"}
-    assert {each.study for each in harness.verdicts(store=full.uri, source="stored")} == names
-    assert {each.study for each in harness.verdicts(store=full.uri, scale="laptop", source="stored")} == names
+    assert {row["study"] for row in json.loads(printed(full, "verdicts", "--json"))} == names
+    assert {explanation["study"] for explanation in json.loads(printed(full, "why", "my.claim", "--json"))} == {"toy"}
+    assert {
+        explanation["study"] for explanation in json.loads(printed(full, "why", "warmup.improves_best", "--json"))
+    } >= names - {"toy"}
+    assert {verdict.study for verdict in harness.verdicts(store=full.uri, source="stored")} == names
+    assert {verdict.study for verdict in harness.verdicts(store=full.uri, scale="laptop", source="stored")} == names
 
 
 def test_pages_are_written_of_all_of_it(
@@ -140,18 +142,18 @@ def test_a_file_counts_as_it_is(full: Store, from_file: Study, tmp_path: Path) -
 
 def test_arms_and_scales_keep_their_order(full: Store, from_file: Study) -> None:
     """Pages show arms in it, and a study without a usual scale is run at its first."""
-    found = named_study(full, "toy")
+    study = named_study(full, "toy")
     assert (
-        ([*found.arms], [*found.scales]) == ([*from_file.arms], [*from_file.scales]) == (["none", "half"], ["laptop", "smoke"])
+        ([*study.arms], [*study.scales]) == ([*from_file.arms], [*from_file.scales]) == (["none", "half"], ["laptop", "smoke"])
     )
-    assert found == from_file
+    assert study == from_file
 
 
 def test_what_is_declared_last_is_meant(store: Store, from_file: Study) -> None:
     declare(store, from_file, "laptop", 0)
     declare(store, changed(from_file, version=2), "laptop", 0)
     assert named_study(store, "toy").version == 2
-    assert [each.name for each in stored_studies(store)] == ["toy"]
+    assert [study.name for study in stored_studies(store)] == ["toy"]
 
 
 def test_the_catalogue_comes_first(store: Store, study: Study) -> None:
@@ -179,7 +181,10 @@ def test_what_was_declared_before_changes_were_recorded_keeps_its_name(study: St
     declare(store, changed(study, name="toy_varied_01234567", title="A toy: a variation", **words), "laptop", 0)
     title = "A toy: a variation, on own workload 'resnet18-digits'"
     declare(store, changed(study, name=OWN, title=title, workload=workload, **words), "laptop", 0)
-    assert {readable_name(each) for each in stored_studies(store)} == {"toy with steps = 7", "resnet18-digits through toy"}
+    assert {readable_name(stored_study) for stored_study in stored_studies(store)} == {
+        "toy with steps = 7",
+        "resnet18-digits through toy",
+    }
     assert named_study(store, "toy with steps = 7").name == "toy_varied_01234567"
 
 
