@@ -1,6 +1,6 @@
 """Models whose training is known in closed form: a linear map, and a quadratic bowl under noise.
 
-They are for planted studies: what a harness finds in them can be compared with what must be found.
+They are for planted studies, where a harness's findings can be compared with the known answer.
 """
 
 import torch

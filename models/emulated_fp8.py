@@ -17,7 +17,7 @@ class Fp8Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x_KNI: Tensor, weight_KIO: Tensor, scaled: bool) -> Tensor:
-        x_KNI, weight_KIO = (rounded(each, torch.float8_e4m3fn, scaled) for each in (x_KNI, weight_KIO))
+        x_KNI, weight_KIO = (rounded(operand, torch.float8_e4m3fn, scaled) for operand in (x_KNI, weight_KIO))
         ctx.save_for_backward(x_KNI, weight_KIO)
         ctx.scaled = scaled
         return torch.bmm(x_KNI, weight_KIO)

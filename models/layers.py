@@ -24,8 +24,8 @@ Drop = Callable[[str, Tensor], Tensor]  # the name of a place, an activation the
 class View(dict[str, Tensor]):
     """Parameter name -> [K, *shape], and how layers multiply by their matrices: another `product` emulates a number format.
 
-    segments: into how many stretches the blocks of a model are split of which only the input is kept for the backward pass,
-    and the rest computed again; 0: everything is kept. drop: what dropout does, the same however often it is asked; None:
+    segments: number of stretches of a model's blocks that keep only their input for the backward pass and compute the rest
+    again; 0: everything is kept. drop: what dropout does, the same however often it is asked; None:
     nothing is dropped.
     """
 
@@ -34,7 +34,7 @@ class View(dict[str, Tensor]):
         self.product, self.segments, self.drop = product, segments, drop
 
     def dropped(self, place: str, x_KB: Tensor) -> Tensor:
-        """What is left of an activation [K, B, ...], or of [K, B * T, ...], at a place of that name."""
+        """An activation [K, B, ...], or [K, B * T, ...], after dropout at a place of that name."""
         return x_KB if self.drop is None else self.drop(place, x_KB)
 
 
@@ -46,7 +46,7 @@ def through(blocks: Sequence[Callable[[Tensor], Tensor]], x: Tensor, segments: i
         return x
     edges = [round(index * len(blocks) / segments) for index in range(segments + 1)]
     for start, end in itertools.pairwise(edges):
-        # What is dropped is a function of seed, step and place: there is no state of a generator to go back to.
+        # Dropout is a function of seed, step and place: there is no state of a generator to restore.
         x = checkpoint(through, blocks[start:end], x, 0, use_reentrant=False, preserve_rng_state=False)
     return x
 
@@ -86,8 +86,8 @@ class Parameter:
 
 
 class Model(Protocol):
-    """What a network is built of: its weights, and its blocks, which follow each other. What a step costs is counted by an
-    example: operations of a forward pass, and numbers that it keeps for the backward pass."""
+    """A network's architecture: its weights, and its blocks, which follow each other. Costs are counted by an example:
+    operations of a forward pass, and numbers that it keeps for the backward pass."""
 
     @property
     def parameters(self) -> Sequence[Parameter]: ...

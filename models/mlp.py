@@ -10,7 +10,7 @@ from torch import Tensor
 from .layers import Adapter, LayerNorm, Linear, Parameter, Tap, View, show, through
 from .parametrization import Parametrization
 
-# The gains that keep the scale of what passes: He et al. 2015 for ReLU, which GELU is near to; for the others those of
+# The gains that keep the scale of activations: He et al. 2015 for ReLU, which GELU is near to; for the others those of
 # torch.nn.init.calculate_gain.
 ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], float]] = {
     "relu": (torch.relu, math.sqrt(2.0)),
@@ -72,7 +72,7 @@ class MLP:
         self.activations_per_example = features + (3 + norm + residual) * depth * width + 3 * classes
 
     def _layers(self) -> tuple[Linear | LayerNorm, ...]:
-        """In the order of what passes."""
+        """The layers in the order of the forward pass."""
         if not self.norms:
             return (*self.blocks, self.readout)
         return (*(layer for pair in zip(self.blocks, self.norms, strict=True) for layer in pair), self.readout)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 EMBEDDING_STD = 0.02
 
 
-# Rule -> what muP multiplies the LR by, of width / base_width and the number of a parameter's sides that grow with the width.
-# The table gives Adam and SGD; an optimizer says by which of them it goes.
+# Rule -> muP's factor of the LR, by width / base_width and the number of a parameter's sides that grow with the width.
+# The table gives Adam and SGD; an optimizer names its rule.
 LR_RULES: dict[str, Callable[[float, int], float]] = {
     "adaptive": lambda multiplier, growing_sides: 1.0 / multiplier if growing_sides == 2 else 1.0,
     "gradient_descent": lambda multiplier, growing_sides: multiplier if growing_sides == 1 else 1.0,
@@ -46,7 +46,7 @@ class Parametrization:
 
     @property
     def readout_multiplier(self) -> float:
-        """What the readout's input, not its bias, is multiplied by."""
+        """The factor of the readout's input, not of its bias."""
         return 1.0 / (self.multiplier or 1.0)
 
     def attention_scale(self, head_width: int) -> float:
@@ -54,8 +54,8 @@ class Parametrization:
         return 1.0 / math.sqrt(head_width * (self.head_multiplier or self.multiplier or 1.0))
 
     def lr_multiplier(self, growing_sides: int, rule: str | None) -> float:
-        """What the LR of a parameter with this many sides that grow with the width is multiplied by, under muP by a rule of
-        LR_RULES (AssertionError)."""
+        """The factor of the LR of a parameter with this many sides that grow with the width, under muP by a rule of LR_RULES
+        (AssertionError)."""
         if self.multiplier is None:
             return 1.0
         assert rule in LR_RULES, f"muP has no LR rule '{rule}'"
