@@ -1,11 +1,11 @@
-"""What a study's page begins with: the sentences of its verdicts, and what to do.
+"""The top of a study's page: the sentences of its verdicts, and what to do.
 
 The rule. A study names the claims that answer its question (Study.answer). If it names none, they are the decided ones, or if
-nothing is decided, which is then said first, the open ones, those that came nearest before others. Of these as many speak as
-there is room for in four sentences, firm ones before fragile ones. They are said in declared order, but no claim that is not
-decided comes before one that is.
+nothing is decided, which is then said first, the open ones, those that came nearest before others. As many of these speak as
+fit into four sentences, firm ones before fragile ones. They are said in declared order, but no undecided claim comes before a
+decided one.
 
-If named claims have more than four sentences together each says its first alone. What would mislead is not left out: that a
+If named claims have more than four sentences together, each says its first alone. What would mislead is not left out: that a
 claim is open, that some of its parts fail, on which workloads it holds.
 """
 
@@ -27,7 +27,7 @@ MOST_SENTENCES = 4
 
 @dataclass(frozen=True)
 class Said:
-    """What is said of one claim, numbers in bold, and what to do."""
+    """The sentences about one claim, numbers in bold, and what to do."""
 
     claim: str
     verdict: str
@@ -37,7 +37,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Answer:
-    """first: what has to be known before; empty as a rule. advice: what to do, each thing once."""
+    """first: what a reader has to know before; usually empty. advice: what to do, each thing once."""
 
     first: Markup
     said: tuple[Said, ...]
@@ -47,18 +47,18 @@ class Answer:
 def answer(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callable[[Verdict], str]) -> Answer:
     """The answer of a study at one scale. named: the claims that the study says answer it. standing: firm, fragile or exact."""
     spoken = speaking(verdicts, named, standing)
-    brief = sum(len(each.answer) for each in spoken) > MOST_SENTENCES and len(spoken) > 1
-    texts = (with_bold_numbers(shortened(each) if brief else each.answer) for each in spoken)
-    said = [Said(each.claim, each.verdict, text, each.advice) for each, text in zip(spoken, texts, strict=True)]
+    brief = sum(len(verdict.answer) for verdict in spoken) > MOST_SENTENCES and len(spoken) > 1
+    texts = (with_bold_numbers(shortened(verdict) if brief else verdict.answer) for verdict in spoken)
+    said = [Said(verdict.claim, verdict.verdict, text, verdict.advice) for verdict, text in zip(spoken, texts, strict=True)]
     return Answer(
-        _said_first(verdicts, named or any(each.verdict in DECIDED for each in spoken)),
+        _said_first(verdicts, named or any(verdict.verdict in DECIDED for verdict in spoken)),
         tuple(said),
-        tuple(dict.fromkeys(each.advice for each in spoken if each.advice)),
+        tuple(dict.fromkeys(verdict.advice for verdict in spoken if verdict.advice)),
     )
 
 
 def _said_first(verdicts: Sequence[Verdict], answered: object) -> Markup:
-    if so_far := next((each.so_far for each in verdicts if each.so_far), ""):
+    if so_far := next((verdict.so_far for verdict in verdicts if verdict.so_far), ""):
         return Markup(f"So far, {so_far} are trained: these are not the declared verdicts yet.")
     return Markup("") if answered else _undecided(verdicts)
 
@@ -67,18 +67,18 @@ def speaking(verdicts: Sequence[Verdict], named: Sequence[str], standing: Callab
     """The verdicts whose sentences begin the page, in the order they are said."""
     if named:
         return decided_first(verdicts, named)
-    decided = [each for each in verdicts if each.verdict in DECIDED]
-    ordered = sorted(decided, key=lambda each: standing(each) == FRAGILE)
-    ordered = ordered or sorted((each for each in verdicts if each.verdict == OPEN), key=lambda each: each.p)
-    found: list[Verdict] = []
+    decided = [verdict for verdict in verdicts if verdict.verdict in DECIDED]
+    ordered = sorted(decided, key=lambda verdict: standing(verdict) == FRAGILE)
+    ordered = ordered or sorted((verdict for verdict in verdicts if verdict.verdict == OPEN), key=lambda verdict: verdict.p)
+    spoken: list[Verdict] = []
     room = MOST_SENTENCES
-    for each in ordered:
-        needed = len(each.answer)
-        if needed <= room or not found:
-            found.append(each)
+    for verdict in ordered:
+        needed = len(verdict.answer)
+        if needed <= room or not spoken:
+            spoken.append(verdict)
             room -= needed
-    # Said in declared order: what is firm only comes before what is fragile when there is not room for all.
-    return sorted(found, key=list(verdicts).index)
+    # Said in declared order: firm ones come before fragile ones only if there is not room for all.
+    return sorted(spoken, key=list(verdicts).index)
 
 
 def decided_first(verdicts: Sequence[Verdict], named: Sequence[str]) -> list[Verdict]:
@@ -88,7 +88,7 @@ def decided_first(verdicts: Sequence[Verdict], named: Sequence[str]) -> list[Ver
 
 
 def shortened(verdict: Verdict) -> tuple[Sentence, ...]:
-    """Its first sentence, as far as that does not mislead, and of what is open why it is."""
+    """Its first sentence, unless that alone misleads, and why an open claim is open."""
     if len(verdict.answer) < 2 or verdict.estimate is None or verdict.reading in OF_PARTS:
         return verdict.answer
     first, last = verdict.answer[0], verdict.answer[-1]
@@ -100,7 +100,7 @@ def shortened(verdict: Verdict) -> tuple[Sentence, ...]:
 
 
 def _undecided(verdicts: Sequence[Verdict]) -> Markup:
-    if any(each.verdict == INVALID for each in verdicts):
+    if any(verdict.verdict == INVALID for verdict in verdicts):
         return Markup("Trials are missing, so that nothing is decided.")
     none = "Its claim is not decided here." if len(verdicts) == 1 else f"None of the {len(verdicts)} claims is decided here."
     return Markup(none) if verdicts else Markup("")

@@ -135,7 +135,7 @@ def _uncompared(records: TrialSet, arms: Sequence[str], index: int) -> Panel:
 
 
 def _best_of(table: TrialArrays, arms: Sequence[str]) -> str:
-    """What the column of tuned values is called."""
+    """The heading of the column of tuned values."""
     factors = {over for arm in arms for over in _varied(table, arm)}
     if factors <= {LR}:
         return "best LR" if factors else "LR"
@@ -165,7 +165,7 @@ def loss_of(table: TrialArrays, arm: str) -> Observed:
 
 
 def _any_factor(table: TrialArrays, arm: str) -> str:
-    """Of an arm that is trained at one point: all of its factors have one value."""
+    """Any factor of an arm that is trained at one point: all of its factors have one value."""
     if search := table.study.search_of(table.scale, arm):
         return search.factor
     for factor in table.study.factors_at(table.scale, arm):
@@ -174,41 +174,41 @@ def _any_factor(table: TrialArrays, arm: str) -> str:
 
 
 def _gaps(records: TrialSet, arms: Sequence[str], reference: str, decided: Decided) -> dict[str, Number | str]:
-    """Of every arm but the reference the difference, or why there is none. One that a claim rests on is that of its criterion,
-    with its interval."""
+    """The difference of every arm but the reference, or why there is none. One that a claim rests on is its criterion's, with
+    its interval."""
     others = [arm for arm in arms if arm != reference]
     try:
         right = loss_of(records.table, reference)
         observe(right, records.table)
     except NotEstimableError:
         return dict.fromkeys(others, "the reference has no number")
-    found: dict[str, Number | str] = {}
+    gaps: dict[str, Number | str] = {}
     for arm in others:
         try:
             left = loss_of(records.table, arm)
-            found[arm] = decided.get((left, right)) or _observed(LossGap(left=left, right=right), records.table)
+            gaps[arm] = decided.get((left, right)) or _observed(LossGap(left=left, right=right), records.table)
         except NotEstimableError as error:
-            found[arm] = error.reason
-    return found
+            gaps[arm] = error.reason
+    return gaps
 
 
 def _observed(gap: LossGap, table: TrialArrays) -> Number:
-    seen = observe(gap, table)
-    return Number(seen.estimate, seen.low, seen.high, "relative")
+    observation = observe(gap, table)
+    return Number(observation.estimate, observation.low, observation.high, "relative")
 
 
 def _decided(study: Study, verdicts: Sequence[Verdict]) -> Decided:
     """The differences of two losses that criteria decide on, whichever of the two they subtract."""
     judgements = {judgement.claim: judgement for judgement in study.judgements}
-    found: Decided = {}
+    differences: Decided = {}
     for verdict in verdicts:
         for criterion, finding in zip(judgements[verdict.claim].criteria_at(verdict.scale), verdict.findings, strict=False):
             gap, estimate, low, high = criterion.observe, finding.estimate, finding.low, finding.high
             if isinstance(gap, LossGap) and estimate is not None and low is not None and high is not None:
                 level = f"{finding.level:.0%}"
-                found[gap.left, gap.right] = Number(estimate, low, high, "relative", level)
-                found[gap.right, gap.left] = Number(-estimate, -high, -low, "relative", level)
-    return found
+                differences[gap.left, gap.right] = Number(estimate, low, high, "relative", level)
+                differences[gap.right, gap.left] = Number(-estimate, -high, -low, "relative", level)
+    return differences
 
 
 def _row(records: TrialSet, arm: str, label: str, reference: bool = False, gap: Number | str = "") -> Row:
@@ -219,10 +219,10 @@ def _row(records: TrialSet, arm: str, label: str, reference: bool = False, gap: 
         best, at_edge = _best(records.table, arm, over)
         if at_edge:
             return Row(label, reference, best, diverged=diverged, note="at the edge of its grid: no optimum")
-        seen = observe(loss_of(records.table, arm), records.table)
+        observation = observe(loss_of(records.table, arm), records.table)
     except NotEstimableError as error:
         return Row(label, reference, Markup(""), diverged=diverged, note=error.reason)
-    own_ends = (seen.low, seen.estimate, seen.high)
+    own_ends = (observation.low, observation.estimate, observation.high)
     if isinstance(gap, str):
         return Row(label, reference, best, diverged=diverged, note=gap, seen=own_ends)
     interval = number_and_interval(gap.estimate, gap.low, gap.high, "relative")[1] + f" {gap.level}" * (gap.level != "95%")
@@ -244,7 +244,7 @@ def _best(table: TrialArrays, arm: str, over: str | None) -> tuple[Markup, bool]
 
 
 def spelled(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """With their losses in words: all to the digits that most of their intervals leave meaningful, three at the least."""
+    """The rows, losses in words: all to the digits that most of their intervals leave meaningful, three at the least."""
     halves = [(row.seen[2] - row.seen[0]) / 2 for row in rows if row.seen is not None]
     typical = max(statistics.median(halves), 1e-6) if halves else 1.0
     digits = min(6, max(3, 1 - math.floor(math.log10(typical))))
@@ -266,7 +266,7 @@ def _side(gap: Number) -> str:
 
 
 def _summary(rows: Sequence[Row], reference: str) -> str:
-    """What a folded panel shows of itself: its best arm."""
+    """The line that a folded panel shows: its best arm."""
     known = [row for row in rows if row.seen is not None]
     if not known:
         return ""

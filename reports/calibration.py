@@ -11,7 +11,7 @@ from ..harness.declare.level import LEVEL
 from ..harness.judge.statistics.ladders import Word
 from ..harness.plan.store import evidence
 
-# What was asked for: coverage of a 95% interval, and false verdicts at the most.
+# The goals: coverage of a 95% interval, and false verdicts at the most.
 LEAST_COVERAGE, MOST_COVERAGE, MOST_FALSE = 0.93, 0.97, 0.05
 # Rates of false verdicts that may have been counted, and the verdict each is of.
 WRONGS = {"false_supported": "supported", "false_partly": "partly", "false_refuted": "refuted"}
@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 
 
 def rows() -> list[dict[str, Any]]:
-    """As they were counted; none where that was never done."""
+    """The rows as they were counted; none if that was never done."""
     return _counted("calibration.json")
 
 
@@ -38,16 +38,16 @@ def _counted(file: str) -> list[dict[str, Any]]:
 
 
 def runs_elsewhere() -> list[dict[str, Any]]:
-    """Of `folklore judge`, a row for each test and condition; none where that was never done. off: what misses its goal beyond
-    the chance of counting this many worlds."""
-    found = _counted("judged_runs_calibration.json")
+    """A row for each test and condition of `folklore judge`; none if that was never counted. off: rates that miss their goal
+    beyond the chance of counting this many worlds."""
+    test_rows = _counted("judged_runs_calibration.json")
     goals = {name: "level" if name == "coverage" else "most" for name in OF_RUNS}
-    return [{**row, "off": [name for name, goal in goals.items() if _misses(row, name, row[goal])]} for row in found]
+    return [{**row, "off": [name for name, goal in goals.items() if _misses(row, name, row[goal])]} for row in test_rows]
 
 
 def trends() -> list[dict[str, Any]]:
-    """Of the judge of ladders, a row for each kind of ladder, number of rungs and of seeds, and way of the errors; none where
-    that was never done. off: as above."""
+    """A row for each kind of ladder, number of rungs and of seeds, and way of the errors, of the judge of ladders; none if
+    that was never counted. off: as above."""
     return [_with_off(row) for row in _counted("ladders_calibration.json")]
 
 
@@ -56,66 +56,66 @@ def _with_off(row: Row) -> dict[str, Any]:
 
 
 def _misses(row: Row, name: str, goal: float | None) -> bool:
-    """By three standard errors of a share that equals its goal, which is the least of a coverage and the most of others."""
+    """Whether by three standard errors of a share at its goal, which is the least of a coverage and the most of others."""
     if goal is None or row[name] is None:
         return False
     beyond = goal - row[name] if name in COVERAGES else row[name] - goal
     return bool(beyond > 3 * math.sqrt(goal * (1 - goal) / row["worlds"]))
 
 
-def _summed(found: Sequence[Row]) -> dict[str, Any]:
+def _summed(ladder_rows: Sequence[Row]) -> dict[str, Any]:
     """The cells of ladders that differ in the way of their errors alone, and of all ladders; apart: single rows that miss a
     goal, which the sum of their cell may keep; missed: how many there are of each rate, and the worst."""
-    cells = [list(group) for _, group in groupby(found, key=lambda row: (row["world"], row["rungs"], row["seeds"]))]
-    off = {name: [row for row in found if name in row["off"]] for name in OF_TRENDS}
+    cells = [list(group) for _, group in groupby(ladder_rows, key=lambda row: (row["world"], row["rungs"], row["seeds"]))]
+    off = {name: [row for row in ladder_rows if name in row["off"]] for name in OF_TRENDS}
     return {
         "cells": [_sum(cell) for cell in cells],
-        "whole": _sum(found),
-        "rows": len(found),
-        "apart": [row for row in found if row["off"]],
+        "whole": _sum(ladder_rows),
+        "rows": len(ladder_rows),
+        "apart": [row for row in ladder_rows if row["off"]],
         "missed": {name: (len(rows), max(rows, key=partial(_distance, name))) for name, rows in off.items() if rows},
     }
 
 
-def _sum(found: Sequence[Row]) -> dict[str, Any]:
-    worlds = sum(row["worlds"] for row in found)
-    counts = {name: sum(row[name] * row["worlds"] for row in found) for name in (*TREND_WORDS, *OF_TRENDS)}
+def _sum(group: Sequence[Row]) -> dict[str, Any]:
+    worlds = sum(row["worlds"] for row in group)
+    counts = {name: sum(row[name] * row["worlds"] for row in group) for name in (*TREND_WORDS, *OF_TRENDS)}
     shares = {name: round(count / worlds, 4) for name, count in counts.items()}
-    return _with_off({**found[0], "worlds": worlds, **shares})
+    return _with_off({**group[0], "worlds": worlds, **shares})
 
 
 def _distance(name: str, row: Row) -> float:
     return abs(float(row[name]) - OF_TRENDS[name])
 
 
-def _by_observable(found: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    ordered = sorted(found, key=lambda row: row["observable"])
+def _by_observable(world_rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    ordered = sorted(world_rows, key=lambda row: row["observable"])
     return [(name, list(group)) for name, group in groupby(ordered, key=lambda row: row["observable"])]
 
 
-def content(found: Sequence[Row], elsewhere: Sequence[Row] = (), ladders: Sequence[Row] = ()) -> dict[str, Any]:
-    """What the page's template is given."""
-    covered = [row["coverage"] for row in found if row["coverage"] is not None]
-    wrongs = [name for name in WRONGS if any(row.get(name) is not None for row in found)]
-    wrong = [row[name] for row in found for name in wrongs if row.get(name) is not None]
+def content(world_rows: Sequence[Row], elsewhere: Sequence[Row] = (), ladders: Sequence[Row] = ()) -> dict[str, Any]:
+    """The values of the page's template."""
+    covered = [row["coverage"] for row in world_rows if row["coverage"] is not None]
+    wrongs = [name for name in WRONGS if any(row.get(name) is not None for row in world_rows)]
+    wrong = [row[name] for row in world_rows for name in wrongs if row.get(name) is not None]
     return {
-        "kinds": [_kind(name, group) for name, group in _by_observable(found)],
+        "kinds": [_kind(name, group) for name, group in _by_observable(world_rows)],
         "elsewhere": elsewhere,
         "trends": _summed(ladders) if ladders else None,
         "trend_words": TREND_WORDS,
         "wrongs": wrongs,
         "mean_coverage": sum(covered) / len(covered) if covered else None,
-        "rates_of": [_rate_of(name, found) for name in wrongs],
-        "conditions": _conditions(found),
-        "short": sorted((row for row in found if _too_short(row)), key=lambda row: float(row["coverage"]))[:WORST_SHOWN],
-        "wrong": _most_often_false(found, wrongs),
-        "worlds": sum(row["worlds"] for row in found),
+        "rates_of": [_rate_of(name, world_rows) for name in wrongs],
+        "conditions": _conditions(world_rows),
+        "short": sorted((row for row in world_rows if _too_short(row)), key=lambda row: float(row["coverage"]))[:WORST_SHOWN],
+        "wrong": _most_often_false(world_rows, wrongs),
+        "worlds": sum(row["worlds"] for row in world_rows),
         "intervals": len(covered),
-        "inside": sum(LEAST_COVERAGE <= each <= MOST_COVERAGE for each in covered),
-        "below": sum(each < LEAST_COVERAGE for each in covered),
-        "above": sum(each > MOST_COVERAGE for each in covered),
+        "inside": sum(LEAST_COVERAGE <= coverage <= MOST_COVERAGE for coverage in covered),
+        "below": sum(coverage < LEAST_COVERAGE for coverage in covered),
+        "above": sum(coverage > MOST_COVERAGE for coverage in covered),
         "rates": len(wrong),
-        "too_often": sum(each > MOST_FALSE for each in wrong),
+        "too_often": sum(rate > MOST_FALSE for rate in wrong),
         "least": LEAST_COVERAGE,
         "most": MOST_COVERAGE,
         "most_false": MOST_FALSE,
@@ -126,33 +126,33 @@ def _too_short(row: Row) -> bool:
     return row["coverage"] is not None and row["coverage"] < LEAST_COVERAGE
 
 
-def _rate_of(name: str, found: Sequence[Row]) -> tuple[str, float]:
+def _rate_of(name: str, world_rows: Sequence[Row]) -> tuple[str, float]:
     """A verdict, and how often it is given wrongly, on average over the kinds of world."""
-    rates = [row[name] for row in found if row.get(name) is not None]
+    rates = [row[name] for row in world_rows if row.get(name) is not None]
     return WRONGS[name], sum(rates) / len(rates)
 
 
-def _conditions(found: Sequence[Row]) -> list[dict[str, Any]]:
+def _conditions(world_rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The conditions under which intervals are too short most often: in how many of how many kinds of world."""
-    covered = [row for row in found if row["coverage"] is not None]
+    covered = [row for row in world_rows if row["coverage"] is not None]
     counted = [
         {"condition": name, "kinds": len(own), "short": sum(map(_too_short, own))}
         for name in sorted({row["condition"] for row in covered})
         if (own := [row for row in covered if row["condition"] == name])
     ]
-    counted.sort(key=lambda each: -each["short"] / each["kinds"])
-    return [each for each in counted if each["short"]][:WORST_SHOWN]
+    counted.sort(key=lambda condition: -condition["short"] / condition["kinds"])
+    return [condition for condition in counted if condition["short"]][:WORST_SHOWN]
 
 
-def _most_often_false(found: Sequence[Row], wrongs: Sequence[str]) -> list[dict[str, Any]]:
+def _most_often_false(world_rows: Sequence[Row], wrongs: Sequence[str]) -> list[dict[str, Any]]:
     """The worlds in which a verdict is false too often, the worst first."""
     worst = [
         {"observable": row["observable"], "world": row["world"], "what": WRONGS[name], "rate": row[name]}
-        for row in found
+        for row in world_rows
         for name in wrongs
         if row.get(name) is not None and row[name] > MOST_FALSE
     ]
-    return sorted(worst, key=lambda each: -float(each["rate"]))[:WORST_SHOWN]
+    return sorted(worst, key=lambda world: -float(world["rate"]))[:WORST_SHOWN]
 
 
 def _kind(name: str, group: Sequence[Row]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _kind(name: str, group: Sequence[Row]) -> dict[str, Any]:
 
 
 def _worst(group: Sequence[Row]) -> dict[str, Any]:
-    """Over the worlds of one kind and number of seeds."""
+    """The extremes over the worlds of one kind and number of seeds."""
     covered = [row["coverage"] for row in group if row["coverage"] is not None]
     return {
         "seeds": group[0]["seeds"],

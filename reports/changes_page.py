@@ -66,21 +66,21 @@ def content(register: Register, history: Sequence[Change], places: Collection[st
 def course(changes: Sequence[Change]) -> str:
     """A claim's verdicts one after the other, a clause; words that merely were renamed are left out, and it is empty if nothing
     else changed."""
-    told = [each for each in changes if not each.of_words_alone]
-    if not told:
+    revisions = [change for change in changes if not change.of_words_alone]
+    if not revisions:
         return ""
-    stands = [told[0].old, *(each.new for each in told)]
-    return ", then ".join(f"{each.verdict}{f' (version {each.version})' if each.version else ''}" for each in stands)
+    stands = [revisions[0].old, *(change.new for change in revisions)]
+    return ", then ".join(f"{stand.verdict}{f' (version {stand.version})' if stand.version else ''}" for stand in stands)
 
 
 def _steps(register: Register, history: Sequence[Change]) -> Mapping[str, list[Step]]:
     """Claim -> what became of its verdict, oldest first."""
-    found: dict[str, list[Step]] = {}
+    steps: dict[str, list[Step]] = {}
     for change in history:
-        found.setdefault(change.claim, []).append(_step(change))
+        steps.setdefault(change.claim, []).append(_step(change))
     for erratum in register.errata:
-        found.setdefault(erratum.claim, []).append(_withdrawal(erratum))
-    return found
+        steps.setdefault(erratum.claim, []).append(_withdrawal(erratum))
+    return steps
 
 
 def _step(change: Change) -> Step:
@@ -100,8 +100,8 @@ def _note(change: Change) -> str:
 
 def _said(stand: Stand) -> Said:
     version = f"version {stand.version}" if stand.version else "version not known"
-    told = version if stand.published else f"{version}, in the log alone"
-    return Said(stand.verdict, why(stand.reading), phrases.number(stand), told)
+    origin = version if stand.published else f"{version}, in the log alone"
+    return Said(stand.verdict, why(stand.reading), phrases.number(stand), origin)
 
 
 def _withdrawal(erratum: Erratum) -> Step:

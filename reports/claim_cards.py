@@ -1,4 +1,4 @@
-"""What the page of a study says of one claim: the verdict, the sentence, the criteria in a table, and all that is folded."""
+"""The card of one claim on a study's page: the verdict, the sentence, the criteria in a table, and all that is folded."""
 
 import math
 from collections import Counter
@@ -129,7 +129,7 @@ def card(
     earlier: what versions of the study that were replaced came to."""
     criteria = judgement.criteria_at(verdict.scale)
     stands = standing(verdict, robust, rates)
-    own = tuple(each for each in published if each.claim == verdict.claim)
+    own = tuple(publication for publication in published if publication.claim == verdict.claim)
     judged = as_judged(verdict)
     return Card(
         id=f"{verdict.claim}-{verdict.scale}-{verdict.device}",
@@ -148,13 +148,15 @@ def card(
         places=_places(claim, documents),
         rules=tuple(_rule(criterion, finding, claim) for criterion, finding in zip(criteria, verdict.findings, strict=False)),
         robustness=f"{robust.seeds_in_words}; {robust.choices_in_words}" if robust is not None and judged is verdict else "",
-        power=tuple(line for each in resolutions if (line := power_in_words(each, verdict.seeds))),
+        power=tuple(line for resolution in resolutions if (line := power_in_words(resolution, verdict.seeds))),
         calibration=tuple(calibration_in_words(criteria, verdict.seeds, calibrated)),
         published=own,
         contradictions=tuple(_contradictions(criteria, verdict, own)),
         reported=tuple(reported),
         tables=tuple(tables),
-        unjudged=tuple(text for letter, text in claim.clauses.items() if letter not in {each.clause for each in criteria}),
+        unjudged=tuple(
+            text for letter, text in claim.clauses.items() if letter not in {criterion.clause for criterion in criteria}
+        ),
         rule_changes=tuple(rule_changes),
         sides=tuple(_sides(claim, judgement, documents)),
         note=judgement.note,
@@ -198,12 +200,16 @@ def _contradictions(criteria: Sequence[Criterion], verdict: Verdict, published: 
     for criterion, finding in zip(criteria, verdict.findings, strict=False):
         if finding.estimate is None or finding.low is None or finding.high is None:
             continue
-        for each in published:
-            if each.criterion != criterion.name or each.value is None or finding.low <= each.value <= finding.high:
+        for publication in published:
+            if (
+                publication.criterion != criterion.name
+                or publication.value is None
+                or finding.low <= publication.value <= finding.high
+            ):
                 continue
-            theirs = in_prose(each.value, each.value, each.value, criterion.written_in)
+            theirs = in_prose(publication.value, publication.value, publication.value, criterion.written_in)
             ours = in_prose(finding.estimate, finding.low, finding.high, criterion.written_in)
-            lines.append(f"others measured {theirs} ({each.source}), here {ours}. {each.if_different}".strip())
+            lines.append(f"others measured {theirs} ({publication.source}), here {ours}. {publication.if_different}".strip())
     return lines
 
 
@@ -223,15 +229,15 @@ def _places(claim: Claim, documents: Mapping[str, Document]) -> tuple[Place, ...
     for source in claim.sources:
         if source.document in documents:
             sections.setdefault(source.document, []).append(source.section)
-    return tuple(Place(documents[key].title, _sections(found), f"document-{key}.html") for key, found in sections.items())
+    return tuple(Place(documents[key].title, _sections(names), f"document-{key}.html") for key, names in sections.items())
 
 
 def _sections(names: Sequence[str]) -> str:
     """Sections 2, 11 and 12, Q3."""
     numbered = [name for name in names if name[0].isdigit()]
     word = "section" if len(numbered) == 1 else "sections"
-    told = [f"{word} {enumerated(numbered)}"] if numbered else []
-    return ", ".join([*told, *(name for name in names if name not in numbered)])
+    numeric_sections = [f"{word} {enumerated(numbered)}"] if numbered else []
+    return ", ".join([*numeric_sections, *(name for name in names if name not in numbered)])
 
 
 def _rule(criterion: Criterion, finding: CriterionFinding, claim: Claim) -> Rule:
@@ -251,13 +257,15 @@ def _rule(criterion: Criterion, finding: CriterionFinding, claim: Claim) -> Rule
     if finding.grade == "measured" and finding.low is not None and finding.high is not None:
         bound = turns_open_at(criterion, finding.verdict, finding.low, finding.high)
         lines += [] if bound is None else [("turns open", f"at a bound of {spell(bound, unit)}")]
-    found = finding.reason if finding.estimate is not None else f"no number: {finding.reason}"
+    reason = finding.reason if finding.estimate is not None else f"no number: {finding.reason}"
     name = f"Precondition: {criterion.name}" if criterion.precondition else criterion.name
-    return Rule(name, tuple(lines), f"{finding.verdict}{f' ({reading})' if (reading := why(finding.reading)) else ''}: {found}")
+    return Rule(
+        name, tuple(lines), f"{finding.verdict}{f' ({reading})' if (reading := why(finding.reading)) else ''}: {reason}"
+    )
 
 
 def _interval(observed: Observed, finding: CriterionFinding) -> str:
-    """What stands for an interval: how good a number is that has none."""
+    """The level of an interval, or how exact a number without one is."""
     if observed.grade == "measured":
         return f"{finding.level:.1%}".replace(".0%", "%")
     if observed.grade == "exact":
@@ -265,26 +273,34 @@ def _interval(observed: Observed, finding: CriterionFinding) -> str:
     return "none: the number is computed in 64 bits, the same on every machine to its last digits shown"
 
 
-def power_in_words(found: Resolution, seeds: int) -> str:
-    """With how many seeds a criterion shows what; empty where nothing is known of it."""
-    if found.expected is not None and found.power is not None:
+def power_in_words(resolution: Resolution, seeds: int) -> str:
+    """The effect that a criterion shows with this many seeds, and its power; empty if neither is known."""
+    if resolution.expected is not None and resolution.power is not None:
         line = (
-            f"{found.criterion}: {seeds} seeds show the expected {spell_declared(found.expected, found.unit)}"
-            f" ({found.verdict}) with {found.power:.0%} power"
+            f"{resolution.criterion}: {seeds} seeds show the expected {spell_declared(resolution.expected, resolution.unit)}"
+            f" ({resolution.verdict}) with {resolution.power:.0%} power"
         )
-        if found.power < 0.8:
-            line += f"; {found.seeds} seeds would have 80%" if found.seeds else "; no number of seeds up to 1000 has 80%"
+        if resolution.power < 0.8:
+            line += (
+                f"; {resolution.seeds} seeds would have 80%" if resolution.seeds else "; no number of seeds up to 1000 has 80%"
+            )
         return line + "."
-    if found.resolves is not None:
-        how_far = f"a factor of {found.resolves:.3g}" if found.log_axis else spell(found.resolves, found.unit).lstrip("+")
-        return f"{found.criterion}: {seeds} seeds decide what lies {how_far} inside a region, with 80% power."
+    if resolution.resolves is not None:
+        how_far = (
+            f"a factor of {resolution.resolves:.3g}"
+            if resolution.log_axis
+            else spell(resolution.resolves, resolution.unit).lstrip("+")
+        )
+        return f"{resolution.criterion}: {seeds} seeds decide what lies {how_far} inside a region, with 80% power."
     return ""
 
 
 def calibration_in_words(criteria: Sequence[Criterion], seeds: int, calibrated: Sequence[Mapping[str, Any]]) -> list[str]:
     """How often intervals of these kinds held the truth in simulated worlds with about this many seeds."""
     lines = []
-    for kind in dict.fromkeys(each.observe.calibrated_as for each in criteria if each.observe.grade == "measured"):
+    for kind in dict.fromkeys(
+        criterion.observe.calibrated_as for criterion in criteria if criterion.observe.grade == "measured"
+    ):
         rows = [row for row in calibrated if row["observable"] == kind and row["coverage"] is not None]
         if not rows:
             continue
@@ -299,7 +315,7 @@ def calibration_in_words(criteria: Sequence[Criterion], seeds: int, calibrated: 
 
 
 def _sides(claim: Claim, judgement: Judgement, documents: Mapping[str, Document]) -> list[str]:
-    """What each side of the documents says, and which verdict shows it to be right."""
+    """A line for each side of the documents: its words, and the verdict that shows it to be right."""
     right = {side: verdict for verdict, side in (judgement.right or {}).items()}
     lines = []
     for side in claim.sides:

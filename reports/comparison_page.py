@@ -21,7 +21,9 @@ class Pair:
     @property
     def overlap(self) -> bool | None:
         """Whether the two intervals have a point in common; None if one of them has no number."""
-        ends = [each.low for each in (self.yours, self.published)] + [each.high for each in (self.yours, self.published)]
+        ends = [verdict.low for verdict in (self.yours, self.published)] + [
+            verdict.high for verdict in (self.yours, self.published)
+        ]
         if any(end is None for end in ends):
             return None
         low, other_low, high, other_high = (float(end) for end in ends if end is not None)
@@ -39,18 +41,20 @@ class Pair:
 
 def pairs(yours: Iterable[JudgedTrials], published: Iterable[JudgedTrials]) -> dict[tuple[str, str], list[Pair]]:
     """(scale, device) -> pairs, for what is judged in both."""
-    theirs = {(each.scale, each.device): {v.claim: v for v in each.verdicts} for each in published if each.meant_to_be}
-    found = {}
-    for each in yours:
-        other = theirs.get((each.scale, each.device))
-        if each.meant_to_be and other:
-            found[each.scale, each.device] = [Pair(v, other[v.claim]) for v in each.verdicts if v.claim in other]
-    return found
+    theirs = {
+        (judged.scale, judged.device): {v.claim: v for v in judged.verdicts} for judged in published if judged.meant_to_be
+    }
+    pairs_by_place = {}
+    for judged in yours:
+        other = theirs.get((judged.scale, judged.device))
+        if judged.meant_to_be and other:
+            pairs_by_place[judged.scale, judged.device] = [Pair(v, other[v.claim]) for v in judged.verdicts if v.claim in other]
+    return pairs_by_place
 
 
-def content(study: Study, register: Register, found: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[str, Any]:
+def content(study: Study, register: Register, pairs_by_place: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[str, Any]:
     known = register.including(study)
-    both = [pair for together in found.values() for pair in together]
+    both = [pair for together in pairs_by_place.values() for pair in together]
     return {
         "claims_in_both": len(both),
         "same": sum(pair.agrees for pair in both),
@@ -58,17 +62,19 @@ def content(study: Study, register: Register, found: Mapping[tuple[str, str], Se
         "study": study,
         "claims": {judgement.claim: known.claim(judgement.claim) for judgement in study.judgements},
         "criteria": {
-            (judgement.claim, scale): judgement.criteria_at(scale) for judgement in study.judgements for scale, _ in found
+            (judgement.claim, scale): judgement.criteria_at(scale)
+            for judgement in study.judgements
+            for scale, _ in pairs_by_place
         },
-        "places": found,
+        "places": pairs_by_place,
     }
 
 
-def changes(study: Study, found: Mapping[tuple[str, str], Sequence[Pair]]) -> list[dict[str, Any]]:
+def changes(study: Study, pairs_by_place: Mapping[tuple[str, str], Sequence[Pair]]) -> list[dict[str, Any]]:
     """Verdicts that differ, for the index, with the place that shows each and the page that shows both."""
     return [
         {"pair": pair, "link": place_of(pair.yours), "beside": beside_page(study.name)}
-        for together in found.values()
+        for together in pairs_by_place.values()
         for pair in together
         if not pair.agrees
     ]

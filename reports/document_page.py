@@ -21,7 +21,7 @@ def content(document: Document, register: Register, table: OutcomeTable, places:
     places: what links may lead to (reports/places.py)."""
     placed = _placed(document.key, register)
     own = {claim.id for _, claim in placed}
-    shown = OutcomeTable(table.columns, {place: each for place, each in table.outcomes.items() if place[0] in own})
+    shown = OutcomeTable(table.columns, {place: outcome for place, outcome in table.outcomes.items() if place[0] in own})
     position = list(register.documents).index(document)
     return {
         "document": document,
@@ -46,11 +46,11 @@ def content(document: Document, register: Register, table: OutcomeTable, places:
 def graded(document: Document, register: Register, table: OutcomeTable) -> dict[str, Any]:
     """How many of a document's claims came to each grade; a claim counts once, by the outcome that speaks for it."""
     own = [claim for _, claim in _placed(document.key, register)]
-    grades = [_grade(each, table.speaking(each.id), document.key) for each in own]
+    grades = [_grade(claim, table.speaking(claim.id), document.key) for claim in own]
     return {
         "document": document,
         "claims": len(own),
-        "judged": sum(each not in (NOT_TESTED, NOT_GRADED) for each in grades),
+        "judged": sum(claim_grade not in (NOT_TESTED, NOT_GRADED) for claim_grade in grades),
         "counts": [(name, grades.count(name)) for name in ORDER if name in grades],
     }
 
@@ -83,33 +83,33 @@ def _withdrawn(outcome: TableOutcome | None) -> str:
 def _row(claim: Claim, section: str, document: Document, table: OutcomeTable, places: Collection[str]) -> dict[str, Any]:
     others = [source for source in claim.sources if (source.document, source.section) != (document.key, section)]
     speaking = table.speaking(claim.id)
-    found = _grade(claim, speaking, document.key)
+    own_grade = _grade(claim, speaking, document.key)
     return {
         "section": section,
         "claim": claim,
         "title": phrases.title(claim),
-        "grade": found,
+        "grade": own_grade,
         "why_not": _not_graded(claim, document.key) or _withdrawn(speaking),
-        "note": _why_otherwise(claim, found, speaking),
+        "note": _why_otherwise(claim, own_grade, speaking),
         "cells": [
-            shared.cell(each, column, places, _grade(claim, each, document.key))
-            for each, column in zip(table.of(claim.id), table.columns, strict=True)
+            shared.cell(outcome, column, places, _grade(claim, outcome, document.key))
+            for outcome, column in zip(table.of(claim.id), table.columns, strict=True)
         ],
         "sides": _sides(claim, document.key, speaking),
         "others": shared.where(others),
     }
 
 
-def _why_otherwise(claim: Claim, found: str, outcome: TableOutcome | None) -> str:
+def _why_otherwise(claim: Claim, own_grade: str, outcome: TableOutcome | None) -> str:
     """Why a grade differs from the verdict on the claim, a sentence."""
-    if outcome is None or found in (NOT_GRADED, outcome.verdict.verdict) or claim.sides:
+    if outcome is None or own_grade in (NOT_GRADED, outcome.verdict.verdict) or claim.sides:
         return ""
     whole = f"The verdict on the whole claim is “{outcome.verdict.verdict}”."
     return f"{whole} The document gives no number, so its direction is graded."
 
 
 def _sides(claim: Claim, document: str, outcome: TableOutcome | None) -> list[dict[str, Any]]:
-    """What documents say where they disagree: whose it is, and whether it was shown to be right."""
+    """The sides of documents that disagree: whose each is, and whether it was shown to be right."""
     right = right_side(claim, outcome.verdict) if outcome is not None and outcome.decides else ""
     return [
         {
@@ -132,10 +132,10 @@ def _placed(key: str, register: Register) -> list[tuple[str, Claim]]:
 
 def _place(section: str, order: Mapping[str, int]) -> tuple[int, int, int]:
     """Numbered sections and questions by number, a second quiz after the first, names after them."""
-    found = re.fullmatch(r"(advanced )?Q?(\d+)", section)
-    if found is None:
+    match = re.fullmatch(r"(advanced )?Q?(\d+)", section)
+    if match is None:
         return (2, order[section], 0)
-    return (1 if found[1] else 0, int(found[2]), 0)
+    return (1 if match[1] else 0, int(match[2]), 0)
 
 
 def _heading(section: str) -> str:

@@ -187,7 +187,7 @@ GROUPS = {"Verdicts": VERDICTS, "Numbers": MEASURES, "Studies": STUDIES, "Traini
 
 
 def content() -> dict[str, object]:
-    """What the page's template is given: groups of terms, each in the alphabet but for verdicts."""
+    """The values of the page's template: groups of terms, in alphabetical order but for verdicts."""
     ordered = {
         name: terms if name == "Verdicts" else sorted(terms, key=lambda t: t.name.lower()) for name, terms in GROUPS.items()
     }

@@ -22,7 +22,7 @@ from .study_page import write_figure
 
 
 def words(study: Study, judged: Iterable[JudgedTrials]) -> dict[str, list[str]]:
-    """Claim -> the words of its criteria, those that differ."""
+    """Claim -> the different words of its criteria."""
     by_claim: dict[str, dict[str, None]] = {}
     for grown in trends(study, _standing(judged)):
         by_claim.setdefault(grown.claim, {})[grown.trend.word] = None
@@ -30,7 +30,7 @@ def words(study: Study, judged: Iterable[JudgedTrials]) -> dict[str, list[str]]:
 
 
 def content(study: Study, register: Register, judged: Iterable[JudgedTrials], output: Path) -> list[dict[str, Any]]:
-    """Of every criterion with a number at two rungs what the page shows. Figures are written into `output`."""
+    """The page's entry for every criterion with a number at two rungs. Figures are written into `output`."""
     return _shown(study, register, _standing(judged), output)
 
 
@@ -96,7 +96,7 @@ def _rung(study: Study, point: Point, criterion: Criterion, verdicts: Sequence[V
 
 
 def _prediction(predicted: Prediction, grown: ClaimTrend) -> str:
-    """Of a rung that is trained, with what came."""
+    """The prediction for a trained rung, with what was measured."""
     expected = in_prose(predicted.estimate, predicted.low, predicted.high, grown.unit)
     said = f"Predicted from the rungs below for {size_words(predicted.size)} parameters: {expected}"
     measured = [

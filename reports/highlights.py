@@ -1,9 +1,9 @@
 """The first screen of the index: findings to begin with, chosen by hand and each with its figure; then a few more claims that
 hold, that fail and that surprised, picked by a rule.
 
-What was measured stands here; what arithmetic settles is counted apart. Of each claim the verdict of the largest scale that
-decides it counts. What surprised lies furthest from what was expected
-(judge/surprises.py); if no study expected anything, what was decided between documents that disagree stands there. The rest
+What was measured stands here; what arithmetic settles is counted apart. A claim counts by the verdict of the largest scale
+that decides it. What surprised lies furthest from what was expected
+(judge/surprises.py); if no study expected anything, decisions between documents that disagree stand there. The rest
 of what holds and fails follows: firm verdicts before fragile ones, and of these the surest first (p to three digits),
 of equally sure ones that with the shortest words; the studies take turns, so that none fills a column.
 """
@@ -71,17 +71,17 @@ class Highlights:
 def highlights(claims: Iterable[Claim], table: OutcomeTable, figures: Collection[str]) -> tuple[list[Item], list[Highlights]]:
     """The cards, and the columns that have something to say. figures: images that are there."""
     outcomes = [(claim, table.speaking(claim.id)) for claim in claims]
-    items = [_item(claim, found) for claim, found in outcomes if found is not None and not found.verdict.is_arithmetic]
-    by_claim = {each.claim.id: each for each in items if each.outcome.decides and each.figure in figures}
+    items = [_item(claim, outcome) for claim, outcome in outcomes if outcome is not None and not outcome.verdict.is_arithmetic]
+    by_claim = {item.claim.id: item for item in items if item.outcome.decides and item.figure in figures}
     cards = [by_claim[claim] for claim in CHOSEN if claim in by_claim]
-    items = [each for each in items if each not in cards]
+    items = [item for item in items if item not in cards]
     surprised = _surprised(items)
-    taken = {each.claim.id for each in surprised.items}
-    rest = [each for each in items if each.claim.id not in taken and each.outcome.decides]
+    taken = {item.claim.id for item in surprised.items}
+    rest = [item for item in items if item.claim.id not in taken and item.outcome.decides]
     how = "firm before fragile, surest first"
     holds = Highlights("What holds", how, _picked(rest, SUPPORTED))
     fails = Highlights("What fails", how, _picked(rest, REFUTED))
-    return cards, [each for each in (holds, fails, surprised) if each.items]
+    return cards, [column for column in (holds, fails, surprised) if column.items]
 
 
 def _item(claim: Claim, outcome: TableOutcome) -> Item:
@@ -90,18 +90,18 @@ def _item(claim: Claim, outcome: TableOutcome) -> Item:
 
 
 def _surprised(items: Sequence[Item]) -> Highlights:
-    far = [each for each in items if (each.outcome.verdict.surprise or 0.0) >= LEAST_SURPRISE]
+    far = [item for item in items if (item.outcome.verdict.surprise or 0.0) >= LEAST_SURPRISE]
     if far:
-        far.sort(key=lambda each: (-(each.outcome.verdict.surprise or 0.0), each.words))
+        far.sort(key=lambda item: (-(item.outcome.verdict.surprise or 0.0), item.words))
         return Highlights("What surprised", "furthest from what was expected", tuple(far[:MOST]))
-    decided = [each for each in items if each.outcome.decides]
-    between = [each for each in decided if len(each.claim.sides) > 1 or "disagreement" in each.claim.kinds]
+    decided = [item for item in items if item.outcome.decides]
+    between = [item for item in decided if len(item.claim.sides) > 1 or "disagreement" in item.claim.kinds]
     return Highlights("Where the documents disagree", "surest first", tuple(sorted(between, key=_surest_first)[:MOST]))
 
 
 def _picked(items: Iterable[Item], verdict: str) -> tuple[Item, ...]:
-    own = sorted((each for each in items if each.outcome.verdict.verdict == verdict), key=_surest_first)
-    return tuple(_in_turn(own, lambda each: (_rank(each), each.outcome.verdict.study))[:MOST])
+    own = sorted((item for item in items if item.outcome.verdict.verdict == verdict), key=_surest_first)
+    return tuple(_in_turn(own, lambda item: (_rank(item), item.outcome.verdict.study))[:MOST])
 
 
 def _rank(item: Item) -> int:
@@ -114,9 +114,9 @@ def _surest_first(item: Item) -> tuple[int, float, int, str]:
 
 def _in_turn(items: Sequence[Item], group: Callable[[Item], tuple[int, str]]) -> list[Item]:
     """One of every group, then a second of every group, and so on; of the first rank first."""
-    seen: dict[tuple[int, str], int] = {}
+    last_turns: dict[tuple[int, str], int] = {}
     turns = []
     for item in items:
-        turn = seen[group(item)] = seen.get(group(item), -1) + 1
+        turn = last_turns[group(item)] = last_turns.get(group(item), -1) + 1
         turns.append((group(item)[0], turn))
     return [items[index] for index in sorted(range(len(items)), key=lambda index: turns[index])]

@@ -1,4 +1,4 @@
-"""What the index shows: verdicts in a bar, a few claims that stand out, every claim in a row, studies and documents."""
+"""The index: verdicts in a bar, a few claims that stand out, every claim in a row, studies and documents."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ def content(
     claims = register.claims
     titles = {study.name: study.title for study in studies}
     rows = [row(claim, claim.study, table, places, grown.get(claim.study, {})) for claim in claims]
-    asked = [each for each in rows if not each["claim"].own]
+    asked = [claim_row for claim_row in rows if not claim_row["claim"].own]
     cards, columns = highlights(claims, table, figures)
     machines = list(dict.fromkeys(MACHINES.get(scale, f"{scale} scale") for scale, _ in table.columns))
     return {
@@ -46,15 +46,15 @@ def content(
         "rows": rows,
         "titles": titles,
         "places": places,
-        "unwritten": sorted({name for each in (table, *own.values()) for name in shared.unwritten(each, places)}),
+        "unwritten": sorted({name for outcomes in (table, *own.values()) for name in shared.unwritten(outcomes, places)}),
         "machines": enumerated(machines) if machines else "",
         "claims": len(asked),
         "own": len(rows) - len(asked),
-        "judged": sum(each["judged"] and each["verdict"] != WITHDRAWN for each in rows),
-        "withdrawn": sum(each["verdict"] == WITHDRAWN for each in rows),
-        "standings": [name for name in STANDINGS if any(name in each["standings"] for each in rows)],
-        "surprising": any(each["surprise"] is not None for each in rows),
-        "verdicts": [name for name in ORDER if any(name in each["found"] for each in rows)],
+        "judged": sum(claim_row["judged"] and claim_row["verdict"] != WITHDRAWN for claim_row in rows),
+        "withdrawn": sum(claim_row["verdict"] == WITHDRAWN for claim_row in rows),
+        "standings": [name for name in STANDINGS if any(name in claim_row["standings"] for claim_row in rows)],
+        "surprising": any(claim_row["surprise"] is not None for claim_row in rows),
+        "verdicts": [name for name in ORDER if any(name in claim_row["found"] for claim_row in rows)],
         "kinds": sorted({kind for claim in claims for kind in claim.kinds}),
         "study_rows": _studies([study for study in studies if study.name not in own], rows, places),
         "yours": [_yours(study, own[study.name], places, grown.get(study.name, {})) for study in studies if study.name in own],
@@ -96,11 +96,11 @@ def row(
         "judged": speaking is not None,
         "verdict": verdict.verdict if verdict else NOT_TESTED,
         "surprise": verdict.surprise if verdict else None,
-        "cells": [shared.cell(each, column, places) for column, each in zip(table.columns, outcomes, strict=True)],
+        "cells": [shared.cell(outcome, column, places) for column, outcome in zip(table.columns, outcomes, strict=True)],
         "grows": grown.get(claim.id, ()),
         "grows_at": growth if growth in places else "",
-        "found": sorted({each.verdict.verdict for each in outcomes if each}) or [NOT_TESTED],
-        "standings": sorted({each.standing for each in outcomes if each and each.standing}),
+        "found": sorted({outcome.verdict.verdict for outcome in outcomes if outcome}) or [NOT_TESTED],
+        "standings": sorted({outcome.standing for outcome in outcomes if outcome and outcome.standing}),
         "documents": list(dict.fromkeys(source.document for source in claim.sources)),
         "where": shared.where(claim.sources),
     }
@@ -130,11 +130,11 @@ def _verdict(outcome: TableOutcome | None) -> str:
 def bar(column: Column, claims: Sequence[Claim], table: OutcomeTable) -> dict[str, Any]:
     """How many claims came to each verdict in a column, by what that rests on, and how many of the decided ones may be
     false."""
-    found = [table.outcomes.get((claim.id, *column)) for claim in claims]
+    outcomes = [table.outcomes.get((claim.id, *column)) for claim in claims]
     rates = table.rates[column]
     return {
         "label": " ".join(column),
-        **{basis: shared.counted(_verdict(each) for each in found if basis_of(each) == basis) for basis in BASES},
+        **{basis: shared.counted(_verdict(outcome) for outcome in outcomes if basis_of(outcome) == basis) for basis in BASES},
         "decided": rates.decided,
         "tested": rates.tested,
         "false": math.ceil(rates.expected_false - 1e-9),
@@ -147,7 +147,7 @@ def _studies(studies: Sequence[Study], rows: Sequence[Mapping[str, Any]], places
         {
             "study": study,
             "link": page(study.name) if page(study.name) in places else "",
-            "counts": shared.counted(each["verdict"] for each in rows if each["study"] == study.name),
+            "counts": shared.counted(claim_row["verdict"] for claim_row in rows if claim_row["study"] == study.name),
         }
         for study in studies
     ]

@@ -13,15 +13,15 @@ from .figures.judged_runs import drawing
 from .figures.render import as_svg
 
 
-def content(found: JudgedRuns | Gate) -> Mapping[str, Any]:
-    """What the template shows."""
-    judged = found.judged if isinstance(found, Gate) else found
-    verdicts = [each.verdict for each in judged.claims]
+def content(judgement: JudgedRuns | Gate) -> Mapping[str, Any]:
+    """The values of the template."""
+    judged = judgement.judged if isinstance(judgement, Gate) else judgement
+    verdicts = [claim.verdict for claim in judged.claims]
     return {
         "judged": judged,
-        "gate": found if isinstance(found, Gate) else None,
+        "gate": judgement if isinstance(judgement, Gate) else None,
         "meanings": MEANINGS,
-        "claims": [(each, *_figure(each)) for each in judged.claims],
+        "claims": [(claim, *_figure(claim)) for claim in judged.claims],
         "counts": {word: verdicts.count(word) for word in dict.fromkeys(verdicts)},
     }
 

@@ -23,32 +23,32 @@ PATH = Path(__file__).parent / "README.md"
 def markdown(studies: Sequence[Study], register: Register, judged: Sequence[JudgedTrials]) -> str:
     """The whole file, from what became of the studies' claims."""
     table = outcome_table(judged, register).without_rungs(studies)
-    found = index_page.content(studies, register, table, places=())
+    index = index_page.content(studies, register, table, places=())
     lines = [
         "# Claims and verdicts",
         "",
         "Written by `make reports` from the published evidence; do not edit. The same command builds the pages, with figures",
         "and every trial, into `results/pages`.",
         "",
-        f"{found['claims']} claims, {found['own']} questions of our own; {found['judged']} are judged. A verdict holds for its"
+        f"{index['claims']} claims, {index['own']} questions of our own; {index['judged']} are judged. A verdict holds for its"
         " scale. Firm: it repeats the version before it on fresh seeds, and survives the correction for all tested claims,"
         " leaving out any one seed, and every reasonable reading of the data; new: it repeats nothing yet; fragile: it does not"
         " survive all of them.",
         "",
-        *(line for bar in found["bars"] for line in _counts(bar)),
+        *(line for bar in index["bars"] for line in _counts(bar)),
         "",
         "Documents, each graded by what it says itself:",
         "",
-        *_documents(found),
+        *_documents(index),
         *_withdrawn(table),
     ]
-    heads = ("Claim", "Where", *(f"{scale} ({device})" for scale, device in found["columns"]))
-    for group in dict.fromkeys(row["study"] for row in found["rows"]):
-        rows = [row for row in found["rows"] if row["study"] == group and row["judged"]]
+    heads = ("Claim", "Where", *(f"{scale} ({device})" for scale, device in index["columns"]))
+    for group in dict.fromkeys(row["study"] for row in index["rows"]):
+        rows = [row for row in index["rows"] if row["study"] == group and row["judged"]]
         if rows:
-            lines += ["", f"## {group}" + (f": {found['titles'][group]}" if group in found["titles"] else ""), ""]
+            lines += ["", f"## {group}" + (f": {index['titles'][group]}" if group in index["titles"] else ""), ""]
             lines += _table(heads, ((_claim(row), _where(row), *map(_cell, table.of(row["claim"].id))) for row in rows))
-    waiting = [row for row in found["rows"] if not row["judged"]]
+    waiting = [row for row in index["rows"] if not row["judged"]]
     if waiting:
         lines += ["", "## To come", ""]
         lines += _table(("Claim", "Where"), ((_claim(row), _where(row)) for row in waiting))
@@ -64,20 +64,24 @@ def _counts(bar: dict[str, Any]) -> list[str]:
     return [*lines, chance]
 
 
-def _documents(found: dict[str, Any]) -> list[str]:
-    grades = (*found["grades"], NOT_GRADED)
+def _documents(index: dict[str, Any]) -> list[str]:
+    grades = (*index["grades"], NOT_GRADED)
     rows = []
-    for each in found["documents"]:
-        counts, document = dict(each["counts"]), each["document"]
-        told = (counts.get(name, 0) for name in grades)
-        rows.append((f"{document.title} ({document.key})", each["claims"], each["judged"], *told))
+    for grading in index["documents"]:
+        counts, document = dict(grading["counts"]), grading["document"]
+        grade_counts = (counts.get(name, 0) for name in grades)
+        rows.append((f"{document.title} ({document.key})", grading["claims"], grading["judged"], *grade_counts))
     return _table(("Document", "Claims", "Judged", *(name.capitalize() for name in grades)), rows)
 
 
 def _withdrawn(table: OutcomeTable) -> list[str]:
     """Claims whose verdicts do not stand, and why."""
-    found = {each.verdict.claim: each.verdict for each in table.outcomes.values() if isinstance(each.verdict, WithdrawnVerdict)}
-    rows = [(f"`{claim}`", each.erratum.date, each.erratum.reason) for claim, each in found.items()]
+    verdicts = {
+        outcome.verdict.claim: outcome.verdict
+        for outcome in table.outcomes.values()
+        if isinstance(outcome.verdict, WithdrawnVerdict)
+    }
+    rows = [(f"`{claim}`", verdict.erratum.date, verdict.erratum.reason) for claim, verdict in verdicts.items()]
     return ["", "## Withdrawn", "", *_table(("Claim", "Since", "Why"), rows)] if rows else []
 
 
@@ -105,11 +109,11 @@ def _cell(outcome: TableOutcome | None) -> str:
 
 
 def _told(verdict: Verdict, standing: str = "") -> str:
-    beside = ", ".join(each for each in (why(verdict.reading), standing) if each)
-    told = f"{MARKS[verdict.verdict]} {verdict.verdict}" + (f" ({beside})" if beside else "")
+    beside = ", ".join(word for word in (why(verdict.reading), standing) if word)
+    words = f"{MARKS[verdict.verdict]} {verdict.verdict}" + (f" ({beside})" if beside else "")
     if verdict.estimate is None or verdict.low is None or verdict.high is None:
-        return told
-    return f"{told}: {spell_interval(verdict.estimate, verdict.low, verdict.high, verdict.unit)}"
+        return words
+    return f"{words}: {spell_interval(verdict.estimate, verdict.low, verdict.high, verdict.unit)}"
 
 
 def _escaped(text: str) -> str:
@@ -119,7 +123,7 @@ def _escaped(text: str) -> str:
 def published() -> str:
     """The file as the published evidence has it."""
     studies = catalog.all_studies()
-    judged = [each for study in studies for each in published_verdicts(study) or ()]
+    judged = [judged_trials for study in studies for judged_trials in published_verdicts(study) or ()]
     return markdown(studies, catalog.register(), judged)
 
 

@@ -1,4 +1,4 @@
-"""What became of every claim at every scale: verdicts with how firm each stands. Index and document pages are drawn from it."""
+"""The outcome of every claim at every scale: verdicts with how firm each stands. Index and document pages are drawn from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -54,29 +54,37 @@ class OutcomeTable:
 
     def speaking(self, claim: str) -> TableOutcome | None:
         """The outcome that speaks for a claim as a whole: of the largest scale that decides it, else of the largest judged."""
-        found = [each for each in self.of(claim) if each is not None]
-        return next((each for each in reversed(found) if each.decides), found[-1] if found else None)
+        outcomes = [outcome for outcome in self.of(claim) if outcome is not None]
+        return next((outcome for outcome in reversed(outcomes) if outcome.decides), outcomes[-1] if outcomes else None)
 
     def without_rungs(self, studies: Iterable[Study]) -> "OutcomeTable":
-        """Without the columns of ladders' further rungs: few claims have them, and a word says how effects change over them."""
+        """The table without ladders' further rungs: few claims have them, and a word says how effects change over them."""
         rungs = {scale for study in studies for scale in study.ladder or ()} - set(SCALES)
         columns = tuple(column for column in self.columns if column[0] not in rungs)
         return replace(self, columns=columns, rates={column: self.rates[column] for column in columns})
 
 
 def outcome_table(judged: Iterable[JudgedTrials], register: Register) -> OutcomeTable:
-    """Of the register's claims, at scales that are meant to be judged. If several studies judge a claim, the one it is filed
+    """The table of the register's claims, at scales that are judged. If several studies judge a claim, the one it is filed
     under speaks for it. A register of a study's own claims gives the table of those."""
-    judged = [each for each in judged if each.meant_to_be]
+    judged = [judged_trials for judged_trials in judged if judged_trials.meant_to_be]
     verdicts = _by_place(judged, register)
     columns = tuple(sorted({place[1:] for place in verdicts}, key=_size))
-    robust = {(v.study, *place_in_register(v)): r for each in judged for v, r in _with_robustness(each)}
+    robust = {(v.study, *place_in_register(v)): r for judged_trials in judged for v, r in _with_robustness(judged_trials)}
     rates = {column: error_rates(v for place, v in verdicts.items() if place[1:] == column) for column in columns}
     outcomes = {
         place: _outcome(verdict, robust.get((verdict.study, *place)), rates[place[1], place[2]])
         for place, verdict in verdicts.items()
     }
-    later = sorted({v.study for each in judged if each.ran_under for v in each.verdicts if place_in_register(v) in verdicts})
+    later = sorted(
+        {
+            v.study
+            for judged_trials in judged
+            if judged_trials.ran_under
+            for v in judged_trials.verdicts
+            if place_in_register(v) in verdicts
+        }
+    )
     return OutcomeTable(columns, outcomes, rates, tuple(later))
 
 
@@ -86,20 +94,20 @@ def _size(column: Column) -> tuple[int, Column]:
 
 def _by_place(judged: Sequence[JudgedTrials], register: Register) -> dict[Place, Verdict]:
     filed = {claim.id: claim.study for claim in register.claims}
-    found: dict[Place, Verdict] = {}
-    for verdict in (verdict for each in judged for verdict in each.verdicts if verdict.claim in filed):
+    verdicts: dict[Place, Verdict] = {}
+    for verdict in (verdict for judged_trials in judged for verdict in judged_trials.verdicts if verdict.claim in filed):
         place = place_in_register(verdict)
-        if place not in found or filed.get(verdict.claim) == verdict.study:
-            found[place] = verdict
-    return found
+        if place not in verdicts or filed.get(verdict.claim) == verdict.study:
+            verdicts[place] = verdict
+    return verdicts
 
 
 def _with_robustness(judged: JudgedTrials) -> Iterable[tuple[Verdict, Robustness]]:
-    known = {each.claim: each for each in judged.robustness}
+    known = {robustness.claim: robustness for robustness in judged.robustness}
     return [(verdict, known[verdict.claim]) for verdict in judged.verdicts if verdict.claim in known]
 
 
 def _outcome(verdict: Verdict, robust: Robustness | None, rates: ErrorRates) -> TableOutcome:
-    found = standing(verdict, robust, rates)
-    fragile = robust is not None and found not in ("", *ARITHMETIC)
-    return TableOutcome(verdict, found, tuple(why_fragile(verdict, robust, rates)) if fragile and robust is not None else ())
+    firmness = standing(verdict, robust, rates)
+    fragile = robust is not None and firmness not in ("", *ARITHMETIC)
+    return TableOutcome(verdict, firmness, tuple(why_fragile(verdict, robust, rates)) if fragile and robust is not None else ())

@@ -13,7 +13,7 @@ from ..harness.train.machine.description import available_cores
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# What forked processes find here they need not be sent.
+# Forked processes find their work here: it need not be sent.
 _work: list[tuple[Callable[[Any], Any], Sequence[Any]]] = []
 
 
@@ -25,12 +25,12 @@ def parallel_map(
     A process that starts afresh would import for longer than most pages take. What `work` changes in memory is lost; what it
     returns travels pickled. done: is told how many of all are finished, in order, and at the start that none is.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     done(0, len(items))
     for result in _results(work, items):
-        found.append(result)
-        done(len(found), len(items))
-    return found
+        results.append(result)
+        done(len(results), len(items))
+    return results
 
 
 def _results(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
@@ -40,7 +40,7 @@ def _results(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[
         return
     _work.append((work, items))
     try:
-        # What a process was forked with stays, and need not be looked through for cycles.
+        # Objects that a process was forked with stay: the collector need not search them for cycles.
         forked = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(workers, mp_context=forked, initializer=gc.freeze) as pool:
             yield from pool.map(_run, range(len(items)))

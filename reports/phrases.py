@@ -21,30 +21,30 @@ def title(claim: Claim) -> str:
     return capitalized(claim.in_short)
 
 
-def number(seen: Verdict | CriterionFinding | Stand) -> str:
+def number(finding: Verdict | CriterionFinding | Stand) -> str:
     """The number of a dense row, as a sentence has it: 1.8x (1.6–2.0). Empty if there is none."""
-    if seen.estimate is None or seen.low is None or seen.high is None:
+    if finding.estimate is None or finding.low is None or finding.high is None:
         return ""
-    return in_prose(seen.estimate, seen.low, seen.high, seen.unit)
+    return in_prose(finding.estimate, finding.low, finding.high, finding.unit)
 
 
 def said(verdict: Verdict) -> tuple[Sentence, ...]:
-    """A verdict's answer, or of a long one the sentence of the criterion whose numbers are the verdict's; where workloads
+    """A verdict's answer, or if it is long the sentence of the criterion whose numbers are the verdict's; where workloads
     disagree, one on which the claim holds and one on which it fails."""
     if verdict.reading == SOME_WORKLOADS:
         return verdict.answer[:2]
     if len(verdict.plain_answer) <= LONGEST_ANSWER:
         return verdict.answer
     numbers = (verdict.estimate, verdict.low, verdict.high)
-    deciding = [each.says for each in verdict.findings if (each.estimate, each.low, each.high) == numbers]
+    deciding = [finding.says for finding in verdict.findings if (finding.estimate, finding.low, finding.high) == numbers]
     return tuple(deciding[:1]) or verdict.answer
 
 
 def with_bold_numbers(sentences: Iterable[Sentence], *, whole: bool = True) -> Markup:
     """Sentences, escaped, with what was measured in bold. whole: its interval and the word that says which way it goes, too."""
     return Markup(" ").join(
-        Markup("").join(_bold(part, whole) if isinstance(part, Number) else escape(part) for part in each.parts)
-        for each in sentences
+        Markup("").join(_bold(part, whole) if isinstance(part, Number) else escape(part) for part in sentence.parts)
+        for sentence in sentences
     )
 
 

@@ -31,7 +31,7 @@ def figure_name(study: str, *of: str) -> str:
 
 
 def card_figure_file(study: str, scale: str, device: str, claim: str) -> str:
-    """Of a card of the index: the first panel of the claim's figure."""
+    """The image of a card of the index: the first panel of the claim's figure."""
     return f"{figure_name(study, scale, device, claim)}-card.svg"
 
 
@@ -51,13 +51,13 @@ def growth_place(claim: str, before: int = 0) -> str:
 
 
 def places(folder: Path, studies: Iterable[str]) -> frozenset[str]:
-    """What a link may name: FILE and FILE#ID for every page of these studies in the folder and every id on it.
+    """The targets of links: FILE and FILE#ID for every page of these studies in the folder and every id on it.
 
     Pages are written a study at a time, and those of others may be missing or older than the verdicts that would link to them.
     """
-    found: set[str] = set()
+    targets: set[str] = set()
     for file in (folder / name(study) for study in studies for name in (page, beside_page)):
         if file.is_file():
             names = _NAME.findall(file.read_text(encoding="utf-8"))
-            found |= {file.name, *(f"{file.name}#{html.unescape(name)}" for name in names)}
-    return frozenset(found)
+            targets |= {file.name, *(f"{file.name}#{html.unescape(name)}" for name in names)}
+    return frozenset(targets)

@@ -1,4 +1,4 @@
-"""What rows of claims have in common, on the index and on a document's page."""
+"""The common parts of rows of claims, on the index and on a document's page."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -17,25 +17,25 @@ LONGEST_SECTION = 12
 FIELDS = ("verdict", "reading", "standing", "estimate", "low", "high", "unit")
 
 
-def cell(outcome: TableOutcome | None, column: Column, places: Collection[str], given: str = "") -> dict[str, Any] | None:
-    """An outcome in a row. given: a document's grade, which stands in the verdict's place, but for one that is withdrawn, whose
+def cell(outcome: TableOutcome | None, column: Column, places: Collection[str], grade: str = "") -> dict[str, Any] | None:
+    """An outcome in a row. grade: a document's, which stands in the verdict's place, but for one that is withdrawn, whose
     former words are in `was`. places: what links may lead to."""
     if outcome is None:
         return None
     verdict, link = outcome.verdict, place_of(outcome.verdict)
     was = verdict.judged.verdict if isinstance(verdict, WithdrawnVerdict) else ""
-    given = "" if was else given
-    numbers = ("" if each is None else repr(each) for each in (verdict.estimate, verdict.low, verdict.high))
+    grade = "" if was else grade
+    numbers = ("" if number is None else repr(number) for number in (verdict.estimate, verdict.low, verdict.high))
     return {
-        "verdict": given or verdict.verdict,
-        "reading": why(verdict.reading) if given in ("", verdict.verdict) else "",
+        "verdict": grade or verdict.verdict,
+        "reading": why(verdict.reading) if grade in ("", verdict.verdict) else "",
         "standing": outcome.standing,
         "why_fragile": "; ".join(outcome.why_fragile),
         "number": phrases.number(verdict),
         "was": was,
         "link": link if link in places else "",
         "label": " ".join(column),
-        "values": [given or verdict.verdict, verdict.reading, outcome.standing, *numbers, verdict.unit],
+        "values": [grade or verdict.verdict, verdict.reading, outcome.standing, *numbers, verdict.unit],
     }
 
 
@@ -46,20 +46,20 @@ def fields(columns: Iterable[Column]) -> list[list[str]]:
 
 def where(sources: Iterable[Source]) -> list[dict[str, str]]:
     """Documents with their places: TB 2, 11. A section with a long name goes without it."""
-    found: dict[str, list[str]] = {}
+    sections_by_document: dict[str, list[str]] = {}
     for source in sources:
-        known = found.setdefault(source.document, [])
+        known = sections_by_document.setdefault(source.document, [])
         if len(source.section) <= LONGEST_SECTION and source.section not in known:
             known.append(source.section)
-    return [{"document": key, "sections": ", ".join(sections)} for key, sections in found.items()]
+    return [{"document": key, "sections": ", ".join(sections)} for key, sections in sections_by_document.items()]
 
 
-def counted(found: Iterable[str]) -> list[tuple[str, int]]:
-    """Verdicts with their counts, in the order of the bar; none of what does not occur."""
-    counts = Counter(found)
+def counted(verdicts: Iterable[str]) -> list[tuple[str, int]]:
+    """Verdicts with their counts, in the order of the bar; none that does not occur."""
+    counts = Counter(verdicts)
     return [(name, counts[name]) for name in ORDER if counts[name]]
 
 
 def unwritten(table: OutcomeTable, places: Collection[str]) -> list[str]:
     """Studies with a verdict in the table and no place that shows it."""
-    return sorted({each.verdict.study for each in table.outcomes.values() if place_of(each.verdict) not in places})
+    return sorted({outcome.verdict.study for outcome in table.outcomes.values() if place_of(outcome.verdict) not in places})

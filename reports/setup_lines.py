@@ -1,4 +1,4 @@
-"""What was trained, in one line each: model, data, steps, optimizer, seeds, machine."""
+"""The trained setup, in one line each: model, data, steps, optimizer, seeds, machine."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,16 @@ def setup_lines(records: TrialSet, machine: Mapping[str, Any]) -> list[tuple[str
     """Pairs of a word and a line."""
     study, scale = records.study, records.scale
     settings = [setting for arm in study.arms_at(scale) for setting in settings_of(study, scale, arm)]
-    trained = [each for each in settings if each.training.schedule != RANGE_TEST] or settings
+    trained = [setting for setting in settings if setting.training.schedule != RANGE_TEST] or settings
     by_model: dict[str, list[Configuration]] = {}
-    for each in trained:
-        by_model.setdefault(each.workload.model, []).append(each)
+    for setting in trained:
+        by_model.setdefault(setting.workload.model, []).append(setting)
     lines = []
     for model, several in by_model.items():
-        data = enumerated(list(dict.fromkeys(workload_of(each.workload).data_name for each in several)))
+        data = enumerated(list(dict.fromkeys(workload_of(setting.workload).data_name for setting in several)))
         on = "" if model == "quadratic" else f", on {data}"
         lines += [("model", f"{_model(model, several)}{on}"), ("trained", seen(several))]
-    optimizers = list(dict.fromkeys(optimizer_name(each.training) for each in trained))
+    optimizers = list(dict.fromkeys(optimizer_name(setting.training) for setting in trained))
     lines.append(("optimizer", f"{enumerated(optimizers)}; {_schedules(trained)}"))
     diverged = int((records.trials["outcome"] == "diverged").sum())
     runs = f"{study.seeds_at(scale)} seeds, {counted(len(records.trials), 'run')}"
@@ -51,7 +51,7 @@ def for_whom(records: TrialSet, machine: Mapping[str, Any]) -> str:
     """GPT, 3.3k parameters, 54k to 256k tokens seen · 2 cores · 22 seeds."""
     study, scale = records.study, records.scale
     by_model: dict[str, list[RunSize]] = {}
-    for setting in (each for arm in study.arms_at(scale) for each in settings_of(study, scale, arm)):
+    for setting in (configuration for arm in study.arms_at(scale) for configuration in settings_of(study, scale, arm)):
         by_model.setdefault(_name(setting.workload.model, [setting]), []).append(RunSize.of(setting))
     models = [f"{name}, {size}" if (size := _sizes(sizes)) else name for name, sizes in by_model.items()]
     cores = f"{machine['cores']} cores" if "cores" in machine and records.device == "cpu" else str(machine["device"])
@@ -74,10 +74,10 @@ def minutes(records: TrialSet) -> str:
 
 
 def _model(model: str, settings: Sequence[Configuration]) -> str:
-    counts = sorted({workload_of(each.workload).hidden_parameters or 0 for each in settings})
+    counts = sorted({workload_of(setting.workload).hidden_parameters or 0 for setting in settings})
     workload = workload_of(settings[0].workload)
     if model == "quadratic":
-        sizes = dict.fromkeys(each.workload.dataset.partition(":")[2] for each in settings)
+        sizes = dict.fromkeys(setting.workload.dataset.partition(":")[2] for setting in settings)
         return f"Quadratic of {enumerated(list(sizes))} dimensions"
     name = _name(model, settings)
     if not counts[-1]:
@@ -86,15 +86,15 @@ def _model(model: str, settings: Sequence[Configuration]) -> str:
 
 
 def _name(model: str, settings: Sequence[Configuration]) -> str:
-    names = dict.fromkeys(workload_of(each.workload).model_name for each in settings)
+    names = dict.fromkeys(workload_of(setting.workload).model_name for setting in settings)
     return model.upper() if model in ("mlp", "cnn", "gpt") else enumerated(list(names))
 
 
 def _schedules(settings: Sequence[Configuration]) -> str:
-    words = list(dict.fromkeys(schedule_named(each.training.schedule).words(each.training) for each in settings))
+    words = list(dict.fromkeys(schedule_named(setting.training.schedule).words(setting.training) for setting in settings))
     return enumerated(words) if len(words) <= MOST_NAMED else f"{len(words)} schedules"
 
 
 def environment_of(records: TrialSet) -> dict[str, Any]:
-    """Of the latest trial."""
+    """The environment of the latest trial."""
     return dict(json.loads(records.trials["environment"].iloc[-1]))

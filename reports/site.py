@@ -72,7 +72,7 @@ def write(
 ) -> dict[str, list[JudgedTrials]]:
     """Write the site into a folder; returns what became of every study's claims. sets_of: the stored trials of a study.
 
-    A study that cannot be drawn, of a stranger's store or a file, is left out with a line, and of what is returned: it must
+    A study that cannot be drawn, from a stranger's store or a file, is left out of pages and result, with a line: it must
     not cost the others their pages.
 
     only: the studies whose pages are written; links lead to pages and places that are there. known: what is known without
@@ -86,7 +86,7 @@ def write(
     _write_assets(output, pages)
 
     def judge_and_draw(study: Study) -> tuple[list[JudgedTrials], list[Section] | None, bool]:
-        """What became of the claims; of a study whose page is written what is on it, and whether it is compared."""
+        """The judged trials; if the study's page is written, its sections and whether it is compared."""
         write_page = only is None or study.name in only
         if not write_page and (remembered := known(study)) is not None:
             return remembered, None, False
@@ -96,39 +96,45 @@ def write(
         if not write_page:
             return judged, None, False
         own = list(zip(sets, judged, strict=True))
-        compared = comparison_page.pairs([each for records, each in own if records.source == HERE], published(study) or ())
-        sections = [study_page.draw(records, each, output, store_option, bool(site_url)) for records, each in own]
+        compared = comparison_page.pairs(
+            [judged_trials for records, judged_trials in own if records.source == HERE], published(study) or ()
+        )
+        sections = [
+            study_page.draw(records, judged_trials, output, store_option, bool(site_url)) for records, judged_trials in own
+        ]
         _write_beside(output, pages, study, register, compared, _as_of(sections))
         return judged, sections, bool(compared)
 
     # The longest first, so that none is left for the end.
     in_turn = sorted(studies, key=_observations, reverse=True)
     every = zip(in_turn, parallel_map(_or_left_out(judge_and_draw), in_turn, drawn_so_far), strict=True)
-    drawn = {study.name: each for study, each in every if each is not None}
-    studies, in_turn = ([study for study in each if study.name in drawn] for each in (studies, in_turn))
+    drawn = {study.name: drawing for study, drawing in every if drawing is not None}
+    studies, in_turn = ([study for study in order if study.name in drawn] for order in (studies, in_turn))
     pages.globals["as_of"] = _as_of(section for _, sections, _ in drawn.values() for section in sections or ())
     _write_calibration_and_glossary(output, pages)
-    found = {name: judged for name, (judged, _, _) in drawn.items()}
+    judged_by_study = {name: judged for name, (judged, _, _) in drawn.items()}
     # A variation's verdicts are of something else than the claims' study: they stand on its own page alone.
     declared = [study for study in studies if study.variation_of is None]
 
-    in_register = outcome_table((each for study in declared for each in found[study.name]), register)
+    in_register = outcome_table(
+        (judged_trials for study in declared for judged_trials in judged_by_study[study.name]), register
+    )
     # What a study asks beside the register counts in no number of the register's, and is corrected for by itself.
     own = {
-        study.name: outcome_table(found[study.name], replace(register, claims=study.claims))
+        study.name: outcome_table(judged_by_study[study.name], replace(register, claims=study.claims))
         for study in declared
         if study.claims
     }
 
     there = {name for name, (_, sections, _) in drawn.items() if sections is not None or (output / page(name)).is_file()}
-    ladders = [(study, found[study.name]) for study in declared if study.ladder and study.name in there]
+    ladders = [(study, judged_by_study[study.name]) for study in declared if study.ladder and study.name in there]
 
     def write_page(study: Study) -> bool:
         _, sections, compared = drawn[study.name]
         if sections is None:
             return True
         alone = study.variation_of is not None
-        tables = [outcome_table(found[study.name], register.including(study))] if alone else [in_register]
+        tables = [outcome_table(judged_by_study[study.name], register.including(study))] if alone else [in_register]
         tables += [own[study.name]] if study.name in own else []
         shown = study_page.content(
             study,
@@ -141,7 +147,8 @@ def write(
             store_option,
             site_url,
             experiments is not None,
-            growth.content(study, register, found[study.name], output) + growth.followed(study, register, ladders, output),
+            growth.content(study, register, judged_by_study[study.name], output)
+            + growth.followed(study, register, ladders, output),
         )
         linked = partial(phrases.with_study_links, there=there)
         _write_page(output / page(study.name), pages, "study.html", **shown, compared=compared, linked=linked)
@@ -150,14 +157,14 @@ def write(
 
     written = parallel_map(_or_left_out(write_page), in_turn)
     _write_index_and_documents(
-        output, pages, declared, register, in_register.without_rungs(declared), own, found, published, store_option
+        output, pages, declared, register, in_register.without_rungs(declared), own, judged_by_study, published, store_option
     )
-    return {study.name: found[study.name] for study, is_written in zip(in_turn, written, strict=True) if is_written}
+    return {study.name: judged_by_study[study.name] for study, is_written in zip(in_turn, written, strict=True) if is_written}
 
 
-def write_judged_runs(found: JudgedRuns | Gate, path: Path) -> None:
+def write_judged_runs(judgement: JudgedRuns | Gate, path: Path) -> None:
     """The page of runs that others trained: one file."""
-    _save(path, _templates().get_template("judged_runs.html").render(judged_runs_page.content(found)).lstrip())
+    _save(path, _templates().get_template("judged_runs.html").render(judged_runs_page.content(judgement)).lstrip())
 
 
 def _or_left_out(work: Callable[[Study], Result]) -> Callable[[Study], Result | None]:
@@ -176,10 +183,10 @@ def _or_left_out(work: Callable[[Study], Result]) -> Callable[[Study], Result | 
 
 
 def _rates(tables: Sequence[OutcomeTable], verdict: Verdict) -> ErrorRates:
-    """Those of the claims that a verdict's is one of."""
+    """The error rates of the claims among which a verdict's is one."""
     column = verdict.scale, verdict.device
-    found = (each.rates[column] for each in tables if (verdict.claim, *column) in each.outcomes)
-    return next(found, NONE_TESTED)
+    rates = (table.rates[column] for table in tables if (verdict.claim, *column) in table.outcomes)
+    return next(rates, NONE_TESTED)
 
 
 def _write_index_and_documents(
@@ -189,7 +196,7 @@ def _write_index_and_documents(
     register: Register,
     table: OutcomeTable,
     own: Mapping[str, OutcomeTable],
-    found: Mapping[str, Sequence[JudgedTrials]],
+    judged_by_study: Mapping[str, Sequence[JudgedTrials]],
     published: Callable[[Study], list[JudgedTrials] | None],
     store_option: str,
 ) -> None:
@@ -197,11 +204,11 @@ def _write_index_and_documents(
     changes = [
         change
         for study in studies
-        for change in comparison_page.changes(study, comparison_page.pairs(found[study.name], published(study) or ()))
+        for change in comparison_page.changes(study, comparison_page.pairs(judged_by_study[study.name], published(study) or ()))
     ]
     shown = changes_page.content(register, history().verdicts, there)
     _write_page(output / changes_page.PAGE, pages, changes_page.PAGE, **shown)
-    grown = {study.name: growth.words(study, found[study.name]) for study in studies}
+    grown = {study.name: growth.words(study, judged_by_study[study.name]) for study in studies}
     content = index_page.content(studies, register, table, there, changes, own, figures(output), grown)
     _write_page(output / "index.html", pages, "index.html", **content, store_option=store_option)
     for document in register.documents:
@@ -213,7 +220,7 @@ def _neighbours(
     study: Study, studies: Sequence[Study], has_page: Callable[[str], bool]
 ) -> tuple[Neighbour | None, Neighbour | None]:
     """The studies before and after one, in the order they are given, that have pages."""
-    there = [(each.name, each.title) for each in studies if each.name == study.name or has_page(each.name)]
+    there = [(other.name, other.title) for other in studies if other.name == study.name or has_page(other.name)]
     names = [name for name, _ in there]
     if study.name not in names:
         return None, None
@@ -248,14 +255,14 @@ def _templates(site_url: str = "") -> Environment:
     pages.filters["spell"] = spell
     pages.filters["prose"] = phrases.number
     pages.filters["in_prose"] = lambda numbers: in_prose(*numbers)
-    pages.filters["interval"] = lambda seen: spell_interval(seen.estimate, seen.low, seen.high, seen.unit)
+    pages.filters["interval"] = lambda finding: spell_interval(finding.estimate, finding.low, finding.high, finding.unit)
     return pages
 
 
 def _assets(pages: Environment, first: str) -> list[str]:
     """The templates of a kind, style sheets or scripts, one of them before the others."""
-    found = pages.list_templates(filter_func=lambda name: Path(name).suffix == Path(first).suffix)
-    return sorted(found, key=lambda name: (name != first, name))
+    assets = pages.list_templates(filter_func=lambda name: Path(name).suffix == Path(first).suffix)
+    return sorted(assets, key=lambda name: (name != first, name))
 
 
 def _write_assets(output: Path, pages: Environment) -> None:
@@ -263,10 +270,10 @@ def _write_assets(output: Path, pages: Environment) -> None:
         (output / folder).mkdir(parents=True, exist_ok=True)
     for file in (*_assets(pages, "style.css"), *_assets(pages, "site.js")):
         _save(output / file, pages.get_template(file).render())
-    found = find_spec("plotly")
-    assert found is not None, "plotly is installed with folklore"
-    assert found.origin is not None
-    library, copy = Path(found.origin).parent / "package_data" / PLOTTING_LIBRARY, output / PLOTTING_LIBRARY
+    spec = find_spec("plotly")
+    assert spec is not None, "plotly is installed with folklore"
+    assert spec.origin is not None
+    library, copy = Path(spec.origin).parent / "package_data" / PLOTTING_LIBRARY, output / PLOTTING_LIBRARY
     if not copy.exists() or copy.stat().st_size != library.stat().st_size:
         shutil.copyfile(library, copy)
 
@@ -276,14 +283,14 @@ def _write_beside(
     pages: Environment,
     study: Study,
     register: Register,
-    found: Mapping[tuple[str, str], Sequence[comparison_page.Pair]],
+    pairs_by_place: Mapping[tuple[str, str], Sequence[comparison_page.Pair]],
     as_of: str = "",
 ) -> None:
     path = output / beside_page(study.name)
-    if not found:
+    if not pairs_by_place:
         path.unlink(missing_ok=True)
         return
-    content: dict[str, Any] = comparison_page.content(study, register, found)
+    content: dict[str, Any] = comparison_page.content(study, register, pairs_by_place)
     _write_page(path, pages, "beside.html", **content, row=row, as_of=as_of)
 
 

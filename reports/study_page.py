@@ -1,4 +1,4 @@
-"""What a study's page shows: its answer, every arm, its claims with the figures that show them, and how to get them again.
+"""A study's page: its answer, every arm, its claims with the figures that show them, and how to get them again.
 
 In two steps. `draw` makes all that needs the trials, and writes figures and curves; `content` puts what was judged into words,
 for which the verdicts of all studies have to be known: how firm one stands depends on how many there are.
@@ -71,7 +71,7 @@ Neighbour = tuple[str, str]
 
 @dataclass(frozen=True)
 class Section:
-    """What a page shows of one scale on one kind of device that needs the trials. as_of: the day of its latest trial, as
+    """The parts of a page that need the trials, of one scale on one kind of device. as_of: the day of its latest trial, as
     2026-11-28. figures: by claim, and by name those of the whole study. lead: the one that the page begins with, broad. whom:
     what its verdicts speak for, a line.
     resolutions: by claim."""
@@ -124,7 +124,7 @@ def draw(records: TrialSet, judged: JudgedTrials, output: Path, store_option: st
         lead=lead,
         resolutions=_resolutions(records) if able else {},
         declared=_declared(records),
-        tables={each.claim: _tables(records, each) for each in study.judgements},
+        tables={judgement.claim: _tables(records, judgement) for judgement in study.judgements},
         details={
             "machine": machine,
             "versions": {key: value for key, value in environment.items() if key not in (*MACHINE, *OF_SOURCES, PROOF, READ)},
@@ -161,17 +161,20 @@ def content(
     with_mlflow: bool = True,
     grown: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """What the template is given. calibrated: rows of the calibration. experiment: the study's id
+    """The values of the template. calibrated: rows of the calibration. experiment: the study's id
     in the store's MLflow. store_option: what a command needs to reach the store. site_url: where the pages will be, if that is
     known. with_mlflow: whether the page leads to MLflow. grown: how effects change along the study's ladder (growth.py)."""
-    leads = [each.lead for each in sections if each.lead]
+    leads = [section.lead for section in sections if section.lead]
     return {
         "study": study,
-        "as_of": max((each.as_of for each in sections), default=""),
+        "as_of": max((section.as_of for section in sections), default=""),
         "picture": leads[0]["picture"] if leads else "",
         "sections": [
-            {**_section(study, register, each, rates, calibrated, site_url), "in_mlflow": each.source == HERE and with_mlflow}
-            for each in sections
+            {
+                **_section(study, register, section, rates, calibrated, site_url),
+                "in_mlflow": section.source == HERE and with_mlflow,
+            }
+            for section in sections
         ],
         "command": _command(study, None, store_option),
         "trials_page": trials_page(study.name),
@@ -193,7 +196,7 @@ def _section(
     site_url: str,
 ) -> dict[str, Any]:
     judged = section.judged
-    robust = {each.claim: each for each in judged.robustness}
+    robust = {robustness.claim: robustness for robustness in judged.robustness}
     cards = _cards(study, register, section, robust, rates, calibrated, site_url) if judged.meant_to_be else []
     claims = {judgement.claim for judgement in study.judgements}
     warned = caveats(study, section)
@@ -201,20 +204,20 @@ def _section(
     def stands(verdict: Verdict) -> str:
         return standing(verdict, robust.get(verdict.claim), rates(verdict))
 
-    stand = [each for each in judged.verdicts if each.verdict != WITHDRAWN]
+    stand = [verdict for verdict in judged.verdicts if verdict.verdict != WITHDRAWN]
     return {
         "all": section,
         "description": study.scales[section.scale].description,
         "answer": answer(stand, study.answer, stands) if judged.meant_to_be else None,
         "lead": section.lead,
-        "cards_by_claim": {each.claim.id: each for each in cards},
+        "cards_by_claim": {claim_card.claim.id: claim_card for claim_card in cards},
         "loss_is_asked": _asks_for_losses(study, section.scale),
-        "withdrawn": [each for each in cards if each.erratum],
+        "withdrawn": [claim_card for claim_card in cards if claim_card.erratum],
         "tally": _tally(cards),
         "caveats": warned[:MOST_CAVEATS],
         "more_caveats": warned[MOST_CAVEATS:],
         "cards": cards,
-        "of_documents": _of_documents([each.claim for each in cards], register),
+        "of_documents": _of_documents([claim_card.claim for claim_card in cards], register),
         "other_figures": [key for key in section.figures if key not in claims],
         **section.details,
     }
@@ -222,15 +225,15 @@ def _section(
 
 def _asks_for_losses(study: Study, scale: str) -> bool:
     """Whether losses decide on any claim, so that a table of them belongs on top."""
-    criteria = [each for judgement in study.judgements for each in judgement.criteria_at(scale)]
-    return any(part.loss_in_it() for each in criteria for part in all_parts(each.observe))
+    criteria = [criterion for judgement in study.judgements for criterion in judgement.criteria_at(scale)]
+    return any(part.loss_in_it() for criterion in criteria for part in all_parts(criterion.observe))
 
 
 def _of_documents(claims: Sequence[Claim], register: Register) -> bool | None:
     """Whether documents make the claims of a page; None if they make some, and others are questions of our own."""
     registered = {claim.id for claim in register.claims}
-    found = {each.id in registered and not each.own for each in claims}
-    return found.pop() if len(found) == 1 else None
+    origins = {claim.id in registered and not claim.own for claim in claims}
+    return origins.pop() if len(origins) == 1 else None
 
 
 def _cards(
@@ -262,12 +265,20 @@ def _cards(
             section.judged.reported.get(verdict.claim, ()),
             section.tables.get(verdict.claim, ()),
             calibrated,
-            [each for each in past.verdicts if each.place == place(verdict)],
-            [each for each in past.rules if (each.claim, each.study) == (verdict.claim, study.name)],
+            [change for change in past.verdicts if change.place == place(verdict)],
+            [
+                rule_change
+                for rule_change in past.rules
+                if (rule_change.claim, rule_change.study) == (verdict.claim, study.name)
+            ],
             citation(verdict, known.claim(verdict.claim), study, section.as_of, site_url),
             section.details["command"],
             section.details["advice_before"].get(verdict.claim, ""),
-            [each for each in attempts() if (each.claim, each.study, each.scale, each.device) == place(verdict)],
+            [
+                attempt
+                for attempt in attempts()
+                if (attempt.claim, attempt.study, attempt.scale, attempt.device) == place(verdict)
+            ],
         )
         for verdict in section.judged.verdicts
     ]
@@ -283,31 +294,35 @@ def _advice_before(records: TrialSet, verdict: Verdict) -> str:
 
 def _tally(cards: Sequence[Card]) -> list[tuple[str, int]]:
     """Verdict -> how many claims have it, those that there are."""
-    counts = Counter(each.verdict.verdict for each in cards)
+    counts = Counter(claim_card.verdict.verdict for claim_card in cards)
     return [(verdict, counts[verdict]) for verdict in (*VERDICTS, WITHDRAWN) if counts[verdict]]
 
 
 def caveats(study: Study, section: Section) -> list[str]:
-    """What could overturn a verdict of this scale, the gravest first."""
-    declared, found = section.declared, []
+    """Reasons that could overturn a verdict of this scale, the gravest first."""
+    declared, warnings = section.declared, []
     if study.revised:
-        found.append(f"Criteria were written after these trials had been seen: {study.revised[:1].lower()}{study.revised[1:]}")
+        warnings.append(
+            f"Criteria were written after these trials had been seen: {study.revised[:1].lower()}{study.revised[1:]}"
+        )
     elif section.details["hashes"]:
-        found.append("The declaration of this study changed after these trials ran: criteria were written with them in view.")
+        warnings.append(
+            "The declaration of this study changed after these trials ran: criteria were written with them in view."
+        )
     if declared and declared["trials_before"]:
-        found.append(f"Declared when {counted(declared['trials_before'], 'trial')} had been seen.")
+        warnings.append(f"Declared when {counted(declared['trials_before'], 'trial')} had been seen.")
     if declared and declared["changes"]:
-        found.append(f"Changed since its first declaration: {counted(len(declared['changes']), 'field')}, listed below.")
+        warnings.append(f"Changed since its first declaration: {counted(len(declared['changes']), 'field')}, listed below.")
     if declared and declared["looks"]:
-        found.append(f"Judged after {', '.join(map(str, declared['looks']))} seeds at the most; alpha is spent by looks.")
+        warnings.append(f"Judged after {', '.join(map(str, declared['looks']))} seeds at the most; alpha is spent by looks.")
     if section.details["as_is"]:
-        found.append(f"Published without proof of its sources: {section.details['as_is']}")
-    found += dict.fromkeys(caution for verdict in section.judged.verdicts for caution in verdict.cautions)
-    return [*found, *study.scales[section.scale].departures]
+        warnings.append(f"Published without proof of its sources: {section.details['as_is']}")
+    warnings += dict.fromkeys(caution for verdict in section.judged.verdicts for caution in verdict.cautions)
+    return [*warnings, *study.scales[section.scale].departures]
 
 
 def _resolutions(records: TrialSet) -> dict[str, list[Resolution]]:
-    """What the planned seeds can show, by the spread of these trials. Of whole seeds only: what is cut short has no table."""
+    """Effects that the planned seeds can show, by the spread of these trials. For whole seeds only: a cut run has no table."""
     if len(whole_seeds(records)) < records.study.seeds_at(records.scale):
         return {}
     seeds = records.study.seeds_at(records.scale)
@@ -321,7 +336,7 @@ def _resolutions(records: TrialSet) -> dict[str, list[Resolution]]:
 
 
 def _command(study: Study, scale: str | None, store_option: str) -> str:
-    """What trains the same again; scale: None leaves it to the machine.
+    """The command that trains the same again; scale: None leaves it to the machine.
 
     The store's declarations know a variation by its name, and what was declared in Python. An own workload that a run was given
     is given again; one that is an arm's stands in the study's file.
@@ -344,19 +359,19 @@ def _draw(
     """Claim, or name of a figure of the whole study -> its caption and image, which is written; without an image if the
     caption says that there is nothing to draw. And the figure that the page begins with."""
     judgements = records.study.judgements if judged.meant_to_be else ()
-    shown = {each.claim: choosing.claim_figure(records, each) for each in judgements}
-    whole = {each.kind: each for each in choosing.study_figures(records)}
-    drawn = {key: each for key, each in {**shown, **whole}.items() if each}
+    shown = {judgement.claim: choosing.claim_figure(records, judgement) for judgement in judgements}
+    whole = {figure.kind: figure for figure in choosing.study_figures(records)}
+    drawn = {key: figure for key, figure in {**shown, **whole}.items() if figure}
     files: dict[str, str] = {}
     place = partial(figure_name, records.study.name, records.scale, records.device)
-    written = {key: write_figure(each, place(key), output, files) for key, each in drawn.items()}
+    written = {key: write_figure(figure, place(key), output, files) for key, figure in drawn.items()}
     for claim in CHOSEN:
         if claim in drawn and (drawing := drawn[claim].drawing) is not None:
             path = output / card_figure_file(records.study.name, records.scale, records.device, claim)
             path.write_text(as_svg(on_a_card(drawing)), "utf-8")
-    there = [key for key, each in drawn.items() if each.drawing is not None]
+    there = [key for key, figure in drawn.items() if figure.drawing is not None]
     lead = _leading_claim(records.study, judged.verdicts, there) if judged.meant_to_be else next(iter(there), None)
-    names = next((told_workloads(each) for each in judged.verdicts if each.claim == lead), ())
+    names = next((told_workloads(verdict) for verdict in judged.verdicts if verdict.claim == lead), ())
     if lead is None:
         return written, None
     wide = _written_wide(drawn[lead], written[lead], output, names, with_picture)
@@ -365,7 +380,7 @@ def _draw(
 
 def _leading_claim(study: Study, verdicts: Sequence[Verdict], drawn: Collection[str]) -> str | None:
     """The claim whose figure a page begins with: of those that answer its question, else of all, the first decided one."""
-    every = [*decided_first(verdicts, study.answer), *decided_first(verdicts, [each.claim for each in verdicts])]
+    every = [*decided_first(verdicts, study.answer), *decided_first(verdicts, [verdict.claim for verdict in verdicts])]
     return next((verdict.claim for verdict in every if verdict.claim in drawn), None)
 
 
@@ -407,11 +422,11 @@ def _of_first_seeds(trials: pd.DataFrame, most: int) -> pd.DataFrame:
 
 def _write_curves(name: str, trials: pd.DataFrame, output: Path, study: Study) -> dict[str, str]:
     """Arm -> its file."""
-    found = {}
+    files = {}
     for arm, (file, text) in trial_curves.files(name, trials, study).items():
         (output / "curves" / file).write_text(text, "utf-8")
-        found[arm] = f"curves/{file}"
-    return found
+        files[arm] = f"curves/{file}"
+    return files
 
 
 def _declared(records: TrialSet) -> dict[str, Any] | None:
@@ -430,8 +445,8 @@ def _declared(records: TrialSet) -> dict[str, Any] | None:
 
 
 def _tables(records: TrialSet, judgement: Judgement) -> list[dict[str, Any]]:
-    """That show where a claim's computed numbers come from."""
-    return [table for each in records.computed_for(judgement) for table in each.tables]
+    """Tables that show where a claim's computed numbers come from."""
+    return [table for computation in records.computed_for(judgement) for table in computation.tables]
 
 
 def _sources(records: TrialSet) -> str:
@@ -444,8 +459,8 @@ def _sources(records: TrialSet) -> str:
         changed = any(sources.commit.endswith("+") for sources in sources_of(records.trials))
         return f"Published before sources were checked: its trials name {named}{', with uncommitted changes' * changed}."
     if check.as_is is not None:
-        found = "; ".join(check.found)
-        return f"Published as it is, for this reason: {check.as_is.rstrip('.')}. What was found of its sources: {found}."
+        findings = "; ".join(check.found)
+        return f"Published as it is, for this reason: {check.as_is.rstrip('.')}. What was found of its sources: {findings}."
     declares = "each of which declares" if len(commits) > 1 else "which declares"
     return f"Trained from {named}, {declares} what is judged here, without uncommitted changes of the sources."
 

@@ -46,11 +46,11 @@ class Shown:
 
 def figures_of(judgement: Judgement, scale: str) -> list[str]:
     """Names of the figures that show a claim, the best first: its criteria's in their order."""
-    return list(dict.fromkeys(name for each in judgement.criteria_at(scale) for name in _named(each.observe)))
+    return list(dict.fromkeys(name for criterion in judgement.criteria_at(scale) for name in _named(criterion.observe)))
 
 
 def _named(metric: Observed) -> list[str]:
-    """What a metric names, or else its parts, the most telling first."""
+    """The figures that a metric names, or else those of its parts, the most telling first."""
     if metric.figure:
         return [metric.figure]
     return sorted({name for part in parts(metric) for name in _named(part)}, key=ORDER.index)
@@ -59,7 +59,7 @@ def _named(metric: Observed) -> list[str]:
 def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
     """The figure of a claim, or a line that says why there is none; None: nothing shows such a claim. Where its computed
     numbers come from shows it if its first criterion is one of these, or nothing else does."""
-    plots = [plot for each in records.computed_for(judgement) for plot in each.plots]
+    plots = [plot for computation in records.computed_for(judgement) for plot in computation.plots]
     computed = _shown("arithmetic", arithmetic.drawing(plots))
     if computed is not None and of_kind([judgement.criteria_at(records.scale)[0].observe], Computed):
         return computed
@@ -72,7 +72,9 @@ def claim_figure(records: TrialSet, judgement: Judgement) -> Shown | None:
 def _enough(records: TrialSet, judgement: Judgement) -> str:
     """On how many of its workloads a claim has to hold, if not on all: more may be red than green."""
     claim = register().including(records.study).claim(judgement.claim)
-    names = list(dict.fromkeys(each.panel or "" for each in judgement.criteria_at(records.scale) if not each.precondition))
+    names = list(
+        dict.fromkeys(criterion.panel or "" for criterion in judgement.criteria_at(records.scale) if not criterion.precondition)
+    )
     least = least_that_hold(judgement.quantifier or claim.quantifier, len(names))
     if least == len(names):
         return ""
@@ -90,7 +92,7 @@ def _of_trials(records: TrialSet, judgement: Judgement) -> Shown | None:
 
 
 def study_figures(records: TrialSet) -> list[Shown]:
-    """What shows a whole study, whatever its claims are; of a scale that is not judged, nothing that is estimated."""
+    """The figures of a whole study, whatever its claims are; without estimates at a scale that is not judged."""
     figures = OF_STUDIES if records.study.scale(records.scale).judged else (losses.UNJUDGED,)
     drawn = [_shown(figure.name, figure.draw(records)) for figure in figures]
     return [shown for shown in drawn if shown is not None]

@@ -53,7 +53,7 @@ Stacks = dict[object, Stack]
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
-    """None where none of what a claim reads has a number."""
+    """None if nothing that a claim reads has a number."""
     stacks: Stacks = {}
     for criterion in judgement.criteria_at(records.scale):
         for part in all_parts(criterion.observe):
@@ -78,15 +78,19 @@ def _best(metric: Any, curve: str, table: TrialArrays) -> tuple[np.ndarray, np.n
 def _judged(panel: Panel, criterion: Criterion, table: TrialArrays, times: float = 1.0) -> None:
     """The regions along y, and the number with its interval across the panel."""
     panel.regions(criterion, "y", lambda value: times * value)
-    if (seen := number(criterion.observe, table, criterion)) is not None:
-        panel.add("region", "_soft", low=times * seen.low, high=times * seen.high)
-        panel.add("rule", y=times * seen.estimate)
+    if (observation := number(criterion.observe, table, criterion)) is not None:
+        panel.add("region", "_soft", low=times * observation.low, high=times * observation.high)
+        panel.add("rule", y=times * observation.estimate)
 
 
 def _titled(title: str, criterion: Criterion, table: TrialArrays) -> str:
-    """With the number that is judged."""
-    seen = number(criterion.observe, table, criterion)
-    return title if seen is None else f"{title}\n{in_prose(seen.estimate, seen.low, seen.high, criterion.written_in)}"
+    """The title with the number that is judged."""
+    observation = number(criterion.observe, table, criterion)
+    return (
+        title
+        if observation is None
+        else f"{title}\n{in_prose(observation.estimate, observation.low, observation.high, criterion.written_in)}"
+    )
 
 
 @show.register(KINDS["curve_ratio"])
@@ -144,11 +148,11 @@ def _noise(metric: NoiseScale, criterion: Criterion, table: TrialArrays, stacks:
     panel.looks |= {"_mean": Look(INK, "", "-"), CRITICAL_BATCH: Look(CRITICAL, "", "--")}
     for part in all_parts(criterion.observe):
         own = isinstance(part, NoiseScale) and part.arm == metric.arm
-        if (own or isinstance(part, KINDS["critical_batch_size"])) and (seen := number(part, table)) is not None:
+        if (own or isinstance(part, KINDS["critical_batch_size"])) and (observation := number(part, table)) is not None:
             series = "_mean" if isinstance(part, NoiseScale) else CRITICAL_BATCH
             span: Columns = {"left": part.first * total, "right": part.last * total} if isinstance(part, NoiseScale) else {}
-            panel.add("region", series, low=seen.low, high=seen.high, **span)
-            panel.add("rule", series, y=seen.estimate, **span)
+            panel.add("region", series, low=observation.low, high=observation.high, **span)
+            panel.add("rule", series, y=observation.estimate, **span)
     curve = band(scale, table.seeds, log=True)
     panel.add("curve", f"_{metric.arm}", looks(table.study)[metric.arm], x=share * total, **curve)
     stacks[criterion, metric.arm] = (panel,)
@@ -188,7 +192,7 @@ def _gap(metric: MeanGap, criterion: Criterion, table: TrialArrays, stacks: Stac
 @show.register(KINDS["turning_step"])
 @show.register(KINDS["turn_rate"])
 def _turn(metric: Any, criterion: Criterion, table: TrialArrays, stacks: Stacks) -> None:
-    """Of each arm its validation loss, the loss of fixed training examples pale, and a dot where the former is lowest."""
+    """An arm's validation loss, pale its loss on fixed training examples, and a dot where the former is lowest."""
     study, arm, over = table.study, metric.arm, metric.over
     turn = number(turning_step(arm=arm, over=over), table)
     if turn is None:
@@ -210,11 +214,11 @@ def _turn(metric: Any, criterion: Criterion, table: TrialArrays, stacks: Stacks)
 
 
 def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
-    """A panel for each that a criterion names, or else the study; gray in those of their limit: what decides nothing."""
+    """A panel for each one that criteria name, or else the study; edges that decide nothing are gray, beside their limit's."""
     table, arms = records.table, records.study.arms
     deciding: dict[str, dict[str, Edge]] = {}
     beside: dict[tuple[str, float], Edge] = {}
-    # Of a panel: what else is measured of its arms.
+    # Panel -> what else is measured of its arms.
     more: dict[str, list[Edge]] = defaultdict(list)
     for criterion in judgement.criteria_at(records.scale):
         for part in _measured(criterion.observe, table):
@@ -225,7 +229,7 @@ def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
                 first = deciding.setdefault(title, {}).setdefault(part.arm, part)
                 if first.curve != part.curve:
                     more[title].append(part)
-    for part in (part for each in judgement.reported for part in _measured(each.observe, table)):
+    for part in (part for report in judgement.reported for part in _measured(report.observe, table)):
         if part.of == "median":
             deciding.setdefault(arms[part.arm].panel, {}).setdefault(part.arm, part)
         else:
@@ -234,20 +238,20 @@ def _edges(records: TrialSet, judgement: Judgement) -> list[Panel]:
     gray = [part for part in beside.values() if part.arm not in taken]
     return [
         _edge_panel(
-            title, own, more[title] or [part for part in gray if part.limit in {each.limit for each in own.values()}], table
+            title, own, more[title] or [part for part in gray if part.limit in {edge.limit for edge in own.values()}], table
         )
         for title, own in deciding.items()
     ]
 
 
 def _measured(metric: Observed, table: TrialArrays) -> list[Edge]:
-    found: list[Edge] = []
+    edges: list[Edge] = []
     for part in all_parts(metric):
         if isinstance(part, (KINDS["edge_sharpness"], KINDS["edge_loss"])):
             edge = edge_of(part)
             with suppress(NotEstimableError):
-                found += [edge] if np.isfinite(edge.measured(table)[1]).any() else []
-    return found
+                edges += [edge] if np.isfinite(edge.measured(table)[1]).any() else []
+    return edges
 
 
 def _edge_panel(title: str, arms: Mapping[str, Edge], beside: Sequence[Edge], table: TrialArrays) -> Panel:

@@ -1,4 +1,4 @@
-"""What detectors of loss spikes find against how often they are wrong, whatever their limit."""
+"""Detectors of loss spikes: how much they find against how often they are wrong, over all limits."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ LEAST, MOST, POINTS = 0.3, 300.0, 60
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A panel for each arm in which something is looked for, with all detectors that the claim names."""
-    criteria = [each for _, each in metrics(judgement, records.scale, detected_share)]
-    reported = of_kind((each.observe for each in judgement.reported), detected_share)
-    rules = list(dict.fromkeys(rule for each in (*reported, *criteria) for rule in (each.rule, each.but_not) if rule))
-    looked_in = {each.arm: each for each in criteria}
-    return grid([found for each in looked_in.values() if (found := _panel(each, rules, records.table)) is not None])
+    criteria = [metric for _, metric in metrics(judgement, records.scale, detected_share)]
+    reported = of_kind((report.observe for report in judgement.reported), detected_share)
+    rules = list(dict.fromkeys(rule for metric in (*reported, *criteria) for rule in (metric.rule, metric.but_not) if rule))
+    looked_in = {metric.arm: metric for metric in criteria}
+    return grid([panel for metric in looked_in.values() if (panel := _panel(metric, rules, records.table)) is not None])
 
 
 def _panel(metric: Any, rules: list[Detector], table: TrialArrays) -> Panel | None:
@@ -47,7 +47,7 @@ def _panel(metric: Any, rules: list[Detector], table: TrialArrays) -> Panel | No
 
 
 def _scores(metric: Any, rule: Detector, table: TrialArrays) -> tuple[Numbers, Numbers]:
-    """Of every sound step, and the highest of each run where an alarm is right; of all seeds that both arms have."""
+    """The score of every sound step, and each run's highest where an alarm is right, over the seeds that both arms have."""
     table = table.of_arms((metric.arm, metric.sound))
     losses, norms, training = every_step(metric.arm, metric.over, table)
     right = np.where(within(metric.where, losses, training), RULES[rule].score(losses, norms), -np.inf)

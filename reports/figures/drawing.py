@@ -24,7 +24,7 @@ NUMBERS = ("x", "y", "left", "right", "low", "high")
 # Inches at the sides of a panel without numbers or names; of what is inside a panel, and of a figure: 6 inches are 576 pixels,
 # and 11 points of them 9 pixels on a phone's 360.
 SIDE, HEIGHT, WIDTH = 0.25, 3.0, 6.0
-# Of the figure that leads a page: 1,000 pixels; and of one on a card, a third of that.
+# Inches of the figure that leads a page: 1,000 pixels; and of one on a card, a third of that.
 WIDE, NARROW = 10.4, 4.2
 # A page begins with no more panels than that.
 MOST_LEADING = 2
@@ -36,7 +36,7 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True)
 class Mark:
-    """What is seen of a series. numbers: those of NUMBERS, of one length; what is not given is NaN. text: of a note, which
+    """The marks of a series. numbers: those of NUMBERS, of one length; what is not given is NaN. text: of a note, which
     stands above, below or in the middle of its place; an infinite number is that edge of the panel."""
 
     kind: str
@@ -73,7 +73,7 @@ class Panel:
 
     def regions(self, criterion: Criterion, axis: str = "x", times: Any = float,
                 across: Sequence[float] = (-math.inf, math.inf), both_sides: bool = False) -> None:  # fmt: skip
-        """What a criterion claims and what refutes it along an axis: the null dotted, the expected value dash-dotted. times:
+        """Adds a criterion's claimed and refuted regions along an axis: the null dotted, the expected value dash-dotted. times:
         of a value, to lie on the axis; across: from where to where on the other one; both_sides: of an absolute value."""
         low, high, start, end = {"x": NUMBERS[2:], "y": (*NUMBERS[4:], *NUMBERS[2:4])}[axis]
         span = {start: across[0], end: across[1]}
@@ -167,10 +167,10 @@ ALIKE = (
 
 
 def caption(drawing: Drawing) -> str:
-    """What panels say of themselves, and how to read whatever else is there."""
+    """The panels' own captions, and how to read the other marks that are there."""
     there = {name for panel in drawing.panels for mark in panel.marks for name in (mark.kind, mark.series)}
     own = dict.fromkeys(panel.caption for panel in drawing.panels if panel.caption)
-    return " ".join([*own, *(words for name, words in ALIKE if any(each.startswith(name) for each in there))])
+    return " ".join([*own, *(words for name, words in ALIKE if any(mark_name.startswith(name) for mark_name in there))])
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class ClaimFigure:
 
 @dataclass(frozen=True)
 class StudyFigure:
-    """What shows a whole study."""
+    """A form that shows a whole study."""
 
     name: str
     draw: Callable[[TrialSet], Drawing | None]

@@ -1,4 +1,4 @@
-"""What is fitted to points: powers, factors of growth, and steps to a target against the batch size."""
+"""Fits to points: powers, factors of growth, and steps to a target against the batch size."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -40,12 +40,12 @@ BATCH = (
     " fewest steps; dotted: perfect scaling, half the steps for each doubling. Brown: the critical batch size, with its"
     " interval."
 )
-# Of the resamples: how many fits a band of a curve is made of.
+# How many fits, to resamples, a band of a curve is made of.
 FITS = 400
 # Slopes that are drawn beside a fit, by what is along the axis, with their names.
 REFERENCES = {"batch_size": ((1.0, "slope 1"), (0.5, "slope ½")), "width": ((0.0, "slope 0"), (-1.0, "slope −1"))}
 AXIS = {"batch_size": "batch size (examples)"}
-# Of one curve over another: what an axis says.
+# What an axis says of one curve over another.
 QUOTIENTS = {("probe_flow_first", "probe_flow_last"): "gradient of the first layer over the last's"}
 
 
@@ -62,10 +62,13 @@ def _powers(records: TrialSet, judgement: Judgement) -> Panel | None:
     """A claim's slopes, and, thinner, the study's others over the same axis."""
     table, scale = records.table, records.scale
     declared = dict.fromkeys(
-        each.observe for of in records.study.judgements for each in of.criteria_at(scale) if isinstance(each.observe, Slope)
+        criterion.observe
+        for of in records.study.judgements
+        for criterion in of.criteria_at(scale)
+        if isinstance(criterion.observe, Slope)
     )
-    slopes = of_kind((each.observe for each in judgement.criteria_at(scale)), Slope)
-    own = {slope: found for slope in slopes if (found := points(slope, table)) is not None}
+    slopes = of_kind((criterion.observe for criterion in judgement.criteria_at(scale)), Slope)
+    own = {slope: fit_points for slope in slopes if (fit_points := points(slope, table)) is not None}
     if not own:
         return None
     first, (x, through) = next(iter(own.items()))
@@ -75,7 +78,7 @@ def _powers(records: TrialSet, judgement: Judgement) -> Panel | None:
     for slope in (*own, *others):
         if points(slope, table) is not None:
             _power(panel, slope, list(declared).index(slope), slope in own, table)
-    middle, height = (np.exp(np.mean(np.log(values))) for values in (x, [each.estimate for each in through]))
+    middle, height = (np.exp(np.mean(np.log(values))) for values in (x, [observation.estimate for observation in through]))
     ends = np.array([min(x) / 1.05, max(x) * 1.05])
     for (exponent, name), line in zip(REFERENCES.get(varied(first, table), ()), (":", "-."), strict=False):
         panel.add("faint", name, Look(SOFT, "", line), x=ends, y=height * (ends / middle) ** exponent)
@@ -85,10 +88,10 @@ def _powers(records: TrialSet, judgement: Judgement) -> Panel | None:
 def _power(panel: Panel, slope: Slope, index: int, strong: bool, table: TrialArrays) -> None:
     """Points, and the line of the judge: its slope, through the middle of the points, under every resample."""
     table = table.of_arms(arms_of(slope) & set(table.study.arms_at(table.scale)))
-    found, seen = points(slope, table), observe(slope, table)
-    assert found is not None
-    x, numbers = found
-    label = f"{panel_of(slope, table)}: slope {in_prose(seen.estimate, seen.low, seen.high)}"
+    fit_points, observation = points(slope, table), observe(slope, table)
+    assert fit_points is not None
+    x, numbers = fit_points
+    label = f"{panel_of(slope, table)}: slope {in_prose(observation.estimate, observation.low, observation.high)}"
     panel.add("estimate" if strong else "beside", label, numbered(index), **columns(x, numbers))
     logs = np.log2(np.array([evaluate(part, table, table.resamples) for _, part in present(slope.points, table)])).T
     along = np.log2(np.geomspace(min(x), max(x), 25))
@@ -98,21 +101,21 @@ def _power(panel: Panel, slope: Slope, index: int, strong: bool, table: TrialArr
 
 
 def _growth(records: TrialSet, judgement: Judgement) -> Panel | None:
-    """Also what is reported; dotted, what was expected."""
+    """Factors of growth that a claim reads or reports; dotted, what was expected."""
     table = records.table
-    expected = {each.observe: each.expected for each in judgement.criteria_at(records.scale)}
-    every = of_kind((*expected, *(each.observe for each in judgement.reported)), growth_factor)
-    found = {metric: fitted for metric in every if (fitted := points(metric, table)) is not None}
+    expected = {criterion.observe: criterion.expected for criterion in judgement.criteria_at(records.scale)}
+    every = of_kind((*expected, *(report.observe for report in judgement.reported)), growth_factor)
+    fits = {metric: fitted for metric in every if (fitted := points(metric, table)) is not None}
     panel = None
-    for index, (metric, (x, seen)) in enumerate(found.items()):
+    for index, (metric, (x, observations)) in enumerate(fits.items()):
         panel = panel or _panel(metric, 0, 10, GROWTH, table)
         factor, step = observe(metric, table), {"depth": "layer"}.get(varied(metric, table), "step")
         label = f"{panel_of(metric, table)}: {in_prose(factor.estimate, factor.low, factor.high, 'x')} a {step}"
-        panel.add("estimate", label, numbered(index), **columns(x, seen))
-        panel.add("line", label, x=x, y=[each.estimate for each in seen])
+        panel.add("estimate", label, numbered(index), **columns(x, observations))
+        panel.add("line", label, x=x, y=[observation.estimate for observation in observations])
         if (theory := expected.get(metric)) is not None:
             ends = np.array([x[0], x[-1]])
-            y = seen[0].estimate * theory.value ** (ends - x[0])
+            y = observations[0].estimate * theory.value ** (ends - x[0])
             panel.add("faint", "_theory", Look(SOFT, "", ":"), x=ends, y=y)
     return panel
 
@@ -129,17 +132,22 @@ def _panel(fit: Fit, log_x: int, log_y: int, caption: str, table: TrialArrays) -
 
 
 def points(fit: Fit, table: TrialArrays) -> tuple[list[float], list[Observation]] | None:
-    """What it is fitted to; None where it has no number."""
+    """The points of a fit; None if it has no number."""
     try:
         observe(fit, table)
-        found = present(fit.points, table)
-        return [x for x, _ in found], [observe(part, table) for _, part in found]
+        parts = present(fit.points, table)
+        return [x for x, _ in parts], [observe(part, table) for _, part in parts]
     except NotEstimableError:
         return None
 
 
-def columns(x: Sequence[float], seen: Sequence[Observation]) -> Columns:
-    return {"x": x, "y": [s.estimate for s in seen], "low": [s.low for s in seen], "high": [s.high for s in seen]}
+def columns(x: Sequence[float], observations: Sequence[Observation]) -> Columns:
+    return {
+        "x": x,
+        "y": [s.estimate for s in observations],
+        "low": [s.low for s in observations],
+        "high": [s.high for s in observations],
+    }
 
 
 def panel_of(fit: Fit, table: TrialArrays) -> str:
@@ -150,14 +158,14 @@ def panel_of(fit: Fit, table: TrialArrays) -> str:
 
 def varied(fit: Fit, table: TrialArrays) -> str:
     """The setting whose values are x, be it an arm's own or the study's; empty: none that is known."""
-    found: set[str] | None = None
+    candidates: set[str] | None = None
     for x, part in present(fit.points, table):
         for arm in arms_of(part):
             chosen = table.study.configuration(table.scale, arm, {"peak_lr": 1.0})
             settings = chosen.workload.model_dump() | chosen.training.model_dump()
             same = {name for name, value in settings.items() if isinstance(value, int | float) and value == x}
-            found = same if found is None else found & same
-    return min(found or {""})
+            candidates = same if candidates is None else candidates & same
+    return min(candidates or {""})
 
 
 # ---- steps to a target
@@ -165,15 +173,15 @@ def varied(fit: Fit, table: TrialArrays) -> str:
 
 def _sweeps(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """Every sweep that a claim reads, once."""
-    found: dict[Observed, Panel] = {}
+    panels: dict[Observed, Panel] = {}
     for criterion, sweep in metrics(judgement, records.scale, critical_batch_size):
         title = criterion.panel or records.study.arms[sweep.anchor].panel
-        if sweep not in found:
+        if sweep not in panels:
             try:
-                found[sweep] = _sweep(sweep, title, records.table)
+                panels[sweep] = _sweep(sweep, title, records.table)
             except NotEstimableError:
                 continue
-    return list(found.values())
+    return list(panels.values())
 
 
 def _sweep(sweep: Any, name: str, table: TrialArrays) -> Panel:
@@ -189,10 +197,10 @@ def _sweep(sweep: Any, name: str, table: TrialArrays) -> Panel:
         Scale("steps to the target", 10, low, float(steps.max()) * 1.4), name, height=2.6, caption=BATCH,
     )  # fmt: skip
     panel.looks |= {"_critical": Look(CRITICAL, "", "-"), "_fit": Look(HUES[0], "", "-"), "_halving": Look(SOFT, "", ":")}
-    if (seen := number(sweep, table)) is not None:
-        panel.title += f"\nB_crit = {in_prose(seen.estimate, seen.low, seen.high)}"
-        panel.add("region", "_critical", left=seen.low, right=seen.high)
-        panel.add("rule", "_critical", x=seen.estimate)
+    if (observation := number(sweep, table)) is not None:
+        panel.title += f"\nB_crit = {in_prose(observation.estimate, observation.low, observation.high)}"
+        panel.add("region", "_critical", left=observation.low, right=observation.high)
+        panel.add("rule", "_critical", x=observation.estimate)
     panel.add("faint", "_fewest", Look(SOFT, "", "--"), x=x[[0, -1]], y=floor)
     ends = np.array([x[0], min(x[-1], floor * knee / low)])
     panel.add("faint", "_halving", x=ends, y=floor * knee / ends)
@@ -200,7 +208,7 @@ def _sweep(sweep: Any, name: str, table: TrialArrays) -> Panel:
     panel.add("beside", "not reached by then", Look(INK, "^", ""), x=batch[~reached], y=steps[~reached])
     panel.add("line", "_fit", x=x, **band(np.exp(hyperbola.log_steps(x)), table.seeds, log=True))
     own: list[Numbers] = [batch == size for size in np.unique(batch)]
-    means = np.array([(copies * log_steps)[:, each].sum(axis=1) / copies[:, each].sum(axis=1) for each in own]).T
+    means = np.array([(copies * log_steps)[:, mask].sum(axis=1) / copies[:, mask].sum(axis=1) for mask in own]).T
     panel.add("estimate", x=np.unique(batch), **band(np.exp(means), table.seeds, log=True))
     return panel
 

@@ -39,7 +39,7 @@ class Row:
     the two whose gap it is."""
 
     label: str
-    seen: Observation
+    observation: Observation
     unit: str
     look: Look
     criterion: Criterion | None
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def number(self) -> str:
-        return in_prose(self.seen.estimate, self.seen.low, self.seen.high, self.unit)
+        return in_prose(self.observation.estimate, self.observation.low, self.observation.high, self.unit)
 
     def text(self, inner: float) -> str:
         """Its label in lines beside which its number has room. inner: inches of both."""
@@ -57,24 +57,28 @@ class Row:
 
     @property
     def core(self) -> list[float]:
-        """What its axis has to hold: the interval that decides, and the edges of its regions."""
+        """The numbers that its axis has to hold: the interval that decides, and the edges of its regions."""
         if (asked := self.criterion) is None:
             return []
         edges = [edge for rule in (asked.claimed, asked.refuted) for piece in rule.pieces for edge in piece]
         lines = [asked.null, asked.expected.value if asked.expected else None]
-        return [self.seen.low, self.seen.high, *edges, *(line for line in lines if line is not None)]
+        return [self.observation.low, self.observation.high, *edges, *(line for line in lines if line is not None)]
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A row for each criterion whose metric can be shown so, and thinner ones for the other arms of its panel against the same
     reference, or for what is reported beside it; a panel for each unit. None where there is no number."""
     table = records.table
-    criteria = [each for each in judgement.criteria_at(records.scale) if is_row(each.observe)]
-    reported = [each for each in judgement.reported if is_row(each.observe)]
-    own = [row for each in criteria if (row := _row(each.observe, each.written_in, table, each)) is not None]
+    criteria = [criterion for criterion in judgement.criteria_at(records.scale) if is_row(criterion.observe)]
+    reported = [report for report in judgement.reported if is_row(report.observe)]
+    own = [
+        row for criterion in criteria if (row := _row(criterion.observe, criterion.written_in, table, criterion)) is not None
+    ]
     beside = _beside(criteria, table) if len(own) <= MOST_OWN else []
     if len(reported) <= MOST_REPORTED:
-        beside += [row for each in reported if (row := _row(each.observe, each.written_in, table, label=each.name)) is not None]
+        beside += [
+            row for report in reported if (row := _row(report.observe, report.written_in, table, label=report.name)) is not None
+        ]
     known = {row.label for row in own}
     panels: dict[tuple[str, bool], list[Row]] = {}
     for row in own:
@@ -109,13 +113,13 @@ def _panel(rows: list[Row], unit: str, log: bool, inner: float, table: TrialArra
 
 
 def _axis(criteria: Sequence[Criterion], unit: str, origin: str) -> str:
-    """What its metrics measure, in their unit; of numbers without one, the words with which all their names begin. origin: the
-    arm that all differences are from."""
-    metrics = [each.observe for each in criteria]
+    """The quantity that its metrics measure, in their unit; without a unit, the words with which all their names begin.
+    origin: the arm that all differences are from."""
+    metrics = [criterion.observe for criterion in criteria]
     every = [part for metric in metrics for part in all_parts(metric)]
     read = {in_words(part.column) for part in every if hasattr(part, "column")}
-    if not all(isinstance(each, Gap | RelativeGap | LossGap) for each in metrics) or not (read or of_kind(every, LossGap)):
-        begin = {each.name.rpartition(", ")[0] or each.name for each in criteria}
+    if not all(isinstance(metric, Gap | RelativeGap | LossGap) for metric in metrics) or not (read or of_kind(every, LossGap)):
+        begin = {criterion.name.rpartition(", ")[0] or criterion.name for criterion in criteria}
         return UNITS.get(unit, unit) or (begin.pop() if len(begin) == 1 else "value")
     what = read.pop() if len(read) == 1 else "loss"
     ends = [words for kind, words in DIFFERENCES.items() if of_kind(every, kind)]
@@ -133,21 +137,21 @@ def _add(panel: Panel, row: Row, index: int, text: str, factor: float, limits: t
     kind, series = ("estimate", "_row") if decides else ("beside", "_beside")
     series = "_one_sided" if row.criterion is not None and row.criterion.one_sided else series
     look = replace(row.look, marker="s") if decides else row.look
-    low, high = np.clip([row.seen.low, row.seen.high], *limits)
-    estimate = row.seen.estimate if limits[0] <= row.seen.estimate <= limits[1] else math.nan
+    low, high = np.clip([row.observation.low, row.observation.high], *limits)
+    estimate = row.observation.estimate if limits[0] <= row.observation.estimate <= limits[1] else math.nan
     panel.add(kind, f"{series} {index}", look, **across(factor * estimate, factor * low, factor * high), y=y)
     seeds = row.seeds[(row.seeds >= limits[0]) & (row.seeds <= limits[1])]
     panel.add("run", f"_seeds {index}", row.look, x=factor * seeds, y=y - 0.07)  # below the interval, which would cover them
 
 
 def _limits(rows: Sequence[Row], log: bool) -> tuple[float, float]:
-    """What decides, its regions' edges, and of the rest what is not too far away."""
+    """The ends of the axis: around what decides, its regions' edges, and whatever else is not too far away."""
     on, off = (np.log, np.exp) if log else (np.asarray, np.asarray)
     core, others = (
         on([value for value in values if math.isfinite(value) and (value > 0 or not log)])
         for values in (
             [value for row in rows for value in row.core],
-            [value for row in rows for value in (row.seen.low, row.seen.high, *row.seeds)],
+            [value for row in rows for value in (row.observation.low, row.observation.high, *row.seeds)],
         )
     )
     low, high = (core.min(), core.max()) if len(core) else (0.0, 1.0)
@@ -164,21 +168,21 @@ def _row(metric: Observed, unit: str, table: TrialArrays, criterion: Criterion |
         versus = f"{arm_label(arm, table)} against {table.study.arms[against].label}" if against else ""
         label = versus or (criterion.name if criterion is not None else in_words(getattr(metric, "kind", "")))
     try:
-        seen, seeds = number(metric, table, criterion), by_seed(metric, table)
+        observation, seeds = number(metric, table, criterion), by_seed(metric, table)
     except NotEstimableError:
         return None
-    if seen is None:
+    if observation is None:
         return None
     arms = arms_of(getattr(metric, "left", metric))
     subject = next(iter(arms)) if len(arms) == 1 else str(getattr(metric, "arm", ""))
     look = looks(table.study).get(subject, Look(INK if criterion is not None else SOFT, "o", ""))
-    return Row(label, seen, unit, look, criterion, np.empty(0) if seeds is None else seeds, arm, against)
+    return Row(label, observation, unit, look, criterion, np.empty(0) if seeds is None else seeds, arm, against)
 
 
 def arm_label(arm: str, table: TrialArrays) -> str:
-    """With the panel where others have the same label."""
+    """An arm's label, with its panel if others have the same label."""
     chosen, arms = table.study.arms[arm], table.study.arms
-    shared = chosen.panel and sum(each.label == chosen.label for each in arms.values()) > 1
+    shared = chosen.panel and sum(other.label == chosen.label for other in arms.values()) > 1
     return f"{chosen.panel}: {chosen.label}" if shared else chosen.label
 
 
@@ -186,15 +190,15 @@ def _beside(criteria: Sequence[Criterion], table: TrialArrays) -> list[Row]:
     """The other arms of the panels against the same references, two arms once."""
     study = table.study
     own = {frozenset(pair(criterion.observe)) for criterion in criteria}
-    found: dict[frozenset[str], Row] = {}
+    rows_by_pair: dict[frozenset[str], Row] = {}
     for criterion in criteria:
         left, right = pair(criterion.observe)
         for arm in study.arms_at(table.scale) if left else ():
             if study.arms[arm].panel == study.arms[left].panel and arm != right and frozenset((arm, right)) not in own:
                 row = _row(with_other_arms(criterion.observe, {left: arm}), criterion.written_in, table)
                 if row is not None:
-                    found.setdefault(frozenset((arm, right)), row)
-    return list(found.values())
+                    rows_by_pair.setdefault(frozenset((arm, right)), row)
+    return list(rows_by_pair.values())
 
 
 # ---- what a forest knows of kinds of metrics
@@ -211,7 +215,7 @@ def pair(metric: Observed) -> tuple[str, str]:
 
 @singledispatch
 def by_seed(metric: Observed, table: TrialArrays) -> Numbers | None:
-    """What each seed has, [S]; None: single seeds are not shown."""
+    """The number of each seed, [S]; None: single seeds are not shown."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""What figures read off trials: estimates with 95% intervals, as columns of a frame, of the resamples that the judge uses."""
+"""Estimates that figures read off trials, with 95% intervals, as columns of a frame, by the resamples that the judge uses."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -32,11 +32,11 @@ def band(values_RX: Numbers, seeds: int, log: bool = False) -> Columns:
     if seeds < LEAST_SEEDS:
         half = np.full(centre.shape, np.nan)
     else:
-        found = np.where(np.isfinite(on_axis[1:]), on_axis[1:], np.nan)
-        many = np.isfinite(found).mean(axis=0) >= 0.9
-        counts = np.maximum(1, np.isfinite(found).sum(axis=0))
-        mean = np.nansum(found, axis=0) / counts
-        deviation = np.sqrt(np.nansum((found - mean) ** 2, axis=0) / counts)
+        resamples = np.where(np.isfinite(on_axis[1:]), on_axis[1:], np.nan)
+        many = np.isfinite(resamples).mean(axis=0) >= 0.9
+        counts = np.maximum(1, np.isfinite(resamples).sum(axis=0))
+        mean = np.nansum(resamples, axis=0) / counts
+        deviation = np.sqrt(np.nansum((resamples - mean) ** 2, axis=0) / counts)
         half = np.where(many, t_quantile(seeds - 1, LEVEL) * deviation * math.sqrt(seeds / (seeds - 1)), np.nan)
     ends = {"y": centre, "low": centre - half, "high": centre + half}
     return {name: np.exp(value) for name, value in ends.items()} if log else ends
@@ -68,14 +68,14 @@ def metrics(judgement: Judgement, scale: str, kind: Callable[..., Metric]) -> It
 
 def of_kind(metrics: Iterable[Observed], kind: Callable[..., Metric]) -> list[Metric]:
     """kind: a class, or what functions became (harness/declare/metrics/functions.py)."""
-    return [each for each in metrics if isinstance(each, cast(type[Metric], kind))]
+    return [metric for metric in metrics if isinstance(metric, cast(type[Metric], kind))]
 
 
 def known(records: TrialSet, judgement: Judgement, kind: Callable[..., Metric]) -> list[tuple[Criterion, Metric, Observation]]:
-    """Those that have a number, with it."""
+    """The metrics of a kind that have a number, with it."""
     parts = metrics(judgement, records.scale, kind)
-    found = ((c, each, number(each, records.table, c if each == c.observe else None)) for c, each in parts)
-    return [(criterion, each, seen) for criterion, each, seen in found if seen is not None]
+    observations = ((c, metric, number(metric, records.table, c if metric == c.observe else None)) for c, metric in parts)
+    return [(criterion, metric, observation) for criterion, metric, observation in observations if observation is not None]
 
 
 def is_searched(table: TrialArrays, arm: str, over: str) -> bool:
@@ -90,12 +90,12 @@ def configuration_of(arm: str, over: str, table: TrialArrays) -> Configuration:
 
 
 def example_unit(arm: str, over: str, table: TrialArrays) -> str:
-    """What a batch counts: examples, of a language model sequences."""
+    """The unit that a batch counts: examples, or a language model's sequences."""
     return "sequences" if configuration_of(arm, over, table).workload.model == "gpt" else "examples"
 
 
 def run_curve(arm: str, curve: str, over: str, index: int, table: TrialArrays) -> tuple[Numbers, Numbers]:
     """Steps [P] and a curve [S, P], at a value of the factor."""
-    found = (stacked(table.values(arm, over, f"curve_{name}")[index : index + 1])[0] for name in (STEPS_OF[curve], curve))
-    steps, values = found
+    curves = (stacked(table.values(arm, over, f"curve_{name}")[index : index + 1])[0] for name in (STEPS_OF[curve], curve))
+    steps, values = curves
     return steps[0], values

@@ -36,8 +36,8 @@ def _runs(judged: RunVerdict, part: TaskFinding) -> Panel:
         look = numbered(row)
         panel.add("run", f"_arm {row}", look, x=values, y=-row)
         try:
-            seen = against(values, 0.0)
-            panel.add("estimate", f"_arm {row}", look, **across(seen.estimate, seen.low, seen.high), y=-row)
+            mean = against(values, 0.0)
+            panel.add("estimate", f"_arm {row}", look, **across(mean.estimate, mean.low, mean.high), y=-row)
         except NoSpreadError:
             pass
     if isinstance(judged.claim.other, float):
@@ -79,10 +79,10 @@ def _law(judged: RunVerdict, part: TaskFinding) -> Panel:
 def _tries(judged: RunVerdict) -> Panel:
     """The median of the best of k tries of both arms, with their bands."""
     panel = Panel(Scale("tries"), Scale(f"best {judged.claim.metric}"))
-    for row, (name, seen) in enumerate(zip(judged.claim.arms, judged.tuned, strict=True)):
-        ks = np.arange(1, len(seen.middle) + 1)
-        fine = np.where(np.isfinite(seen.low) & np.isfinite(seen.high), 1.0, np.nan)
-        panel.add("line", _short(name), numbered(row), x=ks, y=seen.middle, low=fine * seen.low, high=fine * seen.high)
+    for row, (name, band) in enumerate(zip(judged.claim.arms, judged.tuned, strict=True)):
+        ks = np.arange(1, len(band.middle) + 1)
+        fine = np.where(np.isfinite(band.low) & np.isfinite(band.high), 1.0, np.nan)
+        panel.add("line", _short(name), numbered(row), x=ks, y=band.middle, low=fine * band.low, high=fine * band.high)
     return panel
 
 

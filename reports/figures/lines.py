@@ -21,18 +21,19 @@ SHARPNESS = "sharpness (natural logarithm)"
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
-    """What is shared out between lines, arm by arm, a panel a criterion. None where no criterion has a number."""
+    """A panel for each criterion, with the arms of its lines one by one. None if no criterion has a number."""
     return grid(
-        [_panel(metric, seen, records.table) for _, metric, seen in known(records, judgement, between_lines)], columns=1
+        [_panel(metric, observation, records.table) for _, metric, observation in known(records, judgement, between_lines)],
+        columns=1,
     )
 
 
-def _panel(metric: Any, seen: Observation, table: TrialArrays) -> Panel:
+def _panel(metric: Any, observation: Observation, table: TrialArrays) -> Panel:
     study, arms = table.study, [arm for line in metric.lines for arm in line]
     # Between two lines a row is free.
     spread = [arm for line in metric.lines for arm in (*line, "")][:-1]
     label = SHARPNESS if metric.of == "sharpness" else study.loss_label("test", table.scale, arms)
-    title = in_prose(seen.estimate, seen.low, seen.high, "share") + " between lines"
+    title = in_prose(observation.estimate, observation.low, observation.high, "share") + " between lines"
     y = rows([study.arms[arm].label if arm else "" for arm in spread])
     panel = Panel(Scale(label), y, title, height=ROW * (1 + len(spread)), caption=CAPTION)
     ends = band(np.stack([of_arm(arm, metric.of, table, table.resamples) for arm in arms], axis=1), table.seeds)

@@ -31,7 +31,7 @@ def draw(records: TrialSet) -> Drawing | None:
 
 
 def draw_unjudged(records: TrialSet) -> Drawing | None:
-    """Of a scale at which nothing is estimated: every arm at its setting with the lowest final loss."""
+    """Losses at a scale at which nothing is estimated: every arm at its setting with the lowest final loss."""
     return _drawing(
         records, {str(arm): _lowest_losses(rows) for arm, rows in records.trials.groupby("arm", sort=False)}, LOWEST
     )

@@ -23,9 +23,9 @@ from .frames import band, is_searched, number, of_kind
 from .palette import INK, SOFT, Look, looks
 from .scales import Scale
 
-# Of curves in a panel; more stand in a panel of their own.
+# Curves in a panel; more stand in a panel of their own.
 MOST_CURVES = 8
-# Of the loss reduction from the start to the lowest loss: how much of it a loss axis shows.
+# How much of the loss reduction from the start to the lowest loss a loss axis shows.
 SHOWN_FALL = 0.6
 # With a bar: this many times its height above the lowest loss.
 SHOWN_BARS = 8.0
@@ -50,7 +50,7 @@ class Curve:
 
     @classmethod
     def of(cls, arm: str, over: str, table: TrialArrays) -> "Curve | None":
-        """None of an arm of which trials are missing."""
+        """The curve of an arm; None if trials are missing."""
         if table.study.arms[arm].searched:
             x, y = np.asarray(table.tunings[arm].values), np.asarray(table.tunings[arm].losses)
             order = np.argsort(x)
@@ -61,7 +61,7 @@ class Curve:
             return None
         x, happened = table.grid(arm, over), table.diverged(arm, over).any(axis=1)
         ends = band(mean(losses, table.resamples), table.seeds)
-        # What a diverged seed counts with is no spread of losses.
+        # The loss that a diverged seed counts with is no spread of losses.
         ends |= {end: np.where(happened, np.nan, ends[end]) for end in ("low", "high")}
         return cls(x, ends, x[happened], float(initial_loss({arm: over}, table, table.resamples[:1])[0]))
 
@@ -88,7 +88,7 @@ class Group:
 
 def of_claim(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A panel for each panel of the study with an arm of which the claim reads a tuned value."""
-    metrics = dict.fromkeys(part for each in judgement.criteria_at(records.scale) for part in all_parts(each.observe))
+    metrics = dict.fromkeys(part for criterion in judgement.criteria_at(records.scale) for part in all_parts(criterion.observe))
     wanted: dict[str, str] = {}
     for metric in metrics:
         if (factor := searched_factor(metric)) is not None:
@@ -132,14 +132,14 @@ def _stack(title: str, over: str, curves: Mapping[str, Curve], metrics: Sequence
     """The curves, and under them a row for each tuned value."""
     study = table.study
     alone = study.arms[next(iter(curves))].label if len(curves) == 1 else ""
-    own = [each for each in metrics if arms_of(each) & set(curves)]
+    own = [metric for metric in metrics if arms_of(metric) & set(curves)]
     values = np.concatenate([curve.x for curve in curves.values()])
     base = 2 if values.min() > 0 else 0
     low, high = Scale(log=base).around(values)
     x = Scale(FACTORS.get(over, in_words(over)), base, low, high, ticks=5)
     searched = any(study.arms[arm].searched for arm in curves)
     label = study.loss_label("proposals' validation" if searched else "test", table.scale, list(curves))
-    lowest, top = _shown(curves, [bar for each in of_kind(own, MaxTrainable) if (bar := _bar(each, table)) is not None])
+    lowest, top = _shown(curves, [bar for metric in of_kind(own, MaxTrainable) if (bar := _bar(metric, table)) is not None])
     room = 0.05 * (top - lowest)
     y = Scale(label, low=max(0.0, lowest - room), high=top + room)
     panel = Panel(x, y, ": ".join(part for part in (title, alone) if part), caption=CAPTION)
@@ -169,13 +169,13 @@ def _shown(curves: Mapping[str, Curve], bars: Sequence[float]) -> tuple[float, f
 
 def _tuned(group: Group, metrics: Sequence[Observed]) -> Stack:
     """A row for the tuned value of each arm, as the claim reads it, if it does."""
-    read = {each.arm: each for each in of_kind(metrics, Optimum)}
+    read = {optimum.arm: optimum for optimum in of_kind(metrics, Optimum)}
     panel = Panel(group.panel.x, Scale(names={}), height=0.0)
     for arm, curve in group.curves.items():
         if not group.table.study.arms[arm].searched and len(curve.x) > 2 and curve.x.min() > 0:
-            seen = number(read.get(arm, Optimum(arm=arm, over=group.over)), group.table)
-            if seen is not None:
-                ends = across(seen.estimate, *np.clip((seen.low, seen.high), curve.x[0], curve.x[-1]))
+            observation = number(read.get(arm, Optimum(arm=arm, over=group.over)), group.table)
+            if observation is not None:
+                ends = across(observation.estimate, *np.clip((observation.low, observation.high), curve.x[0], curve.x[-1]))
                 panel.height += ROW
                 panel.add("estimate", group.series(arm), looks(group.table.study)[arm], **ends, y=ROW / 2 - panel.height)
     panel.y = Scale(names={}, low=-panel.height, high=0.0)
@@ -184,7 +184,7 @@ def _tuned(group: Group, metrics: Sequence[Observed]) -> Stack:
 
 @singledispatch
 def overlay(metric: Observed, group: Group) -> None:
-    """What a claim reads off the curves, by the kind of metric; a kind without an entry adds nothing."""
+    """Draws what a claim reads off the curves, by the kind of metric; a kind without an entry adds nothing."""
 
 
 @overlay.register
@@ -192,17 +192,17 @@ def _max_trainable(metric: MaxTrainable, group: Group) -> None:
     """The bar, and on it, or above what stands there, the largest value that still trains."""
     if metric.arm not in group.curves or (bar := _bar(metric, group.table)) is None:
         return
-    panel, look, seen = group.panel, looks(group.table.study)[metric.arm], observe(metric, group.table)
+    panel, look, observation = group.panel, looks(group.table.study)[metric.arm], observe(metric, group.table)
     # A small loss and a large one, and two small ones, where a claim reads both, look different.
     name = f"above: over {metric.within:.0%} lost"
     small = ":" if any(mark.series.startswith("above") and mark.series != name for mark in panel.of("rule")) else "--"
     line = Look(SOFT if metric.best_of else look.colour, "o", small if metric.within < 0.25 else "-.")
     panel.add("rule", name, line, y=bar)
-    low, high = np.clip((seen.low, seen.high), *panel.limits("x"))
+    low, high = np.clip((observation.low, observation.high), *panel.limits("x"))
     others = [mark.numbers for mark in panel.of("estimate")]
     covered = [abs(it["y"] - bar) < STEP * group.height and it["left"] < high and low < it["right"] for it in others]
     y = bar + sum(map(bool, covered)) * STEP * group.height
-    panel.add("estimate", group.series(metric.arm), look, **across(seen.estimate, low, high), y=y)
+    panel.add("estimate", group.series(metric.arm), look, **across(observation.estimate, low, high), y=y)
 
 
 def _bar(metric: MaxTrainable, table: TrialArrays) -> float | None:

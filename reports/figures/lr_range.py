@@ -21,37 +21,37 @@ if TYPE_CHECKING:
 ROW = 0.24
 
 
-def draw_range_test(found: "RangeTest", path: Path) -> None:
+def draw_range_test(range_test: "RangeTest", path: Path) -> None:
     """Raw and smoothed losses, with what each rule picks. `path` ends in .svg or .png."""
-    save(drawing(found), path)
+    save(drawing(range_test), path)
 
 
-def drawing(found: "RangeTest") -> Drawing:
+def drawing(range_test: "RangeTest") -> Drawing:
     """The losses with a mark on them for each rule, and under them the picks of every seed, a row for each rule."""
-    lowest, top = _range_of(found.smoothed)
-    unit = SQUARED_ERROR if found.squares else "nats"
-    x = Scale("learning rate", 10, float(found.lr[0]), float(found.lr[-1]))
+    lowest, top = _range_of(range_test.smoothed)
+    unit = SQUARED_ERROR if range_test.squares else "nats"
+    x = Scale("learning rate", 10, float(range_test.lr[0]), float(range_test.lr[-1]))
     y = Scale(f"training loss ({unit})", low=max(0.0, lowest - 0.2 * (top - lowest)), high=top)
     curves = Panel(x, y)
-    for index, (raw, mean) in enumerate(zip(found.losses, found.smoothed, strict=True)):
-        curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=found.lr, y=raw)
-        curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=found.lr, y=mean)
-    if found.start is not None:
-        curves.add("region", "_claimed", left=found.grid[0], right=found.grid[-1])
-        curves.add("rule", "_null", x=found.start)
-        curves.note(f"start at {found.start:.2g}", found.start, top, place="below")
-    for row, lr in enumerate(each.lr for each in found.summary()):
+    for index, (raw, mean) in enumerate(zip(range_test.losses, range_test.smoothed, strict=True)):
+        curves.add("faint", f"_raw {index}", Look(SOFT, "", "-"), x=range_test.lr, y=raw)
+        curves.add("line", f"_smoothed {index}", Look(INK, "", "-"), x=range_test.lr, y=mean)
+    if range_test.start is not None:
+        curves.add("region", "_claimed", left=range_test.grid[0], right=range_test.grid[-1])
+        curves.add("rule", "_null", x=range_test.start)
+        curves.note(f"start at {range_test.start:.2g}", range_test.start, top, place="below")
+    for row, lr in enumerate(pick.lr for pick in range_test.summary()):
         if lr is not None:
             curves.add(
                 "estimate",
                 f"_{row}",
                 numbered(row),
                 x=lr,
-                y=np.fmin(np.interp(np.log(lr), np.log(found.lr), np.mean(found.smoothed, axis=0)), top),
+                y=np.fmin(np.interp(np.log(lr), np.log(range_test.lr), np.mean(range_test.smoothed, axis=0)), top),
             )
-    names = [in_words(rule) for rule in found.picks]
+    names = [in_words(rule) for rule in range_test.picks]
     under = Panel(x, rows(names), height=ROW * len(names))
-    for row, picks in enumerate(found.picks.values()):
+    for row, picks in enumerate(range_test.picks.values()):
         lrs = [pick.lr for pick in picks if isinstance(pick, Suggestion)]
         under.add("estimate", f"_{row}", numbered(row), x=lrs, y=-row)
     return Drawing(((curves, under) if names else (curves,),))

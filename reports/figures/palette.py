@@ -52,27 +52,29 @@ def looks(study: Study) -> Mapping[str, Look]:
 def _looks(arms: tuple[Named, ...]) -> Mapping[str, Look]:
     numbers = _numbers(arms)
     places = {kind: sorted({value for value, of in numbers.values() if of == kind}) for _, kind in numbers.values()}
-    hues = _hues([each for each in arms if each[0] not in numbers])
+    hues = _hues([named_arm for named_arm in arms if named_arm[0] not in numbers])
     # Markers of a panel's numbers are not given again.
     taken = {panel: len(places[numbers[arm][1]]) for arm, panel, _ in arms if arm in numbers}
     # Numbers of a second kind in a panel, or with other words around them, have the same colours and another line.
     worded: dict[str, list[str]] = defaultdict(list)
     for panel, words in dict.fromkeys((panel, _wording(label)) for arm, panel, label in arms if arm in numbers):
         worded[panel].append(words)
-    found = {}
+    arm_looks = {}
     for arm, panel, label in arms:
         if arm in numbers:
             value, kind = numbers[arm]
             index, count = places[kind].index(value), len(places[kind])
             colour = to_hex(mpl.colormaps["viridis"](DARKEST + (LIGHTEST - DARKEST) * index / max(1, count - 1)))
-            found[arm] = Look(colour, MARKERS[index % len(MARKERS)], LINES[worded[panel].index(_wording(label)) % len(LINES)])
+            arm_looks[arm] = Look(
+                colour, MARKERS[index % len(MARKERS)], LINES[worded[panel].index(_wording(label)) % len(LINES)]
+            )
         else:
             index = hues[arm]
             # After all hues have been used, lines differ.
             line = LINES[(index // len(HUES) + index) % len(LINES)]
             marker = MARKERS[(index + taken.get(panel, 0)) % len(MARKERS)]
-            found[arm] = Look(HUES[index % len(HUES)], marker, line)
-    return found
+            arm_looks[arm] = Look(HUES[index % len(HUES)], marker, line)
+    return arm_looks
 
 
 def _numbers(arms: Sequence[Named]) -> dict[str, tuple[float, str]]:
@@ -106,19 +108,19 @@ def _hues(arms: Sequence[Named]) -> dict[str, int]:
     """Arm -> place among the hues: the first that its panel has free, or the one its label has in another panel."""
     of_label: dict[str, int] = {}
     taken: dict[str, set[int]] = defaultdict(set)
-    found = {}
+    hues = {}
     for arm, panel, label in arms:
         place = of_label.get(label, -1)
         if place < 0 or place in taken[panel]:
             place = next(index for index in range(len(arms) + 1) if index not in taken[panel])
         of_label.setdefault(label, place)
         taken[panel].add(place)
-        found[arm] = place
-    return found
+        hues[arm] = place
+    return hues
 
 
 def shades(count: int) -> list[str]:
-    """Colours from dark to light, of what is ordered and no arm."""
+    """Colours from dark to light, for ordered things that are no arms."""
     return [to_hex(mpl.colormaps["viridis"](value)) for value in np.linspace(DARKEST, LIGHTEST, count)]
 
 

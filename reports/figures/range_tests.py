@@ -51,42 +51,51 @@ class Comparison:
     smoothed: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def pick(self, rule: Any) -> Any:
-        """As the criterion reads it off; a rule that decides nothing, as tools do."""
+        """The pick of a rule: read off as its criterion does, or as tools do if it decides nothing."""
         return finder_pick(arm=self.range_test, rule=rule, **self.smoothed.get(rule, {}))
 
     def picked(self, rule: str, table: TrialArrays) -> list[float]:
-        return [each.lr for each in picks(reading_of(self.pick(rule)), table) if isinstance(each, Suggestion)]
+        return [pick.lr for pick in picks(reading_of(self.pick(rule)), table) if isinstance(pick, Suggestion)]
 
 
 def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """A stack for each workload: mean test loss of whole runs against the LR over the best, and under it every seed's pick by
     every rule, with geometric means and intervals, one and a tenth of the best LR, and the claim's region on its rule's row."""
     table = records.table
-    found = [each for each in _comparisons(judgement, records.scale, table) if _is_known(each, table)]
-    own = dict.fromkeys(rule for each in found for rule in each.criteria)
+    comparisons = [comparison for comparison in _comparisons(judgement, records.scale, table) if _is_known(comparison, table)]
+    own = dict.fromkeys(rule for comparison in comparisons for rule in comparison.criteria)
     rules = list(dict.fromkeys((*RULES, *own)))
-    best = {each.range_test: seen.estimate for each in found if (seen := number(each.optimum, table))}
-    values = [lr / best[each.range_test] for each in found for rule in rules for lr in each.picked(rule, table)]
+    best = {
+        comparison.range_test: observation.estimate
+        for comparison in comparisons
+        if (observation := number(comparison.optimum, table))
+    }
+    values = [
+        lr / best[comparison.range_test]
+        for comparison in comparisons
+        for rule in rules
+        for lr in comparison.picked(rule, table)
+    ]
     x = Scale("LR picked / best LR", 10, min([*values, 0.02]) / 2, max([*values, 20]) * 2, ticks=4)
-    return grid([_stack(each, best[each.range_test], rules, x, table) for each in found])
+    return grid([_stack(comparison, best[comparison.range_test], rules, x, table) for comparison in comparisons])
 
 
 def _comparisons(judgement: Judgement, scale: str, table: TrialArrays) -> list[Comparison]:
-    found: dict[str, Comparison] = {}
+    comparisons: dict[str, Comparison] = {}
     for criterion in judgement.criteria_at(scale):
         for part in all_parts(criterion.observe):
             for metric, optimum in compared(part):
                 name = criterion.panel or table.study.arms[optimum.arm].panel
                 reading, smoothed = reading_of(metric), {"smoothing": metric.smoothing, "delag": metric.delag}
-                comparison = found.setdefault(reading.arm, Comparison(reading.arm, optimum, name))
+                comparison = comparisons.setdefault(reading.arm, Comparison(reading.arm, optimum, name))
                 if part is not metric or reading.rule not in comparison.criteria:
                     comparison.criteria[reading.rule] = criterion
                     comparison.smoothed[reading.rule] = smoothed
-    return list(found.values())
+    return list(comparisons.values())
 
 
 def compared(metric: Observed) -> list[tuple[Any, Optimum]]:
-    """What a metric reads off a range test, and the best LR of the whole runs that it compares it with."""
+    """A metric's readings of a range test, each with the best LR of the whole runs that it is compared with."""
     for regret in of_kind([metric], finder_regret):
         return [(regret, Optimum(arm=regret.arm, over=regret.over))]
     if not isinstance(metric, Quotient) or not isinstance(optimum := metric.bottom, Optimum):
@@ -99,47 +108,47 @@ def on_axis(metric: Observed) -> Any:
     return float if isinstance(metric, Quotient) else np.exp2 if isinstance(metric, Log2) else None
 
 
-def _is_known(each: Comparison, table: TrialArrays) -> bool:
+def _is_known(comparison: Comparison, table: TrialArrays) -> bool:
     try:
-        picks(Reading(each.range_test, "divergence"), table)
+        picks(Reading(comparison.range_test, "divergence"), table)
     except NotEstimableError:
         return False
-    return number(each.optimum, table) is not None
+    return number(comparison.optimum, table) is not None
 
 
-def _stack(each: Comparison, best: float, rules: Sequence[str], x: Scale, table: TrialArrays) -> Stack:
-    y = rows([("▸ " if rule in each.criteria else "") + SHORT.get(rule, in_words(rule)) for rule in rules])
+def _stack(comparison: Comparison, best: float, rules: Sequence[str], x: Scale, table: TrialArrays) -> Stack:
+    y = rows([("▸ " if rule in comparison.criteria else "") + SHORT.get(rule, in_words(rule)) for rule in rules])
     under = Panel(x, y, height=ROW * len(rules) + 0.1)
     under.looks |= {
-        "_picks": looks(table.study)[each.optimum.arm],
+        "_picks": looks(table.study)[comparison.optimum.arm],
         "_others": Look(SOFT, "o", ""),
         "_decides": Look(INK, "D", ""),
     }
     for row, rule in enumerate(rules):
-        decides = rule in each.criteria
-        if decides and (times := on_axis(each.criteria[rule].observe)) is not None:
-            under.regions(each.criteria[rule], "x", times, (-row - 0.46, -row + 0.46))
-        lrs = np.array(each.picked(rule, table)) / best
+        decides = rule in comparison.criteria
+        if decides and (times := on_axis(comparison.criteria[rule].observe)) is not None:
+            under.regions(comparison.criteria[rule], "x", times, (-row - 0.46, -row + 0.46))
+        lrs = np.array(comparison.picked(rule, table)) / best
         under.add("run", "_picks" if decides else "_others", x=lrs, y=-row)
-        if (seen := number(Quotient(top=each.pick(rule), bottom=each.optimum), table)) is not None:
-            low, high = max(x.low or 0.0, seen.low), min(x.high or np.inf, seen.high)
+        if (observation := number(Quotient(top=comparison.pick(rule), bottom=comparison.optimum), table)) is not None:
+            low, high = max(x.low or 0.0, observation.low), min(x.high or np.inf, observation.high)
             series = ("estimate", "_decides") if decides else ("beside", "_others")
-            under.add(*series, **across(seen.estimate, low, high), y=-row)
-    top = _whole_runs(each, best, x, table)
+            under.add(*series, **across(observation.estimate, low, high), y=-row)
+    top = _whole_runs(comparison, best, x, table)
     for panel in (top, under):
         panel.add("rule", x=1.0)
         panel.add("rule", "_tenth", Look(INK, "", "--"), x=0.1)
     return top, under
 
 
-def _whole_runs(each: Comparison, best: float, x: Scale, table: TrialArrays) -> Panel:
-    arm, over = each.optimum.arm, each.optimum.over
+def _whole_runs(comparison: Comparison, best: float, x: Scale, table: TrialArrays) -> Panel:
+    arm, over = comparison.optimum.arm, comparison.optimum.over
     values = mean(table.losses(arm, over, "test_loss"), table.resamples)
     start, lowest = float(initial_loss({arm: over}, table, table.resamples[:1])[0]), float(values[0].min())
     fall = start - lowest
     label = table.study.loss_label("test", table.scale, [arm])
     y = Scale(label, low=max(0.0, lowest - 0.06 * fall), high=start + 0.08 * fall, ticks=4)
-    panel = Panel(x, y, each.name, CURVE, caption=CAPTION)
+    panel = Panel(x, y, comparison.name, CURVE, caption=CAPTION)
     panel.add("curve", f"_{arm}", looks(table.study)[arm], x=table.grid(arm, over) / best, **band(values, table.seeds))
     return panel
 

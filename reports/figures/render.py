@@ -73,7 +73,7 @@ INTERVALS = {"estimate": 2.4, "beside": 1.3}  # their widths
 BAND, NUMBER_TINT, TINTS = 0.18, 0.3, {"_claimed": 0.13, "_refuted": 0.13, "_soft": 0.2}
 # The other side of a note.
 OTHER = {"left": "right", "right": "left", "above": "below", "below": "above"}
-# Of a curve; of one with more points some have none.
+# Markers of a curve; with more points, some have none.
 MOST_MARKERS = 24
 
 
@@ -135,17 +135,17 @@ def laid_out(drawing: Drawing) -> Layout:
         head = TOP + TITLE_ROW * max(title.count("\n") + bool(title) for title in titles)
         start, bottom = 0.0, top
         labels = [wrapped(stack[-1].x.label, inside + RIGHT) for stack in row]
-        for stack, title, label, left in zip(row, titles, labels, margins, strict=False):
+        for stack, title, label, margin in zip(row, titles, labels, margins, strict=False):
             below = top + head
             for panel in stack:
                 of_stack = title if panel is stack[0] else ""
-                placed.append(Placed(panel, start + left, below, inside, of_stack, label if panel is stack[-1] else None))
+                placed.append(Placed(panel, start + margin, below, inside, of_stack, label if panel is stack[-1] else None))
                 below += panel.height + GAP
             below += BOTTOM - GAP + LABEL_ROW * label.count("\n")
             if (names := _listed(stack)) and not shared:
-                legends.append(Legend(stack, names, start + 0.1, below, left + inside + RIGHT - 0.1))
+                legends.append(Legend(stack, names, start + 0.1, below, margin + inside + RIGHT - 0.1))
                 below += legends[-1].height
-            start, bottom = start + left + inside + RIGHT, max(bottom, below)
+            start, bottom = start + margin + inside + RIGHT, max(bottom, below)
         top = bottom
     return Layout(top + 0.05, tuple(placed), tuple(legends))
 
@@ -194,10 +194,10 @@ def as_figure(drawing: Drawing) -> Figure:
     with sns.axes_style("ticks", rc=THEME), mpl.rc_context(THEME):
         figure = Figure(figsize=(width, layout.height))
         FigureCanvasAgg(figure)  # which measures text
-        for each in layout.placed:
-            bottom, high = each.top + each.panel.height, each.panel.height / layout.height
-            box = each.left / width, 1 - bottom / layout.height, each.width / width, high
-            _draw(figure.add_axes(box), each)
+        for placed in layout.placed:
+            bottom, high = placed.top + placed.panel.height, placed.panel.height / layout.height
+            box = placed.left / width, 1 - bottom / layout.height, placed.width / width, high
+            _draw(figure.add_axes(box), placed)
         for legend in layout.legends:
             handles = [_handle(name, legend.panels) for name in legend.names]
             place = legend.left / width, 1 - legend.top / layout.height
@@ -267,7 +267,7 @@ def _shape(axes: Axes, look: Look, mark: Mark) -> None:
 
 
 def _ends(mark: Mark, names: Sequence[str], limits: tuple[float, float]) -> Numbers:
-    """Of a shape: at a value or from where to where; without a number the panel's."""
+    """The ends of a shape: at a value or from where to where; without a number the panel's."""
     at, low, high = (mark.numbers[name][0] for name in names)
     both = np.array([at, at] if math.isfinite(at) else [low, high])
     return np.where(np.isfinite(both), both, limits)
@@ -285,7 +285,7 @@ def _note(axes: Axes, look: Look, mark: Mark) -> None:
 
 
 def _turned(mark: Mark, across: int, down: int) -> Mark:
-    """On the other side of its place, and of the panel where that is an edge of it."""
+    """A note on the other side of its place, and of the panel where that is an edge of it."""
     align, place = OTHER.get(mark.align, mark.align), OTHER.get(mark.place, mark.place)
     x, y = (
         np.where(np.isinf(mark.numbers[name]), sign * mark.numbers[name], mark.numbers[name])
@@ -300,7 +300,7 @@ def _turned(mark: Mark, across: int, down: int) -> Mark:
 
 
 def _covered(axes: Axes, note: Annotation) -> bool:
-    """Also by the axis below it."""
+    """Whether a line, another note or the axis below it covers it."""
     box = note.get_window_extent()
     lines = (line.get_path().transformed(line.get_transform()) for line in axes.lines)
     others = (text.get_window_extent() for text in axes.texts if text is not note)

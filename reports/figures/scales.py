@@ -16,9 +16,9 @@ from ..words import power
 
 # Points of all text; inches between the numbers of an axis.
 FONT, TEXT, APART = "DejaVu Sans", 11, 0.06
-# Of labels on an axis.
+# Labels on an axis.
 MOST_TICKS = 6
-# Of an axis, at either end, where its limits are not given.
+# Share of an axis at either end, if its limits are not given.
 PAD = 0.05
 
 
@@ -43,11 +43,11 @@ class Scale:
         low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 2.0)
         if self.log:
             pad = max(PAD * math.log(high / low), 0.05)
-            found = low * math.exp(-pad), high * math.exp(pad)
+            ends = low * math.exp(-pad), high * math.exp(pad)
         else:
             pad = PAD * (high - low) or 0.01 * (abs(high) or 1.0)
-            found = low - pad, high + pad
-        return max(self.least, found[0]) if self.low is None else self.low, found[1] if self.high is None else self.high
+            ends = low - pad, high + pad
+        return max(self.least, ends[0]) if self.low is None else self.low, ends[1] if self.high is None else self.high
 
     def places(self, low: float, high: float) -> dict[float, str]:
         """Where marks are between two ends, with what they say."""

@@ -1,4 +1,4 @@
-"""What a search of Optuna's tried, arm by arm, and how much each choice mattered."""
+"""The values that Optuna's search tried, arm by arm, and how much each choice mattered."""
 
 import numpy as np
 
@@ -17,12 +17,12 @@ def draw(records: TrialSet) -> Drawing | None:
     """A row for each arm: the values that were proposed, the third with the lowest validation loss larger, the best one ringed.
     None without a search."""
     arms = records.study.arms
-    found = {arm: tuning for arm, tuning in records.table.tunings.items() if len(tuning.values)}
+    tunings = {arm: tuning for arm, tuning in records.table.tunings.items() if len(tuning.values)}
     panels = []
-    for title, factor in dict.fromkeys((arms[arm].panel, tuning.search.factor) for arm, tuning in found.items()):
-        own = [arm for arm, tuning in found.items() if (arms[arm].panel, tuning.search.factor) == (title, factor)]
+    for title, factor in dict.fromkeys((arms[arm].panel, tuning.search.factor) for arm, tuning in tunings.items()):
+        own = [arm for arm, tuning in tunings.items() if (arms[arm].panel, tuning.search.factor) == (title, factor)]
         names = [arms[arm].label for arm in own]
-        base = 0 if any(found[arm].search.linear for arm in own) else 2
+        base = 0 if any(tunings[arm].search.linear for arm in own) else 2
         panel = Panel(
             Scale(f"{FACTORS.get(factor, in_words(factor))} proposed", base),
             rows(names),
@@ -31,7 +31,7 @@ def draw(records: TrialSet) -> Drawing | None:
             caption=CAPTION,
         )
         for row, arm in enumerate(own):
-            tuning, look = found[arm], looks(records.study)[arm]
+            tuning, look = tunings[arm], looks(records.study)[arm]
             x, good = np.asarray(tuning.values), np.argsort(np.argsort(tuning.losses)) < len(tuning.losses) / 3
             for mark, chosen in (("run", ~good), ("beside", good)):
                 panel.add(mark, f"_{arm}", look, x=x[chosen], y=-row)

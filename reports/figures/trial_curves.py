@@ -15,7 +15,7 @@ Drawn = Mapping[str, tuple[str, str]]
 
 
 def drawn(study: Study, scale: str, arm: str) -> Drawn:
-    """What is drawn of an arm -> (curve, its steps)."""
+    """Quantity drawn of an arm -> (curve, its steps)."""
     return {
         study.loss_label("training", scale, [arm]): ("train_loss", "step"),
         study.loss_label("validation", scale, [arm]): ("evaluation_loss", "evaluation_step"),
@@ -27,15 +27,15 @@ def drawn(study: Study, scale: str, arm: str) -> Drawn:
 def files(name: str, trials: pd.DataFrame, study: Study) -> dict[str, tuple[str, str]]:
     """Arm -> (file name, its text): a script that hands over {"steps": [...], "trials": {digest: {quantity: [number of the
     steps, values]}}}, for a page that is opened from disk may load nothing else."""
-    found = {}
+    scripts = {}
     for index, (arm, rows) in enumerate(trials.groupby("arm", sort=True)):
         file = f"{name}-{index}.js"
-        found[str(arm)] = (file, script(file, _content(rows, drawn(study, rows["scale"].iloc[0], str(arm)))))
-    return found
+        scripts[str(arm)] = (file, script(file, _content(rows, drawn(study, rows["scale"].iloc[0], str(arm)))))
+    return scripts
 
 
 def script(name: str, content: str) -> str:
-    """What a page gets when it loads the file of this name. content: JSON."""
+    """The script that a page loads from the file of this name. content: JSON."""
     safe = content.replace("</", "<\\/")  # a text inside a script must not end it
     return f"folklore.give({json.dumps(name)}, {safe});\n"
 

@@ -65,7 +65,7 @@ def draw(records: TrialSet, judgement: Judgement) -> Drawing | None:
 def draw_survival(records: TrialSet, judgement: Judgement) -> Drawing | None:
     """The arms of which a run diverges in the panels that a claim speaks of."""
     study, table = records.study, records.table
-    every = [part for each in judgement.criteria_at(records.scale) for part in all_parts(each.observe)]
+    every = [part for criterion in judgement.criteria_at(records.scale) for part in all_parts(criterion.observe)]
     spoken_of = {arm for metric in every for arm in arms_of(metric)}
     shown: dict[str, list[str]] = {}
     for arm in study.arms_at(records.scale):
@@ -88,8 +88,8 @@ def _survival(title: str, arms: list[str], every: list[Observed], table: TrialAr
     panel = Panel(x, Scale("share of seeds that finish", low=-0.04, high=1.04), title, caption=FINISH)
     for arm in arms:
         finished = (~table.diverged(arm, LR)).sum(axis=1)
-        seen = [binomial(int(count), table.seeds) for count in finished]
-        ends = {"low": [each.low for each in seen], "high": [each.high for each in seen]}
+        shares = [binomial(int(count), table.seeds) for count in finished]
+        ends = {"low": [share.low for share in shares], "high": [share.high for share in shares]}
         label, look = table.study.arms[arm].label, looks(table.study)[arm]
         panel.add("curve", label, look, x=table.grid(arm, LR), y=finished / table.seeds, **ends)
     for line, (label, at) in zip(LINES[1:], read.items(), strict=False):
@@ -133,9 +133,9 @@ def _at_edge(metric: Any, table: TrialArrays) -> dict[str, float]:
 
 
 def _activations(records: TrialSet, judgement: Judgement) -> list[Panel]:
-    """Each layer group's at the first and the last step that count."""
-    found = known(records, judgement, mean_activation_slope)[:1]
-    return [_activation(metric, step, records.table) for _, metric, _ in found for step in (0, metric.steps - 1)]
+    """Each layer group's activations at the first and the last step that count."""
+    slopes = known(records, judgement, mean_activation_slope)[:1]
+    return [_activation(metric, step, records.table) for _, metric, _ in slopes for step in (0, metric.steps - 1)]
 
 
 def _activation(metric: Any, step: int, table: TrialArrays) -> Panel:
@@ -170,9 +170,9 @@ def _tap_names(arm: str, count: int, table: TrialArrays) -> list[str]:
 
 def _flushed(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """The share at every loss scale, with the one that a claim reads."""
-    table, found = records.table, known(records, judgement, underflow_share)
+    table, observations = records.table, known(records, judgement, underflow_share)
     panel = Panel(Scale("loss scale", 2), Scale("flushed to zero in FP16", least=0.0, percent=True), caption=FLUSHED)
-    for criterion, metric, seen in found:
+    for criterion, metric, observation in observations:
         if criterion.observe is metric and not panel.marks:
             panel.regions(criterion, "y", lambda value: 100 * value)
         gradients = {"activation": "activations", "weight": "weights"}.get(metric.of, metric.of)
@@ -184,11 +184,15 @@ def _flushed(records: TrialSet, judgement: Judgement) -> list[Panel]:
             ends = {end: np.clip(100 * value, 0, 100) for end, value in seed_band(by_seed, table).items()}
             panel.add("curve", label, looks(table.study)[metric.arm], x=LOSS_SCALES, **ends)
             at = float(LOSS_SCALES[metric.scale_exponent])
-            panel.add("ring", x=at, y=100 * seen.estimate)
+            panel.add("ring", x=at, y=100 * observation.estimate)
             panel.note(
-                in_prose(seen.estimate, seen.low, seen.high, "share"), at * 1.4, 100 * seen.estimate, "_ink", kind="finding"
+                in_prose(observation.estimate, observation.low, observation.high, "share"),
+                at * 1.4,
+                100 * observation.estimate,
+                "_ink",
+                kind="finding",
             )
-    return [panel] if found else []
+    return [panel] if observations else []
 
 
 # ---- whether flat runs generalize better
@@ -197,8 +201,10 @@ def _flushed(records: TrialSet, judgement: Judgement) -> list[Panel]:
 def _sharpness(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """A panel a criterion: every setting's mean over seeds, its runs pale behind it."""
     return [
-        _flatness(metric, "rank correlation " + in_prose(seen.estimate, seen.low, seen.high, ""), records.table)
-        for _, metric, seen in known(records, judgement, sharpness_correlation)
+        _flatness(
+            metric, "rank correlation " + in_prose(observation.estimate, observation.low, observation.high, ""), records.table
+        )
+        for _, metric, observation in known(records, judgement, sharpness_correlation)
     ]
 
 
@@ -235,7 +241,7 @@ def _tasks(records: TrialSet, judgement: Judgement) -> list[Panel]:
     """A panel for each panel of the study of which a claim reads an arm."""
     arms, panels = records.study.arms, []
     for measure, kind in BY_MEASURE.items():
-        read = {each.arm for _, each in metrics(judgement, records.scale, kind)}
+        read = {metric.arm for _, metric in metrics(judgement, records.scale, kind)}
         titles = dict.fromkeys(arms[arm].panel for arm in records.study.arms_at(records.scale) if arm in read)
         panels += [_remedies(title, records.table, measure, read) for title in titles]
     return [panel for panel in panels if panel.marks]
@@ -260,8 +266,8 @@ def _remedies(title: str, table: TrialArrays, measure: Measure, read: Collection
         if not ends:
             continue
         look, label = looks(study)[arm], study.arms[arm].label
-        seen = [(new.estimate, old.estimate, old.low, old.high) for _, new, old in ends]
-        news, olds, lows, highs = _lost(np.array(seen).T, measure)
+        estimates = [(new.estimate, old.estimate, old.low, old.high) for _, new, old in ends]
+        news, olds, lows, highs = _lost(np.array(estimates).T, measure)
         if not panel.marks:
             start = news, olds
             on_old, on_new = (_lost(curves.mean(axis=0), measure) for curves in last_task(arm, over, 0, table, measure))
