@@ -28,36 +28,36 @@ def canonical(name: str) -> str:
 
 def pins() -> dict[str, str]:
     """Name -> version. Raises ValueError for a line that is not NAME==VERSION, and for a name that stands there twice."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for line in CONSTRAINTS.read_text().splitlines():
         match = re.fullmatch(r"([A-Za-z0-9._-]+)==([A-Za-z0-9.+!]+)", line)
         if match is None:
             raise ValueError(f"constraints.txt: '{line}': must be NAME==VERSION, without addresses or options")
-        if canonical(match[1]) in found:
+        if canonical(match[1]) in versions:
             raise ValueError(f"constraints.txt: {match[1]} is pinned twice: keep one")
-        found[canonical(match[1])] = match[2]
-    return found
+        versions[canonical(match[1])] = match[2]
+    return versions
 
 
 def needed() -> set[str]:
-    """Whatever of the installed packages this project needs, directly or not, but for torch and what torch brings."""
-    installed = {canonical(each.metadata["Name"]) for each in distributions()}
-    waiting, seen = [("folklore-harness", "dev")], set[tuple[str, str]]()
+    """The installed packages that this project needs, directly or not, but for torch and what torch brings."""
+    installed = {canonical(distribution.metadata["Name"]) for distribution in distributions()}
+    waiting, requirements = [("folklore-harness", "dev")], set[tuple[str, str]]()
     while waiting:
         name, extra = waiting.pop()
-        if (name, extra) in seen or name not in installed:
+        if (name, extra) in requirements or name not in installed:
             continue
-        seen.add((name, extra))
+        requirements.add((name, extra))
         for line in requires(name) or []:
             needs = Requirement(line)
             if needs.marker is None or needs.marker.evaluate({"extra": extra}):
-                waiting += [(canonical(needs.name), each) for each in ("", *needs.extras)]
+                waiting += [(canonical(needs.name), wanted_extra) for wanted_extra in ("", *needs.extras)]
     brought = {canonical(Requirement(line).name) for line in requires("torch") or []}
-    return {name for name, _ in seen if name not in brought and not UNPINNED.fullmatch(name)}
+    return {name for name, _ in requirements if name not in brought and not UNPINNED.fullmatch(name)}
 
 
 def unpinned() -> list[str]:
-    """What is installed otherwise than pinned, or without a pin: a release that was never looked at could be anybody's."""
+    """Packages installed otherwise than pinned, or without a pin: a release that was never looked at could be anybody's."""
     pinned = pins()
     installed = {name: version(name) for name in sorted(needed())}
     return [
@@ -68,9 +68,9 @@ def unpinned() -> list[str]:
 
 
 def misfits() -> list[str]:
-    """What pip says of dependencies that are missing or of a version that another does not take."""
-    told = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
-    lines = told.stdout.strip().splitlines() if told.returncode else []
+    """Pip's lines on dependencies that are missing or of a version that another does not take."""
+    check = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True)
+    lines = check.stdout.strip().splitlines() if check.returncode else []
     ours = needed()
     return [line for line in lines if canonical(line.split()[0]) in ours and not line.startswith(KNOWN_MISFITS)]
 

@@ -16,7 +16,7 @@ HANG_SECONDS = 900.0
 
 @dataclass(frozen=True)
 class Said:
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     returncode: int
     stdout: str
@@ -69,9 +69,9 @@ def folklore_forked(
 
     imports: modules. stdout: where commands write instead of being read.
     """
-    given = json.dumps([imports, [each.split() for each in commands], stdout is None])
+    instructions = json.dumps([imports, [command.split() for command in commands], stdout is None])
     done = subprocess.run(
-        (sys.executable, "-c", FORKS, given),
+        (sys.executable, "-c", FORKS, instructions),
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
@@ -81,7 +81,7 @@ def folklore_forked(
     )
     assert done.returncode == 0, done.stderr
     said = [Said(*json.loads(line)) for line in done.stderr.splitlines()]
-    return [_checked((command,), each, code) for command, each in zip(commands, said, strict=True)]
+    return [_checked((command,), output, code) for command, output in zip(commands, said, strict=True)]
 
 
 def folklore_here(*arguments: object, code: int | None = 0) -> Said:

@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.5
 def used() -> float:
     """CPU-seconds of this process and its children so far."""
     usage = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in usage)
+    return sum(times.ru_utime + times.ru_stime for times in usage)
 
 
 class CpuSeconds:
@@ -51,7 +51,7 @@ class CpuSeconds:
         self.of_files[report.nodeid.partition("::")[0]] += report.cpu_seconds
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        longest = sorted(self.of_files.items(), key=lambda each: -each[1])
+        longest = sorted(self.of_files.items(), key=lambda file_seconds: -file_seconds[1])
         terminalreporter.section(f"{sum(self.of_files.values()):.0f} CPU-seconds of tests, without imports and collecting")
         for name, seconds in longest[:FILES_SHOWN]:
             terminalreporter.write_line(f"{seconds:7.1f}s {name}")
@@ -77,13 +77,13 @@ def main(command: list[str]) -> int:
 
 def workers_of_ray() -> dict[psutil.Process, float]:
     """Descendants that Ray started, and their CPU-seconds: nobody waits for them, so the system adds them to nobody's."""
-    found = {}
+    workers = {}
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
             if (parent := process.parent()) is not None and parent.name() == "raylet":
                 times = process.cpu_times()
-                found[process] = times.user + times.system
-    return found
+                workers[process] = times.user + times.system
+    return workers
 
 
 if __name__ == "__main__":

@@ -32,15 +32,15 @@ def places() -> dict[Path, str]:
 
 def imports() -> dict[str, set[str]]:
     """Wing or folder -> those that its files import."""
-    found: dict[str, set[str]] = {name: set() for name in (*WINGS, *FOLDERS)}
+    imports_by_place: dict[str, set[str]] = {name: set() for name in (*WINGS, *FOLDERS)}
     for path, place in places().items():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.level:
                 package = path.relative_to(ROOT).parent.parts
                 target = [*package[: len(package) - node.level + 1], *(node.module or "").split("."), node.names[0].name]
                 names = [part for part in target if part]
-                found[place].add(names[names[0] == "harness"])
-    return {place: (names & found.keys()) - {place} for place, names in found.items()}
+                imports_by_place[place].add(names[names[0] == "harness"])
+    return {place: (names & imports_by_place.keys()) - {place} for place, names in imports_by_place.items()}
 
 
 def picture() -> str:

@@ -11,7 +11,7 @@ AGENTS = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
 
 def inheriting(variable: str, beginning: str | os.PathLike[str], but: tuple[str, ...] = ()) -> list[psutil.Process]:
     """Those in whose environment the variable's value begins so. but: beginnings of commands that do not count."""
-    return [each for each in psutil.process_iter() if _inherits(each, variable, os.fspath(beginning), but)]
+    return [process for process in psutil.process_iter() if _inherits(process, variable, os.fspath(beginning), but)]
 
 
 def _inherits(process: psutil.Process, variable: str, beginning: str, but: tuple[str, ...]) -> bool:
@@ -34,10 +34,10 @@ def command_of(process: psutil.Process) -> str:
 def wait_until_gone(variable: str, beginning: str | os.PathLike[str], but: tuple[str, ...], seconds: float) -> list[str]:
     """Commands of those that are left after so long; these are killed, so that they disturb nothing else."""
     deadline = time.monotonic() + seconds
-    while found := inheriting(variable, beginning, but):
+    while processes := inheriting(variable, beginning, but):
         if time.monotonic() > deadline:
-            named = [command_of(process)[:120] for process in found]
-            for process in found:
+            named = [command_of(process)[:120] for process in processes]
+            for process in processes:
                 process.kill()
             return named
         time.sleep(0.2)

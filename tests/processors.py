@@ -65,7 +65,7 @@ def lacking(row: str) -> str | None:
 
 
 def seen_here(short: bool, judged: Sequence[str] = ()) -> Seen:
-    """What this process judges and computes. short: without what takes long. judged: these studies alone."""
+    """Verdicts and numbers of this process. short: without what takes long. judged: these studies alone."""
     from folklore.harness.declare.computed import called
     from folklore.harness.judge.trial_sets import published_sets
     from folklore.harness.plan import catalog
@@ -73,9 +73,11 @@ def seen_here(short: bool, judged: Sequence[str] = ()) -> Seen:
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
     verdicts = {}
-    for records in (each for study in studies if not judged or study.name in judged for each in published_sets(study)):
+    for records in (
+        published_set for study in studies if not judged or study.name in judged for published_set in published_sets(study)
+    ):
         for verdict in records.verdicts():
-            numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
+            numbers = [[finding.estimate, finding.low, finding.high] for finding in verdict.findings]
             verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
     jobs = {job.call: job for study in studies for job in computed_jobs(study, "laptop").values() if not job.seeds}
     # On as many threads as the row has, though workers take one: an exact or computed number knows no number of threads.
@@ -87,18 +89,18 @@ def seen_here(short: bool, judged: Sequence[str] = ()) -> Seen:
     return Seen(verdicts, computed)
 
 
-def differences(expected: Seen, seen: Seen) -> Iterator[str]:
+def differences(expected: Seen, actual: Seen) -> Iterator[str]:
     """Words that differ, and numbers that differ by more than their tolerance."""
     from folklore.harness.declare.computed import registry
 
     for place, (word, numbers) in expected.verdicts.items():
-        other, theirs = seen.verdicts[place]
+        other, theirs = actual.verdicts[place]
         if word != other:
             yield f"{place}: {word} before, {other} here"
         for before, now in zip(itertools.chain(*numbers), itertools.chain(*theirs), strict=True):
             if not _near(before, now, JUDGED_TOLERANCE):
                 yield f"{place}: {before} before, {now} here"
-    for call, values in seen.computed.items():
+    for call, values in actual.computed.items():
         for name, value in values.items():
             tolerance = registry().numbers[f"{call.partition('(')[0]}:{name}"].tolerance
             if not _near(expected.computed[call][name], value, tolerance):
@@ -112,7 +114,7 @@ def _near(before: float | None, now: float | None, tolerance: float) -> bool:
 
 
 def published(judged: Sequence[str] = ()) -> Seen:
-    """What stands beside the evidence. judged: verdicts of these studies alone."""
+    """Verdicts and numbers that stand beside the evidence. judged: verdicts of these studies alone."""
     from folklore.harness.judge.verdict_memory import judged_evidence
     from folklore.harness.plan import catalog
     from folklore.harness.plan.store import evidence
@@ -120,17 +122,17 @@ def published(judged: Sequence[str] = ()) -> Seen:
     verdicts, computed = {}, {}
     for study in map(catalog.load_study, catalog.study_names()):
         wanted = judged_evidence(study) if not judged or study.name in judged else ()
-        for verdict in (verdict for each in wanted for verdict in each.verdicts):
-            numbers = [[each.estimate, each.low, each.high] for each in verdict.findings]
+        for verdict in (verdict for judged_trials in wanted for verdict in judged_trials.verdicts):
+            numbers = [[finding.estimate, finding.low, finding.high] for finding in verdict.findings]
             verdicts[f"{verdict.study} {verdict.scale} {verdict.claim}"] = (f"{verdict.verdict} {verdict.reading}", numbers)
-        for found in evidence.computations(study.name).values():
-            if not found.job.seeds:
-                computed[found.job.call] = {name: found.values(name)[None] for name in found.numbers}
+        for computation in evidence.computations(study.name).values():
+            if not computation.job.seeds:
+                computed[computation.job.call] = {name: computation.values(name)[None] for name in computation.numbers}
     return Seen(verdicts, computed)
 
 
 def in_child(row: str, short: bool, judged: Sequence[str] = ()) -> Seen:
-    """What a process in the environment of a row sees, with compile caches of its own."""
+    """Verdicts and numbers of a process in the environment of a row, with compile caches of its own."""
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             [sys.executable, "-m", "tests.processors", "--child", *(["--short"] if short else []), *judged],
@@ -145,7 +147,7 @@ def in_child(row: str, short: bool, judged: Sequence[str] = ()) -> Seen:
 
 
 def _environment(row: str, cache: str) -> dict[str, str]:
-    own = {name for each in ROWS.values() for name in each}
+    own = {name for variables in ROWS.values() for name in variables}
     kept = {name: value for name, value in os.environ.items() if name not in own}
     return {**kept, **ROWS[row], "TORCHINDUCTOR_CACHE_DIR": cache}
 
@@ -167,22 +169,22 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="without the steps of large models")
     parser.add_argument("--no-tests", action="store_true", help="without the numeric tests")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)  # of these studies
-    given = parser.parse_args()
-    if given.child:
-        found = seen_here(given.short, given.rows)
-        print(json.dumps({"verdicts": found.verdicts, "computed": found.computed}))
+    options = parser.parse_args()
+    if options.child:
+        actual = seen_here(options.short, options.rows)
+        print(json.dumps({"verdicts": actual.verdicts, "computed": actual.computed}))
         return
     expected, failed = published(), False
-    for row in given.rows or ROWS:
+    for row in options.rows or ROWS:
         if lacking(row):
             print(f"{row}: left out, this processor has no {lacking(row)}", flush=True)
             continue
-        found = in_child(row, given.short)
-        told = list(differences(expected, found))
-        tests = "not run" if given.no_tests else tests_pass(row, NUMERIC_TESTS)
-        failed |= bool(told) or "failed" in tests or "error" in tests
-        said = f"{len(found.verdicts)} verdicts, {len(found.computed)} computed jobs"
-        print(f"{row}: {said}: {len(told)} differ; tests: {tests}", *told, sep="\n  ", flush=True)
+        actual = in_child(row, options.short)
+        mismatches = list(differences(expected, actual))
+        tests = "not run" if options.no_tests else tests_pass(row, NUMERIC_TESTS)
+        failed |= bool(mismatches) or "failed" in tests or "error" in tests
+        said = f"{len(actual.verdicts)} verdicts, {len(actual.computed)} computed jobs"
+        print(f"{row}: {said}: {len(mismatches)} differ; tests: {tests}", *mismatches, sep="\n  ", flush=True)
     sys.exit(failed)
 
 

@@ -1,4 +1,4 @@
-"""What others cite the project by, and where its pages go, agree with the rest of the project."""
+"""The citation of the project and the address of its pages agree with the rest of the project."""
 
 import tomllib
 

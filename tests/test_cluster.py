@@ -32,12 +32,12 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     """A head without cores and three nodes that differ: four nodes, and four cores to train on. Where it can be had the largest
     node has a temporary folder of its own."""
     alone = can_mount()
-    found = Nodes((1, 1) if alone else (1, 1, 2), {})
+    cluster = Nodes((1, 1) if alone else (1, 1, 2), {})
     with contextlib.ExitStack() as ending:
-        ending.callback(found.shutdown)
+        ending.callback(cluster.shutdown)
         if alone:
-            ending.enter_context(mounted(found, tmp_path_factory.getbasetemp() / TEMPORARY))
-        yield found
+            ending.enter_context(mounted(cluster, tmp_path_factory.getbasetemp() / TEMPORARY))
+        yield cluster
 
 
 @contextlib.contextmanager
@@ -79,7 +79,7 @@ def test_nodes_run_the_code_of_whoever_starts_the_run(nodes: Nodes) -> None:
 def test_a_study_runs_on_all_nodes(
     nodes: Nodes, study: Study, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a run keeps in its own temporary folder is not seen by every worker: Ray wanted checkpoints there, and no pack could
+    """Not every worker sees what a run keeps in its own temporary folder: Ray wanted checkpoints there, and no pack could
     end."""
     path = tmp_path / "toy.json"
     path.write_text(study.canonical_json())
@@ -91,8 +91,8 @@ def test_a_study_runs_on_all_nodes(
     trials = Ledger(Store(str(tmp_path / "store")), study.name).trials()
     assert len(trials) == 50
     # The nodes have our code without its repository.
-    told = [json.loads(each) for each in set(trials["environment"])]
-    assert {Sources(each["git_commit"], each["sources"]) for each in told} == {running_sources()}
+    environments = [json.loads(text) for text in set(trials["environment"])]
+    assert {Sources(environment["git_commit"], environment["sources"]) for environment in environments} == {running_sources()}
     refused = folklore_here("run", "warmup", "--scale", "gpu", "--store", tmp_path, "--address", nodes.address, code=2)
     assert "this cluster has none" in refused.stderr
 

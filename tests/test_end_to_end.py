@@ -50,7 +50,7 @@ def test_every_trial_is_in_the_ledger_and_in_mlflow(store: Path) -> None:
     assert {run.info.status for run in runs} == {"FINISHED"}
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
     client = MlflowClient(tracking_uri=f"sqlite:///{store / 'mlflow.db'}")
-    report = {each.path for each in client.list_artifacts(parents[0].info.run_id, "report")}
+    report = {artifact.path for artifact in client.list_artifacts(parents[0].info.run_id, "report")}
     assert {"report/warmup.html", "report/warmup-trials.html"} == report, "the page is attached to its launch"
     losses = {run.data.tags["folklore.digest"]: run.data.metrics.get("test_loss", math.nan) for run in children}
     outcomes = {run.data.tags["folklore.digest"]: run.data.tags["folklore.outcome"] for run in children}
@@ -67,10 +67,10 @@ def test_a_second_run_trains_nothing(store: Path) -> None:
 
 
 def test_smoke_is_never_judged(store: Path) -> None:
-    found = json.loads(folklore_here("verdicts", "warmup", "--json", "--store", str(store)).stdout)
-    assert len(found) == 3
-    assert {each["verdict"] for each in found} == {"out of regime"}
-    assert {each["estimate"] for each in found} == {None}
+    verdicts = json.loads(folklore_here("verdicts", "warmup", "--json", "--store", str(store)).stdout)
+    assert len(verdicts) == 3
+    assert {verdict["verdict"] for verdict in verdicts} == {"out of regime"}
+    assert {verdict["estimate"] for verdict in verdicts} == {None}
 
 
 def test_sync_rebuilds_mlflow_from_the_ledger(store: Path) -> None:

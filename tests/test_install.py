@@ -1,4 +1,4 @@
-"""What the Makefile installs for which target, and from where."""
+"""The packages that the Makefile installs for each target, and from where."""
 
 import os
 import re
@@ -55,8 +55,8 @@ def test_nothing_that_studies_need_imports_test_tools() -> None:
 
 def test_an_address_brings_its_driver(tmp_path: Path) -> None:
     assert installations(make(tmp_path, "studies", "STORE=s3://bucket/folklore")) == ["train", "s3"]
-    given = "ARGS=--store s3://bucket/folklore --tracking postgresql://host/mlflow"
-    assert installations(make(tmp_path, "study-warmup", given)) == ["train", "s3", "postgresql"]
+    arguments = "ARGS=--store s3://bucket/folklore --tracking postgresql://host/mlflow"
+    assert installations(make(tmp_path, "study-warmup", arguments)) == ["train", "s3", "postgresql"]
 
 
 def test_all_tests_are_run_once(tmp_path: Path) -> None:
@@ -68,13 +68,13 @@ def test_all_tests_are_run_once(tmp_path: Path) -> None:
 def test_no_file_of_the_set_up_holds_an_address_of_an_index() -> None:
     for name in ("Makefile", "pyproject.toml", "constraints.txt", ".ci/run"):
         addresses = re.findall(r"(?:https?|file)://[^\s'\"`]+", (ROOT / name).read_text())
-        assert [each for each in addresses if not each.startswith("http://127.0.0.1")] == [], name
+        assert [address for address in addresses if not address.startswith("http://127.0.0.1")] == [], name
 
 
-def variables(**given: str) -> set[str]:
-    """What the commands of the Makefile see, NAME=VALUE each, where a user has set some."""
+def variables(**settings: str) -> set[str]:
+    """The variables that the Makefile's commands see, NAME=VALUE each, if a user has set some."""
     command = ["make", "-s", "--no-print-directory", "-C", str(ROOT), "--eval", "shown: ; @env", "shown"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=outside("PIP_", "UV_") | given)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=outside("PIP_", "UV_") | settings)
     return set(done.stdout.splitlines())
 
 
@@ -88,8 +88,8 @@ def test_uv_looks_where_pip_would() -> None:
 def test_torch_is_that_of_the_machine_unless_the_user_has_another() -> None:
     assert "UV_TORCH_BACKEND=auto" in variables()
     assert "UV_TORCH_BACKEND=cu130" in variables(UV_TORCH_BACKEND="cu130")
-    for given in ({"PIP_FIND_LINKS": "/wheels"}, {"CUDA": "1"}):
-        assert not any(line.startswith("UV_TORCH_BACKEND=") for line in variables(**given)), given
+    for settings in ({"PIP_FIND_LINKS": "/wheels"}, {"CUDA": "1"}):
+        assert not any(line.startswith("UV_TORCH_BACKEND=") for line in variables(**settings)), settings
 
 
 @pytest.mark.parametrize(("version", "stays"), [("2.9.1", False), ("2.10.0", False), ("2.11.0+cpu", True), ("3.0.0", True)])

@@ -35,10 +35,10 @@ def test_banned_words_do_not_come_back(pattern: str) -> None:
     banned = re.compile(rf"\b(?:{'|'.join(sorted(words))})\b", re.IGNORECASE)
     files = sorted(ROOT.glob(pattern))
     assert files
-    found = [
+    offences = [
         f"{file.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
         for file in files
         for text in [file.read_text("utf-8")]
         for match in banned.finditer(text)
     ]
-    assert not found, "\n".join(found)
+    assert not offences, "\n".join(offences)

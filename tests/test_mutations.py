@@ -8,7 +8,7 @@ from tests.mutations.planting import Outcome, misplaced, outcomes
 
 @pytest.fixture(scope="module")
 def tried(request: pytest.FixtureRequest) -> dict[Fault | None, Outcome]:
-    """What became of every fault that a test below asks for, and beside None of none."""
+    """The outcome of every fault that a test below asks for, and beside None that of no fault."""
     asked = [item.callspec.params.get("fault") for item in request.session.items if hasattr(item, "callspec")]
     return dict(outcomes([fault for fault in FAULTS if fault in asked] or FAULTS))
 

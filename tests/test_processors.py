@@ -18,16 +18,16 @@ def test_verdicts_and_numbers_are_those_of_every_processor(row: str) -> None:
     if lacking(row):
         pytest.skip(f"this processor has no {lacking(row)}")
     judged = FEW if row == QUICK else ()
-    expected, seen = published(judged), in_child(row, short=True, judged=judged)
-    assert seen.verdicts.keys() == expected.verdicts.keys() != set()
-    assert list(differences(expected, seen)) == []
+    expected, actual = published(judged), in_child(row, short=True, judged=judged)
+    assert actual.verdicts.keys() == expected.verdicts.keys() != set()
+    assert list(differences(expected, actual)) == []
 
 
 def test_what_differs_is_told() -> None:
     expected = Seen({"a": ("supported ", [[1.0, 0.5, 2.0]])}, {"adam.outlier()": {"half_life": 692.8}})
     assert list(differences(expected, expected)) == []
-    told = list(differences(expected, Seen({"a": ("open ", [[1.0, 0.5, 2.1]])}, {"adam.outlier()": {"half_life": 692.9}})))
-    assert told == [
+    lines = list(differences(expected, Seen({"a": ("open ", [[1.0, 0.5, 2.1]])}, {"adam.outlier()": {"half_life": 692.9}})))
+    assert lines == [
         "a: supported  before, open  here",
         "a: 2.0 before, 2.1 here",
         "adam.outlier() half_life: 692.8 before, 692.9 here",

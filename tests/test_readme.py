@@ -40,7 +40,7 @@ def section(document: Path, title: str) -> str:
 
 def parameters(workload: Workload) -> str:
     model = workload_of(workload).model(load(workload.dataset).facts)
-    return in_thousands(sum(math.prod(each.shape) for each in model.parameters))
+    return in_thousands(sum(math.prod(parameter.shape) for parameter in model.parameters))
 
 
 def test_it_lists_all_studies_and_says_how_many_and_how_long(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_it_judges_a_claim_of_its_own(study: Study) -> None:
-    assert [each.claim for each in study.judgements] == [each.id for each in study.claims]
+    assert [judgement.claim for judgement in study.judgements] == [claim.id for claim in study.claims]
     assert [name for name, scale in study.scales.items() if scale.judged] == ["laptop"]
 
 
@@ -121,7 +121,7 @@ def test_two_settings_are_compared_as_the_text_says(tmp_path: Path) -> None:
 def test_it_trains_as_many_networks_as_the_text_says(study: Study) -> None:
     trials = make_plan(study, "laptop", "cpu", "data").trials
     assert f"trains {len(trials)} networks and judges a claim of its own" in text(CONTRIBUTING)
-    assert sum(each.configuration.training.steps for each in trials) < 10_000, "seconds on two cores"
+    assert sum(trial.configuration.training.steps for trial in trials) < 10_000, "seconds on two cores"
 
 
 @pytest.mark.slow

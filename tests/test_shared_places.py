@@ -77,7 +77,7 @@ def test_files_on_an_object_store(bucket: str, study: Study) -> None:
     code = f"from folklore.harness.plan.store.store import Store; {write}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=HANG_SECONDS)
     assert "ledger/toy/other.0.parquet" in store.names("ledger/toy", ".parquet")
-    (name,) = [each for each in store.names("ledger/toy", "") if "other" not in each]
+    (name,) = [file for file in store.names("ledger/toy", "") if "other" not in file]
     content = bytearray(store.read(name))
     content[len(content) // 2] ^= 1
     store.write(name, bytes(content))

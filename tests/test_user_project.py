@@ -99,8 +99,8 @@ def test_with_a_wheel(project: Path, tmp_path: Path) -> None:
     installed = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
     # A folder that a .pth file names is searched; .pth files in it, such as that of an editable install, are not read.
     (installed / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    found = "import folklore.harness as f, folklore.models as m; print(f.__file__, m.__file__)"
-    files = subprocess.run([python, "-c", found], cwd=project, capture_output=True, text=True, check=True).stdout.split()
+    script = "import folklore.harness as f, folklore.models as m; print(f.__file__, m.__file__)"
+    files = subprocess.run([python, "-c", script], cwd=project, capture_output=True, text=True, check=True).stdout.split()
     assert all(Path(file).is_relative_to(installed) for file in files), files
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     few = ("--seeds", "1", "--only", "none")

@@ -17,11 +17,11 @@ def test_docstrings_weigh_nothing_and_definitions_count() -> None:
 
 
 def test_growth_is_found_and_so_is_a_room_without_a_budget() -> None:
-    found = weights({Path("models/a.py"): BARE, Path("new/b.py"): "x = 1\n"})
-    budgets = {"models": {"definitions": 1, "nodes": found["models"]["nodes"] - 1}}
-    assert [line.partition(" more")[0] for line in excesses(found, budgets)] == [
-        f"models: {found['models']['nodes']} nodes, 1",
-        f"new: {found['new']['nodes']} nodes, {found['new']['nodes']}",
+    counts = weights({Path("models/a.py"): BARE, Path("new/b.py"): "x = 1\n"})
+    budgets = {"models": {"definitions": 1, "nodes": counts["models"]["nodes"] - 1}}
+    assert [line.partition(" more")[0] for line in excesses(counts, budgets)] == [
+        f"models: {counts['models']['nodes']} nodes, 1",
+        f"new: {counts['new']['nodes']} nodes, {counts['new']['nodes']}",
     ]
 
 

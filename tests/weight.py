@@ -22,7 +22,7 @@ Weights = Mapping[str, Mapping[str, int]]
 
 
 def weights(files: Mapping[Path, str]) -> Weights:
-    """What files weigh by room: a wing of harness/, or a folder at the top. files: path from the root -> source."""
+    """The weights of files by room: a wing of harness/, or a folder at the top. files: path from the root -> source."""
     rooms: dict[str, Counter[str]] = {}
     for path, source in files.items():
         inner = len(path.parts) > 2 and path.parts[0] == "harness"
@@ -42,9 +42,9 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _nodes(child)
 
 
-def excesses(found: Weights, budgets: Weights) -> Iterator[str]:
+def excesses(room_weights: Weights, budgets: Weights) -> Iterator[str]:
     """A line for every count that is above its budget, and for every room without one."""
-    for room, counts in sorted(found.items()):
+    for room, counts in sorted(room_weights.items()):
         for what, count in counts.items():
             most = budgets.get(room, {}).get(what, 0)
             if count > most:

@@ -35,10 +35,10 @@ def _engine(repeats: int, only: str) -> list[results.DisagreementError]:
     for work in WORKS[device]:
         if only in work.name:
             started = time.perf_counter()
-            found = engine.compare(work, device, repeats, lambda text, work=work: _say(f"{work.name}: {text}"))
+            measurements = engine.compare(work, device, repeats, lambda text, work=work: _say(f"{work.name}: {text}"))
             try:
-                _keep(results.comparisons(work, found))
-                results.save_readings(work, found)
+                _keep(results.comparisons(work, measurements))
+                results.save_readings(work, measurements)
             except results.DisagreementError as error:
                 disagreeing.append(error)
             _say(f"{work.name}: {time.perf_counter() - started:.0f} s")
@@ -56,12 +56,12 @@ def _keep(rows: list[dict[str, object]]) -> None:
 
 def _roofline() -> dict[str, object]:
     """How far the packed steps are from the machine's limits; one worker, widths as the engine chooses them."""
-    device, found = local_device().kind, dict[str, object]()
+    device, shares = local_device().kind, dict[str, object]()
     for work in WORKS[device]:
         lanes, program, rate = engine.packed_rate(work, device)
-        found[work.name] = {"lanes": lanes, "program": program.name, **roofline.share(work, device, rate)}
-        _say(f"{work.name}: {found[work.name]}")
-    return {"machine": environment(), "works": found}
+        shares[work.name] = {"lanes": lanes, "program": program.name, **roofline.share(work, device, rate)}
+        _say(f"{work.name}: {shares[work.name]}")
+    return {"machine": environment(), "works": shares}
 
 
 def _show(row: dict[str, object]) -> None:

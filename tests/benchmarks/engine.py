@@ -43,7 +43,7 @@ class Contender:
 
 @dataclass
 class Found:
-    """What was measured of one work. agreement: nats, the lanes' largest difference from their solo runs."""
+    """The measurements of one work. agreement: nats, the lanes' largest difference from their solo runs."""
 
     lanes: int
     program: str
@@ -114,7 +114,7 @@ def _width(work: Work, device: str) -> tuple[int, Program, dict[int, float]]:
     search = LanesSearch(packing.nominal(shape.configuration), min(MOST_LANES[device], work.trials))
     while search.following is not None:
         search.tell(measure(work.configuration(0), work.dataset(), device, search.following, program))
-    return search.chosen.lanes, program, {each.lanes: each.lane_seconds for each in search.timings.values()}
+    return search.chosen.lanes, program, {timing.lanes: timing.lane_seconds for timing in search.timings.values()}
 
 
 def _prepared(make: Callable[[], Any]) -> tuple[Any, float]:
@@ -133,7 +133,7 @@ def _warm(solo: Solo) -> Solo:
 
 
 def _solo_rate(solo: Solo) -> float:
-    """Of steps after the first, which draws the batches of the next 256: a pack's rate does not count that either."""
+    """The rate of steps after the first, which draws the batches of the next 256: a pack's rate does not count that either."""
     solo.start(solo.configuration, 0)
     solo.step(0)
     solo.synchronize()
@@ -175,7 +175,7 @@ def _pack_makespan(work: Work, lanes: int, program: Program, device: str) -> flo
 
 
 def _agreement(work: Work, device: str, lanes: int, program: Program) -> float:
-    """Over the first steps, of up to three lanes spread over the pack, from the plainest solo runs."""
+    """The largest difference of up to three lanes of the pack from the plainest solo runs, over the first steps."""
     pack = Pack([work.lane(trial) for trial in range(lanes)], work.dataset(), device, program)
     pack.advance()
     solo = Solo(work.configuration(0), work.dataset(), device, EAGER)
@@ -194,7 +194,7 @@ def _side_by_side(
 
     Left out, with a line: numbers of which a process failed, as where memory does not hold so many.
     """
-    found = {}
+    contenders = {}
     packs = available_cores() if device == "cpu" else 1
     for name, count, chosen in [
         (f"{PACKED} in {packs} processes", packs, None),
@@ -218,8 +218,8 @@ def _side_by_side(
         if failed:
             say(f"{name}: left out ({failed[0][:200]})")
         else:
-            found[name] = Contender(name, rates=[sum(reading) for reading in zip(*readings, strict=True)])
-    return found
+            contenders[name] = Contender(name, rates=[sum(reading) for reading in zip(*readings, strict=True)])
+    return contenders
 
 
 def _reader(barrier: Any, rates: Any, *measured: Any) -> None:
@@ -242,8 +242,8 @@ def _readings(
     else:
         solo = _warm(Solo(work.configuration(0), work.dataset(), device, way))
         read = lambda: _solo_rate(solo)  # noqa: E731
-    found = []
+    readings = []
     for _ in range(repeats):
         barrier.wait()
-        found.append(read())
-    return found
+        readings.append(read())
+    return readings

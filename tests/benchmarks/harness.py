@@ -1,4 +1,4 @@
-"""What everything around the training costs: planning, Ray, ledger, MLflow and judging of a study of 500 trials; plans of
+"""The costs of everything around the training: planning, Ray, ledger, MLflow and judging of a study of 500 trials; plans of
 100,000 trials; pages of 10,000."""
 
 import multiprocessing
@@ -32,12 +32,12 @@ START_UPS, PAGES = 3, 3
 
 
 def costs(say: Callable[[str], None], only: str = "") -> dict[str, Any]:
-    """What is measured of overhead, planning and pages; only: of those whose name holds this."""
+    """The measurements of overhead, planning and pages; only: those whose name holds this."""
     parts: dict[str, Callable[[], Any]] = {"overhead": lambda: overhead(say), "planning": planning, "pages": lambda: pages(say)}
-    found = {name: measured() for name, measured in parts.items() if only in name}
-    say(str(found))
-    # Of each part, for parts may be measured at different states of the code.
-    return {name: {"machine": environment(), **readings} for name, readings in found.items()}
+    measurements = {name: measured() for name, measured in parts.items() if only in name}
+    say(str(measurements))
+    # The machine of each part, for parts may be measured at different states of the code.
+    return {name: {"machine": environment(), **readings} for name, readings in measurements.items()}
 
 
 def overhead(say: Callable[[str], None]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def pages(say: Callable[[str], None]) -> dict[str, Any]:
     from folklore.harness.plan import catalog
 
     studies = [catalog.load_study(name) for name in catalog.study_names()]
-    trials = sum(len(each.trials) for study in studies for each in published_sets(study))
+    trials = sum(len(records.trials) for study in studies for records in published_sets(study))
     readings = []
     for _ in range(PAGES):
         with tempfile.TemporaryDirectory() as folder:

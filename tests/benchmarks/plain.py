@@ -46,7 +46,7 @@ class PlainGPT(nn.Module):
 class PlainMLP(nn.Sequential):
     def __init__(self, workload: Workload, facts: DataFacts) -> None:
         sizes = [torch.Size(facts.features).numel(), *[workload.width] * workload.depth]
-        hidden = [each for i, o in itertools.pairwise(sizes) for each in (nn.Linear(i, o), nn.ReLU())]
+        hidden = [layer for i, o in itertools.pairwise(sizes) for layer in (nn.Linear(i, o), nn.ReLU())]
         super().__init__(nn.Flatten(), *hidden, nn.Linear(workload.width, facts.classes))
 
 

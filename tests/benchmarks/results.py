@@ -1,4 +1,4 @@
-"""What a bench writes: a list of comparisons for each device, and all its readings beside it."""
+"""The files that a bench writes: a list of comparisons for each device, and all its readings beside it."""
 
 import json
 import re
@@ -19,34 +19,36 @@ class DisagreementError(ValueError):
     """Lanes are not their solo runs: no ratio is worth anything."""
 
 
-def comparisons(work: Work, found: Found) -> list[dict[str, Any]]:
+def comparisons(work: Work, readings: Found) -> list[dict[str, Any]]:
     """Ratios of trials' steps per second, packed over each alternative: the median, the lowest and the highest of the repeats,
     paired. makespan_ratio: the alternative's makespan over the packed one's, medians, with preparation. Raises
     DisagreementError."""
-    if not found.agreement <= work.tolerance_nats:
+    if not readings.agreement <= work.tolerance_nats:
         raise DisagreementError(
-            f"{work.name}: lanes differ from their solo runs by {found.agreement:.2g} nats, above {work.tolerance_nats:g}:"
+            f"{work.name}: lanes differ from their solo runs by {readings.agreement:.2g} nats, above {work.tolerance_nats:g}:"
             " no ratio is worth anything"
         )
-    packed, alone = found.contenders[PACKED], _alone(found)
-    beside = [each for name, each in found.contenders.items() if name.startswith(f"{PACKED} in")]
-    processes = [each for name, each in found.contenders.items() if name.endswith("processes") and each not in beside]
-    pairs = [("eager solo", packed, [found.contenders["eager"]]), ("best solo", packed, alone)]
+    packed, alone = readings.contenders[PACKED], _alone(readings)
+    beside = [contender for name, contender in readings.contenders.items() if name.startswith(f"{PACKED} in")]
+    processes = [
+        contender for name, contender in readings.contenders.items() if name.endswith("processes") and contender not in beside
+    ]
+    pairs = [("eager solo", packed, [readings.contenders["eager"]]), ("best solo", packed, alone)]
     if beside and processes:
         pairs.append(("processes", beside[0], processes))
-    return [_comparison(work, found, against, ours, theirs) for against, ours, theirs in pairs]
+    return [_comparison(work, readings, against, ours, theirs) for against, ours, theirs in pairs]
 
 
-def _alone(found: Found) -> list[Contender]:
-    return [each for name, each in found.contenders.items() if name != PACKED and not name.endswith("processes")]
+def _alone(readings: Found) -> list[Contender]:
+    return [contender for name, contender in readings.contenders.items() if name != PACKED and not name.endswith("processes")]
 
 
-def _comparison(work: Work, found: Found, against: str, ours: Contender, theirs: Sequence[Contender]) -> dict[str, Any]:
-    best = max(theirs, key=lambda each: statistics.median(each.rates))
+def _comparison(work: Work, readings: Found, against: str, ours: Contender, theirs: Sequence[Contender]) -> dict[str, Any]:
+    best = max(theirs, key=lambda contender: statistics.median(contender.rates))
     ratios = sorted(a / b for a, b in zip(ours.rates, best.rates, strict=True))
-    makespans = [statistics.median(each.makespans) for each in theirs if each.makespans]
+    makespans = [statistics.median(contender.makespans) for contender in theirs if contender.makespans]
     makespan = min(makespans) / statistics.median(ours.makespans) if makespans and ours.makespans else None
-    return entry(work.name, found.lanes, f"{against} ({best.name})", ratios, makespan, found.agreement)
+    return entry(work.name, readings.lanes, f"{against} ({best.name})", ratios, makespan, readings.agreement)
 
 
 def entry(
@@ -76,19 +78,19 @@ def save_rows(rows: Sequence[dict[str, Any]]) -> Path:
     return _write(path, sorted([*kept, *rows], key=_order))
 
 
-def save_readings(work: Work, found: Found) -> Path:
+def save_readings(work: Work, readings: Found) -> Path:
     """All readings of one work, beside those of the others."""
     path = _path("raw")
     known = json.loads(path.read_text()) if path.exists() else {}
-    return _write(path, {**known, work.name: {"machine": environment(), **asdict(found)}})
+    return _write(path, {**known, work.name: {"machine": environment(), **asdict(readings)}})
 
 
-def save(kind: str, found: dict[str, Any]) -> Path:
+def save(kind: str, readings: dict[str, Any]) -> Path:
     """kind: 'harness' for what the harness costs, 'roofline' for how far packs are from the machine's limits. What was not
     measured now stays as it was."""
     path = _path(kind)
     known = json.loads(path.read_text()) if path.exists() else {}
-    return _write(path, {**known, **found})
+    return _write(path, {**known, **readings})
 
 
 def _subject(row: dict[str, Any]) -> tuple[str, str]:
@@ -106,7 +108,7 @@ def _path(kind: str) -> Path:
     return FOLDER / (f"{device}-{kind}.json" if kind else f"{device}.json")
 
 
-def _write(path: Path, found: Any) -> Path:
+def _write(path: Path, content: Any) -> Path:
     FOLDER.mkdir(exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(content, indent=1) + "\n")
     return path

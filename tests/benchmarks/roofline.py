@@ -21,7 +21,7 @@ ACTIVATION_PASSES = 4
 
 @cache
 def matmul_flops_per_second(device: str, precision: str) -> float:
-    """Of one worker: one thread of a CPU, a whole GPU."""
+    """The rate of one worker: one thread of a CPU, a whole GPU."""
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     a, b = (torch.randn(SIDE[device], SIDE[device], device=device, dtype=DTYPES[precision]) for _ in range(2))
     return 2.0 * SIDE[device] ** 3 * _rate(device, lambda: torch.mm(a, b))
@@ -36,7 +36,7 @@ def copy_bytes_per_second(device: str) -> float:
 
 
 def share(work: Work, device: str, lane_steps_per_second: float) -> dict[str, float]:
-    """What part of the time a step would take at these rates, whichever of the two is longer, of the time it takes."""
+    """The time that a step would take at these rates, the longer of the two, as a share of the time it takes."""
     configuration = work.configuration(0)
     model, training = workload_of(configuration.workload).model(work.dataset().facts), configuration.training
     flops = 3.0 * training.batch_size * model.flops_per_example

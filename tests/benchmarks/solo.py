@@ -1,4 +1,4 @@
-"""What a user could do without packs: the same trials one by one, as plainly or as well as PyTorch allows.
+"""Training as a user could do it without packs: the same trials one by one, as plainly or as well as PyTorch allows.
 
 Model, batches, LR table, number format, evaluations and what is logged are those of a pack; the code is torch's own.
 """
@@ -36,9 +36,13 @@ EAGER = Way()
 
 
 def ways(device: str) -> tuple[Way, ...]:
-    """All that the best one is looked for among."""
-    found = (EAGER, Way(fused=True), Way(compiled=True, fused=True))
-    return found if device == "cpu" else (*found, Way(fused=True, captured=True), Way(compiled=True, fused=True, captured=True))
+    """All ways among which the best one is chosen."""
+    candidates = (EAGER, Way(fused=True), Way(compiled=True, fused=True))
+    return (
+        candidates
+        if device == "cpu"
+        else (*candidates, Way(fused=True, captured=True), Way(compiled=True, fused=True, captured=True))
+    )
 
 
 class Solo:
@@ -55,7 +59,7 @@ class Solo:
         torch.backends.cudnn.allow_tf32 = self.training.precision == "tf32"
         self.model = plain_model(self.workload, dataset.facts, 0).to(self.device)
         self.loss = torch.compile(self._loss) if way.compiled else self._loss
-        self.arrays = tuple(each.to(self.device) for each in dataset.training_arrays(self.workload.label_noise))
+        self.arrays = tuple(array.to(self.device) for array in dataset.training_arrays(self.workload.label_noise))
         self.samples = {split: self._sample(split) for split in ("validation", "test")}
         self.losses = torch.zeros(self.training.steps, device=self.device)
         self.clock = torch.zeros(1, dtype=torch.int64, device=self.device)
@@ -76,8 +80,8 @@ class Solo:
                 self._evaluate("validation")
         self._evaluate("validation")
         self._evaluate("test")
-        found: list[float] = self.losses.tolist()
-        return found
+        losses: list[float] = self.losses.tolist()
+        return losses
 
     def start(self, configuration: Configuration, seed: int) -> None:
         """Weights, optimizer state, LR table and batches of a trial, in the places that a capture knows."""
@@ -164,7 +168,7 @@ class Solo:
     def _sample(self, split: str) -> tuple[Tensor, Tensor]:
         examples = self.measurement.evaluation_examples if split == "validation" else self.measurement.final_examples
         index = torch.from_numpy(self.dataset.sample_index(split, examples, self.workload.context)).to(self.device)
-        arrays = tuple(each.to(self.device) for each in self.dataset.arrays(split))
+        arrays = tuple(array.to(self.device) for array in self.dataset.arrays(split))
         return self.dataset.gather(arrays, index, self.workload.context)
 
     @torch.no_grad()

@@ -58,7 +58,7 @@ def study_of(work: Work) -> Study:
 
 
 def seconds_of(command: Sequence[str]) -> float:
-    """Of a command, from its start to its end."""
+    """The seconds of a command, from its start to its end."""
     started = time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - started
@@ -71,7 +71,7 @@ def main(name: str) -> None:
     from folklore.harness.train.machine.description import local_device
 
     device = local_device()
-    work = next(each for each in all_works.WORKS[device.kind] if each.name == name)
+    work = next(candidate for candidate in all_works.WORKS[device.kind] if candidate.name == name)
     trials = work.trials // 5 * 5
 
     def trainable(config: dict[str, int]) -> None:
@@ -88,9 +88,9 @@ def main(name: str) -> None:
     ray.init(num_cpus=device.count if device.kind == "cpu" else 16, include_dashboard=False, log_to_driver=False)
     resources = {"cpu": 1} if device.kind == "cpu" else {"cpu": 1, "gpu": 1 / 8}
     tuner = tune.Tuner(tune.with_resources(trainable, resources), param_space={"trial": tune.grid_search(list(range(trials)))})
-    found = tuner.fit()
-    assert not found.errors
-    print(json.dumps({"trials": len(found)}))
+    results = tuner.fit()
+    assert not results.errors
+    print(json.dumps({"trials": len(results)}))
 
 
 if __name__ == "__main__":

@@ -135,8 +135,8 @@ def command(arguments: list[str], folder: Path) -> dict[str, float]:
         "    print('COST', time.perf_counter() - started, sum(k.ru_utime + k.ru_stime for k in kinds),"
         " max(k.ru_maxrss for k in kinds) / 1000)"
     )
-    given = [sys.executable, "-c", script, *arguments, "--store", str(folder / "store")]
-    done = subprocess.run(given, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command_line = [sys.executable, "-c", script, *arguments, "--store", str(folder / "store")]
+    done = subprocess.run(command_line, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr[-2000:]
     wall, cpu, megabytes = map(float, done.stdout.splitlines()[-1].split()[1:])
     return {"seconds": round(wall, 2), "cpu_seconds": round(cpu, 2), "megabytes": round(megabytes)}
@@ -147,12 +147,12 @@ def measure(say: Callable[[str], None], trials: int = TRIALS) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         file = fill(folder, trials, say)
-        found: dict[str, Any] = {"machine": environment(), "trials": trials}
+        costs: dict[str, Any] = {"machine": environment(), "trials": trials}
         for when in ("first", "again"):
             for name, words in COMMANDS.items():
-                found[f"{name} {when}"] = command([str(file) if word == "STUDY" else word for word in words], folder)
-                say(f"{name} {when}: {found[f'{name} {when}']}")
-        return found
+                costs[f"{name} {when}"] = command([str(file) if word == "STUDY" else word for word in words], folder)
+                say(f"{name} {when}: {costs[f'{name} {when}']}")
+        return costs
 
 
 if __name__ == "__main__":

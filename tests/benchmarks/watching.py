@@ -94,11 +94,11 @@ class Loop:
         torch.manual_seed(0)
         self.model, self.device = work.model().to(device), device
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3)
-        self.x, self.y = (each.to(device) for each in work.batches())
+        self.x, self.y = (tensor.to(device) for tensor in work.batches())
         self.watch = Watch(self.model, self.optimizer) if watches else None
 
     def step_seconds(self) -> float:
-        """Of a step, on average over a turn."""
+        """Seconds of a step, on average over a turn."""
         now = time.thread_time if self.device == "cpu" else time.perf_counter
         _finish(self.device)
         started, steps = now(), 0
@@ -120,7 +120,7 @@ def _finish(device: str) -> None:
 
 
 def cost(name: str, pairs: int = PAIRS) -> dict[str, Any]:
-    """Of a step with a watch over one without, by pair of turns: median, and a 95% interval of the median. of_quick_turns: the
+    """Ratio of a step with a watch to one without, by pair of turns: median, and a 95% interval of it. of_quick_turns: the
     ratio of lower quartiles, which other work on the machine moves least."""
     clock, device, turns = Clock(), local_device().kind, list[tuple[float, float]]()
     with patch.object(watch_module, "time", clock), patch.object(pace_module, "time", clock):
@@ -135,7 +135,7 @@ def cost(name: str, pairs: int = PAIRS) -> dict[str, Any]:
             turns.append((seconds[True], seconds[False]))
         clock.go_on()
         assert loops[True].watch is not None
-        told = loops[True].watch.report().to_dict()
+        report = loops[True].watch.report().to_dict()
     watched, plain = np.array(turns[2:]).T
     medians = np.median(np.random.default_rng(0).choice(watched / plain, (2000, pairs)), axis=1)
     low, high = np.quantile(medians, [0.025, 0.975]).tolist()
@@ -146,7 +146,7 @@ def cost(name: str, pairs: int = PAIRS) -> dict[str, Any]:
         "low": low,
         "high": high,
         "of_quick_turns": float(np.quantile(watched, 0.25) / np.quantile(plain, 0.25)),
-        **{key: told[key] for key in ("updates", "measured", "own_share")},
+        **{key: report[key] for key in ("updates", "measured", "own_share")},
     }
 
 
@@ -238,14 +238,14 @@ def main() -> Path:
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     logging.getLogger("folklore").setLevel(logging.ERROR)
-    found: dict[str, Any] = {"environment": environment()}
+    measurements: dict[str, Any] = {"environment": environment()}
     for part, works, measure in (
         ("cost", WORKS, lambda name: cost(name, chosen.pairs)),
         ("false_alarms", SOUND, lambda name: false_alarms(name, chosen.seeds)),
     ):
-        found[part] = [measure(name) for name in works]
-        print(*found[part], sep="\n", flush=True)
-    return results.save("watching", found)
+        measurements[part] = [measure(name) for name in works]
+        print(*measurements[part], sep="\n", flush=True)
+    return results.save("watching", measurements)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is measured: trainings of the named studies and of the sizes that users ask about, on each kind of device."""
+"""The works that are measured: trainings of the named studies and of the sizes that users ask about, on each kind of device."""
 
 from dataclasses import dataclass
 

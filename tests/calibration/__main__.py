@@ -69,7 +69,7 @@ def _progress(done: int, planned: int) -> None:
 
 
 def _rows_of(file: Path, named: str) -> list[Row]:
-    """What an earlier calibration wrote; none where there is no file. Raises UserError where it is something else."""
+    """The rows that an earlier calibration wrote; none if there is no file. Raises UserError if it is something else."""
     if not file.exists():
         return []
     try:

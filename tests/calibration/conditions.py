@@ -1,4 +1,4 @@
-"""What makes worlds hard: how the noise of seeds is shaped, shared and spoilt."""
+"""Conditions that make worlds hard: how the noise of seeds is shaped, shared and spoilt."""
 
 import math
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ class Condition:
         return generator.standard_normal(size)
 
     def own(self, arm_index: int) -> float:
-        """What the own noise of an arm is multiplied by."""
+        """The factor of an arm's own noise."""
         return self.unequal if arm_index % 2 else 1.0
 
 

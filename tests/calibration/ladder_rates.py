@@ -20,7 +20,7 @@ Row = dict[str, Any]
 Kind = tuple[str, int, int, str]
 SMALLEST, LARGEST, MARGIN = 12e3, 100e3, 2.0
 WORDS = ("turns", "none", "holds", "grows", "fades", "open")
-# What each world's effect is at the smallest and at the largest size, in errors of a rung. Of the edges, a word is just false.
+# Each world's effect at the smallest and at the largest size, in errors of a rung. At the edges, a word is just false.
 WORLDS: Mapping[str, tuple[float, float]] = {
     "constant": (8.0, 8.0),
     "small": (3.0, 3.0),
@@ -58,12 +58,12 @@ def rows(
     Deterministic for a seed, whatever the number of processes.
     """
     wanted = kinds(only, rungs, seeds, errors)
-    found = []
+    ladder_rows = []
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) if processes > 1 else nullcontext() as pool:
         for row in (pool.map if pool else map)(_row, *zip(*wanted, strict=True), repeat(worlds), repeat(seed)):
-            found.append(row)
-            progress(len(found), len(wanted))
-    return found
+            ladder_rows.append(row)
+            progress(len(ladder_rows), len(wanted))
+    return ladder_rows
 
 
 def kinds(
@@ -112,7 +112,7 @@ def drawn(name: str, rungs: int, runs: int, errors: str, generator: np.random.Ge
 
 
 def true_words(name: str) -> set[str]:
-    """What may be said of a world's line."""
+    """The words that are true of a world's line."""
     first, last = WORLDS[name]
     change = (last - first) / math.log10(LARGEST / SMALLEST)
     margin = MARGIN if name != "none" else 2 * MARGIN + 2

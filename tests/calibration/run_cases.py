@@ -1,4 +1,4 @@
-"""What is claimed of simulated runs, and which truths would make a verdict on the claim false."""
+"""Claims about simulated runs, and the truths that would make a verdict on them false."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ def of_mean(judged: RunVerdict, effects: Effects) -> bool | None:
 
 
 def of_share(base: float = 100.0) -> Covered:
-    """The same of a share of a base."""
-    return lambda judged, effects: of_mean(judged, tuple(each / base for each in effects))
+    """The same for a share of a base."""
+    return lambda judged, effects: of_mean(judged, tuple(effect / base for effect in effects))
 
 
 def of_law(judged: RunVerdict, effects: Effects) -> bool | None:
@@ -87,23 +87,23 @@ MARGIN: tuple[Effects, Effects, Effects] = ((2.0,), (2.0,), (0.0,))
 
 
 def _sized() -> list[Case]:
-    relative, percent, found = "share of a's mean (Fieller)", "loss: b < a by 3%", []
+    relative, percent, cases = "share of a's mean (Fieller)", "loss: b < a by 3%", []
     for name, draw in (("3 runs", Arms((3, 3))), ("5 runs", Arms()), ("5 runs, skewed", Arms(shape="skewed"))):
-        found.append(Case("difference of a size", name, "loss: b < a by 3", draw, *SIZED))
-        found.append(Case(relative, name, percent, draw, *SIZED, of_share()))
-    found.append(Case(relative, "5 pairs, correlation 0.5", percent, Arms(shared=0.5), *SIZED, of_share()))
+        cases.append(Case("difference of a size", name, "loss: b < a by 3", draw, *SIZED))
+        cases.append(Case(relative, name, percent, draw, *SIZED, of_share()))
+    cases.append(Case(relative, "5 pairs, correlation 0.5", percent, Arms(shared=0.5), *SIZED, of_share()))
     wide = Arms((10, 10), base=5.0)
-    return [*found, Case(relative, "10 runs, deviation 20% of the mean", "loss: b < a by 50%", wide, *HALVES, of_share(5.0))]
+    return [*cases, Case(relative, "10 runs, deviation 20% of the mean", "loss: b < a by 50%", wide, *HALVES, of_share(5.0))]
 
 
 def _margins() -> list[Case]:
-    found = []
+    cases = []
     for name, draw in (("3 runs", Arms((3, 3))), ("5 runs", Arms()), ("5 runs, heavy tails", Arms(shape="heavy tails"))):
-        found.append(Case("no worse", name, "loss: b <= a within 2", draw, *MARGIN))
-        found.append(Case("equal", name, "loss: b = a within 2", draw, *MARGIN))
-    found.append(Case("no worse", "5 runs, as a share", "loss: b <= a within 2%", Arms(), *MARGIN, of_share()))
+        cases.append(Case("no worse", name, "loss: b <= a within 2", draw, *MARGIN))
+        cases.append(Case("equal", name, "loss: b = a within 2", draw, *MARGIN))
+    cases.append(Case("no worse", "5 runs, as a share", "loss: b <= a within 2%", Arms(), *MARGIN, of_share()))
     tight = "loss: b = a within 0.01"
-    return [*found, Case("equal", "5 runs, a margin far below the noise", tight, Arms(), (0.01,), (0.0,), (0.0,))]
+    return [*cases, Case("equal", "5 runs, a margin far below the noise", tight, Arms(), (0.01,), (0.0,), (0.0,))]
 
 
 def _single_runs() -> list[Case]:
@@ -118,8 +118,8 @@ def _single_runs() -> list[Case]:
         "5 runs, skewed": Arms((5, 1), shape="skewed"),
         "5 runs, heavy tails": Arms((5, 1), shape="heavy tails"),
     }
-    found = [Case(pooled, name, "loss: b < a", draw, beyond=(-4.0,)) for name, draw in conditions.items()]
-    return [*found, *(Case("against a number", name, "loss: b < 100", draw) for name, draw in number.items())]
+    cases = [Case(pooled, name, "loss: b < a", draw, beyond=(-4.0,)) for name, draw in conditions.items()]
+    return [*cases, *(Case("against a number", name, "loss: b < 100", draw) for name, draw in number.items())]
 
 
 def _tasks() -> list[Case]:
@@ -197,18 +197,18 @@ def _items() -> list[Case]:
         "100 items, 3 seeds that differ as much as items": (Answers(100, 3, deviations=(0.0, 1.0, 1.0, 1.0)), 8.0),
         "60 items in 12 clusters, 5 seeds": (Answers(60, 5, 12, deviations=(0.7, 0.7, 0.3, 1.0)), 2.0),
     }
-    found = [Case(shares, name, line, draw, beyond=(-0.3,), share=0.5) for name, draw in right.items()]
-    found += [
+    cases = [Case(shares, name, line, draw, beyond=(-0.3,), share=0.5) for name, draw in right.items()]
+    cases += [
         Case("items (clusters, seeds)", name, line, draw, beyond=(-by,), share=0.5) for name, (draw, by) in conditions.items()
     ]
     number = Answers(20, right_or_wrong=True)
-    found.append(
+    cases.append(
         Case("share of the items (Clopper and Pearson)", "20 items", "loss: b < 0.5", number, beyond=(-0.3,), share=0.5)
     )
     percent = Answers(30, 3, deviations=(0.0, 1.0, 0.3, 1.0))
     sized = ((-3.0,), (-1.0,), (-6.0,))
     relative = "items, as a share of a's mean"
-    return [*found, Case(relative, "30 items, 3 seeds", "loss: b < a by 3%", percent, *sized, of_share(), 0.5)]
+    return [*cases, Case(relative, "30 items, 3 seeds", "loss: b < a by 3%", percent, *sized, of_share(), 0.5)]
 
 
 CASES = (*_items(), *_welch(), *_paired(), *_sized(), *_margins(), *_single_runs(), *_tasks(), *_laws(), *_tuned())

@@ -36,7 +36,7 @@ from .run_worlds import SHAPES, Arms, Draw, Effects, Generator
 Row = dict[str, Any]
 # Worlds and seed -> rows.
 Task = Callable[[int, int], list[Row]]
-# Of the worlds, how many measure power, which needs fewer digits than a rate of 2.5%; how many go through the files of a gate.
+# Shares of the worlds that measure power, which needs fewer digits than a rate of 2.5%, and that go through a gate's files.
 OF_POWER, OF_GATE = 0.25, 0.25
 
 
@@ -56,13 +56,13 @@ def rows(
     """
     tasks: list[Task] = [partial(_row_of_case, index) for index, case in enumerate(CASES) if not only or case.test in only]
     tasks += [task for name, several in OTHERS.items() if not only or name in only for task in several]
-    found: list[Row] = []
+    test_rows: list[Row] = []
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) if processes > 1 else nullcontext() as pool:
         done = (pool.map if pool else map)(_call, tasks, repeat(worlds), repeat(seed))
         for count, several in enumerate(done, start=1):
-            found += several
+            test_rows += several
             progress(count, len(tasks))
-    return found
+    return test_rows
 
 
 def tests() -> tuple[str, ...]:
@@ -118,13 +118,13 @@ def tally(case: Case, claim: RunClaim, effects: Effects, worlds: int, seed: int)
 
 
 def judged_of(draw: Draw, claim: RunClaim, generator: Generator, effects: Effects) -> RunVerdict:
-    """By way of samples where that gives the same as a table does: seven times as fast."""
+    """The verdict, by way of samples if that gives the same as a table does: seven times as fast."""
     if not isinstance(draw, Arms) or draw.diverging or claim.factor:
         return judge_claim(draw(generator, effects), claim, Assumptions())
-    given, shared = draw.pairs(generator, effects)
+    pairs, shared = draw.pairs(generator, effects)
     if isinstance(claim.other, float):
-        given = [against_number(pair.task, pair.arm, claim.other) for pair in given]
-    return judge_given(claim, given, Assumptions(), shared)
+        pairs = [against_number(pair.task, pair.arm, claim.other) for pair in pairs]
+    return judge_given(claim, pairs, Assumptions(), shared)
 
 
 def _begun(test: str, condition: str, worlds: int) -> Row:
@@ -149,7 +149,7 @@ def _together(worlds: int, seed: int) -> list[Row]:
     for world in range(count):
         generator = numpy_generator(seed, name, world)
         judged = corrected([judged_of(draw, claim, generator, (0.0,)) for _ in range(TOGETHER)])
-        firm += any(each.firm for each in judged)
+        firm += any(verdict.firm for verdict in judged)
     rates = {"most": 0.05, "firm_false": _share(firm, count)}
     return [{**_begun(name, "10 runs, none true: any is called firm", count), **rates}]
 
@@ -174,18 +174,18 @@ def _gate(candidates: int, kept: int, name: str, worlds: int, seed: int) -> list
     truth, counted = GATES[name]
     runs, count = f"{candidates} against {kept} runs", max(1, round(OF_GATE * worlds))
     with TemporaryDirectory() as folder:
-        seen = [
+        gates = [
             _gated(Arms((candidates, kept)), truth, Path(folder), numpy_generator(seed, f"gate {runs} {name}", world))
             for world in range(count)
         ]
-    found = []
-    for outcome, column, most, told in counted:
+    gate_rows = []
+    for outcome, column, most, rate in counted:
         row = _begun("gate", f"{runs}, {name}: called {outcome}", count)
         passed = (FINE, DRIFT) if outcome == FINE else (outcome,)
-        stated = [getattr(each, told) for each in seen if getattr(each, told) is not None] if told else []
-        row |= {"most": most, column: _share(sum(each.outcome in passed for each in seen), count)}
-        found.append({**row, "told": round(float(np.mean(stated)), 4) if stated else None})
-    return found
+        stated = [getattr(judged_gate, rate) for judged_gate in gates if getattr(judged_gate, rate) is not None] if rate else []
+        row |= {"most": most, column: _share(sum(judged_gate.outcome in passed for judged_gate in gates), count)}
+        gate_rows.append({**row, "told": round(float(np.mean(stated)), 4) if stated else None})
+    return gate_rows
 
 
 def _gated(draw: Arms, truth: float, folder: Path, generator: Generator) -> Gate:
@@ -220,16 +220,16 @@ def _ends(values: list[Numbers]) -> tuple[float, float] | None:
 def _visible(runs: int, worlds: int, seed: int) -> list[Row]:
     """How often a difference that is called visible is seen: of one run an arm with the spread of 10 others."""
     name, known = "noise: visible difference", 10
-    generator, seen = numpy_generator(seed, f"{name} {runs}", 0), 0
+    generator, detections = numpy_generator(seed, f"{name} {runs}", 0), 0
     gap = visible_difference(1.0, runs, known - 1)
     for _ in range(worlds):
         x, y = generator.standard_normal(runs) + gap, generator.standard_normal(runs)
         if runs > 1:
-            seen += difference(x, y).p_inside(0, math.inf) <= 0.05
+            detections += difference(x, y).p_inside(0, math.inf) <= 0.05
         else:
             spread = float(np.std(generator.standard_normal(known), ddof=1))
-            seen += float(x[0] - y[0]) / (spread * math.sqrt(2)) > scipy.stats.t.isf(0.025, known - 1)
-    return [{**_begun(name, f"{runs} runs an arm", worlds), "power": _share(seen, worlds), "told": POWER}]
+            detections += float(x[0] - y[0]) / (spread * math.sqrt(2)) > scipy.stats.t.isf(0.025, known - 1)
+    return [{**_begun(name, f"{runs} runs an arm", worlds), "power": _share(detections, worlds), "told": POWER}]
 
 
 def _deviations(is_robust: bool) -> list[Task]:

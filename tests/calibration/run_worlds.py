@@ -72,8 +72,8 @@ class Arms:
         """The same runs as samples, and the spread of all arms: what a table of them comes to, without a table's time."""
         tasks = list(self._tasks(generator, effects))
         paired = self.shared is not None
-        given = [Pair(task, self._sample(arms["b"]), self._sample(arms["a"]), paired) for task, arms in tasks]
-        return given, pooled_spread([values for _, arms in tasks for values in arms.values()])
+        pairs = [Pair(task, self._sample(arms["b"]), self._sample(arms["a"]), paired) for task, arms in tasks]
+        return pairs, pooled_spread([values for _, arms in tasks for values in arms.values()])
 
     def _sample(self, values: Numbers) -> Sample:
         return Sample(values, tuple(self._seeds(values)), np.zeros(len(values), bool), np.full(len(values), np.nan))
@@ -117,7 +117,7 @@ class Tries:
     tries: int = 10
 
     def __call__(self, generator: Generator, effects: Effects) -> Runs:
-        values = np.concatenate([self.losses(generator.random(self.tries)) + each for each in (effects[0], 0.0)])
+        values = np.concatenate([self.losses(generator.random(self.tries)) + effect for effect in (effects[0], 0.0)])
         frame = pd.DataFrame({"arm": np.repeat(["b", "a"], self.tries), "seed": "", "task": "", "value": values})
         return replace(runs_from(frame), tuned=True)
 
@@ -125,7 +125,7 @@ class Tries:
         """Whether both bands hold the median of the best of k, F^-1(1 - 2^(-1 / k)), at every k."""
         median = self.losses(1 - 0.5 ** (1 / np.arange(1, self.tries + 1)))
         pairs = zip(judged.tuned, (effects[0], 0.0), strict=True)
-        return all(bool(np.all((band.low <= median + each) & (median + each <= band.high))) for band, each in pairs)
+        return all(bool(np.all((band.low <= median + effect) & (median + effect <= band.high))) for band, effect in pairs)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,11 @@ from tests.harness.elsewhere.planted import numbers
 
 @pytest.mark.parametrize("name", ["paired by seed", "average over tasks", "against a number", "no worse"])
 def test_samples_are_judged_as_the_table_of_them_is(name: str) -> None:
-    case = [each for each in CASES if each.test == name and isinstance(each.draw, Arms) and not each.draw.diverging][-1]
+    case = [
+        candidate
+        for candidate in CASES
+        if candidate.test == name and isinstance(candidate.draw, Arms) and not candidate.draw.diverging
+    ][-1]
     claim = read_claim(case.claim)
     for world in range(6):
         effects = (case.short, case.beyond)[world % 2]
@@ -53,7 +57,7 @@ KEPT = {
 
 @pytest.mark.parametrize(("test", "condition"), KEPT)
 def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> None:
-    case = next(each for each in CASES if (each.test, each.condition) == (test, condition))
+    case = next(candidate for candidate in CASES if (candidate.test, candidate.condition) == (test, condition))
     claim, worlds = read_claim(case.claim), KEPT[test, condition]
     rate = 0.05 if not claim.law and claim.question.one_sided else 0.025
     short = calibrating.tally(case, claim, case.short, worlds, 0)
@@ -68,7 +72,7 @@ def test_no_test_is_wrong_more_often_than_it_says(test: str, condition: str) -> 
 
 
 def test_a_law_that_holds_is_not_refuted_by_the_noise_of_few_runs() -> None:
-    case = next(each for each in CASES if each.condition == "2 runs a size, noise 30%, law exactly true")
+    case = next(candidate for candidate in CASES if candidate.condition == "2 runs a size, noise 30%, law exactly true")
     counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 50, 0)
     assert counts["refuted"] <= most(50, 0.025)
 
@@ -91,7 +95,7 @@ def test_a_run_in_the_middle_is_left_out_too() -> None:
 
 
 def test_the_tries_of_tuned_arms_have_a_known_median() -> None:
-    case = next(each for each in CASES if each.condition == "10 tries, uniform losses")
+    case = next(candidate for candidate in CASES if candidate.condition == "10 tries, uniform losses")
     counts = calibrating.tally(case, read_claim(case.claim), (0.0,), 4, 0)
     assert counts["supported"] + counts["refuted"] <= most(4, 0.05)
     assert counts["intervals"] == counts["covered"] == 4

@@ -79,24 +79,24 @@ def calibrate(
         for condition in case.conditions
         if not conditions or condition.name in conditions
     ]
-    found: dict[Task, list[dict[str, Any]]] = {}
+    rows_by_task: dict[Task, list[dict[str, Any]]] = {}
     if processes == 1:
         for task in tasks:
-            found[task] = run(task)
-            progress(len(found), len(tasks))
+            rows_by_task[task] = run(task)
+            progress(len(rows_by_task), len(tasks))
     else:
         with ProcessPoolExecutor(processes or available_cores(), mp_context=get_context("spawn")) as pool:
             waiting = {pool.submit(run, task): task for task in tasks}
             for future in as_completed(waiting):
-                found[waiting[future]] = future.result()
-                progress(len(found), len(tasks))
-    return [row for task in tasks for row in found[task]]
+                rows_by_task[waiting[future]] = future.result()
+                progress(len(rows_by_task), len(tasks))
+    return [row for task in tasks for row in rows_by_task[task]]
 
 
 def run(task: Task) -> list[dict[str, Any]]:
     """Draw the worlds of a task, judge each, count; a row for each number of seeds."""
     case = BY_NAME[task.case]
-    condition = next(each for each in case.conditions if each.name == task.condition)
+    condition = next(candidate for candidate in case.conditions if candidate.name == task.condition)
     true = {effect: truths(case, condition, size) for effect, size in zip(EFFECTS, case.effects, strict=True)}
     claims = tuple(_judgements(case, true))
     a_share = isinstance(case.observables[0], ShareOfRuns)
@@ -132,7 +132,7 @@ def _tally(
 
 
 def truths(case: Case, condition: Condition, effect: float) -> list[float]:
-    """What the observables come to with very many seeds."""
+    """The values of the observables with very many seeds."""
     declared = case.declared(TRUTH_SEEDS, condition)
     generator = numpy_generator(0, f"truth of {case.name} {condition.name} {effect}", 0)
     table = PlantedTable(declared, case.draw(declared, effect, condition, generator))
@@ -164,7 +164,7 @@ def _regions(absent: float, threshold: float, beyond: float) -> tuple[Rule, Rule
 
 
 def _null(observable: Observed, absent: float) -> float | None:
-    """What is observed where the effect is absent; None if there is nothing on the other side of it."""
+    """The observed value without an effect; None if there is nothing on the other side of it."""
     impossible = isinstance(observable, ShareOfRuns) and absent in (0.0, 1.0)
     return None if impossible or (observable.log_axis and absent <= 0) else absent
 
@@ -188,17 +188,17 @@ def _count(tally: Tally, table: PlantedTable, planned: Study, true: Sequence[flo
     tally.refuted += any(verdict.verdict == REFUTED for verdict in verdicts)
 
 
-def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collection[str]) -> dict[str, Any]:
-    """What one kind, condition and number of seeds comes to, over the planted effects. impossible: effects beside whose truth
+def _row(task: Task, seeds: int, tally_by_effect: Mapping[str, Tally], impossible: Collection[str]) -> dict[str, Any]:
+    """The row of one kind, condition and number of seeds, over the planted effects. impossible: effects beside whose truth
     there is no value, as below a share of zero, so that no verdict there can be false."""
-    tallies = list(found.values())
+    tallies = list(tally_by_effect.values())
     worlds, decided = sum(tally.worlds for tally in tallies), sum(tally.decided for tally in tallies)
     case = BY_NAME[task.case]
     # Where each false verdict is looked for: just outside the region; where there is but a side, in worlds of the other one.
     own = case.regions is not None
     against = "absent" if own else "threshold"
     for_it = ("threshold" if case.has_truth else "beyond") if own else "absent"
-    edge = found["threshold"]
+    edge = tally_by_effect["threshold"]
     row: dict[str, Any] = {
         "observable": task.case,
         "world": f"{task.condition}, {seeds} seeds",
@@ -207,11 +207,17 @@ def _row(task: Task, seeds: int, found: Mapping[str, Tally], impossible: Collect
         "worlds": worlds,
         "undecided": round(1 - decided / worlds / len(case.observables), 4),
         "coverage": None if not case.has_truth else _share(sum(tally.covered for tally in tallies), decided),
-        "false_supported": None if against in impossible else _share(found[against].supported, found[against].worlds),
-        "false_refuted": None if for_it in impossible else _share(found[for_it].refuted, found[for_it].worlds),
-        "false_partly": None if own or "absent" in impossible else _share(found["absent"].partly, found["absent"].worlds),
+        "false_supported": None
+        if against in impossible
+        else _share(tally_by_effect[against].supported, tally_by_effect[against].worlds),
+        "false_refuted": None
+        if for_it in impossible
+        else _share(tally_by_effect[for_it].refuted, tally_by_effect[for_it].worlds),
+        "false_partly": None
+        if own or "absent" in impossible
+        else _share(tally_by_effect["absent"].partly, tally_by_effect["absent"].worlds),
         "direction": None if own else _share(edge.partly + edge.supported, edge.worlds),
-        "power": _share(found["beyond"].supported, found["beyond"].worlds),
+        "power": _share(tally_by_effect["beyond"].supported, tally_by_effect["beyond"].worlds),
     }
     return row
 

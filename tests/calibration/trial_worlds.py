@@ -92,8 +92,8 @@ def bowls(shapes: Callable[[float], Mapping[str, Bowl]]) -> Draw:
             columns["outcome"][arm] = np.where(diverged, "diverged", "finished")
             columns["divergence_step"][arm] = np.where(diverged, steps, np.nan)
             for split in ("validation_loss", "test_loss"):
-                seen = loss + EVALUATION * generator.standard_normal(loss.shape)
-                columns[split][arm] = np.where(diverged, np.nan, seen)
+                evaluation = loss + EVALUATION * generator.standard_normal(loss.shape)
+                columns[split][arm] = np.where(diverged, np.nan, evaluation)
             columns["curve_evaluation_loss"][arm] = _falling(columns["validation_loss"][arm], initial)
         return columns
 
@@ -111,7 +111,7 @@ def sharp_bowls(level: Callable[[float], float]) -> Draw:
         )
         sharpness = level(effect) * 2.0 ** (-octaves / 2) * np.exp(0.1 * noise)
         curves = {"probe_step": np.full_like(sharpness, STEPS), "probe_sharpness": sharpness}
-        return columns | {f"curve_{name}": {"a": _lists(each[..., None])} for name, each in curves.items()}
+        return columns | {f"curve_{name}": {"a": _lists(curve[..., None])} for name, curve in curves.items()}
 
     return draw
 
@@ -130,18 +130,18 @@ def single_points(levels: Callable[[float], Mapping[str, float]], spread: float 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         seeds = planned.seeds_at(SCALE)
         shared = spread * condition.noise(generator, seeds)
-        found = {}
+        numbers = {}
         for index, (arm, level) in enumerate(levels(effect).items()):
             noise = condition.own(index) * spread / 2 * condition.noise(generator, seeds)
             value = level * np.exp(np.clip(shared + noise, -3, math.log(0.98 * INITIAL_LOSS / level)))
-            found[arm] = np.where(generator.random(seeds) < condition.diverging, np.nan, value)[None]
+            numbers[arm] = np.where(generator.random(seeds) < condition.diverging, np.nan, value)[None]
         names = ("test_loss", "step_seconds", "peak_memory_bytes")
         machine = np.full((1, seeds), '{"device": "a machine"}', dtype=object)
         return {
-            **dict.fromkeys(names, found),
-            "initial_loss": {arm: np.full((1, seeds), INITIAL_LOSS) for arm in found},
-            "outcome": {arm: np.where(np.isnan(value), "diverged", "finished") for arm, value in found.items()},
-            "environment": dict.fromkeys(found, machine),
+            **dict.fromkeys(names, numbers),
+            "initial_loss": {arm: np.full((1, seeds), INITIAL_LOSS) for arm in numbers},
+            "outcome": {arm: np.where(np.isnan(value), "diverged", "finished") for arm, value in numbers.items()},
+            "environment": dict.fromkeys(numbers, machine),
         }
 
     return draw
@@ -189,7 +189,7 @@ def rough_curves(roughness: Callable[[float], float]) -> Draw:
         deviation = roughness(effect) * _positive(0.2 * condition.noise(generator, 3, seeds))[..., None]
         losses = np.linspace(3.0, 2.0, PROBES) + deviation * generator.standard_normal(shape)
         curves = {"curve_step": np.broadcast_to(step, shape), "curve_train_loss": losses}
-        return {**base, **{name: {"a": _lists(each)} for name, each in curves.items()}}
+        return {**base, **{name: {"a": _lists(curve)} for name, curve in curves.items()}}
 
     return draw
 
@@ -271,11 +271,11 @@ def distant_curves(distance: Callable[[float], float]) -> Draw:
         seeds = planned.seeds_at(SCALE)
         base = probe_curves(lambda _: {"a": 2.0, "b": 2.0})(planned, 0.0, condition, generator)
         apart = distance(effect) * _positive(0.3 * condition.noise(generator, 3, seeds))
-        left = base["curve_probe_gradient_norm"]["a"]
-        moved = np.empty_like(left)
-        for index in np.ndindex(left.shape):
-            moved[index] = left[index] * (1 + apart[index] * np.exp(0.1 * generator.standard_normal(PROBES)))
-        return {**base, "curve_probe_gradient_norm": {"a": left, "b": moved}}
+        norms = base["curve_probe_gradient_norm"]["a"]
+        moved = np.empty_like(norms)
+        for index in np.ndindex(norms.shape):
+            moved[index] = norms[index] * (1 + apart[index] * np.exp(0.1 * generator.standard_normal(PROBES)))
+        return {**base, "curve_probe_gradient_norm": {"a": norms, "b": moved}}
 
     return draw
 
@@ -332,15 +332,15 @@ def stopped_runs(sharpness: Callable[[float], Mapping[str, float]], pull: Callab
         for index, (arm, level) in enumerate(sharpness(effect).items()):
             own = condition.own(index)
             pace = np.exp(0.1 * condition.noise(generator, 1, seeds, 1).clip(-3, 3))
-            left = np.maximum(0.0, 2.0 * (1 - pace * step / STEPS))
+            training_loss = np.maximum(0.0, 2.0 * (1 - pace * step / STEPS))
             log = math.log(level) + own * 0.2 * condition.noise(generator, 1, seeds, 1)
             held_out = 2.0 + shared + pull(effect) * log + own * 0.3 * condition.noise(generator, 1, seeds, 1)
             curves = {
                 "evaluation_step": np.broadcast_to(step, size),
-                "evaluation_training_loss": left,
+                "evaluation_training_loss": training_loss,
                 "evaluation_loss": np.broadcast_to(held_out, size),
                 "probe_step": np.broadcast_to(step, size),
-                "probe_sharpness": np.exp(shared + log + (1 - left)),
+                "probe_sharpness": np.exp(shared + log + (1 - training_loss)),
             }
             _put_runs(columns, arm, held_out[..., 0], curves)
         return columns
@@ -378,7 +378,7 @@ def turning_runs(turn: Callable[[float], float], turning: Callable[[float], floa
     return draw
 
 
-def forgetting_runs(left: Callable[[float], float]) -> Draw:
+def forgetting_runs(remainder: Callable[[float], float]) -> Draw:
     """Runs of one point an arm of two tasks: while the second is learnt, the accuracy on the first falls to what is left. A
     loss is two less the accuracy."""
 
@@ -389,7 +389,7 @@ def forgetting_runs(left: Callable[[float], float]) -> Draw:
         past = np.maximum(0.0, 2 * step / STEPS - 1)
         for index, arm in enumerate(planned.arms_at(SCALE)):
             noise = (0.05 * condition.own(index) * condition.noise(generator, 1, seeds, 1)).clip(-0.25, 0.25)
-            old = 0.95 - (0.95 - left(effect)) * past + noise * past
+            old = 0.95 - (0.95 - remainder(effect)) * past + noise * past
             curves = {
                 "evaluation_step": np.broadcast_to(step, size),
                 "evaluation_old_accuracy": old,
@@ -559,8 +559,8 @@ def both(*draws: Draw) -> Draw:
 
     def draw(planned: Study, effect: float, condition: Condition, generator: np.random.Generator) -> Columns:
         merged: Filled = {}
-        for each in draws:
-            for name, arms in each(planned, effect, condition, generator).items():
+        for world in draws:
+            for name, arms in world(planned, effect, condition, generator).items():
                 merged.setdefault(name, {}).update(arms)
         return merged
 
@@ -580,13 +580,13 @@ def _put_runs(columns: Filled, arm: str, final: Numbers, curves: Mapping[str, Nu
         "initial_loss": np.full(final.shape, INITIAL_LOSS),
         "outcome": np.full(final.shape, "finished"),
     }
-    for name, values in {**ended, **{f"curve_{name}": _lists(each) for name, each in curves.items()}}.items():
+    for name, values in {**ended, **{f"curve_{name}": _lists(curve) for name, curve in curves.items()}}.items():
         columns.setdefault(name, {})[arm] = values
 
 
 def _lists(values: Column) -> Column:
     """[G, S, ...] as [G, S] of arrays with the other axes inside, as a table of stored trials has them."""
-    found = np.empty(values.shape[:2], dtype=object)
-    for index in np.ndindex(found.shape):
-        found[index] = values[index]
-    return found
+    lists = np.empty(values.shape[:2], dtype=object)
+    for index in np.ndindex(lists.shape):
+        lists[index] = values[index]
+    return lists

@@ -90,10 +90,10 @@ def _undisturbed(folder: Path, say: Callable[[str], None]) -> pd.DataFrame:
     scene = Scene(folder)
     started = time.monotonic()
     scene.finish()
-    found = losses(scene.ledger)
-    diverged = (found["outcome"] == "diverged").sum()
-    say(f"undisturbed: {len(found)} trials, {diverged} diverged, {time.monotonic() - started:.0f} s")
-    return found
+    trials = losses(scene.ledger)
+    diverged = (trials["outcome"] == "diverged").sum()
+    say(f"undisturbed: {len(trials)} trials, {diverged} diverged, {time.monotonic() - started:.0f} s")
+    return trials
 
 
 @dataclass
@@ -184,17 +184,17 @@ class Campaign:
             scene.finish()
         except AssertionError as error:
             totals.problems.append(str(error))
-        found = compare(scene, self.reference, database)
-        totals.lost += len(found.lost)
-        totals.doubled += len(found.doubled)
-        totals.problems += [f"trial {digest} differs from the undisturbed one" for digest in found.differ]
-        if found.open_runs:
-            totals.problems.append(f"{found.open_runs} runs are left open in MLflow")
+        findings = compare(scene, self.reference, database)
+        totals.lost += len(findings.lost)
+        totals.doubled += len(findings.doubled)
+        totals.problems += [f"trial {digest} differs from the undisturbed one" for digest in findings.differ]
+        if findings.open_runs:
+            totals.problems.append(f"{findings.open_runs} runs are left open in MLflow")
         trained, _ = scene.lane_steps()
         totals.redone.append(trained / needed_lane_steps() - 1)
         if trained < needed_lane_steps() / 2:
             totals.problems.append("steps were trained that nothing noted: the injection does not watch the training")
-        self.say(f"     {'fine' if found.fine else found}, {totals.redone[-1]:.1%} redone")
+        self.say(f"     {'fine' if findings.fine else findings}, {totals.redone[-1]:.1%} redone")
 
 
 def _named(fault: Fault, name: str) -> Fault:

@@ -1,4 +1,4 @@
-"""What is done to a run: each fault waits for a moment drawn from the seed, and strikes.
+"""Faults of a run: each waits for a moment drawn from the seed, and strikes.
 
 A fault raises AssertionError where the run answers otherwise than it promises; what becomes of the trials is compared later.
 """
@@ -215,24 +215,24 @@ def mlflow_deleted(scene: Scene, run: Run, draw: random.Random) -> str:
 
 
 def raylet_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
-    """With all workers: nobody tells. It is said, with what lets them go on; then they do."""
+    """The raylet stops with all workers, and nobody tells: the run says what lets them go on; then they do."""
     while_it_trains(scene, run, draw)
-    found = [*parts_of_ray(run.process.pid, "raylet"), *scene.workers()]
-    with _suspended(found):
-        said = not found or wait_for(run, lambda: "lets them go on" in run.text, SAID_SECONDS + NOTICE_SECONDS * scene.patience)
+    parts = [*parts_of_ray(run.process.pid, "raylet"), *scene.workers()]
+    with _suspended(parts):
+        said = not parts or wait_for(run, lambda: "lets them go on" in run.text, SAID_SECONDS + NOTICE_SECONDS * scene.patience)
     assert said or run.over, f"stopped, and nothing is said\n{run.text}"
     ends_well(run)
-    return "said" if found and said else "nothing was left to train"
+    return "said" if parts and said else "nothing was left to train"
 
 
 def gcs_stopped(scene: Scene, run: Run, draw: random.Random) -> str:
     """For longer than Ray waits for it: workers train on, or Ray is started again; either way the run ends."""
     while_it_trains(scene, run, draw)
-    found = parts_of_ray(run.process.pid, "gcs_server")
-    with _suspended(found):
+    parts = parts_of_ray(run.process.pid, "gcs_server")
+    with _suspended(parts):
         over = wait_for(run, lambda: run.over, STOPPED_SECONDS)
     ends_well(run)
-    return "nothing was left to train" if not found else "the run ended meanwhile" if over else "let go on"
+    return "nothing was left to train" if not parts else "the run ended meanwhile" if over else "let go on"
 
 
 @contextmanager
@@ -272,22 +272,22 @@ def agent_killed(scene: Scene, run: Run, draw: random.Random) -> str:
 def _node_killed(scene: Scene, run: Run, draw: random.Random, victim: str) -> str:
     """Ray on this machine cannot go on: it is started again, and the run goes on from its checkpoints to its end."""
     while_it_trains(scene, run, draw, 4.0)
-    found = parts_of_ray(run.process.pid, victim)
-    for process in found:
+    parts = parts_of_ray(run.process.pid, victim)
+    for process in parts:
         process.kill()
-    noticed = not found or wait_for(run, lambda: "Ray is started again" in run.text, NOTICE_SECONDS * scene.patience)
+    noticed = not parts or wait_for(run, lambda: "Ray is started again" in run.text, NOTICE_SECONDS * scene.patience)
     assert noticed or run.over, f"{victim} killed, and not noticed after {NOTICE_SECONDS * scene.patience:.0f} s\n{run.text}"
     ends_well(run)
-    return "noticed" if found and noticed else "nothing was left to train"
+    return "noticed" if parts and noticed else "nothing was left to train"
 
 
 def parts_of_ray(run: int, name: str) -> list[psutil.Process]:
-    """Of the processes that a process has started: those whose program has this name."""
+    """The processes that a process has started whose program has this name."""
     try:
         started = psutil.Process(run).children(recursive=True)
     except psutil.NoSuchProcess:
         return []
-    return [each for each in started if Path(command_of(each).partition(" ")[0]).name == name]
+    return [process for process in started if Path(command_of(process).partition(" ")[0]).name == name]
 
 
 def _unwritable(scene: Scene, run: Run, draw: random.Random, strike: Callable[[Path], Callable[[], object]]) -> str:

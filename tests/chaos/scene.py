@@ -22,7 +22,7 @@ INJECT = Path(__file__).parent / "inject"
 # Lanes do not depend on their neighbours beyond this, in nats (CONTRIBUTING.md).
 STATED_NATS = 2e-4
 RUN_SECONDS, STRAY_SECONDS, AGENT_SECONDS = 240.0, 22.0, 90.0
-# What every process of a scene inherits: where it writes down what it trains, which is under the scene's folder.
+# Every process of a scene inherits it: where it writes down what it trains, which is under the scene's folder.
 MARK = "FOLKLORE_CHAOS_TRACE"
 
 # About ten seconds of training on two cores, in packs of some seconds. The highest LR makes lanes diverge.
@@ -109,7 +109,7 @@ class Scene:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What every process that trains needs to be watched."""
+        """The variables that every process that trains needs to be watched."""
         path = os.pathsep.join(filter(None, (str(INJECT), os.environ.get("PYTHONPATH", ""))))
         return {
             MARK: str(self.trace),
@@ -131,10 +131,12 @@ class Scene:
 
     def starting_workers(self) -> list[psutil.Process]:
         """Ray's processes that have no name yet. (Its raylet's command holds theirs.)"""
-        return [each for each in self._processes("default_worker.py") if "--python_worker_command" not in command_of(each)]
+        return [
+            process for process in self._processes("default_worker.py") if "--python_worker_command" not in command_of(process)
+        ]
 
     def _processes(self, word: str) -> list[psutil.Process]:
-        return [each for each in inheriting(MARK, self.folder) if word in command_of(each)]
+        return [process for process in inheriting(MARK, self.folder) if word in command_of(process)]
 
     @property
     def complete(self) -> bool:
@@ -144,18 +146,18 @@ class Scene:
         """Lane-steps that were trained in all, and when each stretch of them ended."""
         lines = [line.split() for line in self.trace.read_text().splitlines()] if self.trace.exists() else []
         return sum(int(lanes) * (int(after) - int(before)) for _, lanes, before, after in lines), [
-            float(each[0]) for each in lines
+            float(line[0]) for line in lines
         ]
 
 
 def losses(ledger: Ledger) -> pd.DataFrame:
-    found = ledger.trials().set_index("digest").sort_index()
-    return found[["train_loss", "validation_loss", "test_loss", "outcome", "divergence_step"]]
+    trials = ledger.trials().set_index("digest").sort_index()
+    return trials[["train_loss", "validation_loss", "test_loss", "outcome", "divergence_step"]]
 
 
 @dataclass
 class Findings:
-    """What a disturbed store lacks and has too often, against the undisturbed trials."""
+    """Trials that a disturbed store lacks or has too often, against the undisturbed ones."""
 
     lost: list[str]
     doubled: list[str]
@@ -170,15 +172,15 @@ class Findings:
 def compare(scene: Scene, reference: pd.DataFrame, database: Path) -> Findings:
     """The final trial table and MLflow against the undisturbed ones."""
     trials = scene.ledger.trials()
-    seen = losses(scene.ledger)
-    both = reference.index.intersection(seen.index)
+    own_losses = losses(scene.ledger)
+    both = reference.index.intersection(own_losses.index)
     numbers = ["train_loss", "validation_loss", "test_loss", "divergence_step"]
-    close = np.isclose(seen.loc[both, numbers], reference.loc[both, numbers], rtol=0, atol=STATED_NATS, equal_nan=True)
-    same = close.all(axis=1) & (seen.loc[both, "outcome"] == reference.loc[both, "outcome"]).to_numpy()
+    close = np.isclose(own_losses.loc[both, numbers], reference.loc[both, numbers], rtol=0, atol=STATED_NATS, equal_nan=True)
+    same = close.all(axis=1) & (own_losses.loc[both, "outcome"] == reference.loc[both, "outcome"]).to_numpy()
     shown, open_runs = in_mlflow(database)
     doubled = [digest for digest, count in Counter([*trials["digest"]]).items() if count > 1]
     doubled += [f"{digest} in MLflow" for digest, count in shown.items() if count > 1]
-    lost = [*reference.index.difference(seen.index)]
+    lost = [*reference.index.difference(own_losses.index)]
     lost += [f"{digest} in MLflow" for digest in reference.index if digest not in shown]
     return Findings(lost, doubled, [*both[~same]], open_runs)
 
@@ -202,7 +204,7 @@ def strays(scene: Scene) -> list[str]:
 
 
 def stray_agents(folder: Path) -> list[str]:
-    """Whatever is left long after the last run."""
+    """The processes that are left long after the last run."""
     return wait_until_gone(MARK, folder, (), AGENT_SECONDS)
 
 

@@ -78,7 +78,7 @@ class Nodes:
 
         os.environ.update(environment)  # which Ray's processes inherit
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-        self.nodes = [self.cluster.add_node(num_cpus=each) for each in cores]
+        self.nodes = [self.cluster.add_node(num_cpus=node_cores) for node_cores in cores]
         self.address = self.cluster.address
 
     def lose_one(self, draw: random.Random) -> None:

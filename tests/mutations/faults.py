@@ -20,7 +20,7 @@ class Fault:
 
     @property
     def arguments(self) -> list[str]:
-        """Of pytest."""
+        """The arguments of pytest."""
         return [self.test]
 
 

@@ -66,7 +66,7 @@ def _module(file: str) -> str:
 
 
 def _import(names: Collection[str]) -> None:
-    """But those of packages that are not among them, which import more, and those that a test made up."""
+    """Imports modules, but not those of packages that are not among them, which import more, nor those that a test made up."""
     known = {"folklore", *names}
     for name in names:
         parts = name.split(".")
@@ -82,16 +82,16 @@ class _Imported(MetaPathFinder):
         self.names: list[str] = []
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        found = PathFinder.find_spec(name, path) if name.startswith("folklore.") else None
-        if found is not None and found.loader is not None and found.origin is not None:
-            execute = found.loader.exec_module
+        spec = PathFinder.find_spec(name, path) if name.startswith("folklore.") else None
+        if spec is not None and spec.loader is not None and spec.origin is not None:
+            execute = spec.loader.exec_module
 
             def exec_and_note(module: ModuleType) -> None:
                 execute(module)
                 self.names.append(name)
 
-            found.loader.exec_module = exec_and_note  # type: ignore[method-assign]
-        return found
+            spec.loader.exec_module = exec_and_note  # type: ignore[method-assign]
+        return spec
 
 
 def _answer(index: int | None, arguments: list[str], hang_seconds: int) -> None:

@@ -22,7 +22,7 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__", "results")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a test came to with a fault in the sources. code: pytest's; output: the end of what it printed; seconds: CPU time of
+    """A test's result with a fault in the sources. code: pytest's; output: the end of what it printed; seconds: CPU time of
     its process and of those that it started."""
 
     code: int
@@ -54,8 +54,8 @@ def _findings(fault: Fault) -> Iterator[str]:
 
 
 def outcomes(faults: Sequence[Fault]) -> Generator[tuple[Fault | None, Outcome], None, None]:
-    """First, beside None, of the tests of all these faults without any of them: it must be the fault that fails a test. Then of
-    each fault, planted in a copy of the sources, in the order in which they are tried."""
+    """First, beside None, the outcome of all tests without any fault: it must be the fault that fails a test. Then that of each
+    fault, planted in a copy of the sources, in the order in which they are tried."""
     with TemporaryDirectory(prefix="folklore-mutations-") as folder:
         _copy(Path(folder))
         # Nothing is kept of what a fault compiles to.
@@ -70,11 +70,11 @@ def outcomes(faults: Sequence[Fault]) -> Generator[tuple[Fault | None, Outcome],
         with subprocess.Popen(command, cwd=folder, env=environment, **pipes, text=True, start_new_session=True) as process:
             assert process.stdin is not None and process.stdout is not None  # noqa: PT018
             with process.stdin:
-                json.dump([[each.file, each.old, each.new, each.arguments] for each in faults], process.stdin)
+                json.dump([[fault.file, fault.old, fault.new, fault.arguments] for fault in faults], process.stdin)
             try:
                 for line in process.stdout:
-                    index, *found = json.loads(line)
-                    yield None if index is None else faults[index], Outcome(*found)
+                    index, *fields = json.loads(line)
+                    yield None if index is None else faults[index], Outcome(*fields)
                 if process.wait():
                     raise RuntimeError("the process that plants faults has failed; what it printed stands above")
             finally:

@@ -84,7 +84,8 @@ class _Claims:
         said = {"paraphrase": says, "measure": "known in closed form", "regime": regime, "quantifier": quantifier}
         self.claims.append(Claim.model_validate({"id": name, "kinds": ("empirical",), **said}))
         made = tuple(
-            Criterion.model_validate({key: value for key, value in each.items() if value is not None}) for each in criteria
+            Criterion.model_validate({key: value for key, value in criterion.items() if value is not None})
+            for criterion in criteria
         )
         self.judgements.append(Judgement(claim=name, criteria=made))
         EXPECTED[name] = expected

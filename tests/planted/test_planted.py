@@ -37,11 +37,11 @@ def file_of(study: Study, store: Path) -> Path:
 @pytest.mark.parametrize("study", studies.STUDIES, ids=lambda study: study.name)
 def test_known_answers_are_found(study: Study, store: Path) -> None:
     """Every claim gets the verdict and the reading that its truth has, and what nothing could decide stays open."""
-    found = json.loads(folklore_here("verdicts", file_of(study, store), "--store", store, "--json").stdout)
-    seen = {verdict["claim"]: verdict for verdict in found}
+    verdicts = json.loads(folklore_here("verdicts", file_of(study, store), "--store", store, "--json").stdout)
+    by_claim = {verdict["claim"]: verdict for verdict in verdicts}
     expected = {judgement.claim: studies.EXPECTED[judgement.claim] for judgement in study.judgements}
-    outcomes = {claim: (verdict["verdict"], verdict["reading"]) for claim, verdict in seen.items()}
-    assert outcomes == expected, [each["reason"] for each in found]
+    outcomes = {claim: (verdict["verdict"], verdict["reading"]) for claim, verdict in by_claim.items()}
+    assert outcomes == expected, [verdict["reason"] for verdict in verdicts]
     page = (store / "pages" / f"{study.name}.html").read_text()
     assert all(claim.paraphrase in page for claim in study.claims)
 
@@ -75,7 +75,7 @@ def test_a_bowl_is_trained_as_the_recursion_says() -> None:
 
 
 def test_thresholds_lie_around_the_truth() -> None:
-    """What is planted as true is true by the recursion, and what is planted as false is not."""
+    """Planted truths are true by the recursion, and planted falsehoods are not."""
     size = studies.SIZE
     edges = {
         name: _edge(momentum, warmup) for name, momentum, warmup in (("plain", 0, 0), ("momentum", 0.9, 0), ("warmup", 0, 12))

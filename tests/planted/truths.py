@@ -1,4 +1,4 @@
-"""What must be found in the planted studies, worked out from recursions and formulas and not by training.
+"""Answers that must be found in the planted studies, worked out from recursions and formulas and not by training.
 
 Noisy bowl: curvatures h_i = i / D, examples z ~ N(0, I), theta_0 = 1. Of theta and the velocity v, SGD with momentum beta,
 LR eta and batch B gives v' = beta v + h theta + h e / sqrt(B) and theta' = theta - eta v', so that the second moments
@@ -26,7 +26,7 @@ def squares(size: int, lr: Numbers, batch: int, momentum: float) -> Numbers:
     """E theta_i^2 after each step of a schedule [T], [T + 1, D]."""
     h = curvatures(size)
     square, mixed, velocity = np.ones(size), np.zeros(size), np.zeros(size)
-    found = [square]
+    moments = [square]
     for eta in lr:
         new_velocity = momentum**2 * velocity + 2 * momentum * h * mixed + h**2 * (square + 1 / batch)
         new_mixed = momentum * mixed + h * square  # E theta v'
@@ -35,8 +35,8 @@ def squares(size: int, lr: Numbers, batch: int, momentum: float) -> Numbers:
             new_mixed - eta * new_velocity,
             new_velocity,
         )
-        found.append(square)
-    return np.array(found)
+        moments.append(square)
+    return np.array(moments)
 
 
 def bowl_losses(size: int, lr: float, steps: int, batch: int, momentum: float = 0.0, warmup: int = 0) -> Numbers:

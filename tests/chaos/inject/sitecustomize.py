@@ -24,10 +24,10 @@ class _Watch(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
         if not name.startswith("folklore.harness."):
             return None
-        found = importlib.machinery.PathFinder.find_spec(name, path)
-        if found is None or found.loader is None:
-            return found
-        execute = found.loader.exec_module
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
 
         def exec_and_change(module):  # type: ignore[no-untyped-def]
             execute(module)
@@ -36,8 +36,8 @@ class _Watch(importlib.abc.MetaPathFinder):
             if CLOCK in os.environ and getattr(module, "datetime", None) is datetime.datetime:
                 module.datetime = _moved(float(os.environ[CLOCK]))
 
-        found.loader.exec_module = exec_and_change  # type: ignore[method-assign]
-        return found
+        spec.loader.exec_module = exec_and_change  # type: ignore[method-assign]
+        return spec
 
 
 def _wrap(pack):  # type: ignore[no-untyped-def]
