@@ -1,4 +1,4 @@
-"""Whether a program does what the eager step does: one step of each from equal states, entry by entry.
+"""Checks that a program does what the eager step does: one step of each from equal states, entry by entry.
 
 Stated rounding, a bound for any correct order of operations in a number format:
 - Loss of a lane: the format's `loss` of itself, or of 1 nat if it is smaller.
@@ -53,7 +53,7 @@ class Agreement:
 
 
 class StepCheck:
-    """Takes steps of a training both ways, by a program and eagerly; what the eager one leaves is what remains.
+    """Takes steps of a training both ways, by a program and eagerly; the state that the eager one leaves is kept.
 
     tensors: all that a training holds, by the names of `Pack.state` and `clock`. While a step is checked, copies of these lie
     beside them, and of the weights, moments and gradient that the program made.
@@ -77,52 +77,52 @@ class StepCheck:
     def __call__(self, eager: Step, program: Step) -> Agreement:
         self.calls += 1
         with _put_back_on_failure(self.tensors) as before:
-            found = self._by_program(program, before)
+            statistics = self._by_program(program, before)
             _put_back(self.tensors, before)
             with torch.enable_grad():
                 eager()
-            found |= self._of_eager(before, found.pop("gradient"))
-            seen = _on_host(found, len(before["weights"]))
-        difference = self._difference(seen)
+            statistics |= self._of_eager(before, statistics.pop("gradient"))
+            numbers = _on_host(statistics, len(before["weights"]))
+        difference = self._difference(numbers)
         waits_K = ~(self.moved_K | self.diverged_K)
         # A lane whose LR is zero shows no update; the same operations in a lane that moves stand for it.
         shown = bool(self.moved_K.any())
-        done = not waits_K.any() or (shown and not (waits_K & (seen["rate"][:, 0] > 0)).any())
+        done = not waits_K.any() or (shown and not (waits_K & (numbers["rate"][:, 0] > 0)).any())
         return Agreement(done or self.calls >= MOST_CALLS, difference, done and shown)
 
     def _by_program(self, program: Step, before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """What the program does, compared with what the eager optimizer makes of its gradient."""
-        gradient_KP = self.optimizer.gradient_KP.fill_(math.nan)  # what an earlier step left there is not the program's
+        """Takes the program's step, and compares it with the eager optimizer's update by the same gradient."""
+        gradient_KP = self.optimizer.gradient_KP.fill_(math.nan)  # an earlier step's gradient is not the program's
         with torch.enable_grad():
             program()
-        found = self._of_step("", before) | self._of_all_that_stays(before)
-        found["gradient"] = gradient_KP.clone()
+        statistics = self._of_step("", before) | self._of_all_that_stays(before)
+        statistics["gradient"] = gradient_KP.clone()
         made = {name: self.tensors[name].clone() for name in self.learned}
         _put_back(self.tensors, before)
         jumps_KP = self.optimizer.jumps(gradient_KP)
         self.learner.update(gradient_KP)
-        found |= self._of_weights(made.pop("weights"), before["weights"], jumps_KP)
+        statistics |= self._of_weights(made.pop("weights"), before["weights"], jumps_KP)
         for name, ours_KP in made.items():
-            found[f"{name} size"] = self._largest(self.tensors[name])
-            found[f"{name} off"] = self._largest(_minus(ours_KP, self.tensors[name]))
-        return found
+            statistics[f"{name} size"] = self._largest(self.tensors[name])
+            statistics[f"{name} off"] = self._largest(_minus(ours_KP, self.tensors[name]))
+        return statistics
 
     def _of_step(self, whose: str, before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """A lane or less a number: what a step has left beside weights and moments."""
-        found = {"loss": self.tensors[LOSSES].index_select(0, before["clock"]).t(), "clock": self.tensors["clock"]}
-        found |= {name: self.tensors[name].unsqueeze(1) for name in self.scaler}
-        return {whose + name: each.clone() for name, each in found.items()}
+        """The results of a step beside weights and moments, at most one number a lane each."""
+        values = {"loss": self.tensors[LOSSES].index_select(0, before["clock"]).t(), "clock": self.tensors["clock"]}
+        values |= {name: self.tensors[name].unsqueeze(1) for name in self.scaler}
+        return {whose + name: value.clone() for name, value in values.items()}
 
     def _of_all_that_stays(self, before: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Whether anything differs from what it was that a step leaves alone."""
-        found = {f"{name} changed": _differ(self.tensors[name], before[name]).any() for name in self.still}
+        """Whether anything has changed that a step leaves alone."""
+        changes = {f"{name} changed": _differ(self.tensors[name], before[name]).any() for name in self.still}
         rows = torch.arange(len(before[LOSSES]), device=before[LOSSES].device)
         others = _differ(self.tensors[LOSSES], before[LOSSES]).any(dim=1) & (rows != before["clock"])
-        found[f"{LOSSES} changed"] = others.any()
+        changes[f"{LOSSES} changed"] = others.any()
         if self.learner.scaler.skips:
             moved = {name: _differ(self.tensors[name], before[name]).any(dim=1, keepdim=True) for name in self.learned}
-            found |= {f"{name} moved": each for name, each in moved.items()}
-        return found
+            changes |= {f"{name} moved": moved_K1 for name, moved_K1 in moved.items()}
+        return changes
 
     def _of_weights(self, ours_KP: Tensor, old_KP: Tensor, jumps_KP: Tensor | None) -> dict[str, Tensor]:
         """How far they are off, beyond some units in the last place; also where the update jumps, if it does."""
@@ -133,14 +133,14 @@ class StepCheck:
             units = torch.maximum(theirs.abs(), old.abs()).mul_(UNITS)
             return (ours_KP[:, at] - theirs).abs_().sub_(units).clamp_(min=0)
 
-        found = {"weights size": self._largest(lambda at: theirs_KP[:, at] - old_KP[:, at])}
+        offsets = {"weights size": self._largest(lambda at: theirs_KP[:, at] - old_KP[:, at])}
         if jumps_KP is None:
-            return found | {"weights off": self._largest(off)}
+            return offsets | {"weights off": self._largest(off)}
         smooth = self._largest(lambda at: off(at).mul_(~jumps_KP[:, at]))
-        return found | {"weights off": smooth, "jumps off": self._largest(off)}
+        return offsets | {"weights off": smooth, "jumps off": self._largest(off)}
 
     def _of_eager(self, before: Mapping[str, Tensor], ours_KP: Tensor) -> dict[str, Tensor]:
-        """What the eager step has left, and the program's gradient compared with its own."""
+        """The results of the eager step, and the program's gradient compared with its own."""
         theirs_KP = self.optimizer.gradient_KP
         return {
             **self._of_step("eager ", before),
@@ -156,12 +156,12 @@ class StepCheck:
         at = values if callable(values) else lambda piece: values[:, piece]
         return torch.stack([at(piece).abs().amax(dim=1) for piece in self.pieces], dim=1)
 
-    def _difference(self, seen: Mapping[str, Tensor]) -> str:
-        """What differs most by its tolerance; also notes which lanes could be compared."""
-        skipped_K, skips_K = (seen[f"{whose}scaler.scale"][:, 0] < seen["old scale"][:, 0] for whose in ("eager ", ""))
-        theirs_K = seen["eager state"].isfinite().all(dim=1) & (seen["eager loss"][:, 0].isfinite() | skipped_K)
-        compared = [seen[f"{name} {what}"] for name in self.learned for what in ("size", "off")]
-        ours_K = torch.cat(compared, dim=1).isfinite().all(dim=1) & (seen["loss"][:, 0].isfinite() | skips_K)
+    def _difference(self, numbers: Mapping[str, Tensor]) -> str:
+        """The first difference beyond its tolerance, in words, or ''; also notes which lanes could be compared."""
+        skipped_K, skips_K = (numbers[f"{whose}scaler.scale"][:, 0] < numbers["old scale"][:, 0] for whose in ("eager ", ""))
+        theirs_K = numbers["eager state"].isfinite().all(dim=1) & (numbers["eager loss"][:, 0].isfinite() | skipped_K)
+        compared = [numbers[f"{name} {what}"] for name in self.learned for what in ("size", "off")]
+        ours_K = torch.cat(compared, dim=1).isfinite().all(dim=1) & (numbers["loss"][:, 0].isfinite() | skips_K)
         if not torch.equal(theirs_K, ours_K):
             lane = int((theirs_K != ours_K).int().argmax())
             return f"lane {lane} is {FINITE[bool(ours_K[lane])]}, and eagerly {FINITE[bool(theirs_K[lane])]}"
@@ -172,49 +172,49 @@ class StepCheck:
         updated_K = theirs_K & ~skipped_K & ~skips_K
         # A lane that has diverged has nothing more to show; one that skips an update is waited for.
         self.diverged_K |= ~theirs_K
-        self.moved_K |= updated_K & (seen["rate"][:, 0] > 0)
+        self.moved_K |= updated_K & (numbers["rate"][:, 0] > 0)
         return (
-            _loss_difference(seen["loss"][:, 0], seen["eager loss"][:, 0], self.format.loss, ~at_odds_K)
-            or self._of_all_else(seen, at_odds_K, skipped_K & skips_K)
-            or self._of_learning(seen, updated_K)
+            _loss_difference(numbers["loss"][:, 0], numbers["eager loss"][:, 0], self.format.loss, ~at_odds_K)
+            or self._of_all_else(numbers, at_odds_K, skipped_K & skips_K)
+            or self._of_learning(numbers, updated_K)
         )
 
-    def _of_all_else(self, seen: Mapping[str, Tensor], at_odds_K: Tensor, skipped_K: Tensor) -> str:
-        """What must be equal: all that does not learn in this step."""
-        changed = [name for name in (*self.still, LOSSES) if seen[f"{name} changed"].any()]
-        unequal_K = {name: (seen[name] != seen[f"eager {name}"])[:, 0] for name in ("clock", *self.scaler)}
+    def _of_all_else(self, numbers: Mapping[str, Tensor], at_odds_K: Tensor, skipped_K: Tensor) -> str:
+        """The first of the tensors that do not learn in this step and must be equal, but are not; in words, or ''."""
+        changed = [name for name in (*self.still, LOSSES) if numbers[f"{name} changed"].any()]
+        unequal_K = {name: (numbers[name] != numbers[f"eager {name}"])[:, 0] for name in ("clock", *self.scaler)}
         unequal = [name for name, each_K in unequal_K.items() if (each_K & ~at_odds_K).any()]
-        moved = [name for name in self.learned if skipped_K.any() and seen[f"{name} moved"][skipped_K].any()]
+        moved = [name for name in self.learned if skipped_K.any() and numbers[f"{name} moved"][skipped_K].any()]
         return next((f"the {_spelled(name)} is not equal" for name in (*changed, *unequal, *moved)), "")
 
-    def _of_learning(self, seen: Mapping[str, Tensor], lanes_K: Tensor) -> str:
+    def _of_learning(self, numbers: Mapping[str, Tensor], lanes_K: Tensor) -> str:
         """Gradients, then what the optimizer made of the program's own gradient."""
-        sizes_KN = self._of_layers(seen["gradient size"])
+        sizes_KN = self._of_layers(numbers["gradient size"])
         tolerance_KN = self.format.gradient * (sizes_KN + OF_THE_LANE * sizes_KN.amax(dim=1, keepdim=True))
-        if difference := _worst("gradient", seen["gradient off"], tolerance_KN, lanes_K):
+        if difference := _worst("gradient", numbers["gradient off"], tolerance_KN, lanes_K):
             return difference
         for name in self.learned:
-            share, sizes_KN = UPDATE if name == "weights" else MOMENT, self._of_layers(seen[f"{name} size"])
-            if difference := _worst(_spelled(name), seen[f"{name} off"], share * sizes_KN, lanes_K):
+            share, sizes_KN = UPDATE if name == "weights" else MOMENT, self._of_layers(numbers[f"{name} size"])
+            if difference := _worst(_spelled(name), numbers[f"{name} off"], share * sizes_KN, lanes_K):
                 return difference
-            if name == "weights" and "jumps off" in seen:
-                difference = _worst(name, seen["jumps off"], (UPDATE + 2) * sizes_KN, lanes_K)
+            if name == "weights" and "jumps off" in numbers:
+                difference = _worst(name, numbers["jumps off"], (UPDATE + 2) * sizes_KN, lanes_K)
             if difference:
                 return difference
         return ""
 
     def _of_layers(self, values_KN: Tensor) -> Tensor:
-        """Of each piece the largest value of its layer, [K, pieces]."""
+        """The largest value of each piece's layer, [K, pieces]."""
         layer_KN = torch.tensor(self.layer_of_piece).expand_as(values_KN)
         largest = torch.zeros_like(values_KN).scatter_reduce(1, layer_KN, values_KN, "amax")
         return largest.gather(1, layer_KN)
 
 
 class LossCheck:
-    """Looks at a step of a program that is known to agree: it must find the losses that the eager network finds.
+    """Compares the losses of a program that is known to agree with those of the eager network.
 
-    What a program of the same operations can still do wrong is to read memory that is not this pack's, or not any more. It
-    costs a forward and a backward pass. losses: of the step to come, [K]; tensors: as of StepCheck.
+    A program of the same operations can still read memory that is not this pack's, or not any more. The check costs a
+    forward and a backward pass. losses: of the step to come, [K]; tensors: as of StepCheck.
     """
 
     def __init__(self, tensors: Mapping[str, Tensor], losses: Callable[[], Tensor], precision: str):
@@ -238,7 +238,7 @@ class LossCheck:
 
 @contextmanager
 def _put_back_on_failure(tensors: Mapping[str, Tensor]) -> Iterator[dict[str, Tensor]]:
-    """Copies of the tensors; of a step that fails inside nothing remains."""
+    """Copies of the tensors; nothing remains of a step that fails inside."""
     before = {name: tensor.detach().clone() for name, tensor in tensors.items()}
     try:
         yield before
@@ -257,17 +257,17 @@ def _pieces(layer_sizes: Sequence[int], flat_KP: Tensor) -> tuple[list[slice], l
     most = max(LEAST_COLUMNS, PIECE_ENTRIES.get(flat_KP.device.type, PIECE_ENTRIES["cpu"]) // len(flat_KP))
     pieces, layers, start = list[slice](), list[int](), 0
     for layer, size in enumerate(layer_sizes):
-        found = [slice(first, min(first + most, start + size)) for first in range(start, start + size, most)]
-        pieces, layers, start = pieces + found, layers + [layer] * len(found), start + size
+        layer_pieces = [slice(first, min(first + most, start + size)) for first in range(start, start + size, most)]
+        pieces, layers, start = pieces + layer_pieces, layers + [layer] * len(layer_pieces), start + size
     return pieces, layers
 
 
 def _minus(ours_KP: Tensor, theirs_KP: Tensor, counts_P: Tensor | None = None) -> Callable[[slice], Tensor]:
-    """The difference in a piece. counts_P: what it is multiplied by."""
+    """The difference in a piece, times counts_P if given."""
 
     def difference(at: slice) -> Tensor:
-        found = ours_KP[:, at] - theirs_KP[:, at]
-        return found if counts_P is None else found.mul_(counts_P[at])
+        offset_KP = ours_KP[:, at] - theirs_KP[:, at]
+        return offset_KP if counts_P is None else offset_KP.mul_(counts_P[at])
 
     return difference
 
@@ -275,14 +275,19 @@ def _minus(ours_KP: Tensor, theirs_KP: Tensor, counts_P: Tensor | None = None) -
 def _differ(ours: Tensor, theirs: Tensor) -> Tensor:
     """Where two tensors differ in their bits, so that what is not a number can be equal."""
     bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}
-    return torch.ne(*(each.view(bits[each.itemsize]) if each.is_floating_point() else each for each in (ours, theirs)))
+    return torch.ne(
+        *(tensor.view(bits[tensor.itemsize]) if tensor.is_floating_point() else tensor for tensor in (ours, theirs))
+    )
 
 
-def _on_host(found: Mapping[str, Tensor], lanes: int) -> dict[str, Tensor]:
+def _on_host(statistics: Mapping[str, Tensor], lanes: int) -> dict[str, Tensor]:
     """All numbers in one transfer, [K, ...] each and float64; those that lanes share are repeated."""
-    columns = {name: each.expand(lanes, -1) if each.ndim == 2 else each.expand(lanes, 1) for name, each in found.items()}
-    together = torch.cat([each.double() for each in columns.values()], dim=1).cpu()
-    return dict(zip(columns, torch.split(together, [each.shape[1] for each in columns.values()], dim=1), strict=True))
+    columns = {
+        name: statistic.expand(lanes, -1) if statistic.ndim == 2 else statistic.expand(lanes, 1)
+        for name, statistic in statistics.items()
+    }
+    together = torch.cat([column.double() for column in columns.values()], dim=1).cpu()
+    return dict(zip(columns, torch.split(together, [column.shape[1] for column in columns.values()], dim=1), strict=True))
 
 
 def _spelled(name: str) -> str:
@@ -292,13 +297,13 @@ def _spelled(name: str) -> str:
 
 
 def _loss_difference(ours_K: Tensor, theirs_K: Tensor, tolerance: float, lanes_K: Tensor) -> str:
-    """In lanes that count; two losses neither of which is finite are equal."""
+    """The largest difference of losses in lanes that count, as of `_worst`; two losses that are both not finite are equal."""
     lanes_K = lanes_K & (ours_K.isfinite() | theirs_K.isfinite())
     return _worst("loss", (ours_K - theirs_K)[:, None], tolerance * theirs_K.abs().clamp(min=1.0)[:, None], lanes_K)
 
 
 def _worst(name: str, off_KN: Tensor, tolerance_KN: Tensor, lanes_K: Tensor) -> str:
-    """What is furthest beyond its tolerance in lanes that count, in words; '' if nothing is beyond it."""
+    """The entry furthest beyond its tolerance in lanes that count, in words; '' if none is beyond it."""
     excess_KN = off_KN.abs() - tolerance_KN
     excess_KN[~lanes_K] = -math.inf
     # Not `> 0`: a difference that is not a number is beyond any tolerance.

@@ -1,8 +1,8 @@
 """Memory as counted bytes: what tensors hold at once, operation by operation, on any machine and for any size.
 
-Counted are storages from their first sight to their end, without what an allocator rounds up or keeps after it is free. In
-`pretended()` tensors have shapes and no numbers, so that a model of any size is counted in seconds; kernels are chosen, and say
-what they keep for the backward pass, as on a CPU.
+Storages count from their first use to their end, without the bytes that an allocator rounds up or keeps afterwards. In
+`pretended()` tensors have shapes and no numbers, so that a model of any size is counted in seconds; kernels, and the tensors
+that they keep for the backward pass, are those of a CPU.
 """
 
 import warnings
@@ -19,8 +19,8 @@ from torch.utils._pytree import tree_leaves
 
 
 class Allocations(TorchDispatchMode):
-    """live, peak: bytes of the storages that operations inside have made, and of those `hold` was told of; now, and at most.
-    aside, peak_beside: bytes that were put aside, and the most of all others at once."""
+    """live, peak: bytes of the storages made by operations inside or passed to `hold`; now, and at most. aside, peak_beside:
+    bytes that were put aside, and the most of all others at once."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -46,9 +46,9 @@ class Allocations(TorchDispatchMode):
         self.live -= size
 
     def put_aside(self, tensor: Tensor) -> None:
-        """From here on it counts as put aside; it has to stay."""
+        """From here on count a tensor as put aside; it has to stay."""
         parts = (tensor._indices(), tensor._values()) if tensor.is_sparse else (tensor,)
-        self.aside += sum(min(each.nbytes, each.untyped_storage().nbytes()) for each in parts)
+        self.aside += sum(min(part.nbytes, part.untyped_storage().nbytes()) for part in parts)
 
     def restart(self) -> None:
         """Count the peaks from here on."""
@@ -57,7 +57,7 @@ class Allocations(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        self.hold(*(each for each in tree_leaves(result) if isinstance(each, Tensor)))
+        self.hold(*(leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)))
         return result
 
 

@@ -1,6 +1,6 @@
-"""What training a model takes in memory: weights, gradients, optimizer state and activations, counted and not guessed.
+"""The memory that training a model takes: weights, gradients, optimizer state and activations, counted and not guessed.
 
-Of plain training in PyTorch, one model: weights, gradients and state in FP32, products in FP32 or in BF16. A step's activations
+It is plain PyTorch training of one model: weights, gradients and state in FP32, products in FP32 or BF16. A step's activations
 and gradients are counted operation by operation (allocations.py) on tensors without numbers, so that no size is too large.
 """
 
@@ -34,7 +34,7 @@ LARGEST_BATCH = 1 << 24
 
 @dataclass(frozen=True)
 class Prepared:
-    """A model and a batch: what holds its weights, what of them is trained, the loss, and the batch, a tree of tensors."""
+    """A model and a batch: tensors that it holds, those that are trained, the loss, and the batch, a tree of tensors."""
 
     held: Sequence[Tensor]
     trained: Sequence[Tensor]
@@ -74,7 +74,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bytes. state: of the optimizer. constant: what of the kept does not grow with the batch, as copies of the weights in
+    """Bytes. state: of the optimizer. constant: the kept part that does not grow with the batch, as copies of the weights in
     another format. total: at the worst moment of a step. largest: the largest batch that fits, None where no size is given.
 
     That moment is in the backward pass or in the optimizer's update, for which torch's own optimizers (foreach, their default
@@ -97,7 +97,7 @@ def total(step: Step, state: int) -> int:
 
 
 def state_bytes(step: Step, optimizer: str) -> int:
-    """Of an optimizer's state in FP32."""
+    """Bytes of an optimizer's state in FP32."""
     return state_numbers(optimizer) * FLOAT_BYTES * step.parameters
 
 
@@ -110,12 +110,12 @@ def built_in(workload: Workload, facts: DataFacts, precision: str, segments: int
     narrow = torch.bfloat16 if precision == "bf16" else torch.float32
 
     def make(batch: int, recompute: bool) -> Prepared:
-        weights = {each.name: torch.zeros(1, *each.shape, requires_grad=True) for each in model.parameters}
+        weights = {parameter.name: torch.zeros(1, *parameter.shape, requires_grad=True) for parameter in model.parameters}
         shape = facts.features or (workload.context,)
         inputs = torch.zeros(1, batch, *shape, dtype=torch.float32 if facts.features else torch.int64)
 
         def loss() -> Tensor:
-            view = View({name: each.to(narrow) for name, each in weights.items()}, segments=segments * recompute)
+            view = View({name: weight.to(narrow) for name, weight in weights.items()}, segments=segments * recompute)
             outputs = model(view, inputs.to(narrow) if facts.features else inputs).float()
             if not facts.classes:
                 return outputs.square().mean()
@@ -164,47 +164,49 @@ def _counted(make: Make, batch: int, recompute: bool, mode: AbstractContextManag
         storages = _of_storages(prepared.held)
         memory.restart()
         before = memory.live
-        for each in prepared.trained:
-            each.register_hook(memory.put_aside)  # type: ignore[no-untyped-call]
+        for weight in prepared.trained:
+            weight.register_hook(memory.put_aside)  # type: ignore[no-untyped-call]
         loss = prepared.loss()
         kept = memory.live - before
         gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)
         del loss, gradients
-        parameters = sum(each.numel() for each in prepared.trained)
+        parameters = sum(weight.numel() for weight in prepared.trained)
         peaks = memory.peak - storages, memory.peak_beside - storages
-        return Step(parameters, _of_weights(prepared.held), sum(each.nbytes for each in prepared.trained), kept, *peaks)
+        return Step(parameters, _of_weights(prepared.held), sum(weight.nbytes for weight in prepared.trained), kept, *peaks)
 
 
 def _of_weights(tensors: Sequence[Tensor]) -> int:
-    """Bytes that they take once they are moved to a device: of a slice its own. A tied weight counts once."""
-    distinct = {(id(each.untyped_storage()), each.storage_offset(), each.shape, each.stride()): each for each in tensors}
-    return sum(each.nbytes for each in distinct.values())
+    """Bytes of tensors once they are moved to a device: a slice counts its own bytes, a tied weight once."""
+    distinct = {
+        (id(tensor.untyped_storage()), tensor.storage_offset(), tensor.shape, tensor.stride()): tensor for tensor in tensors
+    }
+    return sum(tensor.nbytes for tensor in distinct.values())
 
 
 def _of_storages(tensors: Sequence[Tensor]) -> int:
     """Bytes of distinct storages."""
-    return sum({id(each.untyped_storage()): each.untyped_storage().nbytes() for each in tensors}.values())
+    return sum({id(tensor.untyped_storage()): tensor.untyped_storage().nbytes() for tensor in tensors}.values())
 
 
 def budget(
     subject: Subject, batch: int, optimizer: str, limit: int | None = None, recompute: bool = False, more: float = 1.0
 ) -> Budget:
-    """Of a batch, with the largest batch that fits into `limit` bytes. more: by what factor a real step holds more than is
-    counted, beside the weights. Raises UserError for an optimizer that is none."""
+    """The memory of a batch, with the largest batch that fits into `limit` bytes. more: the factor by which a real step holds
+    more than is counted, beside the weights. Raises UserError for an unknown optimizer."""
     step = count_step(subject, batch, recompute)
-    found = Budget(batch, step, state_bytes(step, optimizer))
+    estimate = Budget(batch, step, state_bytes(step, optimizer))
     if step.pretended:  # what is kept is a straight line in the batch
-        found = replace(found, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
+        estimate = replace(estimate, constant=max(0, 2 * step.kept - count_step(subject, 2 * batch, recompute).kept))
     if limit is None:
-        return found
-    if total(replace(step, peak=0), found.state) > limit:  # the weights alone, whatever the batch
-        return replace(found, largest=0)
+        return estimate
+    if total(replace(step, peak=0), estimate.state) > limit:  # the weights alone, whatever the batch
+        return replace(estimate, largest=0)
 
     def excess(size: int) -> int:
         counted = count_step(subject, size, recompute)
-        return total(replace(counted, peak=math.ceil(more * counted.peak)), found.state) - limit
+        return total(replace(counted, peak=math.ceil(more * counted.peak)), estimate.state) - limit
 
-    return replace(found, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))
+    return replace(estimate, largest=largest_that_fits(excess, batch) if step.pretended else _on_the_line(excess, batch))
 
 
 def state_numbers(optimizer: str) -> int:
@@ -240,7 +242,7 @@ def largest_that_fits(excess: Callable[[int], int], start: int, growth: int = 8)
 
 
 def _below(excess: Callable[[int], int], too_large: int) -> int:
-    """By halves, below a batch that does not fit."""
+    """The largest batch that fits, by bisection below one that does not."""
     tried, fits = 0, 0
     while too_large - tried > 1:
         middle = (tried + too_large) // 2
@@ -257,8 +259,8 @@ def _below(excess: Callable[[int], int], too_large: int) -> int:
 
 
 def _on_the_line(excess: Callable[[int], int], batch: int) -> int:
-    """Of a model that has to be run on real numbers, which take the memory that is asked about: where the straight line through
-    this batch and one twice as large meets the limit."""
+    """The batch at which the straight line through this batch and one twice as large meets the limit; for a model that has to
+    run on real numbers, which take the memory in question."""
     here, there = excess(batch), excess(2 * batch)
     slope = (there - here) / batch
     return max(0, math.floor(batch - here / slope)) if slope > 0 else 0

@@ -16,5 +16,5 @@ def clip_limits(lanes: Sequence[Training], device: torch.device) -> Tensor | Non
 
 
 def clip_factor(norm_K: Tensor, limit_K: Tensor) -> Tensor:
-    """What each lane's gradient is multiplied by, [K, 1], as torch.nn.utils.clip_grad_norm_."""
+    """The factor of each lane's gradient, [K, 1], as torch.nn.utils.clip_grad_norm_."""
     return (limit_K / (norm_K + 1e-6)).clamp(max=1.0).unsqueeze(1)

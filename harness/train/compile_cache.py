@@ -42,13 +42,13 @@ def separate() -> str:
 
 
 def machine_kind() -> str:
-    """A key for all that decides which instructions a program is made of: equal on machines that can share one."""
+    """A key for everything that decides a program's instructions: equal on machines that can share one."""
     # Read again at each call: the choice of vectors and of the compiler.
     return fingerprint({**_fixed_facts(), "vectors": _vectors(), "compiler": _version(cpp_compiler())})
 
 
 def _vectors() -> list[str]:
-    """What torch's own kernels use, and what its compiler is told to use."""
+    """The vectors that torch's own kernels use, and those that its compiler is told to use."""
     return [torch.backends.cpu.get_cpu_capability(), os.environ.get("ATEN_CPU_CAPABILITY", "").lower()]
 
 

@@ -29,14 +29,14 @@ def hashed(x: Tensor) -> Tensor:
 
 def number_of(place: str) -> int:
     """A place's own 32 bits: FNV-1a (Fowler, Noll and Vo), in arithmetic that a compiler's trace follows."""
-    found = 0x811C9DC5
+    bits = 0x811C9DC5
     for letter in place:
-        found = ((found ^ ord(letter)) * 0x01000193) & MASK
-    return found
+        bits = ((bits ^ ord(letter)) * 0x01000193) & MASK
+    return bits
 
 
 class Counted:
-    """Of K lanes at the step that `clock` [1] says, which stays where it is. use: what the numbers are for."""
+    """Random bits of K lanes at the step in `clock` [1], a tensor that stays where it is. use: what the numbers are for."""
 
     def __init__(self, orders: Sequence[Order], use: str, clock: Tensor):
         self.clock = clock
@@ -45,7 +45,7 @@ class Counted:
         keys = [key(order.seed, use) for order in orders]
         # Two keys a lane, [K, 1] each.
         self.first_K1, self.second_K1 = (
-            torch.tensor([each >> shift & MASK for each in keys], dtype=torch.int64, device=clock.device).unsqueeze(1)
+            torch.tensor([lane_key >> shift & MASK for lane_key in keys], dtype=torch.int64, device=clock.device).unsqueeze(1)
             for shift in (0, 31)
         )
 

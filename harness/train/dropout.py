@@ -1,7 +1,7 @@
 """Dropout: activations are zero with a chance, and else divided by what is left of one (Srivastava et al. 2014, section 10).
 
-What is dropped depends on seed, step, place and the number of the example in the batch: lanes do not know each other, and a
-batch in parts, or a pass that is computed again, drops what the whole one does.
+The dropped activations depend on seed, step, place and the number of the example in the batch: lanes do not know each other,
+and a batch in parts, or a pass that is computed again, drops what the whole one does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Dropout(EnginePart):
-    """Of lanes each of which has a chance of its own; one of zero leaves an activation as it is."""
+    """Dropout with a chance for each lane; a chance of zero leaves an activation as it is."""
 
     setting, said = "training.dropout", ", {t.dropout:.3g} of the activations dropped"
 
@@ -35,8 +35,8 @@ class Dropout(EnginePart):
 
         self.network, self.drawn = learner.network, Counted(orders, "dropout", learner.clock)
         device, chances = learner.clock.device, [lane.dropout for lane in lanes]
-        self.bound_K1 = torch.tensor([round(each * CHANCES) for each in chances], device=device).unsqueeze(1)
-        self.scale_K1 = torch.tensor([1 / (1 - each) for each in chances], device=device).unsqueeze(1)
+        self.bound_K1 = torch.tensor([round(chance * CHANCES) for chance in chances], device=device).unsqueeze(1)
+        self.scale_K1 = torch.tensor([1 / (1 - chance) for chance in chances], device=device).unsqueeze(1)
 
     @classmethod
     def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
@@ -55,5 +55,5 @@ class Dropout(EnginePart):
 
 
 def dropout_of(lanes: Sequence[Training], orders: Sequence[Order], learner: Learner) -> Dropout | None:
-    """What drops activations of these lanes; None if nothing does."""
+    """The dropout of these lanes; None if no lane drops."""
     return Dropout(lanes, orders, learner) if any(lane.dropout for lane in lanes) else None

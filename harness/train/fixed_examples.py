@@ -9,13 +9,13 @@ from .workloads.network import PackedNetwork
 
 
 def gradient_of(network: PackedNetwork, inputs: Tensor, targets: Tensor, tap: Tap | None = None) -> Tensor:
-    """Of the mean loss over examples [N, ...] at the network's weights, [K, P], in FP32 whatever a training computes in; a sum
-    over parts that are passed one after another, each of which the tap is shown."""
+    """Gradient of the mean loss over examples [N, ...] at the network's weights, [K, P], in FP32 whatever a training computes
+    in; a sum over parts that are passed one after another, each of which the tap is shown."""
     lanes, at_once = len(network.flat_KP), network.examples_at_once(targets)
     total_KP = torch.zeros_like(network.flat_KP)
     with network.in_fp32(), torch.enable_grad():
         for part, answers in zip(torch.split(inputs, at_once), torch.split(targets, at_once), strict=True):
-            lane_inputs, lane_answers = (each.expand(lanes, *each.shape) for each in (part, answers))
+            lane_inputs, lane_answers = (tensor.expand(lanes, *tensor.shape) for tensor in (part, answers))
             total_KP += network.gradient(lane_inputs, lane_answers, tap)[1] * network.share(answers, targets)
     return total_KP
 

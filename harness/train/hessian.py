@@ -1,4 +1,4 @@
-"""Of a mean loss the largest eigenvalue of its Hessian, and its curvature along its own gradient; all lanes of a pack at once.
+"""The largest eigenvalue of a mean loss's Hessian, and its curvature along its own gradient; all lanes of a pack at once.
 
 Lanczos's method with full reorthogonalization (Golub and Van Loan 2013, section 10.1; Paige 1972) on products of the Hessian
 with vectors, which are gradients of gradients (Pearlmutter 1994): differentiating the sum of all lanes' losses twice gives each
@@ -21,8 +21,8 @@ from ..randomness import torch_generator
 from .measured_steps import MOST_PRODUCTS
 from .workloads.network import PackedNetwork
 
-# Of an eigenvector v of length 1 and its eigenvalue: |Hv - value v| over |value|, above which a value does not count. There is
-# an eigenvalue within that share of it, and the largest one lies nearer by far: its error falls as the square.
+# A value counts up to this |Hv - value v| over |value|, v being its eigenvector of length 1. There is an eigenvalue within
+# that share of it, and the largest one lies nearer by far: its error falls as the square.
 TOLERANCE = 1e-3
 # Products between two looks at whether a lane has converged.
 LOOK_EVERY = 5
@@ -56,12 +56,12 @@ def sharpness(
     near_KP: Tensor | None = None,
     preconditioner_KP: Tensor | None = None,
 ) -> Sharpness:
-    """Of the mean loss over the same examples [N, ...] for every lane, at the network's weights. Where a lane begins to look is
-    keyed on its seed. near_KP: eigenvectors that these were near to a while ago, zero where there are none. preconditioner_KP:
+    """Sharpness of the mean loss over the same examples [N, ...] for every lane, at the network's weights. A lane's first
+    vector is keyed on its seed. near_KP: eigenvectors of an earlier search, zero where there are none. preconditioner_KP:
     positive numbers P; the matrix is then P^-1/2 H P^-1/2, which has the eigenvalues of P^-1 H (Cohen et al. 2022). Raises
     UserError for a module of which torch knows no second derivative."""
     generators = [torch_generator(seed, "sharpness") for seed in seeds]
-    start_KP = torch.stack([torch.randn(network.flat_KP.shape[1], generator=each) for each in generators])
+    start_KP = torch.stack([torch.randn(network.flat_KP.shape[1], generator=generator) for generator in generators])
     start_KP = start_KP.to(network.flat_KP.device)
     if near_KP is not None:
         start_KP = near_KP + ASIDE * _unit(start_KP)
@@ -73,7 +73,7 @@ def sharpness(
 
 
 def along_gradient(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Of the mean loss of each lane's own examples [K, B, ...], with gradient g and Hessian H: g'Hg and |g|^2, [K] each. Raises
+    """g'Hg and |g|^2, [K] each, with gradient g and Hessian H of the mean loss of each lane's own examples [K, B, ...]. Raises
     as `sharpness` does."""
     with _differentiated_twice(network, "batch_sharpness"):
         gradients = _gradients(network, inputs, targets)
@@ -96,7 +96,7 @@ def _differentiated_twice(network: PackedNetwork, measurement: str) -> Iterator[
 
 
 def _between(product: Product, scale_KP: Tensor) -> Product:
-    """Of the matrix with its rows and columns scaled."""
+    """The product with rows and columns of the matrix scaled."""
     return lambda vector_KP: scale_KP * product(scale_KP * vector_KP)
 
 
@@ -113,7 +113,7 @@ def _in_fp32(device: torch.device) -> Iterator[None]:
 
 
 def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> Product:
-    """Of examples [N, ...], in this many at once as an evaluation takes; if these are all, their gradient is made once."""
+    """The product for examples [N, ...], as many at once as in an evaluation; if these are all, their gradient is made once."""
     lanes, chunk = network.flat_KP.shape[0], network.examples_at_once(targets)
 
     def gradient(part: Tensor, answers: Tensor) -> list[Tensor]:
@@ -133,15 +133,15 @@ def hessian_product(network: PackedNetwork, inputs: Tensor, targets: Tensor) -> 
 
 
 def _gradients(network: PackedNetwork, inputs: Tensor, targets: Tensor, share: float | Tensor = 1.0) -> list[Tensor]:
-    """Of each lane's mean loss times its share, by the leaves, to be differentiated again."""
+    """Gradients of each lane's mean loss times its share, by the leaves, to be differentiated again."""
     total = network.losses(inputs, targets).sum() * share
     return list(torch.autograd.grad(total, network.leaves, create_graph=True, materialize_grads=True))
 
 
 def _product(network: PackedNetwork, gradients: Sequence[Tensor], vector_KP: Tensor, again: bool = False) -> Tensor:
-    """What these gradients' derivatives along a vector are, [K, P]. again: whether they are differentiated once more later."""
+    """Derivatives of these gradients along a vector, [K, P]. again: whether they are differentiated once more later."""
     vectors = network.as_leaves(vector_KP)
-    # What is linear in the weights, or takes no part in the loss, has a gradient that depends on none of them.
+    # The loss may be linear in some weights, or not depend on them: their gradients then depend on no weight.
     pairs = [(g, v) for g, v in zip(gradients, vectors, strict=True) if g.requires_grad]
     if not pairs:
         return torch.zeros_like(vector_KP)
@@ -155,13 +155,13 @@ def _product(network: PackedNetwork, gradients: Sequence[Tensor], vector_KP: Ten
 def largest_eigenvalue(
     product: Product, start_KP: Tensor, tolerance: float = TOLERANCE, most: int = MOST_PRODUCTS
 ) -> Sharpness:
-    """Of a symmetric product in each lane. A lane's result does not depend on how long its neighbours take."""
+    """The largest eigenvalue of each lane's symmetric product. Results do not depend on how long neighbours take."""
     lanes, size = start_KP.shape
     most = min(most, size)
     device = start_KP.device
     value_K, residual_K = (torch.full((lanes,), float("nan"), dtype=torch.float64, device=device) for _ in range(2))
     done_K = torch.zeros(lanes, dtype=torch.bool, device=device)
-    # Of a lane's eigenvector along the basis.
+    # Each lane's eigenvector along the basis.
     along_KM = torch.zeros(lanes, most, dtype=torch.float64, device=device)
     basis: list[Tensor] = [_unit(start_KP)]
     diagonal: list[Tensor] = []  # of the small matrix of Lanczos, [K] each
@@ -194,7 +194,7 @@ def largest_eigenvalue(
 
 
 def _orthogonal(vector_KP: Tensor, basis: Sequence[Tensor]) -> Tensor:
-    """Without what lies along the basis; twice, for once leaves what rounding made."""
+    """The part orthogonal to the basis; projected twice, because rounding leaves a remainder the first time."""
     for _ in range(2):
         for each_KP in basis:
             vector_KP = vector_KP - (vector_KP * each_KP).sum(1, keepdim=True) * each_KP
@@ -202,17 +202,17 @@ def _orthogonal(vector_KP: Tensor, basis: Sequence[Tensor]) -> Tensor:
 
 
 def _unit(vector_KP: Tensor) -> Tensor:
-    """Of length 1; what has no length stays as it is."""
+    """The vectors at length 1; a vector of length 0 stays as it is."""
     length_K1 = vector_KP.norm(dim=1, keepdim=True)
     return vector_KP / torch.where(length_K1 > 0, length_K1, 1.0)
 
 
 def _top(diagonal: Sequence[Tensor], beside: Sequence[Tensor]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Of each lane, [K]: the largest eigenvalue of its small matrix; the residual over it; whether it is not finite; whether
+    """For each lane, [K]: the largest eigenvalue of its small matrix; the residual over it; whether it is not finite; whether
     the space of its start is spent, after which the small matrix has all that can be found; and the eigenvector, [K, M]."""
     alpha_KM, beta_KM = torch.stack(list(diagonal), dim=1), torch.stack(list(beside), dim=1)
     lost_K = ~(alpha_KM.isfinite().all(1) & beta_KM.isfinite().all(1))
-    alpha_KM, beta_KM = (torch.where(lost_K[:, None], 0.0, each) for each in (alpha_KM, beta_KM))
+    alpha_KM, beta_KM = (torch.where(lost_K[:, None], 0.0, entries_KM) for entries_KM in (alpha_KM, beta_KM))
     scale_K = torch.maximum(alpha_KM.abs().amax(1), beta_KM.amax(1))
     # From the first spent step on there is only rounding: those rows stand apart, no higher than the first.
     small_KM = (beta_KM <= EXHAUSTED * scale_K[:, None]).cummax(dim=1).values

@@ -23,12 +23,12 @@ from .workloads.built_in import parametrization_of
 from .workloads.network import PackedNetwork
 
 EARLIER, MADE = "earlier", "made"
-# What of a training's state is of its own steps: its schedule, and how many updates lie before them.
+# State that belongs to a training's own steps: its schedule, and how many updates lie before them.
 OF_A_RUN = ("lr", EARLIER)
 
 
 class Learner:
-    """Holds all that training changes beside the records: the network's parameters, and what updates them.
+    """Holds all that training changes beside the records: the network's parameters, and their optimizer.
 
     clock: the number of the step, on the device, int64 [1]. lr_SK: the LR of every step and lane. started: which lanes took a
     start. earlier_K1: updates that lanes had made before it, of those that take the optimizer along.
@@ -83,13 +83,13 @@ class Learner:
             self.scaler.update(finite_K)
 
     def round_weights(self, orders: Sequence[Order], how: str) -> None:
-        """From here on they are numbers that BF16 has; `how` updates are rounded: 'nearest' or 'stochastic'."""
+        """From here on weights are BF16 numbers; `how` updates are rounded: 'nearest' or 'stochastic'."""
         self.rounding = WeightRounding(orders, self.clock, at_random=how == "stochastic")
         self.network.flat_KP.copy_(nearest(self.network.flat_KP))
 
     def _moving(self, finite_K: Tensor | None) -> tuple[Tensor | None, Tensor]:
-        """What an update changes, [K, 1] or [K, P], or None: everything; and the number of the step. As in torch, what took no
-        part in the loss takes no step: neither decay nor momentum go on, and its steps are counted apart, [K, P]."""
+        """The entries that an update changes, [K, 1] or [K, P], or None: all; and the number of the step. As in torch, entries
+        without a part in the loss take no step: neither decay nor momentum go on, and steps are counted apart, [K, P]."""
         moves, steps, took_part_KN = None if finite_K is None else finite_K.unsqueeze(1), self.made, self.network.took_part
         if took_part_KN is None or self.taken_KN is None:
             return moves, steps
@@ -111,30 +111,30 @@ class Learner:
         return clock if self.earlier_K1 is None else clock + self.earlier_K1
 
     def preconditioner(self) -> Tensor:
-        """What Adam divides its average gradient by at this point, [K, P]; an LR of an entry's own is no part of it."""
+        """The divisor of Adam's average gradient at this point, [K, P]; an LR of an entry's own is no part of it."""
         assert isinstance(self.optimizer, Adam)
         return self.optimizer.preconditioner(self.made)
 
     def lane_state(self, lane: int) -> dict[str, Tensor]:
-        """What another training can start from, on the host."""
-        found = {name: each[lane] for name, each in self.state().items() if name not in OF_A_RUN}
+        """The state that another training can start from, on the host."""
+        tensors = {name: tensor[lane] for name, tensor in self.state().items() if name not in OF_A_RUN}
         made = self.made.expand(len(self.goes_on), 1)
-        return {name: each.detach().cpu().clone() for name, each in {**found, MADE: made[lane]}.items()}
+        return {name: tensor.detach().cpu().clone() for name, tensor in {**tensors, MADE: made[lane]}.items()}
 
     @torch.no_grad()
     def start(self, lane: int, state: Mapping[str, Tensor]) -> None:
-        """Let a lane go on from what `lane_state` gave. Raises ValueError where that is of another network."""
-        own = {name: each[lane] for name, each in self.state().items() if name not in OF_A_RUN}
+        """Let a lane go on from a state of `lane_state`. Raises ValueError for the state of another network."""
+        own = {name: tensor[lane] for name, tensor in self.state().items() if name not in OF_A_RUN}
         self.initial = self.initial or self._of_network()
         if not self.goes_on[lane]:
             own = {name: own[name] for name in self.initial}
         elif not self.scaler.skips:
-            own = {name: each for name, each in own.items() if not name.startswith("scaler.")}
-        for name, each in own.items():
-            if name in self.initial and (name not in state or state[name].shape != each.shape):
-                raise ValueError(f"the state that lane {lane} starts from has no {name} of shape {list(each.shape)}")
+            own = {name: tensor for name, tensor in own.items() if not name.startswith("scaler.")}
+        for name, tensor in own.items():
+            if name in self.initial and (name not in state or state[name].shape != tensor.shape):
+                raise ValueError(f"the state that lane {lane} starts from has no {name} of shape {list(tensor.shape)}")
             if name in state:  # beside one whose optimizer is switched, a lane has moments that it does not use
-                each.copy_(state[name])
+                tensor.copy_(state[name])
         if self.goes_on[lane] and self.earlier_K1 is not None:
             self.earlier_K1[lane] = state[MADE].to(self.earlier_K1.device)
         self.started[lane] = True
@@ -142,7 +142,7 @@ class Learner:
     @contextmanager
     @torch.no_grad()
     def as_initialized(self) -> Iterator[None]:
-        """Inside, the network is that of before any start."""
+        """Inside, the network has the values from before any start."""
         started = self._of_network() if self.initial else {}
         self._put(self.initial)
         yield
@@ -151,12 +151,12 @@ class Learner:
 
     def _of_network(self) -> dict[str, Tensor]:
         """A copy of weights and buffers."""
-        found = {name: each for name, each in self.state().items() if name == "weights" or name.startswith("buffer.")}
-        return {name: each.detach().clone() for name, each in found.items()}
+        tensors = {name: tensor for name, tensor in self.state().items() if name == "weights" or name.startswith("buffer.")}
+        return {name: tensor.detach().clone() for name, tensor in tensors.items()}
 
     def _put(self, values: Mapping[str, Tensor]) -> None:
-        for name, each in values.items():
-            self.state()[name].copy_(each)
+        for name, tensor in values.items():
+            self.state()[name].copy_(tensor)
 
     def state(self) -> dict[str, Tensor]:
         """All that is needed to go on from here but for the clock, as tensors that a checkpoint is copied into."""
@@ -172,20 +172,20 @@ class Learner:
 
 
 def _parts(network: PackedNetwork) -> list[Part]:
-    """Where each weight of the model lies in a lane's row."""
+    """The places of the model's weights in a lane's row."""
     starts = itertools.accumulate(network.sizes, initial=0)
     return [Part(start, p.shape, p.growing_sides == 2) for start, p in zip(starts, network.model.parameters, strict=False)]
 
 
 def lr_multipliers(workload: Workload, training: Training, model: Model) -> list[float]:
-    """What each parameter's LR is multiplied by; all ones in standard parametrization if none is scaled."""
+    """The factor of each parameter's LR; all ones in standard parametrization if none is scaled."""
     scheme, rule = parametrization_of(workload), optimizer_kind(training.optimizer).mup_rule
     return [scheme.lr_multiplier(p.growing_sides, rule) * ScaledParameter.factor(training, p.name) for p in model.parameters]
 
 
 def _lr_multiplier(lanes: Sequence[Configuration], network: PackedNetwork) -> Tensor | None:
-    """What every entry's LR is multiplied by, [P], or [K, P] if lanes differ; None if all have the lane's own."""
+    """The factor of every entry's LR, [P], or [K, P] if lanes differ; None if all have the lane's own."""
     of_lanes = [lr_multipliers(lane.workload, lane.training, network.model) for lane in lanes]
-    if any(each != of_lanes[0] for each in of_lanes):
-        return torch.stack([network.spread(each) for each in of_lanes])
+    if any(multipliers != of_lanes[0] for multipliers in of_lanes):
+        return torch.stack([network.spread(multipliers) for multipliers in of_lanes])
     return None if set(of_lanes[0]) == {1.0} else network.spread(of_lanes[0])

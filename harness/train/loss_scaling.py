@@ -28,7 +28,7 @@ class LossScaler:
 
     @property
     def scale(self) -> Tensor | None:
-        """What each lane's loss is multiplied by, [K]."""
+        """The factor of each lane's loss, [K]; None without scaling."""
         return None if self.kind == "none" else self.state["scale"]
 
     @property

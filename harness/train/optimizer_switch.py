@@ -28,7 +28,7 @@ def with_switch(
 
 
 class OptimizerSwitch(PackedOptimizer):
-    """Both make every step of every lane, and a lane takes its own. Adam's moments go on."""
+    """Both optimizers make every step of every lane, and each lane takes its own. Adam's moments go on."""
 
     setting, of_adam = "training.sgd_from", "SGD takes over from Adam"
     adds, line = Cost(copies=4), "optimizer"
@@ -57,7 +57,7 @@ class OptimizerSwitch(PackedOptimizer):
 
     @staticmethod
     def words(training: Training) -> str:
-        """What comes after Adam."""
+        """The phase after Adam, in words."""
         factor = f" times {training.sgd_lr:.3g}" * (training.sgd_lr != 1)
         return f", after {training.sgd_from:.3g} of the steps SGD of {SGD.words(training)} at the LR{factor}"
 

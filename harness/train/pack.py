@@ -38,7 +38,7 @@ from .workloads.data import Dataset, Split
 
 log = logging.getLogger(__name__)
 
-# Batches by which what a module keeps follows other weights.
+# Batches on which the state that a module keeps follows other weights.
 LATEST_STEPS = 64
 
 
@@ -70,11 +70,11 @@ class Pack:
     ):
         configurations = [lane.configuration for lane in lanes]
         first = configurations[0]
-        if any(each.pack_key != first.pack_key for each in configurations):
+        if any(configuration.pack_key != first.pack_key for configuration in configurations):
             raise UserError("lanes of a pack must agree in everything but per-lane hyperparameters; plan them apart")
         self.lanes, self.device = tuple(lanes), torch.device(device)
         self.training, self.measurement = first.training, first.measurement
-        self.trainings, self.seeds = [each.training for each in configurations], [lane.seed for lane in lanes]
+        self.trainings, self.seeds = [configuration.training for configuration in configurations], [lane.seed for lane in lanes]
         number_format = precision_named(self.training.precision)
         torch.backends.cuda.matmul.allow_tf32 = number_format.tensor_cores
         torch.backends.cudnn.allow_tf32 = number_format.tensor_cores  # of convolutions
@@ -106,15 +106,17 @@ class Pack:
         self.taps = self._tap_names()
         self.probes = [probe for probe in PROBES if probe.applies(first)]
         self.memory = {
-            name: each for probe in self.probes for name, each in probe.memory(self.measurement, self.network.flat_KP).items()
+            name: tensor
+            for probe in self.probes
+            for name, tensor in probe.memory(self.measurement, self.network.flat_KP).items()
         }
         self.records = Records(first, self.network, self.evaluations, self.probes, len(self.probe_steps), self.taps)
         self.usage = Usage(self.device)
         self.step = 0
         self._draws, self._drawn = torch.from_numpy(self.procedure.draw(0)).to(self.device), 0
         self._first_drawn = torch.zeros_like(self.clock)  # the step of the first row
-        # What a module that shows nothing does in a step may not be safe to compile or capture, and compilers do not follow
-        # what is recomputed: a trace that fails leaves torch.func's state behind, and nothing trains in that process any more.
+        # A module that shows nothing may not be safe to compile or capture, and compilers do not follow recomputation: a trace
+        # that fails leaves torch.func's state behind, and nothing trains in that process any more.
         program = program if self.network.shows and not self.network.segments else EAGER
         self.runner = self._runner(program)
 
@@ -150,7 +152,7 @@ class Pack:
     def time_steps(self, count: int) -> float:
         """Mean time of this many plain steps, in seconds, to choose lanes by. The first step that moves all lanes is repeated:
         the pack is of no further use."""
-        first = max((each.warmup_steps for each in self.trainings if each.ramp == "held"), default=0)
+        first = max((training.warmup_steps for training in self.trainings if training.ramp == "held"), default=0)
         self._draw()
         self.usage.synchronize()
         started = time.perf_counter()
@@ -178,16 +180,16 @@ class Pack:
             self.runner.interrupted()
 
     def _follow(self) -> bool:
-        """What comes between two steps; whether something was evaluated."""
+        """Evaluate and run the procedure between two steps; returns whether something was evaluated."""
         self.step += 1
-        found = self._evaluate()
+        losses = self._evaluate()
         of_step = {name: self.records[name][self.step - 1] for name in (LOSSES, NORMS) if name in self.records}
-        self.procedure.after(self.step, found | of_step)
-        return bool(found)
+        self.procedure.after(self.step, losses | of_step)
+        return bool(losses)
 
     def _evaluate(self) -> dict[str, Tensor]:
         """Make the evaluations that are due now; their losses by record, [K] each."""
-        found = {}
+        losses = {}
         for evaluation in self._due.get(self.step, ()):
             inputs, targets = self._sample(evaluation.split, evaluation.examples)
             if evaluation.among is not None:
@@ -196,9 +198,9 @@ class Pack:
                 scores = self.network.scores_of_start(inputs, self.records.risen(), self._latest_batches())
             else:
                 scores = self.network.scores(inputs, targets)
-            found[evaluation.record] = scores.loss
+            losses[evaluation.record] = scores.loss
             self.records.note_evaluation(evaluation, self.step, scores)
-        return found
+        return losses
 
     def _plain_step(self) -> None:
         """A step that measures nothing but its loss, on tensors of the device alone."""
@@ -231,7 +233,7 @@ class Pack:
 
     def _tensors(self) -> dict[str, Tensor]:
         """All that a step could change."""
-        return {name: each for name, each in self.state().items() if name != "progress"} | {"clock": self.clock}
+        return {name: tensor for name, tensor in self.state().items() if name != "progress"} | {"clock": self.clock}
 
     def _probed_step(self, row: int) -> None:
         """The same step with all its probes."""
@@ -254,15 +256,15 @@ class Pack:
             preconditioner=self.learner.preconditioner,
             memory=self.memory,
         )
-        found: dict[str, Tensor] = {}
+        curves: dict[str, Tensor] = {}
         with self.network.buffers_kept():
             for probe in self.probes:
-                found |= probe.before_update(step)
+                curves |= probe.before_update(step)
         before_KP = self.network.flat_KP.clone()
         self._learn(losses_K, gradient_KP)
         for probe in self.probes:
-            found |= probe.after_update(step, before_KP)
-        for name, value in found.items():
+            curves |= probe.after_update(step, before_KP)
+        for name, value in curves.items():
             self.records[name][row] = value
 
     @torch.no_grad()
@@ -286,8 +288,8 @@ class Pack:
         self._drawn = block
 
     def _change_shape(self, drawn: Tensor) -> None:
-        """Batches of another size have a program of their own, which is made and compared again; what the one before could not
-        be is not attempted again."""
+        """Batches of another size have a program of their own, which is made and compared again; a program that failed before
+        is not attempted again."""
         before = self.runner
         before.close()
         self._draws = drawn.to(self.device)
@@ -309,7 +311,7 @@ class Pack:
 
     @torch.no_grad()
     def _tap_names(self) -> tuple[str, ...]:
-        """What the model notes of its activations, in order; asked of one example."""
+        """Names of the activations that the model shows, in order; found with one example."""
         if not self.network.shows:
             return ()
         shown: dict[str, Tensor] = {}
@@ -348,7 +350,7 @@ class Pack:
         """Go on from a state of a pack of the same lanes; False, and nothing changed, where it is of other shapes, or a module
         or an optimizer keeps what no state holds."""
         own = self.state()
-        shapes, ours = ({name: value.shape for name, value in each.items()} for each in (state, own))
+        shapes, ours = ({name: value.shape for name, value in tensors.items()} for tensors in (state, own))
         if self.network.keeps() or self.optimizer.keeps_apart or shapes != ours or float(state["progress"][2]):
             return False
         for name, value in state.items():
@@ -378,7 +380,10 @@ class Pack:
                 curve_points=self.measurement.curve_points,
                 probe_steps=self.probe_steps,
                 evaluation_steps=[
-                    done - 1 for each in self.evaluations if each.record == "evaluation_loss" for done in each.after
+                    done - 1
+                    for evaluation in self.evaluations
+                    if evaluation.record == "evaluation_loss"
+                    for done in evaluation.after
                 ],
                 layers=self.network.layers,
                 taps=self.taps,
@@ -395,7 +400,7 @@ class Pack:
 
 
 def _due(evaluations: Sequence[Evaluation]) -> dict[int, list[Evaluation]]:
-    """Steps done -> what is evaluated then."""
+    """Steps done -> the evaluations that are then due."""
     due: dict[int, list[Evaluation]] = defaultdict(list)
     for evaluation in evaluations:
         for step in evaluation.after:

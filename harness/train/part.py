@@ -1,4 +1,4 @@
-"""What a part of the engine says of itself: an optimizer, a schedule, a procedure, a probe, each in one file.
+"""The declaration of a part of the engine: an optimizer, a schedule, a procedure, a probe, each in one file.
 
 A file is imported without torch: studies are read, costs estimated and recipes written where there is none.
 """
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Cost(NamedTuple):
-    """What a part adds. copies: FP32 numbers for each parameter of a lane. activation_bytes: for each activation of an example,
-    beside those of the step itself. passes: forward passes of an example in a whole trial. passes_a_gradient: that each
-    gradient takes beside the usual three. gradients: that a step takes of its batch beside its own, each after a forward pass.
+    """The cost that a part adds. copies: FP32 numbers for each parameter of a lane. activation_bytes: for each activation of an
+    example, beside those of the step itself. passes: forward passes of an example in a whole trial. passes_a_gradient: that
+    each gradient takes beside the usual three. gradients: that a step takes of its batch beside its own, each after a forward
+    pass.
     """
 
     copies: int = 0
@@ -31,7 +32,7 @@ class Cost(NamedTuple):
 
 
 class EnginePart:
-    """All but whether it applies is asked of those that do."""
+    """Everything but `applies` is asked only of parts that apply."""
 
     # The field that asks for it, as in "training.outlier": by this value, or by any but its default; '': it is always there.
     setting: ClassVar[str] = ""
@@ -41,12 +42,12 @@ class EnginePart:
     settings: ClassVar[tuple[str, ...]] = ()
     # Fields that mean nothing, or something else, with it, and why.
     excludes: ClassVar[Mapping[str, str]] = {}
-    # What is said of a workload `w` that cannot show it what it looks at; '': any can.
+    # The message for a workload `w` that cannot show it what it looks at; '': any can.
     unseen: ClassVar[str] = ""
     # Why it needs Adam's moments; '': it does not.
     of_adam: ClassVar[str] = ""
     adds: ClassVar[Cost] = Cost()
-    # What a recipe tells of it, of the training `t`, and in which line.
+    # A recipe's words about it, of the training `t`, and the line that they stand in.
     said: ClassVar[str] = ""
     line: ClassVar[str] = "training"
 

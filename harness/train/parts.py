@@ -1,4 +1,4 @@
-"""All parts of the engine that a configuration can have, and what is asked of all of them alike."""
+"""All parts of the engine that a configuration can have, and the checks that all of them share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTS: tuple[AnyPart, ...] = (
 
 
 def parts_of(configuration: Configuration) -> list[AnyPart]:
-    """Those that it names, and those that its settings ask for."""
+    """The parts that a configuration names, and those that its settings ask for."""
     named = optimizer_kind(configuration.training.optimizer), schedule_named(configuration.training.schedule)
     return [*named, *(part for part in PARTS if part.applies(configuration))]
 
@@ -72,5 +72,5 @@ def require_model(configuration: Configuration, model: Model) -> None:
 
 
 def added_cost(configuration: Configuration) -> Cost:
-    """What all parts add to a plain trial."""
+    """The cost that all parts add to a plain trial."""
     return Cost(*map(sum, zip(*(part.cost(configuration) for part in parts_of(configuration)), strict=True)))

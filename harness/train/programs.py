@@ -24,7 +24,7 @@ Check = Callable[[Step, Step], Agreement]
 
 # Steps run on a side stream before a capture, so that libraries have made their workspaces: torch's own advice is three.
 STEPS_BEFORE_CAPTURE = 3
-# Of packs that one process compiles steps for.
+# Kinds of packs that one process compiles steps for.
 MOST_KINDS = 256
 
 
@@ -45,7 +45,7 @@ EAGER = Program()
 
 
 def program_named(name: str, device: torch.device) -> Program:
-    """Raises UserError for a name that is none, and for one that this device cannot run."""
+    """A program by its name. Raises UserError for an unknown name, and for a program that this device cannot run."""
     if name not in PROGRAMS:
         raise UserError(f"program '{name}' is not known; choose one of: {', '.join(PROGRAMS)}")
     if PROGRAMS[name].captured and device.type != "cuda":
@@ -54,14 +54,14 @@ def program_named(name: str, device: torch.device) -> Program:
 
 
 def default_program(device: torch.device) -> Program:
-    """What is run where nothing was measured: a capture costs milliseconds, a compilation half a minute."""
+    """The program to run where nothing was measured: a capture costs milliseconds, a compilation half a minute."""
     return Program(captured=device.type == "cuda")
 
 
 class StepRunner:
     """Runs a plain step as a program, or eagerly, after one line that says so, if the program cannot be made or differs.
 
-    `program` is what is run in fact, `note` why that is not what was asked for, '' if it is; `differs` says whether a program
+    `program` is the one that runs, `note` why that is not the one asked for, '' if it is; `differs` says whether a program
     did something else than the eager step. Every call is a step of the training, also those that prepare a capture or
     compare.
     """
@@ -144,7 +144,7 @@ class StepRunner:
         current.wait_stream(stream)
 
     def _attempt(self, run: Step) -> None:
-        """Compilation happens at the first call: where it fails, nothing of the step has run yet, or nothing of it remains."""
+        """Run a step that may be compiled at its first call: if that fails, nothing of the step has run or remains."""
         self.calls += 1
         if not self.program.compiled or (self.calls > 2 and self.check is None):
             run()
@@ -155,7 +155,7 @@ class StepRunner:
             self.check = None
 
     def _agrees(self, check: Check, run: Step) -> bool:
-        """Take a step both ways; whether the program has shown that it does what the eager step does."""
+        """Take a step both ways; returns whether the program has shown that it does what the eager step does."""
         verdict = Agreement(settled=False)
 
         def compare() -> None:
@@ -204,13 +204,13 @@ def _side_stream(device: torch.device) -> torch.cuda.Stream:
 
 
 def compiled(step: Step) -> Step:
-    """Compiled as one graph. Narrow formats are rounded where the eager step rounds them: left to itself the compiler keeps
-    what it fuses in FP32, and a study of precision would measure something else."""
+    """The step compiled as one graph. Narrow formats are rounded where the eager step rounds them: by default the compiler
+    keeps fused operations in FP32, and a study of precision would measure something else."""
     compile_cache.separate()
     # All kinds of packs share one step's code, and torch stops compiling a code after eight: a worker sees more in a campaign.
     torch._dynamo.config.recompile_limit = MOST_KINDS
-    found: Step = torch.compile(step, fullgraph=True, dynamic=False, options={"emulate_precision_casts": True})
-    return found
+    compiled_step: Step = torch.compile(step, fullgraph=True, dynamic=False, options={"emulate_precision_casts": True})
+    return compiled_step
 
 
 @lru_cache(maxsize=4)

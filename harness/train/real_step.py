@@ -1,4 +1,4 @@
-"""The memory that a step really takes: one is made, on this machine, while torch's allocator is listened to."""
+"""The memory that a real step takes on this machine, from the events of torch's allocator."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_leaves
 
 from .budget import Subject
 
-# A step that is counted to hold more, weights included, is not made.
+# A step whose count exceeds this, weights included, is not made.
 MOST_BYTES = 4 << 30
 ALLOCATION = "[memory]"
 
@@ -20,17 +20,17 @@ def real_peak(subject: Subject, batch: int, recompute: bool = False) -> int:
     """The most that the batch, activations and gradients of a step hold at once, beside the weights. Whatever a user's code
     raises is raised."""
     prepared = subject.make(batch, recompute)
-    given: int = sum(each.nbytes for each in tree_leaves(prepared.batch))
-    with _quietly(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+    batch_bytes: int = sum(tensor.nbytes for tensor in tree_leaves(prepared.batch))
+    with _quietly(), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recording:
         loss = prepared.loss()
         gradients = torch.autograd.grad(loss, list(prepared.trained), allow_unused=True)
         del loss, gradients
     held, most = 0, 0
-    events = (event for event in seen.profiler.kineto_results.events() if event.name() == ALLOCATION)
+    events = (event for event in recording.profiler.kineto_results.events() if event.name() == ALLOCATION)
     for event in sorted(events, key=lambda event: event.start_ns()):
         held += int(event.nbytes())
         most = max(most, held)
-    return int(given) + most
+    return int(batch_bytes) + most
 
 
 @contextmanager

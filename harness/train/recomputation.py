@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Recomputation(EnginePart):
-    """What it saves is not counted in a lane's memory: probed steps keep everything."""
+    """Its savings are not counted in a lane's memory: probed steps keep everything."""
 
     setting, adds = "training.recompute_segments", Cost(passes_a_gradient=1)
     said = ", activations recomputed in {t.recompute_segments} segments"

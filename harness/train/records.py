@@ -1,4 +1,4 @@
-"""What a pack has measured so far, on its device until the pack ends."""
+"""The measurements of a pack, on its device until the pack ends."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -39,9 +39,9 @@ class Records(dict[str, Tensor]):
             LOSSES: (steps, lanes),
             **({NORMS: (steps, lanes)} if configuration.measurement.gradient_norms else {}),
             **{
-                name: (len(each.after), lanes) if each.is_curve else (lanes,)
-                for each in evaluations
-                for name in (each.record, *([each.accuracy] if each.accuracy and network.measures else []))
+                name: (len(evaluation.after), lanes) if evaluation.is_curve else (lanes,)
+                for evaluation in evaluations
+                for name in (evaluation.record, *([evaluation.accuracy] if evaluation.accuracy and network.measures else []))
             },
             **{curve.name: (probed, lanes, *across[curve.across]) for curve in recorded},
         }
@@ -49,11 +49,11 @@ class Records(dict[str, Tensor]):
         super().__init__({name: torch.full(shape, float("nan"), device=device) for name, shape in shapes.items()})
 
     def note_evaluation(self, evaluation: Evaluation, step: int, scores: Scores) -> None:
-        """Put down what was evaluated when `step` steps were done."""
-        found = {evaluation.record: scores.loss}
+        """Record the scores of an evaluation after `step` steps."""
+        values = {evaluation.record: scores.loss}
         if evaluation.accuracy is not None and scores.accuracy is not None:
-            found[evaluation.accuracy] = scores.accuracy
-        for name, values_K in found.items():
+            values[evaluation.accuracy] = scores.accuracy
+        for name, values_K in values.items():
             (self[name][evaluation.after.index(step)] if evaluation.is_curve else self[name]).copy_(values_K)
 
     def best(self, step: int) -> tuple[int, float] | None:
@@ -81,12 +81,12 @@ class Records(dict[str, Tensor]):
         return ~(self[end] <= self[start])
 
     def rose(self) -> bool:
-        """Whether some lane, once the pack is done, has a finite loss that has left its start."""
+        """Whether some lane of a finished pack has a finite loss that has left its start."""
         start, end = ends(self)
         return bool((has_left(self[start], self[end], self) & self[end].isfinite()).any())
 
     def of_lanes(self) -> list[dict[str, Numbers]]:
         """Each lane's values, without the axis of lanes."""
-        values = {name: each.cpu().numpy().astype(np.float64) for name, each in self.items()}
+        values = {name: tensor.cpu().numpy().astype(np.float64) for name, tensor in self.items()}
         lanes = range(len(self["initial_loss"]))
-        return [{name: each[:, lane] if each.ndim > 1 else each[lane] for name, each in values.items()} for lane in lanes]
+        return [{name: array[:, lane] if array.ndim > 1 else array[lane] for name, array in values.items()} for lane in lanes]

@@ -1,4 +1,4 @@
-"""What remains of one lane when its pack is done."""
+"""The result of one lane when its pack is done."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ LOSSES, NORMS = "train_loss", "train_gradient_norm"
 
 @dataclass(frozen=True)
 class LaneResult:
-    """Losses in nats. Where a run stopped being finite the numbers are nan; `outcome` says so, nothing is left out.
+    """Losses in nats. Numbers of a run that stopped being finite are nan; `outcome` says so, nothing is left out.
 
     accuracies: shares of the targets, None where targets are no classes. final_training_loss, final_training_accuracy: of
     fixed training examples in eval mode, None where they were not asked for; train_loss is that of the last batches.
@@ -131,8 +131,8 @@ def has_left(start: Any, end: Any, records: Mapping[str, object]) -> Any:
 
 
 def _initial_loss(records: Mapping[str, Numbers]) -> float:
-    """What a run that diverged counts with: its loss at initialization, measured as at the end if it ends above that; the
-    highest that was evaluated of a loss that may rise."""
+    """The loss that a diverged run counts with: its loss at initialization, measured as at the end if it ends above that; the
+    highest that was evaluated if the loss may rise."""
     initial, again = float(records["initial_loss"]), float(records.get(AGAIN[1], np.float64(np.nan)))
     if np.isposinf(again):
         names = ("initial_loss", "evaluation_loss", "validation_loss", "test_loss")

@@ -23,7 +23,7 @@ class ScaledParameter(EnginePart):
 
     @classmethod
     def factor(cls, training: Training, name: str) -> float:
-        """What the LR of a parameter of this name is multiplied by."""
+        """The factor of the LR of a parameter of this name."""
         return training.scaled_lr if fnmatchcase(name, training.scaled_parameter or "") else 1.0
 
     @classmethod

@@ -1,5 +1,5 @@
-"""Which operations a plain step makes: a program that agreed with the eager step under a key is known to agree under it, in
-other packs of the same shape on the same kind of machine.
+"""The key of a plain step's operations: a program that agreed with the eager step under a key is known to agree under it,
+in other packs of the same shape on the same kind of machine.
 
 Hyper-parameters are tensors, and no operation depends on their values. But a step's code asks whether any lane clips, decays
 or holds its ramp; and settings that a shape key leaves out, because a step costs the same whatever they are, can change what
@@ -31,7 +31,7 @@ def step_key(
     drawn: Sequence[int],
     data_hash: str,
 ) -> str:
-    """As canonical JSON. drawn: sizes of a draw, [steps, K, B]."""
+    """The key of a step, as canonical JSON. drawn: sizes of a draw, [steps, K, B]."""
     first, multiplier = lanes[0], learner.lr_multiplier
     compiled = {"lanes": len(lanes), "steps": first.training.steps}
     return canonical_json(
@@ -53,16 +53,16 @@ def step_key(
 
 
 def _left_out(part: Spec) -> dict[str, Any]:
-    """What lanes share and a shape key leaves out, but for the number of steps."""
+    """Settings that lanes share and a shape key leaves out, but for the number of steps."""
     return part.model_dump(mode="json", include=set(marked(type(part), Mark.COSTS_NOTHING)) - {"steps"})
 
 
 def _flags(thing: object) -> dict[str, Any]:
-    """Its class, its flags and whole numbers, and those of what it is made of."""
-    found: dict[str, Any] = {"class": type(thing).__name__}
+    """Its class, its flags and whole numbers, and those of its parts."""
+    flags: dict[str, Any] = {"class": type(thing).__name__}
     for name, value in vars(thing).items():
         if isinstance(value, bool | int):
-            found[name] = value
+            flags[name] = value
         elif isinstance(value, PackedOptimizer) or name == "inner":
-            found[name] = _flags(value)
-    return found | ({"decays": thing.decays_any} if isinstance(thing, PackedOptimizer) else {})
+            flags[name] = _flags(value)
+    return flags | ({"decays": thing.decays_any} if isinstance(thing, PackedOptimizer) else {})

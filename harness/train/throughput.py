@@ -1,4 +1,4 @@
-"""How fast packs of one shape are with several numbers of lanes, measured: what lanes are chosen by."""
+"""Measured speed of packs of one shape with several numbers of lanes, by which lanes are chosen."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,7 @@ from .pack import Lane, Pack
 from .programs import STEPS_BEFORE_CAPTURE, Program
 from .workloads.data import Dataset
 
-# A pack of more lanes must be this much faster a trial for still more to be tried; the fewest lanes are taken that are so near
-# to the best.
+# More lanes are tried as long as a pack is this much faster a trial; the fewest lanes within this factor of the best are taken.
 GAIN, NEAR = 1.1, 1.05
 # Blocks of steps that a pack is timed by. The fastest counts: whatever else the machine does only ever slows a block down.
 BLOCKS, BLOCK_STEPS, BLOCK_SECONDS = 5, 3, 0.03
@@ -66,12 +65,12 @@ class LanesSearch:
     @property
     def chosen(self) -> Timing:
         """The knee: the fewest of those that are nearly the fastest."""
-        near = [each for each in self.timings.values() if each.lane_seconds <= NEAR * self.best.lane_seconds]
+        near = [timing for timing in self.timings.values() if timing.lane_seconds <= NEAR * self.best.lane_seconds]
         return min(near, key=lambda timing: timing.lanes)
 
     def _bytes_at(self, lanes: int) -> float:
         """Memory of this many lanes from two that were measured: a share that all packs have and one a lane."""
-        known = [(each.lanes, each.pack_bytes) for each in self.timings.values() if each.pack_bytes is not None]
+        known = [(timing.lanes, timing.pack_bytes) for timing in self.timings.values() if timing.pack_bytes is not None]
         if not known:
             return 0.0
         (few, low), (many, high) = min(known), max(known)

@@ -1,4 +1,4 @@
-"""What torch says of this machine."""
+"""Facts about this machine from torch."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .programs import missing_compiler
 
 
 def torch_facts() -> dict[str, Any]:
-    """For `folklore doctor`, which asks it in a process of its own."""
+    """Torch's facts for `folklore doctor`, which asks in a process of its own."""
     device = local_device()
     return {
         "version": torch.__version__,

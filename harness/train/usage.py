@@ -40,7 +40,7 @@ class Usage:
     def beside(self) -> Iterator[None]:
         """Inside, more is held than the training itself needs: a device's peak is counted on from where it was before.
 
-        Of a CPU the peak is the process's own, which the system does not take back."""
+        On a CPU the peak is the process's own, which the system does not take back."""
         if self.device.type == "cuda":
             self.earlier_peak_bytes = self._device_peak_bytes()
         try:
@@ -59,7 +59,7 @@ class Usage:
             torch.cuda.synchronize(self.device)
 
     def peak_memory_bytes(self) -> int:
-        """Of the whole pack: the device's allocator on a GPU (of a lane trained alone, over its plain steps), the process's
+        """Peak of the whole pack: the device's allocator on a GPU (over plain steps for a lane trained alone), the process's
         resident set on a CPU."""
         if self.plain_peak_bytes:
             return self.plain_peak_bytes

@@ -1,4 +1,4 @@
-"""Weights in BF16: what an update leaves is rounded to numbers that BF16 has, to the nearest or at random.
+"""Weights in BF16: updated weights are rounded to BF16 numbers, to the nearest or at random.
 
 To the nearest, an update below half a unit in the last place of its weight is lost (Zamirai et al. 2021, Revisiting BFloat16
 Training, arXiv:2010.06192). At random, a number goes to the upper of its two neighbours with the chance that leaves its mean
@@ -20,14 +20,14 @@ LOWER_BITS = 2**16 - 1
 
 
 def nearest(x: Tensor) -> Tensor:
-    """To the nearest, ties to even, in FP32."""
+    """Rounds to the nearest, ties to even, in FP32."""
     import torch
 
     return x.to(torch.bfloat16).float()
 
 
 def stochastic(x: Tensor, bits: Tensor) -> Tensor:
-    """At random, by whole numbers of 16 bits or more, of which the lowest 16 count; what is no number stays as it is."""
+    """Rounds at random, by whole numbers of 16 bits or more, of which the lowest 16 count; nan and infinity stay."""
     import torch
 
     whole = x.view(torch.int32) + (bits & LOWER_BITS).to(torch.int32)
@@ -35,7 +35,7 @@ def stochastic(x: Tensor, bits: Tensor) -> Tensor:
 
 
 class WeightRounding:
-    """Of the lanes of a pack. What is drawn depends on a lane's seed, the step and the number of the weight."""
+    """Rounding for the lanes of a pack. Draws depend on a lane's seed, the step and the number of the weight."""
 
     def __init__(self, orders: Sequence[Order], clock: Tensor, at_random: bool):
         from .counted import Counted

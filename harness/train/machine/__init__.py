@@ -1,1 +1,1 @@
-"""What this machine is and has left: devices, memory, control groups, load. Knows nothing of studies."""
+"""This machine and its free resources: devices, memory, control groups, load. Knows nothing of studies."""

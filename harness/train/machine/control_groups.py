@@ -1,4 +1,4 @@
-"""What the control groups of a container, a Slurm job or a systemd unit leave this process of cores and memory.
+"""Cores and memory that the control groups of a container, a Slurm job or a systemd unit leave this process.
 
 The kernel's own figures, which psutil and os pass on, are those of the whole machine. Both versions of control groups, see
 docs.kernel.org/admin-guide: cgroup-v2 (cpu.max, memory.max) and cgroup-v1 (cpu.cfs_quota_us, memory.limit_in_bytes).
@@ -24,7 +24,7 @@ def memory_bytes(root: Path = ROOT) -> int | None:
 
 
 def free_memory_bytes(root: Path = ROOT) -> int | None:
-    """What the limits leave free; pages of files that the kernel would give up count as free. None without a limit."""
+    """Memory that the limits leave free; pages of files that the kernel would give up count as free. None without a limit."""
     return min((max(0, limit - used) for limit, used in _memory(root)), default=None)
 
 
@@ -68,7 +68,7 @@ def _words(path: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    """Of a file that may not be there, or not for us."""
+    """The text of a file; '' if it is absent or not readable."""
     try:
         return path.read_text()
     except OSError:

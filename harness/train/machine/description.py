@@ -1,4 +1,4 @@
-"""What this machine is: devices, memory, versions. Recorded with every trial and shown on every page."""
+"""Description of this machine: devices, memory, versions. Recorded with every trial and shown on every page."""
 
 import ctypes
 import math
@@ -72,8 +72,8 @@ def _may_have_gpu() -> bool:
 
 def available_cores() -> int:
     """Cores this process may use, which in a container or a job can be fewer than the machine has; at least one."""
-    seen = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(seen, math.floor(control_groups.cores() or seen)))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(cores, math.floor(control_groups.cores() or cores)))
 
 
 def available_memory_bytes(device: Device) -> int:
@@ -83,8 +83,8 @@ def available_memory_bytes(device: Device) -> int:
 
         return int(torch.cuda.mem_get_info(0)[0])
     free = psutil.virtual_memory().available
-    left = control_groups.free_memory_bytes()
-    return int(free if left is None else min(free, left))
+    allowance = control_groups.free_memory_bytes()
+    return int(free if allowance is None else min(free, allowance))
 
 
 def worker_memory_bytes(device: Device) -> int:
@@ -105,13 +105,13 @@ def cpu_name() -> str:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that the numbers pass through."""
-    found = {"python": platform.python_version()}
+    by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            by_package[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            by_package[package] = "not installed"
+    return by_package
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,5 @@
-"""Memory of devices and of the host: kept while a pack trains, given back between packs, and its end told from all else that
-can go wrong."""
+"""Memory of devices and of the host: kept while a pack trains, given back between packs; and its exhaustion, told from all
+other errors."""
 
 import ctypes
 import gc

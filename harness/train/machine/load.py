@@ -1,4 +1,4 @@
-"""What this machine does, by the names under which MLflow shows system metrics."""
+"""The load of this machine, by the names under which MLflow shows system metrics."""
 
 import shutil
 import subprocess
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-# Longer than that, and the sample is not worth waiting for.
+# A sample that takes longer is not worth waiting for.
 QUERY_SECONDS = 2.0
 # What `nvidia-smi` is asked for -> MLflow's name for it, and how many of its units are one of nvidia-smi's.
 GPU_FIELDS = {
@@ -31,15 +31,15 @@ def system_load() -> dict[str, float]:
 
 
 def gpu_load() -> dict[str, float]:
-    """Empty where there is no `nvidia-smi` or it does not answer; what a GPU does not tell is left out."""
-    found = {}
+    """The load of every GPU; empty without an `nvidia-smi` that answers. Values that a GPU does not report are left out."""
+    metrics = {}
     for number, line in enumerate(_answer().splitlines()):
         for value, (name, units) in zip(line.split(","), GPU_FIELDS.values(), strict=False):
             try:
-                found[f"gpu_{number}_{name}"] = units * float(value)
+                metrics[f"gpu_{number}_{name}"] = units * float(value)
             except ValueError:  # "[N/A]", as MIG partitions say
                 continue
-    return found
+    return metrics
 
 
 def _answer() -> str:

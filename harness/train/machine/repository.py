@@ -43,7 +43,7 @@ class Repository:
     root: Path = PROJECT
 
     def sources(self) -> Sources:
-        """As they are now."""
+        """The sources as they are now."""
         commit, tracked = self._ask("rev-parse", "--short=12", "HEAD"), self._ask("status", "--porcelain", "-uno")
         if commit is None or tracked is None:
             return Sources("", UNKNOWN)
@@ -62,8 +62,8 @@ class Repository:
 
     def holds(self, commit: str) -> bool:
         """Whether a commit, by the beginning of its hash, is here; no where a shallow clone ends before it."""
-        found = self._ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}") if COMMIT.fullmatch(commit) else None
-        return found is not None
+        revision = self._ask("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}") if COMMIT.fullmatch(commit) else None
+        return revision is not None
 
     def is_ancestor(self, commit: str) -> bool:
         """Whether HEAD is a commit that is here, or comes from it."""
@@ -78,7 +78,7 @@ class Repository:
             packed.extractall(folder)
 
     def _ask(self, *arguments: str) -> str | None:
-        """What git says; None where it has no answer."""
+        """The output of a git command; None where it fails."""
         said = self._run(*arguments)
         return None if said is None or said.returncode else said.stdout.decode(errors="replace").rstrip()
 
@@ -96,7 +96,7 @@ OURS = Repository()
 
 @cache
 def engine_sources() -> str:
-    """A hash of all code that decides what a trial comes to: what was found under other sources is not known of these."""
+    """A hash of all code that decides a trial's numbers: results under other sources are not known of these."""
     digest = hashlib.sha256()
     for folder in (HARNESS / "declare", HARNESS / "train", PROJECT / "models"):
         for file in sorted(folder.rglob("*.py")):
@@ -106,6 +106,6 @@ def engine_sources() -> str:
 
 @lru_cache(maxsize=1)
 def running_sources() -> Sources:
-    """Of the code that runs here, as they were when this was first asked."""
+    """The sources of the code that runs here, as they were at the first call."""
     shipped = os.environ.get(SHIPPED)
     return Sources(**json.loads(shipped)) if shipped else OURS.sources()

@@ -20,7 +20,7 @@ from .base import PackedOptimizer
 if TYPE_CHECKING:
     from torch import Tensor
 
-# Parameters a lane from which a CPU's time goes into passes over memory: torch's kernel then makes one where ours makes eight.
+# From this many parameters a lane a CPU spends its time on memory: torch's kernel makes one pass where ours makes eight.
 KERNEL_FROM = 100_000
 
 
@@ -50,9 +50,9 @@ class Adam(PackedOptimizer):
 
     @staticmethod
     def words(training: Training) -> str:
-        found = f"betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
-        found += ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
-        return found + ", no bias correction" * (not training.bias_correction)
+        text = f"betas {training.beta1:.6g} and {training.beta2:.6g}, epsilon {training.epsilon:g}"
+        text += ", second moment from the first gradient" * (training.second_moment_start == "first_gradient")
+        return text + ", no bias correction" * (not training.bias_correction)
 
     def update(self, parameters_KP: Tensor, gradient_KP: Tensor, lr_K1: Tensor, step: Tensor) -> None:
         import torch
@@ -80,11 +80,11 @@ class Adam(PackedOptimizer):
         return torch.div(self.state["first"], denominator, out=self.scratch_KP).mul_(root2 / correction1)
 
     def preconditioner(self, taken: Tensor) -> Tensor:
-        """What the moving average of gradients is divided by once this many updates are made, [K, P], float64 [1, 1] or [K, 1]:
+        """The divisor, [K, P], of the moving average of gradients after `taken` updates, float64 [1, 1] or [K, 1]:
         (1 - beta1^t) (sqrt(v / (1 - beta2^t)) + epsilon), of Cohen et al. 2022 (arXiv:2207.14484v2, equation 2)."""
         moving = (taken - self.held_K1).clamp(min=1)
         corrections = [(1 - self.beta1_64.pow(moving)).to(self.dtype), (1 - self.beta2_64.pow(taken)).to(self.dtype)]
-        correction1, correction2 = (each.where(self.corrects, 1.0) for each in corrections)
+        correction1, correction2 = (correction.where(self.corrects, 1.0) for correction in corrections)
         return correction1 * ((self.state["second"] / correction2).sqrt() + self.epsilon)
 
     def kernel_serves(self, lr_K1: Tensor, step: Tensor) -> bool:
@@ -139,17 +139,17 @@ class Adam(PackedOptimizer):
         self.state["second"].mul_(self.beta2).addcmul_(square, 1 - self.beta2)
         corrections = [(1 - self.beta1_64.pow(moving + 1)).to(self.dtype), (1 - self.beta2_64.pow(step + 1)).to(self.dtype)]
         if not self.all_correct:
-            corrections = [torch.where(self.corrects, each, 1.0) for each in corrections]
+            corrections = [torch.where(self.corrects, correction, 1.0) for correction in corrections]
         return corrections[0], corrections[1]
 
 
 def _runs(decays_P: Tensor) -> dict[bool, list[slice]]:
     """Whether weight decay acts -> the runs of parameters where it does, or does not."""
     edges = (decays_P[1:] != decays_P[:-1]).nonzero().view(-1).add(1).tolist()
-    found: dict[bool, list[slice]] = {}
+    runs: dict[bool, list[slice]] = {}
     for start, end in itertools.pairwise([0, *edges, len(decays_P)]):
-        found.setdefault(bool(decays_P[start]), []).append(slice(start, end))
-    return found
+        runs.setdefault(bool(decays_P[start]), []).append(slice(start, end))
+    return runs
 
 
 OPTIMIZER = Adam

@@ -1,4 +1,4 @@
-"""What every optimizer over a pack has: parameters and gradients are [K, P], hyperparameters [K, 1], one update for all
+"""The protocol of an optimizer over a pack: parameters and gradients are [K, P], hyperparameters [K, 1], one update for all
 lanes. `decays` [P] marks the parameters that weight decay acts on, and `parts` says which entries are one weight of the model,
 for optimizers that look at whole weights. An update changes the parameters in place.
 """
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def is_matrix(self) -> bool:
-        """Gains and biases are none; weight decay leaves these alone, and so does what looks at whole weights."""
+        """Whether it is a matrix. Weight decay and updates by whole weights leave gains and biases alone."""
         return len(self.shape) >= 2
 
 
@@ -55,7 +55,7 @@ class PackedOptimizer(EnginePart, ABC):
     of_hidden_matrices: ClassVar[bool] = False
     # The field of a training that decay goes by.
     decay_field: ClassVar[str] = "weight_decay"
-    # Whether it keeps what no state of a pack holds.
+    # Whether it keeps a state that a pack's state does not hold.
     keeps_apart: ClassVar[bool] = False
     # Two moments, as Adam's; fewer count as many.
     adds = Cost(copies=2)
@@ -74,7 +74,7 @@ class PackedOptimizer(EnginePart, ABC):
         self.prepare()
 
     def prepare(self) -> None:
-        """Whatever else it holds of the lanes."""
+        """Set up whatever else it holds of the lanes."""
 
     @classmethod
     def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
@@ -90,10 +90,10 @@ class PackedOptimizer(EnginePart, ABC):
             )
 
     def attach(self, network: PackedNetwork) -> None:
-        """Told once whose parameters it updates."""
+        """Called once with the network whose parameters it updates."""
 
     def decay_apart_from(self, multiplier: Tensor) -> None:
-        """Told once what the LR of each entry is multiplied by, [P] or [K, P]: decay that is independent leaves that out."""
+        """Called once with the factors of each entry's LR, [P] or [K, P]: independent decay leaves them out."""
         if self.decay_field != "weight_decay":
             self.decay_KP = self.decay_KP / multiplier.where(self.per_lane("independent_decay") > 0, 1.0)
 

@@ -27,8 +27,8 @@ class LAMB(AdamW):
         moved_KP = self.direction(correction1, correction2)
         if self.decays_any:
             moved_KP.addcmul_(self.decay_KP, parameters_KP)
-        for part in filter(lambda each: each.is_matrix, self.parts):
-            size_K1, update_K1 = (each[:, part.slice].norm(dim=1, keepdim=True) for each in (parameters_KP, moved_KP))
+        for part in filter(lambda part: part.is_matrix, self.parts):
+            size_K1, update_K1 = (values_KP[:, part.slice].norm(dim=1, keepdim=True) for values_KP in (parameters_KP, moved_KP))
             moved_KP[:, part.slice] *= torch.where((size_K1 > 0) & (update_K1 > 0), size_K1 / update_K1, 1.0)
         parameters_KP.addcmul_(moved_KP, lr_K1, value=-1.0)
 

@@ -28,8 +28,10 @@ class LARS(PackedOptimizer):
         import torch
 
         moved_KP = torch.addcmul(gradient_KP, self.decay_KP, parameters_KP, out=self.scratch_KP)
-        for part in filter(lambda each: each.is_matrix, self.parts):
-            size_K1, gradient_K1 = (each[:, part.slice].norm(dim=1, keepdim=True) for each in (parameters_KP, gradient_KP))
+        for part in filter(lambda part: part.is_matrix, self.parts):
+            size_K1, gradient_K1 = (
+                values_KP[:, part.slice].norm(dim=1, keepdim=True) for values_KP in (parameters_KP, gradient_KP)
+            )
             rate_K1 = self.trust * size_K1 / (gradient_K1 + self.decay_K1 * size_K1)
             moved_KP[:, part.slice] *= torch.where((size_K1 > 0) & (gradient_K1 > 0), rate_K1, 1.0)
         buffer = self.state["momentum"].mul_(self.momentum).addcmul_(moved_KP, lr_K1)

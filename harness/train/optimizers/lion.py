@@ -14,7 +14,7 @@ from .base import PackedOptimizer
 if TYPE_CHECKING:
     from torch import Tensor
 
-# What the sign is taken of is known to so much of its parts: roundings of FP32, and some to spare.
+# Relative error of the average whose sign is taken: roundings of FP32, and some to spare.
 ROUNDING = 2**-21
 
 
@@ -35,7 +35,7 @@ class Lion(PackedOptimizer):
         momentum.lerp_(gradient_KP, 1 - self.beta2)
 
     def jumps(self, gradient_KP: Tensor) -> Tensor:
-        """Near the zero of what its sign is taken of."""
+        """True where the average whose sign is taken is near zero."""
         momentum_KP = self.state["momentum"]
         averaged_KP = momentum_KP.lerp(gradient_KP, 1 - self.beta1)
         return averaged_KP.abs() <= ROUNDING * (momentum_KP.abs() + gradient_KP.abs())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Jordan's: they bring singular values near 1 soonest, and no nearer than 0.7 to 1.2.
 A, B, C = 3.4445, -4.7750, 2.0315
 NEWTON_SCHULZ_STEPS, SMALLEST_NORM = 5, 1e-7
-# Of AdamW's updates the root mean square is about so much.
+# The root mean square of AdamW's updates is about this much.
 ADAMW_RMS = 0.2
 
 
@@ -48,7 +48,7 @@ class Muon(AdamW):
         self.regularize(parameters_KP, gradient_KP, lr_K1)
         moved_KP = self.direction(*self.accumulate(gradient_KP, step))
         for part in self.hidden:
-            average, gradient = (each[:, part.slice] for each in (self.state["first"], gradient_KP))
+            average, gradient = (values_KP[:, part.slice] for values_KP in (self.state["first"], gradient_KP))
             taken = gradient.lerp(average, self.momentum) if self.nesterov else average
             matrices = taken.reshape(len(taken), *part.shape).flatten(2)
             scale = ADAMW_RMS * max(matrices.shape[1:]) ** 0.5
@@ -57,14 +57,14 @@ class Muon(AdamW):
 
 
 def orthogonal(matrices_KMN: Tensor) -> Tensor:
-    """Near the orthogonal factor of each matrix: its singular values all become about 1, its singular vectors stay."""
+    """Approximates the orthogonal factor of each matrix: singular values all become about 1, singular vectors stay."""
     wide = matrices_KMN.shape[1] <= matrices_KMN.shape[2]
     upright = matrices_KMN if wide else matrices_KMN.transpose(1, 2)
-    found: Tensor = upright / upright.flatten(1).norm(dim=1).clamp(min=SMALLEST_NORM).view(-1, 1, 1)
+    factor: Tensor = upright / upright.flatten(1).norm(dim=1).clamp(min=SMALLEST_NORM).view(-1, 1, 1)
     for _ in range(NEWTON_SCHULZ_STEPS):
-        gram = found @ found.transpose(1, 2)
-        found = A * found + (B * gram + C * gram @ gram) @ found
-    return found if wide else found.transpose(1, 2)
+        gram = factor @ factor.transpose(1, 2)
+        factor = A * factor + (B * gram + C * gram @ gram) @ factor
+    return factor if wide else factor.transpose(1, 2)
 
 
 OPTIMIZER = Muon

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # Steps from one estimate of the curvature to the next, as in the paper's experiments.
 EVERY = 10
-# The momentum is known to so much of its parts: roundings of FP32, and some to spare.
+# Relative error of the momentum: roundings of FP32, and some to spare.
 ROUNDING = 2**-21
-# Of a whole step; what rounding changes by less is no jump.
+# A change by rounding of less than this share of a whole step is no jump.
 SHARE = 2**-11
 
 

@@ -47,11 +47,11 @@ class Precision:
 
     @property
     def dtype(self) -> torch.dtype:
-        """What activations are held in."""
+        """The type of activations."""
         import torch
 
-        found: torch.dtype = getattr(torch, self.activations)
-        return found
+        dtype: torch.dtype = getattr(torch, self.activations)
+        return dtype
 
     def product(self) -> Product:
         """How layers multiply."""

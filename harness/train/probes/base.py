@@ -1,4 +1,4 @@
-"""Probes: what is measured on probed steps. They only read; training never depends on them."""
+"""Probes: the measurements of probed steps. They only read; training never depends on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Objective(Protocol):
-    """What has a loss to descend: a network, or a procedure that does something else with a batch than a network alone."""
+    """A loss to descend: a network's, or that of a procedure that does more with a batch than a network alone."""
 
     def gradient(
         self, inputs: Tensor, targets: Tensor, tap: Tap | None = None, scale_K: Tensor | None = None
@@ -55,21 +55,21 @@ class ProbedStep:
 
 
 class Probe(EnginePart):
-    """One pass of looking, and the curves that come of it. Values of a curve are [K], or [K, layers], [K, taps] and so on."""
+    """One pass of measuring, and its curves. Values of a curve are [K], or [K, layers], [K, taps] and so on."""
 
     curves: ClassVar[tuple[Curve, ...]]
 
-    # Of a measurement the field that says of how many fixed examples it takes the gradient on a probed step.
+    # The field of a measurement with the number of fixed examples whose gradient it takes on a probed step.
     examples: ClassVar[str] = ""
 
     @classmethod
     def cost(cls, configuration: Configuration) -> Cost:
-        """What is made of a step's own batch is counted for all alike."""
+        """The passes over fixed examples; those over a step's own batch are counted for all probes alike."""
         measurement = configuration.measurement
         return Cost(passes=3.0 * measurement.probes * getattr(measurement, cls.examples, 0))
 
     def memory(self, measurement: Measurement, parameters_KP: Tensor) -> dict[str, Tensor]:
-        """Name -> a tensor that it is to find at the next probed step as it leaves it at one; a checkpoint keeps it."""
+        """Name -> a tensor that it keeps from one probed step to the next; a checkpoint keeps it, too."""
         return {}
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:

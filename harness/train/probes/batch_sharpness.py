@@ -44,8 +44,8 @@ class BatchSharpness(Probe):
         generators = [numpy_generator(seed, "batch sharpness", step.network.step) for seed in step.seeds]
         drawn = np.stack([generator.integers(len(targets), size=shape) for generator in generators], axis=1)
         index_MKB = torch.from_numpy(drawn).to(targets.device)
-        seen = [along_gradient(step.network, inputs[index_KB], targets[index_KB]) for index_KB in index_MKB]
-        curvature_MK, square_MK = (torch.stack(values) for values in zip(*seen, strict=True))
+        pairs = [along_gradient(step.network, inputs[index_KB], targets[index_KB]) for index_KB in index_MKB]
+        curvature_MK, square_MK = (torch.stack(values) for values in zip(*pairs, strict=True))
         return {
             BATCH_SHARPNESS.name: (curvature_MK / square_MK).mean(dim=0),
             BATCH_SHARPNESS_POOLED.name: curvature_MK.mean(dim=0) / square_MK.mean(dim=0),

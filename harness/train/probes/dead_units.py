@@ -44,7 +44,7 @@ class DeadUnitShares(Probe):
         dead_KLU = ~firing.units()
         entries_KLU = incoming(step.network, gradient_KP)
         halfway_KLU, awake_KLU = step.tallies["units_dead_halfway"], step.tallies["units_awake"]
-        found = {
+        values = {
             DEAD_UNITS.name: dead_KLU.flatten(1).double().mean(dim=1),
             DEAD_UNITS_FIRST.name: dead_KLU[:, 0].double().mean(dim=1),
             DEAD_GRADIENT.name: _largest(entries_KLU, dead_KLU),
@@ -55,7 +55,7 @@ class DeadUnitShares(Probe):
             AWAKE_UNITS.name: share(awake_KLU, dead_KLU),
         }
         # A unit that is no number is not dead.
-        return {name: value_K.where(firing.finite, float("nan")) for name, value_K in found.items()}
+        return {name: value_K.where(firing.finite, float("nan")) for name, value_K in values.items()}
 
 
 def incoming(network: PackedNetwork, gradient_KP: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ def incoming(network: PackedNetwork, gradient_KP: Tensor) -> Tensor:
 
 def share(these_KLU: Tensor, of_KLU: Tensor) -> Tensor:
     """The share of some units that is also among others, [K]; nan if there are none."""
-    both_K, of_K = ((each.flatten(1).sum(dim=1).double()) for each in (these_KLU & of_KLU, of_KLU))
+    both_K, of_K = ((mask_KLU.flatten(1).sum(dim=1).double()) for mask_KLU in (these_KLU & of_KLU, of_KLU))
     return both_K / of_K
 
 

@@ -48,14 +48,14 @@ class GradientFlow(Probe):
         network = step.network
         gradient_KP = gradient_of(network, *step.training_sample(step.measurement.flow_examples))
         norms_KM = matrix_norms(network, gradient_KP)
-        found = {FLOW_NORM.name: gradient_KP.double().norm(dim=1)}
+        values = {FLOW_NORM.name: gradient_KP.double().norm(dim=1)}
         if norms_KM.shape[1] < 2:  # of what is no network of layers
-            return found
+            return values
         entries_M = norms_KM.new_tensor(_sizes(network)).sqrt()
         hidden_KM = norms_KM[:, _hidden(network)]
         if hidden_KM.shape[1]:
-            found |= {FLOW_HIDDEN_LEAST.name: hidden_KM.amin(dim=1), FLOW_HIDDEN_MOST.name: hidden_KM.amax(dim=1)}
-        return found | {
+            values |= {FLOW_HIDDEN_LEAST.name: hidden_KM.amin(dim=1), FLOW_HIDDEN_MOST.name: hidden_KM.amax(dim=1)}
+        return values | {
             FLOW_LEAST.name: norms_KM.amin(dim=1),
             FLOW_MOST.name: norms_KM.amax(dim=1),
             FLOW_RMS_LEAST.name: (norms_KM / entries_M).amin(dim=1),
@@ -69,8 +69,8 @@ class GradientFlow(Probe):
         if len(_sizes(network)) < 2:
             return {}
         update_KM, moved_KM, before_KM, start_KM = (
-            matrix_norms(network, each)
-            for each in (network.flat_KP - before_KP, network.flat_KP - start_KP, before_KP, start_KP)
+            matrix_norms(network, tensor_KP)
+            for tensor_KP in (network.flat_KP - before_KP, network.flat_KP - start_KP, before_KP, start_KP)
         )
         updates_KM, moved_KM = update_KM / before_KM, moved_KM / start_KM
         return {

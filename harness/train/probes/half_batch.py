@@ -1,4 +1,4 @@
-"""What a pass over half the batch shows: how much the gradient varies, and how large activations are."""
+"""The measurements of a pass over half the batch: how much the gradient varies, and how large activations are."""
 
 from __future__ import annotations
 

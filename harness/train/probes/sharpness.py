@@ -48,7 +48,7 @@ class LargestEigenvalue(Probe):
         return self.looked(step)
 
     def looked(self, step: ProbedStep, preconditioner_KP: Tensor | None = None) -> dict[str, Tensor]:
-        """Its two curves, and the eigenvector put down for the next look."""
+        """Its two curves; also keeps the eigenvector for the next search."""
         from ..hessian import sharpness
 
         if step.measurement.sharpness == "end" and not step.last:
@@ -56,10 +56,10 @@ class LargestEigenvalue(Probe):
         value, residual = (curve.name for curve in self.curves)
         near_KP = step.memory.get(value)
         examples = step.training_sample(step.measurement.sharpness_examples)
-        found = sharpness(step.network, *examples, step.seeds, near_KP, preconditioner_KP)
+        estimate = sharpness(step.network, *examples, step.seeds, near_KP, preconditioner_KP)
         if near_KP is not None:
-            near_KP.copy_(found.vector)
-        return {value: found.value, residual: found.residual}
+            near_KP.copy_(estimate.vector)
+        return {value: estimate.value, residual: estimate.residual}
 
 
 PROBE = LargestEigenvalue()

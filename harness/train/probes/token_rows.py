@@ -31,16 +31,16 @@ class TokenRowMotion(Probe):
     unseen = "model '{w.model}' is not known to have an embedding of tokens; choose gpt, or leave it out"
 
     def before_update(self, step: ProbedStep) -> dict[str, Tensor]:
-        found = step.tallies
-        counts_KV, steps_K1 = found["row_counts"], found["row_steps"].unsqueeze(1)
+        tallies = step.tallies
+        counts_KV, steps_K1 = tallies["row_counts"], tallies["row_steps"].unsqueeze(1)
         there_KV = counts_KV >= LEAST
         # Both sums are of the same steps: their quotient is movement a step over the row's mean norm.
-        relative_KV = (found["row_paths"] / found["row_norms"]).log()
-        frequency_KV = found["token_occurrences"].float().log()
+        relative_KV = (tallies["row_paths"] / tallies["row_norms"]).log()
+        frequency_KV = tallies["token_occurrences"].float().log()
         by_occurrence_KV = relative_KV + (steps_K1 / counts_KV).log()
         return {
             TOKEN_SLOPE.name: slope(frequency_KV, by_occurrence_KV, there_KV),
-            TOKEN_LENGTH_SLOPE.name: slope(frequency_KV, (found["row_paths"] / counts_KV).log(), there_KV),
+            TOKEN_LENGTH_SLOPE.name: slope(frequency_KV, (tallies["row_paths"] / counts_KV).log(), there_KV),
             TOKEN_STEP_SLOPE.name: slope(frequency_KV, relative_KV, there_KV),
             TOKEN_UPDATE_RARE.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=True),
             TOKEN_UPDATE_COMMON.name: quarter_mean(frequency_KV, by_occurrence_KV, there_KV, rare=False),
@@ -48,10 +48,11 @@ class TokenRowMotion(Probe):
 
 
 def slope(x_KV: Tensor, y_KV: Tensor, there_KV: Tensor) -> Tensor:
-    """Of the least-squares line through the points that are there, [K]; nan for fewer than three."""
+    """Slope of the least-squares line through the points that are there, [K]; nan for fewer than three."""
     count_K1 = there_KV.sum(dim=1, keepdim=True)
     x_KV, y_KV = (
-        (each - each.where(there_KV, 0.0).sum(dim=1, keepdim=True) / count_K1).where(there_KV, 0.0) for each in (x_KV, y_KV)
+        (points_KV - points_KV.where(there_KV, 0.0).sum(dim=1, keepdim=True) / count_K1).where(there_KV, 0.0)
+        for points_KV in (x_KV, y_KV)
     )
     found_K = (x_KV * y_KV).sum(dim=1) / x_KV.square().sum(dim=1)
     return found_K.where(count_K1[:, 0] >= 3, float("nan"))

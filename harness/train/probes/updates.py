@@ -70,7 +70,7 @@ def _over_matrices(network: PackedNetwork, change_KP: Tensor, before_KP: Tensor)
 
 
 def _median(values: NDArray[np.float64]) -> float:
-    """Over the layers that have a value; nan where none has."""
+    """The median over the layers that have a value; nan where none has."""
     there = values[~np.isnan(values)]
     return float(np.median(there)) if len(there) else math.nan
 

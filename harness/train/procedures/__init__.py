@@ -1,4 +1,4 @@
-"""Procedures: what a trial does beyond the plain loop, each a class around another one. The pack loop names none of them.
+"""Procedures: the work of a trial beyond the plain loop, each a class around another one. The pack loop names none of them.
 
 A module each, whose class it calls PROCEDURE: to add one is to add a module. It is imported without torch.
 """
@@ -28,7 +28,7 @@ PROCEDURES: list[type[Procedure]] = sorted(
 
 
 def make_procedure(lanes: Sequence[Configuration], orders: Sequence[Order], dataset: Dataset, learner: Learner) -> Procedure:
-    """What a pack of these lanes does."""
+    """The procedure of a pack of these lanes."""
     making, seeds = Making(lanes, orders, dataset, learner), [order.seed for order in orders]
     procedure: Procedure = SAMPLINGS[lanes[0].training.sampling](lanes[0], seeds, dataset, learner.network)
     for kind in PROCEDURES:

@@ -1,4 +1,4 @@
-"""What the pack loop asks of a procedure."""
+"""The protocol between the pack loop and a procedure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Making:
-    """What procedures are made of: the lanes of a pack, the orders by which they draw, their data and what learns."""
+    """The ingredients of a procedure: the lanes of a pack, the orders by which they draw, their data and the learner."""
 
     lanes: Sequence[Configuration]
     orders: Sequence[Order]
@@ -51,9 +51,9 @@ class Evaluation:
 
 
 class Procedure(EnginePart):
-    """Which examples a step sees, what is descended, what follows a step, and what is evaluated; for all lanes of a pack.
+    """Decides which examples a step sees, the loss that is descended, and what follows and is evaluated; for a pack's lanes.
 
-    A procedure lies around another one, and does what that does but for what it overrides; the innermost (Plain) does all
+    A procedure lies around another one, and passes on all that it does not override; the innermost (Plain) does everything
     itself.
 
     `batch` and `gradient` are parts of the step, which may be compiled once, or captured once as a CUDA graph: they compute on
@@ -70,11 +70,11 @@ class Procedure(EnginePart):
         self.prepare(making)
 
     def prepare(self, making: Making) -> None:
-        """Whatever it keeps beside the inner one."""
+        """Set up whatever it keeps beside the inner one."""
 
     @classmethod
     def around(cls, inner: Procedure, making: Making) -> Procedure:
-        """Itself around the inner one if some lane asks for it; else the inner one."""
+        """This procedure around the inner one if some lane asks for it; else the inner one."""
         return cls(inner, making) if any(map(cls.applies, making.lanes)) else inner
 
     @property
@@ -118,12 +118,12 @@ class Procedure(EnginePart):
         return self.inner.gradient(inputs, targets, tap, scale_K, out_KP)
 
     def before(self, step: int) -> None:
-        """What precedes a step, from 0."""
+        """Run before a step, from 0."""
         self.inner.before(step)
 
     def after(self, step: int, losses: Mapping[str, Tensor]) -> None:
-        """What follows when `step` steps are done. losses: of the evaluations just made, by their record, [K] each; and
-        what is recorded of every step, of the last one."""
+        """Run when `step` steps are done. losses: of the evaluations just made, by their record, [K] each; and the records of
+        every step, for the last one."""
         self.inner.after(step, losses)
 
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -135,7 +135,7 @@ class Procedure(EnginePart):
         return self.inner.sample(split, examples)
 
     def tallies(self) -> dict[str, Tensor]:
-        """What it has counted so far for probes to read, [K, ...] each; of the steps that are done."""
+        """Its counts so far for probes to read, [K, ...] each; of the steps that are done."""
         return self.inner.tallies()
 
     def training_sample(self, examples: int) -> tuple[Tensor, Tensor]:

@@ -23,11 +23,11 @@ class BatchRamp(Procedure):
         self.batch_size = training.batch_size
         # First step, batch size and first example of every draw.
         self.blocks: list[tuple[int, int, int]] = []
-        seen = 0
+        examples = 0
         for first, end, batch in training.batch_segments:
             starts = range(first, end, STEPS_PER_DRAW)
-            self.blocks += [(start, batch, seen + (start - first) * batch) for start in starts]
-            seen += (end - first) * batch
+            self.blocks += [(start, batch, examples + (start - first) * batch) for start in starts]
+            examples += (end - first) * batch
 
     @classmethod
     def check(cls, configuration: Configuration) -> None:

@@ -4,7 +4,7 @@ Kirkpatrick et al. 2017, equation 3: to the loss of a task comes lambda / 2 sum_
 one, with the diagonal of its Fisher information F at the weights theta* that its training ended with. The sums over tasks of F
 and of F theta* are all that has to be kept.
 
-Of classes it is summed over all labels. Of a text these would be as many backward passes as tokens times symbols: there F is
+With classes F is summed over all labels. A text would need as many backward passes as tokens times symbols: there F is
 estimated without bias, by one backward pass of each window along random signs, as the diagonal of a product of matrices is.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ....models import Tap
 
 
-# Of each task, that its Fisher information is estimated on.
+# Examples of each task that its Fisher information is estimated on.
 EXAMPLES = 64
 
 
@@ -104,7 +104,7 @@ class Consolidation(Procedure):
             return self.network.joined(torch.autograd.grad(pulled, self.network.leaves, materialize_grads=True))
 
     def _labels(self, targets: Tensor) -> Sequence[int]:
-        """Labels of all that compete with the one of an example; in the scenario 'domain' each stands for one of every task."""
+        """All labels that compete with an example's own; in the scenario 'domain' each stands for one of every task."""
         own, classes = int(targets.flatten()[0]), self.order.classes
         if self.network.scenario == "class":
             return range(classes * self.order.tasks)

@@ -83,8 +83,8 @@ class Curvature(Procedure):
         return torch.cat(drawn, dim=1).view_as(targets).to(targets.dtype)
 
     def _drawn(self, inputs: Tensor, uniform: Tensor) -> Tensor:
-        """Where each number falls among the classes' cumulated probabilities. In FP64: of lanes that are packed otherwise
-        rounding changes a label only if a number lies as near to a bound."""
+        """Labels: where each number falls among the classes' cumulated probabilities. In FP64, so that in another pack rounding
+        changes a label only if a number lies as near to a bound."""
         import torch
 
         bounds = self.network.outputs(inputs).double().softmax(dim=-1).cumsum(dim=-1)

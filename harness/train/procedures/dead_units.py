@@ -1,4 +1,4 @@
-"""What is kept of dead ReLUs beside training: which were dead half-way, and which are awake on held-out examples."""
+"""Records of dead ReLUs beside training: which were dead half-way, and which are awake on held-out examples."""
 
 from __future__ import annotations
 

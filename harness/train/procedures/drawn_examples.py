@@ -38,7 +38,7 @@ class DrawnExamples(Procedure):
         return self.own_KN[np.arange(len(self.own_KN))[:, None], self.inner.draw(block)]
 
     def evaluations(self) -> tuple[Evaluation, ...]:
-        return tuple(each for each in self.inner.evaluations() if each.split != "train")
+        return tuple(evaluation for evaluation in self.inner.evaluations() if evaluation.split != "train")
 
 
 PROCEDURE = DrawnExamples

@@ -1,5 +1,5 @@
-"""What goes wrong at a step that is known: a batch with wrong labels, a gradient that is far too large, weights that are hit
-by something else than data."""
+"""Faults at a known step: a batch with wrong labels, a gradient that is far too large, weights that are hit by something
+else than data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS = {
 
 
 class Faults(Procedure):
-    """Lanes without a fault are as they are alone. What is random depends on a lane's seed and the step."""
+    """Plants the faults; lanes without one train as they do alone. Randomness depends on a lane's seed and the step."""
 
     place, setting = 110, "training.fault"
 
@@ -41,7 +41,7 @@ class Faults(Procedure):
             torch.tensor([lane.fault == kind for lane in lanes], device=learner.clock.device) for kind in ("labels", "gradient")
         )
         starts, ends = zip(*((lane.faulty_steps.start, lane.faulty_steps.stop) for lane in lanes), strict=True)
-        self.starts_K, self.ends_K = (torch.tensor(each, device=learner.clock.device) for each in (starts, ends))
+        self.starts_K, self.ends_K = (torch.tensor(steps, device=learner.clock.device) for steps in (starts, ends))
         self.size_K = torch.tensor([lane.fault_size for lane in lanes], device=learner.clock.device)
 
     @classmethod
@@ -59,7 +59,7 @@ class Faults(Procedure):
         return ", " + WORDS[training.fault].format(steps=steps, first=training.faulty_steps.start + 1, size=size)
 
     def _is_faulty(self) -> Tensor:
-        """Of each lane whether this step is one of its faulty ones, [K]."""
+        """Whether this step is one of each lane's faulty ones, [K]."""
         return (self.clock >= self.starts_K) & (self.clock < self.ends_K)
 
     def batch(self, index_KB: Tensor) -> tuple[Tensor, Tensor]:

@@ -64,13 +64,13 @@ class Outlier(Procedure):
             first_P.add_(gradient_P, alpha=_of_first(lane) / lane.beta1)
 
     def _forget(self, index: int) -> None:
-        """Takes off what is left of it in both moments."""
+        """Subtracts what is left of it in both moments."""
         import torch
 
         lane, first_P, second_P = self._lane(index)
         steps, gradient_P = _steps_of_kick(lane), self.gradient_KP[index]
         second_P.sub_(gradient_P.square(), alpha=_of_second(lane) * lane.beta2 ** (steps - 1))
-        # What there was before is left for certain, whatever a difference of large numbers comes to.
+        # The moment from before stays in any case, whatever a difference of large numbers comes to.
         second_P.copy_(torch.maximum(second_P, self.second_KP[index] * lane.beta2**steps))
         if lane.beta1 > 0:
             first_P.sub_(gradient_P, alpha=_of_first(lane) * lane.beta1 ** (steps - 1))
@@ -88,12 +88,12 @@ def outlier_step(lane: Training) -> int:
 
 
 def _of_first(lane: Training) -> float:
-    """What an outlier adds to the first moment, in gradients, when its step is made."""
+    """The addition of an outlier to the first moment, in gradients, when its step is made."""
     return (SIZE - 1) * (1 - lane.beta1)
 
 
 def _of_second(lane: Training) -> float:
-    """What it adds to the second, in squared gradients."""
+    """Its addition to the second moment, in squared gradients."""
     return (SIZE**2 - 1) * (1 - lane.beta2)
 
 

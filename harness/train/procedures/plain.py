@@ -88,12 +88,12 @@ class Plain(Procedure):
         )
 
     def _ends(self) -> tuple[Evaluation, ...]:
-        """The same training examples before and after, by which a run is known to have diverged."""
+        """Evaluations of the same training examples before and after a run, which show whether it diverged."""
         steps, often = self.training.steps, self.measurement.evaluation_examples
         pairs = zip(ENDS, (0, steps), strict=True) if self.diverges_in_training else ()
-        found = tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
+        evaluations = tuple(Evaluation(record, "train", often, (after,)) for record, after in pairs)
         again: tuple[tuple[str, Split], ...] = ((AGAIN[0], "train"), (AGAIN[1], "validation")) if self.is_own else ()
-        return *found, *(Evaluation(record, split, often, (steps,), by_start=True) for record, split in again)
+        return *evaluations, *(Evaluation(record, split, often, (steps,), by_start=True) for record, split in again)
 
     @staticmethod
     def _followed(split: Split, name: str, count: int, on_the_way: tuple[int, ...]) -> tuple[Evaluation, ...]:

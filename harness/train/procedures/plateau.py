@@ -33,7 +33,7 @@ class PlateauRule:
         }
 
     def drops(self, losses_K: Tensor) -> Tensor:
-        """What the LR of every later step is multiplied by after an evaluation, [K]."""
+        """The factor of the LR of every later step after an evaluation, [K]."""
         import torch
 
         best, waited = self.state["best"], self.state["waited"]

@@ -1,4 +1,4 @@
-"""What is done when a run gives an alarm: an update is undone, an earlier state is gone back to, or the LR is lowered.
+"""Remedies when a run gives an alarm: undo an update, go back to an earlier state, or lower the LR.
 
 Lanes are told apart by masks on the device: nothing waits for a number of theirs.
 """
@@ -38,7 +38,7 @@ WORDS = {
 
 
 class Remedies(Procedure):
-    """losses_KS, norms_KS: of the steps so far, and nan of those to come. before_step: the state that a step began with; older,
+    """losses_KS, norms_KS: of the steps so far, nan for those to come. before_step: the state that a step began with; older,
     newer: the last two checkpoints."""
 
     place, setting, adds = 120, "training.remedy", Cost(copies=9)
@@ -88,7 +88,7 @@ class Remedies(Procedure):
         self._lower(step, alarm_K)
 
     def _alarm(self, step: int) -> Tensor:
-        """Whether a lane's step was one for an alarm by its own rule, [K]."""
+        """Whether a lane's step gives an alarm by the lane's own rule, [K]."""
         import torch
 
         last = torch.tensor([step == lane.faulty_steps.stop - 1 for lane in self.lanes], device=self.losses_KS.device)
@@ -101,16 +101,16 @@ class Remedies(Procedure):
         return found_K
 
     def _lower(self, step: int, alarm_K: Tensor) -> None:
-        """Of the steps to come."""
+        """Lower the LR of the steps to come."""
         import torch
 
-        left = self.lr_SK[step:]
-        ramp_S1 = (0.5 + 0.5 * torch.arange(len(left), device=left.device) / EVERY).clamp(max=1.0).unsqueeze(1)
-        left.mul_(torch.where(alarm_K & self.takes["lower_lr"], ramp_S1, torch.ones_like(ramp_S1)))
-        left.mul_(torch.where(alarm_K & self.takes["halve_lr"], 0.5, 1.0))
+        later_lr_SK = self.lr_SK[step:]
+        ramp_S1 = (0.5 + 0.5 * torch.arange(len(later_lr_SK), device=later_lr_SK.device) / EVERY).clamp(max=1.0).unsqueeze(1)
+        later_lr_SK.mul_(torch.where(alarm_K & self.takes["lower_lr"], ramp_S1, torch.ones_like(ramp_S1)))
+        later_lr_SK.mul_(torch.where(alarm_K & self.takes["halve_lr"], 0.5, 1.0))
 
     def _changing(self) -> dict[str, Tensor]:
-        """What a step changes of a lane, [K, ...] each."""
+        """The tensors that a step changes, [K, ...] each."""
         network = self.learner.network
         buffers = {f"buffer {name}": value for name, value in network.buffers.items()}
         return {"weights": network.flat_KP.detach(), **self.learner.optimizer.state, **buffers}
@@ -119,7 +119,7 @@ class Remedies(Procedure):
         return {name: value.detach().clone() for name, value in self._changing().items()}
 
     def _put(self, into: dict[str, Tensor], values: dict[str, Tensor], remedy: str, where_K: Tensor | bool = True) -> None:
-        """Of the lanes with a remedy; others keep what they began with, whatever their neighbours have."""
+        """Copy the values of the lanes with a remedy; other lanes keep their own, whatever their neighbours have."""
         import torch
 
         for name, value in values.items():
@@ -140,7 +140,7 @@ def _like(lanes_K: Tensor, value: Tensor) -> Tensor:
 
 
 def _stands_out(values_KS: Tensor, step: int) -> Tensor:
-    """[K]; what is not finite does."""
+    """Whether a lane's value is an outlier, [K]; one that is not finite is."""
     before_KS = values_KS[:, step - WINDOW : step]
     return ~(values_KS[:, step] <= before_KS.mean(dim=1) + DEVIATIONS * before_KS.std(dim=1))
 

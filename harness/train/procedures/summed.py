@@ -1,4 +1,4 @@
-"""A loss that is a sum over its batch: what is descended is the sum, whatever parts it was made of."""
+"""A loss that is a sum over its batch: the sum is descended, whatever parts it was made of."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Summed(Procedure):
 
     @classmethod
     def around(cls, inner: Procedure, making: Making) -> Procedure:
-        """Where the network says so: which loss a user's module has is known once it is there."""
+        """This procedure around the inner one if the network sums: a user's loss is known once its module is there."""
         return cls(inner, making) if making.learner.network.sums else inner
 
     def gradient(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..workloads.network import PackedNetwork
 
 ADAPTERS = "adapter."
-# What only several tasks have, and of that what only tasks of classes have.
+# Settings that only several tasks have, and those of them that only tasks of classes have.
 OF_CLASSES = ("training.layer_lr_decay", "workload.scenario")
 OF_TASKS = (
     *("training.task_order", "training.replay", "training.consolidation"),
@@ -39,9 +39,9 @@ OF_TASKS = (
 
 
 class Tasks(Procedure):
-    """Task t is trained from step t * steps / tasks on, rounded. Lanes of equal seed see equal examples of the task, and of
-    earlier tasks, each with an equal chance, as many as they replay: of a share that is no whole number of examples one more or
-    one less, so that it is their mean."""
+    """Task t is trained from step t * steps / tasks on, rounded. Lanes of equal seed see equal examples of the task, and as
+    many of earlier tasks as they replay, each with an equal chance. A replayed share that is no whole number of examples is
+    rounded up or down at random, so that it is their mean."""
 
     place, setting, settings = 20, "workload.tasks", OF_TASKS
     excludes = {
@@ -129,18 +129,20 @@ class Tasks(Procedure):
             self.learner.lr_multiplier.copy_(self.later_KP if self.current else self.first_KP)
 
     def evaluations(self) -> tuple[Evaluation, ...]:
-        """A run is known to have diverged by the task it ends with: what it forgets may end above its start."""
-        found = [
-            replace(each, among=self._among(each.split, each.examples, operator.eq)) if each.record in ENDS else each
-            for each in self.inner.evaluations()
+        """Divergence is judged on the task a run ends with: forgotten tasks may end above their start."""
+        evaluations = [
+            replace(evaluation, among=self._among(evaluation.split, evaluation.examples, operator.eq))
+            if evaluation.record in ENDS
+            else evaluation
+            for evaluation in self.inner.evaluations()
         ]
-        on_the_way = next(each for each in found if each.record == "evaluation_loss")
-        test = next(each for each in found if each.record == "test_loss")
+        on_the_way = next(evaluation for evaluation in evaluations if evaluation.record == "evaluation_loss")
+        test = next(evaluation for evaluation in evaluations if evaluation.record == "test_loss")
         for name, counts in (("old", operator.lt), ("new", operator.eq)):
             among = self._among("test", test.examples, counts)
             record, accuracy = f"evaluation_{name}_loss", f"evaluation_{name}_accuracy"
-            found.append(Evaluation(record, "test", test.examples, on_the_way.after, True, among, accuracy))
-        return tuple(found)
+            evaluations.append(Evaluation(record, "test", test.examples, on_the_way.after, True, among, accuracy))
+        return tuple(evaluations)
 
     def _among(
         self, split: Split, examples: int, counts: Callable[[Tensor, int], Tensor]
@@ -164,24 +166,24 @@ def _picked(examples: NDArray[np.int64], chances: NDArray[np.float64]) -> Index:
 
 
 def _multipliers(lanes: Sequence[Configuration], learner: Learner, later: bool) -> Tensor:
-    """What every entry's LR is multiplied by in the first task, or later, [K, P]."""
+    """The factor of every entry's LR in the first task, or later, [K, P]."""
     import torch
 
     return torch.stack([learner.network.spread(_of_lane(lane, learner.network, later)) for lane in lanes])
 
 
 def _of_lane(lane: Configuration, network: PackedNetwork, later: bool) -> list[float]:
-    """Of each parameter. With adapters these alone are trained later, and all else at first."""
+    """The LR factor of each parameter of a lane. Adapters alone are trained later, and all else at first."""
     training, names = lane.training, [parameter.layer for parameter in network.model.parameters]
     layers = list(dict.fromkeys(name for name in names if not name.startswith(ADAPTERS)))
     below = {name: len(layers) - 1 - place for place, name in enumerate(layers)}
-    found = []
+    multipliers = []
     for name in names:
         is_adapter = name.startswith(ADAPTERS)
         learns = is_adapter == (later and lane.workload.adapter_rank > 0)
         decay = training.layer_lr_decay ** below[name.removeprefix(ADAPTERS)]
-        found.append(float(learns) * (training.later_lr * decay if later else 1.0))
-    return found
+        multipliers.append(float(learns) * (training.later_lr * decay if later else 1.0))
+    return multipliers
 
 
 PROCEDURE = Tasks

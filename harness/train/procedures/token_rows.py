@@ -31,7 +31,7 @@ class TokenRows(Procedure):
     """Counts. paths: lengths of a row's updates, summed; norms: its lengths before these, summed; counts: occurrences of its
     token in the inputs, all [K, V]; steps: those that are counted, [K]."""
 
-    # Of the rows of an embedding, which are at most all parameters.
+    # Copies of the embedding's rows, which are at most all parameters.
     place, setting, adds = 130, "measurement.token_rows", Cost(copies=1)
 
     def prepare(self, making: Making) -> None:
@@ -51,7 +51,7 @@ class TokenRows(Procedure):
         self._drawn: tuple[int, Index] | None = None
 
     def draw(self, block: int) -> Index:
-        """Kept: every step is asked for twice."""
+        """The inner draw, cached because every step is asked for twice."""
         if self._drawn is None or self._drawn[0] != block:
             self._drawn = block, self.inner.draw(block)
         return self._drawn[1]
@@ -70,10 +70,10 @@ class TokenRows(Procedure):
         self.before_KVW.copy_(self.table_KVW)
 
     def evaluations(self) -> tuple[Evaluation, ...]:
-        found = self.inner.evaluations()
-        (on_the_way,) = (each.after for each in found if each.record == "evaluation_loss")
+        evaluations = self.inner.evaluations()
+        (on_the_way,) = (evaluation.after for evaluation in evaluations if evaluation.record == "evaluation_loss")
         return (
-            *found,
+            *evaluations,
             *(
                 Evaluation(
                     group.name, "test", self.measurement.final_examples, on_the_way, True, partial(self._among, group.of)
@@ -111,7 +111,7 @@ class TokenRows(Procedure):
 
 
 def quarters(occurrences_V: NDArray[np.int64]) -> dict[str, Tensor]:
-    """Which tokens are the rarest that together make up at most a quarter of a text, and the commonest that make up at least
+    """Masks of the rarest tokens that together make up at most a quarter of a text, and of the commonest that make up at least
     one, [V] each. Tokens that do not occur are rare."""
     import torch
 

@@ -21,8 +21,8 @@ from .base import Curve, Schedule
 
 def schedule_named(name: str) -> Schedule:
     """Raises UserError for an unknown name."""
-    found: Schedule = registered("schedule", "train/schedules", "SCHEDULE", name)
-    return found
+    schedule: Schedule = registered("schedule", "train/schedules", "SCHEDULE", name)
+    return schedule
 
 
 def learning_rates(training: Training) -> Curve:

@@ -1,4 +1,4 @@
-"""What every schedule is."""
+"""The protocol of a schedule."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is trained: data, a network and its loss, behind one protocol: the built-in workloads, and a user's."""
+"""Workloads: data, a network and its loss, behind one protocol: the built-in ones, and a user's."""
 
 from ...declare import Workload
 from .base import BaseWorkload

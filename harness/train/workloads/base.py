@@ -1,4 +1,4 @@
-"""What every workload is: data, a network and its loss, and what can be told of them beforehand."""
+"""The protocol of a workload: data, a network and its loss, and the facts about them that are known beforehand."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ PROOF, READ = "proof", "data_read"
 
 
 class BaseWorkload(ABC):
-    """A workload as a configuration declares it. What it tells of itself needs neither torch nor a user's code; what it makes
-    needs torch, and of a user's workload the module that holds it."""
+    """A workload as a configuration declares it. Its descriptions need neither torch nor a user's code; what it makes needs
+    torch, and a user's workload also the module that holds it."""
 
     # Whether examples are sequences of tokens.
     reads_text = False
@@ -36,9 +36,9 @@ class BaseWorkload(ABC):
     has_logits = True
     # Whether a step costs the operations that its model counts, or has to be timed.
     cost_is_counted = True
-    # Whether a run has diverged if the loss of the same training examples rose; else, by the loss of held-out ones.
+    # Whether divergence is judged by the loss of the same training examples; else, by that of held-out ones.
     diverges_in_training = False
-    # What its loss is spelled in, as far as the declaration says.
+    # The unit of its loss, as far as the declaration says.
     loss_unit = ""
 
     def __init__(self, declared: Workload):
@@ -47,7 +47,7 @@ class BaseWorkload(ABC):
     @property
     @abstractmethod
     def model_name(self) -> str:
-        """What a page calls its model."""
+        """The model's name on a page."""
 
     @property
     @abstractmethod
@@ -57,7 +57,7 @@ class BaseWorkload(ABC):
     @property
     @abstractmethod
     def data_name(self) -> str:
-        """What a page calls its data."""
+        """The data's name on a page."""
 
     @property
     @abstractmethod
@@ -71,12 +71,12 @@ class BaseWorkload(ABC):
         where they are not known."""
 
     def batch(self, examples: int) -> tuple[int, str]:
-        """What a step of this many examples sees, and what that is counted in: tokens of text, else examples."""
+        """The size of a step of this many examples, and its unit: tokens of text, else examples."""
         return examples, "examples"
 
     @property
     def option(self) -> str:
-        """What `folklore run STUDY` takes to train it; '' where the study itself names it."""
+        """The option of `folklore run STUDY` that trains it; '' where the study itself names it."""
         return ""
 
     @abstractmethod
@@ -109,7 +109,7 @@ class BaseWorkload(ABC):
         """Copies of the model with their loss, one for each seed."""
 
     def proof(self, device: str = "cpu", precision: str = "fp32") -> str:
-        """What was compared of its network with plain PyTorch before it is trained; '' of the built-in ones, which tests
+        """The comparison of its network with plain PyTorch before training, in words; '' of the built-in ones, which tests
         compare."""
         return ""
 
@@ -127,12 +127,12 @@ class BaseWorkload(ABC):
         optimizer are asked by others."""
 
     def raising(self) -> AbstractContextManager[None]:
-        """Inside, what its own code raises is told from all else that can go wrong."""
+        """Inside, errors of the workload's own code are told from all others."""
         return nullcontext()
 
     def pickled(self) -> bytes | None:
-        """What a worker needs that cannot find it by its address."""
+        """The workload in bytes, for a worker that cannot find it by its address; None where every worker can."""
         return None
 
     def receive(self, content: bytes | None) -> None:  # noqa: B027
-        """On a worker: what a job is sent to train may be imported there, and what was pickled is known."""
+        """On a worker: allows the import of what a job trains, and registers what was pickled."""

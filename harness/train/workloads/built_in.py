@@ -50,18 +50,18 @@ class BuiltInWorkload(BaseWorkload):
 
     @property
     def data_words(self) -> str:
-        declared, found = self.declared, self.declared.data
+        declared, words = self.declared, self.declared.data
         if declared.training_set_size is not None:
             what = "tokens" if self.architecture.reads_text else "training examples"
             drawn = declared.training_set == "drawn"
-            found += f", {declared.training_set_size:,} {what} that each seed draws" * drawn
-            found += f", its first {declared.training_set_size:,} {what}" * (not drawn)
+            words += f", {declared.training_set_size:,} {what} that each seed draws" * drawn
+            words += f", its first {declared.training_set_size:,} {what}" * (not drawn)
         if declared.tasks > 1:
             what = "texts one" if self.reads_text else f"classes in {declared.tasks} tasks one"
-            found += f", its {what} after another" + f" ({SCENARIOS[declared.scenario]})" * (not self.reads_text)
+            words += f", its {what} after another" + f" ({SCENARIOS[declared.scenario]})" * (not self.reads_text)
         if declared.feature_scale != 1:
-            found += f", features times {declared.feature_scale:g}"
-        return found + (f", {declared.label_noise:.3g} of the labels drawn at random" if declared.label_noise else "")
+            words += f", features times {declared.feature_scale:g}"
+        return words + (f", {declared.label_noise:.3g} of the labels drawn at random" if declared.label_noise else "")
 
     @property
     def hidden_parameters(self) -> int:
@@ -105,7 +105,7 @@ class BuiltInWorkload(BaseWorkload):
 
 
 def parametrization_of(workload: Workload) -> Parametrization:
-    """How it scales with its width."""
+    """The workload's parametrization: how it scales with its width."""
     from ....models import Parametrization
 
     if workload.parametrization != "mup":

@@ -42,13 +42,13 @@ def _drawn(parameter: Parameter, generator: torch.Generator) -> Tensor:
 def joined(parameters: Sequence[Parameter], values: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """Values of all parameters, [K, *shape], as they lie in a pack's buffer: [K, P]."""
     pairs = zip(values, parameters, strict=True)
-    rows = [(value.reshape(len(value), -1), each.padding) for value, each in pairs]
+    rows = [(value.reshape(len(value), -1), parameter.padding) for value, parameter in pairs]
     return torch.cat([F.pad(row, (0, padding)) if padding else row for row, padding in rows], dim=1, out=out)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What an evaluation found, [K] each. accuracy: share of the targets that have the largest logit, the first of equal ones;
+    """Scores of an evaluation, [K] each. accuracy: share of the targets that have the largest logit, the first of equal ones;
     nan where the loss is not finite; None where targets are no classes, or a user's loss alone knows what they are."""
 
     loss: Tensor
@@ -69,11 +69,11 @@ class PackedNetwork:
     sums = False
     # Which parameters of each lane took part in the latest loss, [K, parameters]; None: all do. Others take no step.
     took_part: Tensor | None = None
-    # By which rule its runs diverge and what to do about it, to be told a person; the models here follow one rule.
+    # The rule by which its runs diverge and the way out, for a person to read; '' of the models here, which follow one rule.
     rule = ""
-    # By what each lane draws in training; its pack says so.
+    # The orders by which lanes draw in training; the pack sets them.
     orders: Sequence[Order] = ()
-    # What drops activations in training; evaluations and curvature are of the whole network.
+    # Drops activations in training; evaluations and curvature are of the whole network.
     drop: Drop | None = None
 
     def __init__(
@@ -116,7 +116,7 @@ class PackedNetwork:
         return False
 
     def share(self, part: Tensor, whole: Tensor, axis: int = 0) -> float | Tensor:
-        """What the mean loss of a part of the targets counts in that of all, along their axis of examples."""
+        """The weight of the mean loss of a part of the targets in that of all, along their axis of examples."""
         return part.shape[axis] / whole.shape[axis]
 
     def counted(self, targets: Tensor) -> Tensor:
@@ -129,15 +129,15 @@ class PackedNetwork:
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
-        """What happens inside leaves the buffers as they were: looking must not change a training."""
-        before = {name: each.clone() for name, each in self.buffers.items()}
+        """Restores the buffers afterwards: measuring must not change a training."""
+        before = {name: buffer.clone() for name, buffer in self.buffers.items()}
         yield
-        for name, each in before.items():
-            self.buffers[name].copy_(each)
+        for name, buffer in before.items():
+            self.buffers[name].copy_(buffer)
 
     @contextmanager
     def in_fp32(self) -> Iterator[None]:
-        """Losses inside are made of FP32 products, and nothing is recomputed, whatever a training does."""
+        """Losses inside come from FP32 products without recomputation, whatever a training does."""
         before = self.dtype, self.product, self.segments
         self.dtype, self.product, self.segments = torch.float32, precision_named("fp32").product(), 0
         try:
@@ -155,18 +155,18 @@ class PackedNetwork:
 
     @property
     def leaves(self) -> list[Tensor]:
-        """What losses are differentiated by."""
+        """The tensors that losses are differentiated by."""
         return list(self.views.values())
 
     def as_leaves(self, values_KP: Tensor) -> list[Tensor]:
         return list(self.views_of(values_KP).values())
 
     def joined(self, leaves: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-        """Of each leaf a tensor of its shape, as [K, P]."""
+        """Tensors of the leaves' shapes, one for each, as [K, P]."""
         return joined(self.model.parameters, leaves, out)
 
     def over_entries(self, values_KN: Tensor) -> Tensor:
-        """Of each parameter a value, repeated over its entries, [K, P]."""
+        """One value for each lane and parameter, repeated over its entries, [K, P]."""
         return values_KN.to(self.flat_KP.device).repeat_interleave(torch.tensor(self.sizes, device=self.flat_KP.device), dim=1)
 
     def spread(self, values: Sequence[float]) -> Tensor:
@@ -186,7 +186,7 @@ class PackedNetwork:
         where targets are numbers, or the workload's loss is that, summed over those of an example. views: in place of its own.
         drop: None: nothing is dropped.
         """
-        # What a tap is shown must not be shown twice, and without a backward pass nothing is kept.
+        # A tap must not be shown an activation twice, and without a backward pass nothing is kept.
         segments = self.segments if tap is None and torch.is_grad_enabled() else 0
         return self._losses_of(self.outputs(inputs, tap, views, segments, drop), targets)
 
@@ -224,7 +224,7 @@ class PackedNetwork:
         if self.feature_scale != 1.0:
             inputs = inputs * self.feature_scale
         if self.dtype != torch.float32:
-            view = View({name: each.to(self.dtype) for name, each in view.items()}, self.product, segments, drop)
+            view = View({name: tensor.to(self.dtype) for name, tensor in view.items()}, self.product, segments, drop)
             inputs = inputs.to(self.dtype) if inputs.is_floating_point() else inputs
         return self.model(view, inputs, tap)
 
@@ -261,8 +261,8 @@ class PackedNetwork:
         return losses_K, gradient_KP
 
     def scores_of_start(self, inputs: Tensor, wanted_K: Tensor, batches: Iterator[Tensor]) -> Scores:
-        """Of the weights at initialization, by what the loss measures now; nan where that cannot have changed, and of lanes
-        that are not wanted. batches: inputs that were trained on, [K, B, ...]."""
+        """Scores of the weights at initialization, by what the loss measures now; nan where that cannot have changed, and for
+        lanes that are not wanted. batches: inputs that were trained on, [K, B, ...]."""
         return Scores(torch.full_like(self.flat_KP[:, 0], math.nan), None)
 
     def evaluate(self, inputs: Tensor, targets: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ from .base import Architecture
 
 def architecture_named(name: str) -> Architecture:
     """Raises UserError for an unknown name."""
-    found: Architecture = registered("model", "train/workloads/architectures", "ARCHITECTURE", name)
-    return found
+    architecture: Architecture = registered("model", "train/workloads/architectures", "ARCHITECTURE", name)
+    return architecture
 
 
 def those_that(trait: str) -> str:

@@ -1,4 +1,4 @@
-"""What every model that a study may name says of itself."""
+"""The protocol of a model that a study may name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Architecture(ABC):
         return False
 
     def objection(self, facts: DataFacts) -> str:
-        """What else is wrong with data, and the way out; '' if nothing is."""
+        """Another reason why data do not fit, and the way out; '' if there is none."""
         return ""
 
     def words(self, workload: Workload) -> str:
@@ -51,5 +51,5 @@ class Architecture(ABC):
         return size + ", readout from zero" * workload.zero_readout
 
     def own_words(self, workload: Workload) -> str:
-        """What its size has beside width and depth."""
+        """Its size beside width and depth, in words."""
         return ""

@@ -27,7 +27,7 @@ class Convolutional(Architecture):
         return f" (examples of shape {facts.features}): it takes images; choose mlp"
 
     def hidden_parameters(self, workload: Workload) -> int:
-        """Of the blocks and the last norm."""
+        """Parameters of the blocks and the last norm."""
         return workload.depth * (18 * workload.width**2 + 4 * workload.width) + 2 * workload.width
 
 

@@ -38,7 +38,7 @@ class Decoder(Architecture):
         return words + f", adapters of rank {workload.adapter_rank}" * (workload.adapter_rank > 0)
 
     def hidden_parameters(self, workload: Workload) -> int:
-        """Of the blocks and, of a pre-norm one, the last norm."""
+        """Parameters of the blocks and, with pre-norm, of the last norm."""
         last = 2 * workload.width if workload.norm_placement == "pre" else 0
         return workload.depth * (12 * workload.width**2 + 13 * workload.width) + last
 

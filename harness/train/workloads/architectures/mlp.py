@@ -35,7 +35,7 @@ class Perceptron(Architecture):
         )
 
     def hidden_parameters(self, workload: Workload) -> int:
-        """Of the layers from hidden to hidden, and of all norms."""
+        """Parameters of the layers from hidden to hidden, and of all norms."""
         norms = 2 * workload.depth * workload.width if workload.norm == "layer" else 0
         return (workload.depth - 1) * (workload.width**2 + workload.width) + norms
 
@@ -43,7 +43,7 @@ class Perceptron(Architecture):
         return workload.activation == "relu" and workload.norm == "none" and not workload.residual
 
     def own_words(self, workload: Workload) -> str:
-        """What differs from a plain one of ReLUs."""
+        """Its differences from a plain MLP of ReLUs, in words."""
         words = f", {workload.activation}" * (workload.activation != "relu")
         words += f", adapters of rank {workload.adapter_rank}" * (workload.adapter_rank > 0)
         words += ", layer norm" * (workload.norm == "layer") + ", residual" * workload.residual

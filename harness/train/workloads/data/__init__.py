@@ -88,8 +88,8 @@ def _no_text(name: str) -> Dataset:
     if name == "mnist-5k":
         return mnist()
     if name in BY_PATH:
-        given = BY_PATH[name]
-        raise UserError(f"dataset '{name}' ({given.words}) is not shipped: say where it lies with --data {name}={given.write}")
+        entry = BY_PATH[name]
+        raise UserError(f"dataset '{name}' ({entry.words}) is not shipped: say where it lies with --data {name}={entry.write}")
     kind, _, path = name.partition(":")
     if kind == "images" and path:
         return read_images(Path(path))

@@ -1,4 +1,4 @@
-"""What every dataset is: three splits, a hash, and batches keyed on a seed."""
+"""The protocol of a dataset: three splits, a hash, and batches keyed on a seed."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ EVALUATION_TARGETS = 4096
 
 @dataclass(frozen=True)
 class DataFacts:
-    """What a plan and a model need to know of a dataset.
+    """The facts about a dataset that a plan and a model need.
 
     classes: symbols of a text, or labels; 0 where targets are numbers. features: shape of one example; empty for a text.
     targets: numbers a target has, where they are numbers. contents: of a user's folder, what was read and how it was split.
@@ -98,7 +98,7 @@ class ByExample(Dataset):
 
     @abstractmethod
     def count(self, split: Split) -> int:
-        """How many examples a split has."""
+        """The number of examples in a split."""
 
     def check(self, context: int) -> None:
         for split in get_args(Split):
@@ -118,7 +118,7 @@ class ByExample(Dataset):
         return np.arange(self.count("train"), dtype=np.int64)
 
     def tasks_of(self, split: Split, tasks: int, context: int) -> Index:
-        """As many classes each, in their order."""
+        """The task of each example: every task has as many classes, in their order."""
         classes = self.facts.classes
         if not classes or classes % tasks:
             raise UserError(

@@ -31,7 +31,7 @@ def vocabulary(name: str) -> "Tokenizer":
 
 
 def digest(name: str) -> str:
-    """What of a vocabulary decides the tokens of a text; '' of bytes."""
+    """A hash of the vocabulary, which decides the tokens of a text; '' of bytes."""
     return hashlib.sha256(shipped(name).read_bytes()).hexdigest() if name in SIZES else ""
 
 

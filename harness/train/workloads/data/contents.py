@@ -1,4 +1,4 @@
-"""What was read of a user's folder and what was passed over, in a line: one rule for texts and images."""
+"""A line on the files of a user's folder that were read and passed over: one rule for texts and images."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +13,13 @@ HIDDEN, COPIES = "hidden", "copies of others"
 
 
 def is_hidden(parts: Parts) -> bool:
-    """Below a folder that is hidden or that a system leaves behind, or such a file itself."""
+    """Whether a file is hidden or left behind by a system, or lies below such a folder."""
     return any(part.startswith(".") or part == "__MACOSX" for part in parts)
 
 
 def chosen(files: Iterable[Parts], suffixes: Sequence[str]) -> "tuple[list[Parts], Counter[str]]":
     """The visible files of these suffixes, in capitals or not, in order of their paths; and why others are passed over."""
-    found, passed = [], Counter[str]()
+    matches, passed = [], Counter[str]()
     for parts in sorted(files):
         suffix = PurePath(parts[-1]).suffix.lower()
         if is_hidden(parts):
@@ -27,8 +27,8 @@ def chosen(files: Iterable[Parts], suffixes: Sequence[str]) -> "tuple[list[Parts
         elif suffix not in suffixes:
             passed[suffix or "without a suffix"] += 1
         else:
-            found.append(parts)
-    return found, passed
+            matches.append(parts)
+    return matches, passed
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Contents:
     passed_over: Mapping[str, int] = field(default_factory=dict)
     classes: Mapping[str, int] = field(default_factory=dict)
     splits: Mapping[str, int] = field(default_factory=dict)
-    given: Sequence[str] = ()
+    given_splits: Sequence[str] = ()
     moved: int = 0
 
     def __str__(self) -> str:
@@ -53,7 +53,9 @@ class Contents:
             more = f" and {len(self.classes) - MOST_NAMED} more" if len(self.classes) > MOST_NAMED else ""
             said.append(f"{len(self.classes)} classes: {named}{more}")
         if self.splits:
-            counts = ", ".join(f"{name} {count}" + " (given)" * (name in self.given) for name, count in self.splits.items())
+            counts = ", ".join(
+                f"{name} {count}" + " (given)" * (name in self.given_splits) for name, count in self.splits.items()
+            )
             said.append(f"examples: {counts}")
         if self.moved:
             said.append(f"{self.moved} exact copies that lay in two splits moved to training")

@@ -86,11 +86,11 @@ def without_copies(features: NDArray[np.uint8], parts: Parts) -> tuple[Parts, in
     """Copies, byte for byte, of an example of another split are in the training split alone; and how many were moved."""
     splits: dict[bytes, set[Split]] = {}
     for split, index in parts.items():
-        for each in index:
-            splits.setdefault(features[each].tobytes(), set()).add(split)
+        for number in index:
+            splits.setdefault(features[number].tobytes(), set()).add(split)
     held_out = {split: index for split, index in parts.items() if split != "train"}
     apart = {
-        split: np.array([len(splits[features[each].tobytes()]) == 1 for each in index], bool)
+        split: np.array([len(splits[features[number].tobytes()]) == 1 for number in index], bool)
         for split, index in held_out.items()
     }
     moved = [index[~apart[split]] for split, index in held_out.items()]

@@ -51,8 +51,8 @@ MOST_BYTES = 50_000_000
 
 @dataclass(frozen=True)
 class Tree:
-    """What a folder or a zip holds; folders without those that are hidden. `read` raises OSError, and ValueError for a file of
-    more than MOST_BYTES or, in a folder, for what is no regular file."""
+    """The contents of a folder or a zip; hidden folders are left out. `read` raises OSError, and ValueError for a file of
+    more than MOST_BYTES or, in a folder, for one that is not a regular file."""
 
     files: list[FileParts]
     folders: list[FileParts]
@@ -186,9 +186,9 @@ def _classes(tree: Tree, images: list[FileParts], start: int, splits: list[Split
 
 
 def _given_parts(splits: list[Split]) -> Parts:
-    """What is not given is drawn from the training images."""
-    given = np.array(splits)
-    parts: Parts = {split: np.flatnonzero(given == split) for split in sorted(set(splits))}
+    """The images of each split; splits that are not given are drawn from the training images."""
+    splits_N = np.array(splits)
+    parts: Parts = {split: np.flatnonzero(splits_N == split) for split in sorted(set(splits))}
     missing: list[Split] = [split for split in ("validation", "test") if split not in parts]
     training = parts["train"]
     drawn = drawn_parts(len(training), missing) if missing else {}
@@ -200,7 +200,7 @@ def _require_no_copies(images: list[FileParts], features: NDArray[np.uint8], spl
     for number, pixels in enumerate(features):
         other = first.setdefault(pixels.tobytes(), number)
         if splits[other] != splits[number]:
-            one, two = ("/".join(images[each]) for each in (other, number))
+            one, two = ("/".join(images[index]) for index in (other, number))
             raise UserError(f"{subject}: '{two}' is the same image as '{one}', which is in another split; remove one of them")
 
 
@@ -237,10 +237,10 @@ def _decoded(tree: Tree, parts: FileParts, subject: str) -> NDArray[np.uint8]:
                 raise ValueError("several frames; save one of them")
             return np.asarray(ImageOps.exif_transpose(image).convert("RGB")).transpose(2, 0, 1)
     except UnidentifiedImageError:  # its message names the address of a buffer
-        found = "not an image that Pillow can read"
+        reason = "not an image that Pillow can read"
     except Exception as error:  # Pillow's readers and zipfile's raise whatever their parsers stumble over.
-        found = one_line(error)
-    raise UserError(f"{subject}: '{'/'.join(parts)}' cannot be used ({found}); replace, convert or remove it")
+        reason = one_line(error)
+    raise UserError(f"{subject}: '{'/'.join(parts)}' cannot be used ({reason}); replace, convert or remove it")
 
 
 def _sized(parts: FileParts, image: NDArray[np.uint8]) -> str:

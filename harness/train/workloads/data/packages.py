@@ -57,11 +57,11 @@ class Source:
 
 
 def pinned() -> dict[str, Pinned]:
-    return {name: Pinned(**each) for name, each in json.loads(TABLE.read_text()).items()}
+    return {name: Pinned(**fields) for name, fields in json.loads(TABLE.read_text()).items()}
 
 
 def installed() -> dict[str, Pinned]:
-    """What packages.json would pin of the packages that are installed here."""
+    """The packages that are installed here, as packages.json would pin them."""
     names = sorted(name for names in PACKAGES.values() for name in names)
     return {name: Pinned(package.version, _digest(_hashes(package))) for name in names if (package := _installed(name))}
 

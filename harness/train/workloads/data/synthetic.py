@@ -1,4 +1,4 @@
-"""Data whose answer is known: what a study finds in them can be compared with what must be found.
+"""Data whose answer is known: a study's findings can be compared with it.
 
 quadratic:D     examples z ~ N(0, I) in D dimensions; with model quadratic a noisy bowl with curvatures i / D
 regression:D    inputs x ~ N(0, I) in D dimensions and targets x.w with |w| = 1, without noise
@@ -71,8 +71,8 @@ def transitions(symbols: int) -> Numbers:
 def stationary(chain: Numbers) -> Numbers:
     """The left eigenvector of eigenvalue one, summing to one, [S]."""
     values, vectors = np.linalg.eig(chain.T)
-    found = np.real(vectors[:, np.abs(values - 1).argmin()])
-    return np.asarray(found / found.sum())
+    eigenvector = np.real(vectors[:, np.abs(values - 1).argmin()])
+    return np.asarray(eigenvector / eigenvector.sum())
 
 
 def entropy(symbols: int) -> float:
@@ -85,8 +85,8 @@ def entropy(symbols: int) -> float:
 def markov(symbols: int) -> Text:
     generator = numpy_generator(0, f"markov:{symbols}", 1)
     cumulative = transitions(symbols).cumsum(axis=1)
-    state, found = 0, np.empty(CHARACTERS, dtype=np.uint8)
+    state, characters = 0, np.empty(CHARACTERS, dtype=np.uint8)
     for index, uniform in enumerate(generator.random(CHARACTERS)):
         state = min(symbols - 1, int(np.searchsorted(cumulative[state], uniform)))
-        found[index] = FIRST_SYMBOL + state
-    return tokenize(f"markov:{symbols}", found.tobytes())
+        characters[index] = FIRST_SYMBOL + state
+    return tokenize(f"markov:{symbols}", characters.tobytes())

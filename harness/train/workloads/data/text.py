@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # The tokenizer of a text that no other is named for.
 BYTES = "bytes"
 BLOCK_BYTES = 4096
-# Bytes that one of a .gz comes to at most.
+# Most bytes that one byte of a .gz unpacks to.
 MOST_UNZIPPED = 1032
 VALIDATION_BLOCK, TEST_BLOCK, BLOCK_PERIOD = 4, 9, 10
 # Parts of the standard library that distributions leave out or add to: without them one version has one text.
@@ -93,14 +93,14 @@ class Text(Dataset):
         return replace(self, splits={**self.splits, "train": self.splits["train"][:training_set_size]})
 
     def tasks_of(self, split: Split, tasks: int, context: int) -> Index:
-        """A text each; a window that reaches into the next one belongs to none."""
+        """The task of each window: every text is one; a window that reaches into the next text belongs to none."""
         if tasks != self.texts:
             raise UserError(
                 f"tasks = {tasks}: dataset '{self.name}' is {self.texts} text(s), each of which is a task; join texts by +, as"
                 " in python-docs+python-source"
             )
-        first, each = np.arange(len(self.splits[split]) - context), len(self.splits[split]) // self.texts
-        return np.where(first // each == (first + context) // each, first // each, -1)
+        first, length = np.arange(len(self.splits[split]) - context), len(self.splits[split]) // self.texts
+        return np.where(first // length == (first + context) // length, first // length, -1)
 
     def sample_index(self, split: Split, examples: int, context: int) -> Index:
         last = len(self.splits[split]) - (context + 1)
@@ -146,7 +146,7 @@ def tokenize(name: str, *texts: bytes, contents: str = "", tokenizer: str = BYTE
         )
     if tokenizer != BYTES:
         return _encoded(name, texts, contents, tokenizer)
-    text = texts[0] if len(texts) == 1 else b"".join(each[:shortest] for each in texts)
+    text = texts[0] if len(texts) == 1 else b"".join(text[:shortest] for text in texts)
     numbers, classes = _numbers(text)
     tokens = np.frombuffer(text.translate(numbers), dtype=np.uint8)
     blocks = np.arange(-(-shortest // BLOCK_BYTES)) % BLOCK_PERIOD
@@ -166,13 +166,13 @@ def tokenize(name: str, *texts: bytes, contents: str = "", tokenizer: str = BYTE
 
 
 def _encoded(name: str, texts: Sequence[bytes], contents: str, tokenizer: str) -> Text:
-    """Of several texts every split has as many tokens as the one with the fewest."""
+    """Text by a vocabulary; each of several texts has as many tokens in a split as the one with the fewest."""
     key = _hash(bpe.digest(tokenizer), *(hashlib.sha256(text).hexdigest() for text in texts))
 
     def make() -> Arrays:
         encoded = [{split: bpe.encode(tokenizer, pieces) for split, pieces in _blocks(text).items()} for text in texts]
-        fewest = {split: min(len(each[split]) for each in encoded) for split in encoded[0]}
-        return {split: np.concatenate([each[split][:count] for each in encoded]) for split, count in fewest.items()}
+        fewest = {split: min(len(splits[split]) for splits in encoded) for split in encoded[0]}
+        return {split: np.concatenate([splits[split][:count] for splits in encoded]) for split, count in fewest.items()}
 
     return Text(name, DataFacts(key[:16], bpe.SIZES[tokenizer], contents=contents), _splits(kept(key, make)), len(texts))
 
@@ -186,7 +186,7 @@ def _blocks(text: bytes) -> dict[Split, list[bytes]]:
         "test": blocks[TEST_BLOCK::BLOCK_PERIOD],
     }
     places = (VALIDATION_BLOCK, TEST_BLOCK)
-    return {"train": [each for number, each in enumerate(blocks) if number % BLOCK_PERIOD not in places], **held_out}
+    return {"train": [block for number, block in enumerate(blocks) if number % BLOCK_PERIOD not in places], **held_out}
 
 
 def _character(text: bytes, start: int) -> int:
@@ -237,11 +237,11 @@ def python_source() -> bytes:
     """The source text of Python's standard library, some 10 MB of code and prose in English, file by file in the order of
     their paths. It differs between versions, and so does its hash. Raises UserError where Python came without its sources."""
     library = Path(sysconfig.get_path("stdlib"))
-    found, texts = [], []
+    paths, texts = [], []
     for folder, folders, files in os.walk(library):
         folders[:] = [name for name in folders if name not in OFTEN_MISSING]  # installed packages are many more files
-        found += [Path(folder, name) for name in files if name.endswith(".py") and not name.startswith("_sysconfigdata")]
-    for path in sorted(found, key=lambda path: path.relative_to(library).parts):
+        paths += [Path(folder, name) for name in files if name.endswith(".py") and not name.startswith("_sysconfigdata")]
+    for path in sorted(paths, key=lambda path: path.relative_to(library).parts):
         text = path.read_bytes()
         if _first_not_utf8(text) is None:
             texts.append(text)
@@ -270,10 +270,10 @@ def read_text(path: Path) -> tuple[bytes, Contents]:
     if not files:
         raise UserError(f"{subject}: the folder holds no .txt or .gz file")
     texts: dict[str, bytes] = {}
-    left = LARGEST_DATASET
+    bytes_left = LARGEST_DATASET
     for file in files:
-        text = _read_file(file, left)
-        left = max(0, left - len(text))
+        text = _read_file(file, bytes_left)
+        bytes_left = max(0, bytes_left - len(text))
         if texts.setdefault(hashlib.sha256(text).hexdigest(), text) is not text:
             passed[COPIES] += 1
     return b"\n".join(texts.values()), Contents(len(texts), passed)
@@ -282,8 +282,8 @@ def read_text(path: Path) -> tuple[bytes, Contents]:
 def _files(path: Path) -> tuple[list[Path], Counter[str]]:
     if not path.is_dir():
         return [path], Counter()
-    found, passed = chosen(below(path)[0], (".txt", ".gz"))
-    return [path.joinpath(*parts) for parts in found], passed
+    files, passed = chosen(below(path)[0], (".txt", ".gz"))
+    return [path.joinpath(*parts) for parts in files], passed
 
 
 def _read_file(path: Path, most: int) -> bytes:
@@ -312,7 +312,7 @@ def _unzipped(path: Path, most: int) -> bytes:
 
 
 def _first_not_utf8(content: bytes) -> int | None:
-    """Decoded piece by piece: at once a text could become four times as large."""
+    """The first byte that is not UTF-8, or None. Decodes piece by piece: at once a text could become four times as large."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(content), CHUNK):
         kept = len(decoder.getstate()[0])

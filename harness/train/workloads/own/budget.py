@@ -19,23 +19,25 @@ from ...budget import Make, Prepared, Subject, count_step
 from .examples import Batch, Examples
 from .workload import OwnWorkload
 
-# Of a user's module, where what follows each other is looked for: longer lists first.
+# At most this many lists of a user's module are tried for recomputation: longer ones first.
 MOST_LISTS = 8
 # Examples by which lists are compared: so many that activations outweigh gradients, where they take no memory.
 FEW, MANY = 8, 4096
-# What counts with numbers and without may differ by.
+# Counts with numbers and without may differ by this share.
 SLACK = 0.01
 
 
 def own(workload: OwnWorkload, precision: str) -> Subject:
     """A user's module with a batch of its training data's shape. Raises UserError for one whose parameters are not FP32."""
     module = workload.made(0)
-    for name, each in module.named_parameters():
-        if each.dtype != torch.float32:
-            raise UserError(f"workload '{workload.name}': parameter {name} is {each.dtype}: must be float32; call .float()")
+    for name, parameter in module.named_parameters():
+        if parameter.dtype != torch.float32:
+            raise UserError(
+                f"workload '{workload.name}': parameter {name} is {parameter.dtype}: must be float32; call .float()"
+            )
     whole = Subject(_own_make(workload, precision, ""), "")
-    # Of a CPU's recurrent kernels the workspace is seen only where they run.
-    without, with_them = (count_step(replace(whole, numbers=each), FEW) for each in (False, True))
+    # The workspace of a CPU's recurrent kernels shows only where they run.
+    without, with_them = (count_step(replace(whole, numbers=with_numbers), FEW) for with_numbers in (False, True))
     numbers = with_them.kept > (1 + SLACK) * without.kept
     # Which list's modules follow each other is not written anywhere: it is the one that saves most.
     lists = _lists(module)
@@ -44,7 +46,7 @@ def own(workload: OwnWorkload, precision: str) -> Subject:
     def peak(path: str) -> float:
         try:
             return count_step(Subject(_own_make(workload, precision, path), "", numbers), batch, recompute=True).peak
-        except UserError:  # what one writes in place, another cannot compute again
+        except UserError:  # a module that writes in place cannot be computed again
             return math.inf
 
     peaks = {path: peak(path) for path in lists}
@@ -66,10 +68,10 @@ def _own_make(workload: OwnWorkload, precision: str, path: str) -> Make:
 
         def loss() -> Tensor:
             with torch.autocast("cpu", torch.bfloat16) if precision == "bf16" else nullcontext():
-                found: Tensor = objective(inputs, targets)
-                return found
+                loss: Tensor = objective(inputs, targets)
+                return loss
 
-        trained = [each for each in objective.parameters() if each.requires_grad]
+        trained = [parameter for parameter in objective.parameters() if parameter.requires_grad]
         return Prepared([*objective.parameters(), *objective.buffers()], trained, loss, (inputs, targets))
 
     return make
@@ -79,8 +81,8 @@ def _first(examples: Examples, count: int) -> Batch:
     """The first this many examples, again and again if they are fewer; where tensors have no numbers, as many of that shape."""
     batch = examples.batch(torch.zeros(1, dtype=torch.int64))
     if isinstance(tree_leaves(batch)[0], FakeTensor):
-        found: Batch = tree_map(lambda values: torch.zeros(count, *values.shape[1:], dtype=values.dtype), batch)
-        return found
+        zeros: Batch = tree_map(lambda values: torch.zeros(count, *values.shape[1:], dtype=values.dtype), batch)
+        return zeros
     return examples.batch(torch.arange(count) % len(examples))
 
 
@@ -92,13 +94,13 @@ def _at(module: nn.Module, path: str) -> nn.Module:
 
 
 def _lists(module: nn.Module) -> dict[str, int]:
-    """Where lists and sequences of modules lie in it, and how long they are: those of two or more, the longest first."""
-    found = {
-        path or WHOLE: len(each)
-        for path, each in module.named_modules()
-        if isinstance(each, nn.ModuleList | nn.Sequential) and len(each) > 1
+    """Path -> length of the lists and sequences of modules in it: those of two or more, the longest first."""
+    lengths = {
+        path or WHOLE: len(submodule)
+        for path, submodule in module.named_modules()
+        if isinstance(submodule, nn.ModuleList | nn.Sequential) and len(submodule) > 1
     }
-    return dict(sorted(found.items(), key=lambda pair: -pair[1])[:MOST_LISTS])
+    return dict(sorted(lengths.items(), key=lambda pair: -pair[1])[:MOST_LISTS])
 
 
 def _again(forward: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Two own workloads as the arms of one study: what is judged has to mean the same of both."""
+"""Two own workloads as the arms of one study: the judged number has to mean the same for both."""
 
 from ....errors import UserError
 from .finding import FoundWorkload, find, hand_over
@@ -13,7 +13,9 @@ def comparable(baseline: str | OwnWorkload, candidate: str | OwnWorkload, metric
 
     Raises UserError where the metric is another number of one than of the other.
     """
-    first, other = (hand_over(each) if isinstance(each, OwnWorkload) else find(each) for each in (baseline, candidate))
+    first, other = (
+        hand_over(workload) if isinstance(workload, OwnWorkload) else find(workload) for workload in (baseline, candidate)
+    )
     both = f"workloads '{first.address}' and '{other.address}'"
     if first.address == other.address:
         raise UserError(f"{both}: must differ; give each a name of its own")

@@ -1,4 +1,4 @@
-"""A user's own examples as a dataset, by their numbers: what a number stands for the network of an own workload knows.
+"""A user's own examples as a dataset of numbers; the network of an own workload knows the example of each number.
 
 So every step, part of a batch and evaluation is made of numbers alone, whatever the examples come in.
 """

@@ -1,4 +1,4 @@
-"""A user's own workload, as its address tells it: the module that holds it is imported by what makes something of it."""
+"""A user's own workload, as its address tells it; the module that holds it is imported only to make something of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UserWorkload(BaseWorkload):
-    """Of its network nothing is known but that it is an nn.Module with a loss."""
+    """A user's workload: its network is only known to be an nn.Module with a loss."""
 
     without_dropout = "let the module drop by itself, and leave it at 0"
     has_logits = False
@@ -60,7 +60,7 @@ class UserWorkload(BaseWorkload):
         return f"--workload {self.address.place}"
 
     def may_be(self, models: Sequence[str]) -> bool:
-        """Only whoever brings it knows what it is."""
+        """True: only its owner knows which model it is."""
         return True
 
     def can_show(self, probe: str) -> bool:
@@ -126,14 +126,13 @@ class UserWorkload(BaseWorkload):
         return raised_by_user(self.address)
 
     def pickled(self) -> bytes | None:
-        """Of one that was handed over as an object: what is written in a notebook stands in no module that a worker could
-        import, and travels by value."""
+        """The workload by value if it was handed over as an object: no worker could import code of a notebook."""
         import cloudpickle
 
         from .finding import HANDED
 
-        found = HANDED.get(self.address.place)
-        return None if found is None else bytes(cloudpickle.dumps(found))
+        workload = HANDED.get(self.address.place)
+        return None if workload is None else bytes(cloudpickle.dumps(workload))
 
     def receive(self, content: bytes | None) -> None:
         import cloudpickle

@@ -27,7 +27,7 @@ from .keyed import keyed
 from .objective import ABSENT, Tree
 
 Batch = tuple[Tree, Tree]  # inputs and targets, [B, ...]
-# Of a dataset that is read example by example, this many are asked at most what each counts.
+# At most this many examples of a dataset that is read one by one are asked what each counts.
 MOST_ASKED = 64
 # Examples of two splits that are held against each other.
 MOST_COMPARED = 200_000
@@ -44,21 +44,21 @@ class Examples(ABC):
 
     @abstractmethod
     def batch(self, index: Tensor) -> Batch:
-        """Those of these numbers, int64 [...]."""
+        """The examples of these numbers, int64 [...]."""
 
     @abstractmethod
     def to(self, device: str) -> "Examples": ...
 
     def held(self, index: Tensor) -> Callable[[Sequence[int]], Batch]:
-        """Reads those of these numbers once, int64 [N]. Gives batches of them, by their places in the index."""
+        """Reads the examples of these numbers once, int64 [N]. Gives batches of them, by their places in the index."""
         return lambda which: self.batch(index[list(which)])
 
     @property
     def targets_each(self) -> int:
         """Numbers that an example's targets have, or its inputs where these hold them."""
         inputs, targets = self.batch(torch.zeros(1, dtype=torch.int64))
-        found: int = max([1, *(each.numel() for each in tree_leaves(targets) or tree_leaves(inputs))])
-        return found
+        count: int = max([1, *(tensor.numel() for tensor in tree_leaves(targets) or tree_leaves(inputs))])
+        return count
 
 
 class SplitExamples(Examples):
@@ -66,7 +66,7 @@ class SplitExamples(Examples):
 
     @property
     def is_ragged(self) -> bool:
-        """Whether batches may be of other shapes than others as large."""
+        """Whether batches of one size may differ in shape."""
         return False
 
     @abstractmethod
@@ -75,7 +75,7 @@ class SplitExamples(Examples):
 
     @abstractmethod
     def hash(self) -> str:
-        """Of the content, 16 hexadecimal digits."""
+        """A hash of the content, 16 hexadecimal digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,8 @@ class Held(SplitExamples):
         return len(tree_leaves(self.inputs)[0])
 
     def batch(self, index: Tensor) -> Batch:
-        found: Batch = tree_map(lambda values: values[index.to(values.device)], (self.inputs, self.targets))
-        return found
+        batch: Batch = tree_map(lambda values: values[index.to(values.device)], (self.inputs, self.targets))
+        return batch
 
     def structure(self) -> str:
         return _described((self.inputs, self.targets), lambda values: f"{list(values.shape[1:])}")
@@ -116,14 +116,14 @@ class Fetched(SplitExamples):
         return len(self.dataset)
 
     def batch(self, index: Tensor) -> Batch:
-        """Several lanes', [K, B], one after another, stacked."""
+        """The examples of these numbers; those of several lanes, [K, B], are read lane by lane and stacked."""
         if index.dim() > 1:
-            found: Batch = tree_map(lambda *each: torch.stack(each), *[self.batch(lane) for lane in index])
-            return found
-        return self._collated([self.dataset[int(each)] for each in index])
+            batch: Batch = tree_map(lambda *tensors: torch.stack(tensors), *[self.batch(lane) for lane in index])
+            return batch
+        return self._collated([self.dataset[int(number)] for number in index])
 
     def held(self, index: Tensor) -> Callable[[Sequence[int]], Batch]:
-        """What a dataset draws as it is read, such as noise or a crop, is drawn once."""
+        """As of Examples; random draws of a dataset as it is read, such as noise or a crop, are made once."""
         items = [self.dataset[int(number)] for number in index]
         return lambda which: self._collated([items[place] for place in which])
 
@@ -143,7 +143,7 @@ class Fetched(SplitExamples):
         if self.version:
             return hashlib.sha256(f"{self.version} {len(self)}".encode()).hexdigest()[:16]
         with keyed(0):
-            return _hash(self.batch(torch.tensor([each])) for each in range(len(self)))
+            return _hash(self.batch(torch.tensor([number])) for number in range(len(self)))
 
     @property
     def is_ragged(self) -> bool:
@@ -178,20 +178,20 @@ class Several(Examples):
         raise IndexError(f"example {lowest} of {len(self)}")
 
     def to(self, device: str) -> "Several":
-        return Several(tuple(each.to(device) for each in self.parts))
+        return Several(tuple(part.to(device) for part in self.parts))
 
 
-def examples_of(subject: str, given: object, version: str) -> SplitExamples:
+def examples_of(subject: str, source: object, version: str) -> SplitExamples:
     """subject: what messages call them. Raises UserError for what no examples can be drawn from."""
-    if isinstance(given, DataLoader):
-        return _fetched(subject, _sampled(subject, given), given.collate_fn, version)
-    if isinstance(given, tuple | list):
-        return _held(subject, given)
-    if isinstance(given, Mapping):
-        return _held(subject, (given, ABSENT))
-    if isinstance(given, Tensor | np.ndarray):
-        raise UserError(f"{subject} is one {type(given).__name__}: {FORMS}")
-    return _fetched(subject, given, default_collate, version)
+    if isinstance(source, DataLoader):
+        return _fetched(subject, _sampled(subject, source), source.collate_fn, version)
+    if isinstance(source, tuple | list):
+        return _held(subject, source)
+    if isinstance(source, Mapping):
+        return _held(subject, (source, ABSENT))
+    if isinstance(source, Tensor | np.ndarray):
+        raise UserError(f"{subject} is one {type(source).__name__}: {FORMS}")
+    return _fetched(subject, source, default_collate, version)
 
 
 def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
@@ -200,7 +200,7 @@ def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
     if batches is not None and type(batches) is not BatchSampler:
         drawn: object = batches
     elif isinstance(loader.sampler, SubsetRandomSampler):
-        return Subset(loader.dataset, sorted(int(each) for each in loader.sampler.indices))
+        return Subset(loader.dataset, sorted(int(index) for index in loader.sampler.indices))
     elif loader.sampler is None or isinstance(loader.sampler, RandomSampler | SequentialSampler | _InfiniteConstantSampler):
         return loader.dataset
     else:
@@ -212,8 +212,8 @@ def _sampled(subject: str, loader: "DataLoader[Any]") -> Any:
 
 
 def copies(training: Examples, other: Examples) -> int | None:
-    """How many of the others have the inputs of a training example, to the bit; None if that is not checked: of examples
-    that are read one by one, or are very many."""
+    """How many of the others have the inputs of a training example, to the bit; None if not checked: for examples that
+    are read one by one, or are very many."""
     if not isinstance(training, Held) or not isinstance(other, Held) or len(training) + len(other) > MOST_COMPARED:
         return None
     known = set(_rows(training.inputs))
@@ -222,17 +222,17 @@ def copies(training: Examples, other: Examples) -> int | None:
 
 def _rows(inputs: Tree) -> Iterator[bytes]:
     """Each example's bytes."""
-    leaves = [each.cpu().contiguous().resolve_conj() for each in tree_leaves(inputs)]
-    flat = [each.reshape(len(each), -1).view(torch.uint8).numpy() for each in leaves]
-    return (b"".join(each[row].tobytes() for each in flat) for row in range(len(flat[0])))
+    leaves = [tensor.cpu().contiguous().resolve_conj() for tensor in tree_leaves(inputs)]
+    flat = [leaf.reshape(len(leaf), -1).view(torch.uint8).numpy() for leaf in leaves]
+    return (b"".join(array[row].tobytes() for array in flat) for row in range(len(flat[0])))
 
 
 def joined(splits: Sequence[Examples]) -> Examples:
     """All splits' examples, one after another."""
     if isinstance(splits[0], Fetched):
-        return Several(tuple(each for each in splits if isinstance(each, Fetched)))
-    pairs = [(each.inputs, each.targets) for each in splits if isinstance(each, Held)]
-    return Held(*tree_map(lambda *each: torch.cat(each), *pairs))
+        return Several(tuple(examples for examples in splits if isinstance(examples, Fetched)))
+    pairs = [(examples.inputs, examples.targets) for examples in splits if isinstance(examples, Held)]
+    return Held(*tree_map(lambda *tensors: torch.cat(tensors), *pairs))
 
 
 def _fetched(subject: str, dataset: Any, collate: Callable[[list[Any]], Any], version: str) -> Fetched:
@@ -243,12 +243,12 @@ def _fetched(subject: str, dataset: Any, collate: Callable[[list[Any]], Any], ve
         )
     if not len(dataset):
         raise UserError(f"{subject} holds no example: give at least 1")
-    found = Fetched(dataset, collate, version)
+    examples = Fetched(dataset, collate, version)
     try:
-        found.batch(torch.zeros(1, dtype=torch.int64))
+        examples.batch(torch.zeros(1, dtype=torch.int64))
     except Exception as error:  # whatever a user's code raises
         raise UserError(f"{subject}: its first example cannot be read ({error}); see to __getitem__ and collate_fn") from None
-    return found
+    return examples
 
 
 def _held(subject: str, pair: Sequence[object]) -> Held:
@@ -264,7 +264,7 @@ def _held(subject: str, pair: Sequence[object]) -> Held:
 
 
 def _problems(subject: str, inputs: Tree, targets: Tree) -> Iterator[str]:
-    sides = [("inputs", each) for each in tree_leaves(inputs)] + [("targets", each) for each in tree_leaves(targets)]
+    sides = [("inputs", values) for values in tree_leaves(inputs)] + [("targets", values) for values in tree_leaves(targets)]
     counts: dict[int, str] = {}
     for side, values in sides:
         if values.dim() == 0 or not len(values):
@@ -281,11 +281,11 @@ def _problems(subject: str, inputs: Tree, targets: Tree) -> Iterator[str]:
 
 
 def _tree(value: object) -> Tree:
-    """Of tensors; floating and complex numbers in single precision, in which all is trained. Raises TypeError."""
+    """The value as a tree of tensors; floating and complex numbers in single precision, for training. Raises TypeError."""
     if isinstance(value, Mapping):
-        return {str(name): _tree(each) for name, each in value.items()}
+        return {str(name): _tree(branch) for name, branch in value.items()}
     if isinstance(value, tuple | list):
-        return tuple(_tree(each) for each in value)
+        return tuple(_tree(branch) for branch in value)
     if isinstance(value, np.ndarray):
         native = value.astype(value.dtype.newbyteorder("="), copy=False)
         value = torch.from_numpy(np.ascontiguousarray(native)) if value.dtype.kind in "biufc" else value

@@ -40,13 +40,13 @@ class FoundWorkload:
 
     @property
     def planned(self) -> OwnAddress:
-        """Where a worker finds it, and what it is then to be."""
+        """Its address for workers, with the identity that they must find."""
         module, _, attribute = self.address.partition(":")
         return OwnAddress(module, attribute, self.identity)
 
     @property
     def declared(self) -> Workload:
-        """What a configuration calls it."""
+        """The workload as a configuration declares it."""
         return Workload(model=OWN, dataset=str(self.planned))
 
 
@@ -55,7 +55,7 @@ PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     " from folklore.harness.train.workloads.own.finding import main; main()"
 )
-# Addresses that this process was told to import, by a user or by the job it was sent: what a study file or a store names is
+# Addresses that a user, or the job it was sent, told this process to import: those that a study file or a store names are
 # only read.
 ASKED: set[str] = set()
 # Address -> a workload that was handed over as an object, which workers know by nothing else.
@@ -63,8 +63,8 @@ HANDED: dict[str, FoundWorkload] = {}
 
 
 def hand_over(workload: OwnWorkload | FoundWorkload) -> FoundWorkload:
-    """An object that stands in no module that a worker could import, as in a notebook: known to this process from here on.
-    Found: by another process, which says what it is."""
+    """Registers an object in this process that no worker could import, as from a notebook. A FoundWorkload comes from another
+    process, which found its identity."""
     if isinstance(workload, OwnWorkload):
         address = f"{GIVEN}:{re.sub(r'[^0-9a-zA-Z]+', '_', workload.name).strip('_') or 'workload'}"
         found_parts = parts(address, workload)
@@ -90,7 +90,7 @@ def find(address: str) -> FoundWorkload:
         raise unknown(
             f"workload in module {name} ({module.__file__})",
             attribute,
-            [each for each, value in vars(module).items() if isinstance(value, OwnWorkload)],
+            [name for name, value in vars(module).items() if isinstance(value, OwnWorkload)],
         )
     workload = getattr(module, attribute)
     if not isinstance(workload, OwnWorkload):
@@ -110,13 +110,13 @@ def find_again(planned: OwnAddress) -> FoundWorkload:
             f"dataset '{planned}' is Python code, which is never imported because a file or a store names it; if you trust it,"
             f" give --workload {address}, or the file of the study whose arm it is"
         )
-    found = find(address)
-    if found.identity != planned.identity:
+    workload = find(address)
+    if workload.identity != planned.identity:
         raise UserError(
-            f"workload '{address}' has identity {found.identity} here and {planned.identity or 'none'} in the plan: it was"
+            f"workload '{address}' has identity {workload.identity} here and {planned.identity or 'none'} in the plan: it was"
             " changed, or this node has another copy; start the run again, with the same files on every node"
         )
-    return found
+    return workload
 
 
 def _of_file(address: str) -> str:
@@ -129,30 +129,30 @@ def _of_file(address: str) -> str:
     return f"{path.removeprefix('./').removesuffix('.py').replace('/', '.')}:{attribute}"
 
 
-def require_reproducible(found: FoundWorkload) -> None:
-    """Raises UserError where another process, in which sets have their texts in another order, finds another workload. One that
-    was handed over is not made again, but pickled."""
-    if found.address in HANDED:
+def require_reproducible(workload: FoundWorkload) -> None:
+    """Raises UserError if another process, where sets are ordered differently, finds another workload. A workload that was
+    handed over is pickled, not made again."""
+    if workload.address in HANDED:
         return
     # -P: a module of the user's never stands in for one of Python's before its path is this process's.
-    command = [sys.executable, "-P", "-c", PROGRAM, json.dumps(sys.path), found.address]
+    command = [sys.executable, "-P", "-c", PROGRAM, json.dumps(sys.path), workload.address]
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONHASHSEED", "PYTHONPATH")}
     said = subprocess.run(command, env=variables, capture_output=True, text=True)
     if said.returncode:
         last = said.stderr.strip().rpartition("\n")[2]
-        raise UserError(f"workload '{found.address}': made in another process it fails ({last[:LONGEST]}); fix it")
+        raise UserError(f"workload '{workload.address}': made in another process it fails ({last[:LONGEST]}); fix it")
     theirs = json.loads(said.stdout.splitlines()[-1])
-    if other := differing(found.parts, theirs):
+    if other := differing(workload.parts, theirs):
         shown = ", ".join(other[:MOST_NAMED]) + " …" * (len(other) > MOST_NAMED)
         raise UserError(
-            f"workload '{found.address}': made in another process its {shown} differ: sort what comes out of a set, and seed"
+            f"workload '{workload.address}': made in another process its {shown} differ: sort what comes out of a set, and seed"
             " what is drawn as the module is imported"
         )
 
 
 @contextmanager
 def _no_arguments(name: str) -> Iterator[None]:
-    """What a module reads off the command line as it is imported is its own defaults, not ours."""
+    """Inside, a module that reads the command line at import sees no arguments, and takes its own defaults."""
     before = sys.argv
     sys.argv = [f"{name}.py"]
     try:
@@ -168,7 +168,7 @@ def _imported(address: str, name: str) -> ModuleType:
         sys.path.append(os.getcwd())
     try:
         with _no_arguments(name):
-            found = importlib.import_module(name)
+            module = importlib.import_module(name)
     except UserError as error:
         raise UserError(f"workload '{address}': {error}") from None
     except ModuleNotFoundError as error:
@@ -195,7 +195,7 @@ def _imported(address: str, name: str) -> ModuleType:
             "workload '%s': %s sets the default type to %s; it is trained in FP32", address, name, torch.get_default_dtype()
         )
         torch.set_default_dtype(torch.float32)
-    return found
+    return module
 
 
 def main() -> None:

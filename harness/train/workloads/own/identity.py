@@ -1,4 +1,4 @@
-"""What identifies an own workload: a change of any of it makes other trials.
+"""The identity of an own workload: a change of any part of it makes other trials.
 
 The sources that the module, its factory and its loss come from (comments aside); its settings as its repr tells them; what it
 starts with, for two seeds; the loss of a few examples; and the data. What two seeds start with alike, such as loaded weights
@@ -40,35 +40,35 @@ NOTEBOOK = "__main__"
 Parts = dict[str, str]  # what -> a value, or a hash of one
 
 
-def identity_of(address: str, found: Parts) -> str:
-    return fingerprint([TRAINED_AS, address, found])
+def identity_of(address: str, parts: Parts) -> str:
+    return fingerprint([TRAINED_AS, address, parts])
 
 
 def parts(address: str, workload: OwnWorkload) -> Parts:
     """All that identifies it, by what it is. Raises UserError where the module cannot be made, or every seed starts alike."""
     made = [workload.objective(seed) for seed in SEEDS]
-    found = {"name": workload.name, "settings": re.sub(r"0x[0-9a-fA-F]+", "", repr(made[0].module))}
-    found |= {f"source of {name}": _hash(text) for name, text in _sources(address, workload, made[0]).items()}
-    found |= _starts(workload, *made)
+    facts = {"name": workload.name, "settings": re.sub(r"0x[0-9a-fA-F]+", "", repr(made[0].module))}
+    facts |= {f"source of {name}": _hash(text) for name, text in _sources(address, workload, made[0]).items()}
+    facts |= _starts(workload, *made)
     if workload.loss_may_rise:
-        found["loss_may_rise"] = "True"
-    found["loss of some examples"] = ", ".join(_loss(workload, each) for each in made)
-    return found | {f"{split} data": examples.hash() for split, examples in workload.examples.items()}
+        facts["loss_may_rise"] = "True"
+    facts["loss of some examples"] = ", ".join(_loss(workload, objective) for objective in made)
+    return facts | {f"{split} data": examples.hash() for split, examples in workload.examples.items()}
 
 
 def data_hash(workload: OwnWorkload) -> str:
-    """Of all examples, 16 hexadecimal digits."""
+    """A hash of all examples, 16 hexadecimal digits."""
     return fingerprint([workload.examples[split].hash() for split in SPLITS])
 
 
 def differing(ours: Parts, theirs: Parts) -> list[str]:
-    """What another process found otherwise."""
+    """Names of the parts that differ in another process."""
     return [name for name in sorted(ours.keys() | theirs.keys()) if ours.get(name) != theirs.get(name)]
 
 
 def _starts(workload: OwnWorkload, first: Objective, other: Objective) -> Parts:
-    """Name of what a module holds -> shape, type, and what two seeds say of its values."""
-    found, theirs, drawn, trained = {}, other.held(), False, False
+    """Name of a tensor that a module holds -> type, shape, and a summary of its values under two seeds."""
+    starts, theirs, drawn, trained = {}, other.held(), False, False
     for name, value in first.held().items():
         if is_lazy(value) or value.is_meta:
             raise UserError(f"{name} has no values yet: run the module once in its factory, on a device that holds them")
@@ -76,18 +76,18 @@ def _starts(workload: OwnWorkload, first: Objective, other: Objective) -> Parts:
         trained |= value.requires_grad
         drawn |= value.requires_grad and not alike
         held = _hash(_bytes(value)) if alike else f"drawn, {_size(value)}"
-        found[f"start of {name}"] = f"{value.dtype} {list(value.shape)} {value.requires_grad} {held}"
+        starts[f"start of {name}"] = f"{value.dtype} {list(value.shape)} {value.requires_grad} {held}"
     if trained and not drawn and not workload.one_start:
         raise UserError(
             f"workload '{workload.name}': module() starts alike for seeds {SEEDS[0]} and {SEEDS[1]}, which would count as two"
             " trials and are one start: leave torch.manual_seed and the like out of it; or, where every trial is to start from"
             " the same weights, say one_start=True"
         )
-    return found
+    return starts
 
 
 def _loss(workload: OwnWorkload, objective: Objective) -> str:
-    """In eval mode; what fails is told apart by what it raises, and refused later."""
+    """The loss in eval mode, or the type of its error; a loss that fails is refused later."""
     examples = workload.examples["training"]
     try:
         with torch.no_grad(), keyed(0):
@@ -113,16 +113,16 @@ def _size(values: Tensor) -> str:
 
 def _sources(address: str, workload: OwnWorkload, module: Objective) -> dict[str, str]:
     """Module name -> its source without comments, of all code that is the user's or another package's and not torch's."""
-    modules = {address.partition(":")[0], *(type(each).__module__ for each in module.modules())}
-    functions = {each for function in (workload.module, workload.loss) for each in _functions(function)}
-    written = functions | {type(each) for each in module.modules()}
-    modules |= {each.__module__ for each in functions}
+    modules = {address.partition(":")[0], *(type(submodule).__module__ for submodule in module.modules())}
+    functions = {code for function in (workload.module, workload.loss) for code in _functions(function)}
+    written = functions | {type(submodule) for submodule in module.modules()}
+    modules |= {function.__module__ for function in functions}
     libraries = ("torch", "folklore", "builtins")
     ours = sorted(name for name in modules if name.partition(".")[0] not in libraries and name in sys.modules)
-    found = {name: source for name in ours if name != NOTEBOOK and (source := _source(name))}
-    # Of what is written where no worker can import it, each piece by itself.
-    pieces = (each for each in written if each.__module__ == NOTEBOOK)
-    return found | {f"{NOTEBOOK}.{each.__qualname__}": _written(each) for each in pieces}
+    sources = {name: source for name in ours if name != NOTEBOOK and (source := _source(name))}
+    # Code written where no worker can import it counts piece by piece.
+    pieces = (piece for piece in written if piece.__module__ == NOTEBOOK)
+    return sources | {f"{NOTEBOOK}.{piece.__qualname__}": _written(piece) for piece in pieces}
 
 
 def _written(piece: Any) -> str:

@@ -14,11 +14,11 @@ from torch.nn.utils.parametrize import is_parametrized
 from .....models import Parameter
 from .objective import Objective
 
-# What of a class counts as a value that a module keeps there.
+# Types of class attributes that count as values that a module keeps.
 PLAIN = (bool, int, float, complex, str, bytes, list, dict, type(None))
-# What pickling raises for what cannot be pickled.
+# The errors of pickling something that cannot be pickled.
 UNPICKLABLE = (pickle.PicklingError, TypeError, AttributeError, RuntimeError, NotImplementedError)
-# What torch itself keeps in every module.
+# The attributes that torch itself keeps in every module.
 INTERNAL = vars(nn.Module()).keys()
 
 
@@ -27,10 +27,10 @@ class ModuleItself:
     trained)."""
 
     def __init__(self, objective: Objective, parameters: Sequence[Parameter], state: Sequence[str]):
-        self.objective, self.names = objective, [*(each.name for each in parameters), *state]
+        self.objective, self.names = objective, [*(parameter.name for parameter in parameters), *state]
         self.modes = modes(objective)
         held = objective.held()
-        self.trained = [held[each.name] for each in parameters]
+        self.trained = [held[parameter.name] for parameter in parameters]
         self.frozen = {name: held[name] for name in state if isinstance(held.get(name), nn.Parameter)}
         self.rows: dict[str, Tensor] = {}
         # Of the latest gradient, which trained parameters had one: others take no step at all.
@@ -38,20 +38,20 @@ class ModuleItself:
 
     def held(self) -> dict[str, Tensor]:
         """Name -> the tensor itself. Raises ValueError for a module that put something else in the place of one."""
-        found = self.objective.held()
+        tensors = self.objective.held()
         for name in self.names:
-            if name not in found:
+            if name not in tensors:
                 raise ValueError(f"{name} is not there any more after a pass: a module must keep its parameters and buffers")
-        return {name: found[name] for name in self.names}
+        return {name: tensors[name] for name in self.names}
 
     def lies_in(self, rows: Mapping[str, Tensor]) -> None:
-        """From now on its values are these tensors' memory: what changes the one changes the other."""
+        """From now on its values share these tensors' memory."""
         self.rows = dict(rows)
         for name, value in self.held().items():
             value.data = as_complex(self.rows[name]) if value.is_complex() else self.rows[name]
 
     def settle(self) -> None:
-        """What the module put in the place of a tensor that it kept goes where the lane's values lie."""
+        """Copy tensors that the module replaced back to where the lane's values lie."""
         for name, value in self.held().items():
             row = as_complex(self.rows[name]) if value.is_complex() else self.rows[name]
             if value.data_ptr() != row.data_ptr():
@@ -62,22 +62,25 @@ class ModuleItself:
                 value.data = row
 
     def gradient(self, loss_of: Callable[[Objective], Tensor], scale: Tensor | float = 1.0) -> tuple[Tensor, list[Tensor]]:
-        """The loss, and of each trained parameter the gradient of scale times it, real, by backward(): hooks on parameters run,
-        and recomputation of either kind works. A parameter that takes no part has zeros."""
-        for each in self.trained:
-            each.grad = None
+        """The loss, and the gradient of scale times it for each trained parameter, real, by backward(): hooks on parameters
+        run, and recomputation of either kind works. A parameter that takes no part has zeros."""
+        for parameter in self.trained:
+            parameter.grad = None
         loss = loss_of(self.objective)
         if loss.requires_grad:
             (loss * scale).backward()  # type: ignore[no-untyped-call]
-        self.took_part = [each.grad is not None for each in self.trained]
-        found = [as_real(torch.zeros_like(each) if each.grad is None else each.grad.to_dense()) for each in self.trained]
-        for each in self.trained:
-            each.grad = None
-        return loss.detach(), found
+        self.took_part = [parameter.grad is not None for parameter in self.trained]
+        gradients = [
+            as_real(torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.to_dense())
+            for parameter in self.trained
+        ]
+        for parameter in self.trained:
+            parameter.grad = None
+        return loss.detach(), gradients
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """In eval mode; afterwards in the modes that its factory left."""
+        """Eval mode inside; afterwards the modes that its factory left."""
         self.objective.module.eval()
         try:
             yield
@@ -87,7 +90,7 @@ class ModuleItself:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """What it keeps beside its tensors is afterwards what it was: inside, a copy of it stands in its place."""
+        """Restores afterwards what it keeps beside its tensors: inside, a copy of the module stands in its place."""
         before = self.objective, self.trained
         self.objective = copied(self.objective, self.names)
         held = self.objective.held()
@@ -108,12 +111,12 @@ def as_complex(values: Tensor) -> Tensor:
 
 
 def modes(module: nn.Module) -> dict[str, bool]:
-    return {name: each.training for name, each in module.named_modules()}
+    return {name: submodule.training for name, submodule in module.named_modules()}
 
 
 def set_modes(module: nn.Module, values: Mapping[str, bool]) -> None:
-    for name, each in module.named_modules():
-        each.training = values.get(name, each.training)
+    for name, submodule in module.named_modules():
+        submodule.training = values.get(name, submodule.training)
 
 
 def _blank(kind: type[nn.Module]) -> nn.Module:
@@ -135,7 +138,7 @@ class _Apart(cloudpickle.Pickler):  # type: ignore[misc]
         self.code: dict[str, object] = {}
 
     def reducer_override(self, value: object) -> object:
-        """A parametrized module by its attributes, for itself it refuses to be pickled."""
+        """Pickles a parametrized module by its attributes, because it refuses to be pickled itself."""
         if isinstance(value, nn.Module) and is_parametrized(value):
             return _blank, (type(value),), (value.__dict__, None), None, None, _fill
         return super().reducer_override(value)
@@ -183,18 +186,20 @@ def python_state(objective: Objective, names: Sequence[str]) -> bytes:
 
 
 def copied(objective: Objective, names: Sequence[str]) -> Objective:
-    """The same once more, over the same tensors of these names."""
+    """A copy of the objective over the same tensors of these names."""
     file = io.BytesIO()
     apart = _Apart(file, objective, names)
     apart.dump(objective)
     file.seek(0)
-    found: Objective = _Together(file, objective.held(), apart.code).load()
-    return found
+    copy: Objective = _Together(file, objective.held(), apart.code).load()
+    return copy
 
 
 def of_classes(objective: Objective) -> dict[str, object]:
-    """Plain attributes of the classes that modules are of: all modules share them."""
-    kinds = {kind for each in objective.modules() for kind in type(each).__mro__ if not kind.__module__.startswith("torch")}
+    """Plain attributes of the modules' classes, which all modules of a class share."""
+    kinds = {
+        kind for submodule in objective.modules() for kind in type(submodule).__mro__ if not kind.__module__.startswith("torch")
+    }
     return {
         f"{kind.__module__}.{kind.__qualname__}.{name}": value
         for kind in kinds
@@ -204,14 +209,14 @@ def of_classes(objective: Objective) -> dict[str, object]:
 
 
 def attributes(objective: Objective) -> dict[str, bytes]:
-    """SUBMODULE.ATTRIBUTE -> a picture of what it is, for saying what changed."""
-    found = {}
-    for name, each in objective.named_modules():
-        for attribute, value in vars(each).items():
+    """SUBMODULE.ATTRIBUTE -> its pickled value, for naming what changed."""
+    pickles = {}
+    for name, submodule in objective.named_modules():
+        for attribute, value in vars(submodule).items():
             if attribute not in INTERNAL:
                 with suppress(Exception):
-                    found[f"{name}.{attribute}"] = cloudpickle.dumps(value)
-    return found | {name: repr(value).encode() for name, value in of_classes(objective).items()}
+                    pickles[f"{name}.{attribute}"] = cloudpickle.dumps(value)
+    return pickles | {name: repr(value).encode() for name, value in of_classes(objective).items()}
 
 
 def changed(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def keyed(key: int, device: str = "cpu") -> Iterator[None]:
-    """What torch, Python and NumPy draw inside is of this key alone, and their generators are left as they were. Not
+    """Random draws of torch, Python and NumPy inside depend on this key alone; their generators are restored. Not
     torch.manual_seed, which formats and keeps a stack for every kind of device that is not used."""
     with torch.random.fork_rng(devices=[device] if device != "cpu" else []), _python_and_numpy(key):
         torch.default_generator.manual_seed(key)

@@ -34,20 +34,20 @@ from .reduction import EXAMPLES, NEITHER, Counts, Reduction, candidates, find
 
 Parted = Callable[[Sequence[int]], tuple[Tree, Tree]]  # which of some examples -> these as a batch
 Make = Callable[[int], Objective]  # seed -> the module, with its loss, as its trial starts
-# What two orders of the same sums in FP32 may differ by, relative to the largest value; of products in 16 bits, more.
+# Two orders of the same sums in FP32 may differ by this, relative to the largest value; products in 16 bits by more.
 ROUNDING = 1e-4
 # Seed 0 is the seed of the structure that is called with others' values: what it keeps to itself would look right.
 PROOF_SEEDS = (1, 2)
 PROOF_STEPS = 4
-# By what weights are multiplied for examples to have losses that differ.
+# Weights are multiplied by this, so that the losses of examples differ.
 APART = 3.0
 # How far a step of the proof moves the parameters, relative to their size.
 PROOF_STEP_SIZE = 0.02
 LONGEST_REASON = 200
-# Of what cannot be pickled, or has no name.
+# For state that cannot be pickled, or has no name.
 UNSEEN = "what is beside its tensors, as far as can be seen,"
 MIXED = "its precision is torch's autocast, which packed lanes do not follow"
-# What torch's errors about vmap begin to say -> what that means to somebody who wrote a module.
+# Part of a torch error about vmap -> its meaning to somebody who wrote a module.
 WORDS = {
     "called random operation": "it draws random numbers as it trains (dropout and its like)",
     "calling .item()": "it calls .item(), or turns a tensor into a number in another way",
@@ -59,9 +59,9 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Proof:
-    """What was compared before training. steps: of all seeds. difference: the largest, relative to the largest entry of what
-    was compared. reduction: what the loss is of a batch. seconds: what it took. apart: why lanes cannot share a program; ''
-    where they can."""
+    """The comparison before training. steps: of all seeds. difference: the largest, relative to the largest entry of what
+    was compared. reduction: of a batch's loss, in words. seconds: taken. apart: why lanes cannot share a program; '' where
+    they can."""
 
     steps: int
     difference: float
@@ -75,8 +75,7 @@ class Proof:
 
 
 class Course:
-    """How a lane's first steps went: their losses, the last gradients, and the values and the loss in eval mode that are
-    left."""
+    """The course of a lane's first steps: losses, last gradients, and the final values and loss in eval mode."""
 
     gradients: list[Tensor]
     held: dict[str, Tensor]
@@ -87,10 +86,10 @@ class Course:
 
     def note(self, loss: Tensor, gradients: Iterable[Tensor]) -> None:
         self.losses.append(loss.detach())
-        self.gradients = [each.clone() for each in gradients]
+        self.gradients = [gradient.clone() for gradient in gradients]
 
     def differing(self, other: Course, names: Sequence[str]) -> Iterator[str]:
-        """What differs by more than rounding, first things first."""
+        """Differences of more than rounding, earliest first, in words."""
         losses = enumerate(zip(self.losses, other.losses, strict=True), start=1)
         yield from (f"the loss at step {step}" for step, pair in losses if not _near(*pair))
         gradients = zip(names, self.gradients, other.gradients, strict=True)
@@ -132,12 +131,12 @@ class OwnModule:
         # Holds the structure; its own values are never read.
         self.objective = make(0).to(device)
         held = self.objective.held()
-        trained = {name for name, each in held.items() if isinstance(each, nn.Parameter) and each.requires_grad}
+        trained = {name for name, tensor in held.items() if isinstance(tensor, nn.Parameter) and tensor.requires_grad}
         self.parameters = _parameters({name: value for name, value in held.items() if name in trained})
         self.state = tuple(name for name in held if name not in trained)
-        for name, each in held.items():
-            if isinstance(each, nn.Parameter) and each.dtype not in (torch.float32, torch.complex64):
-                raise ValueError(f"parameter {name} is {each.dtype}: must be float32; call .float() in the module's factory")
+        for name, tensor in held.items():
+            if isinstance(tensor, nn.Parameter) and tensor.dtype not in (torch.float32, torch.complex64):
+                raise ValueError(f"parameter {name} is {tensor.dtype}: must be float32; call .float() in the module's factory")
         if not self.parameters:
             raise ValueError("the module has no trainable parameters: there is nothing to train")
         self.structure = ModuleItself(self.objective, self.parameters, self.state)
@@ -151,10 +150,10 @@ class OwnModule:
             raise ValueError(f"it fails on {length(self.inputs)} training examples ({_reason(error)})") from error
 
     def _moved(self, tree: Tree) -> Tree:
-        return tree_map(lambda each: each.to(self.device), tree)
+        return tree_map(lambda tensor: tensor.to(self.device), tree)
 
     def _require_apart(self, held: Mapping[str, Tensor]) -> None:
-        """Parameters of two names over one memory would have to be one."""
+        """Raises ValueError for parameters of two names over one memory."""
         memory: dict[int, str] = {}
         for name, value in held.items():
             other = memory.setdefault(value.untyped_storage().data_ptr(), name) if value.numel() else name
@@ -164,24 +163,24 @@ class OwnModule:
     def start(self, seed: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Where a lane starts: its parameters, flat [P], and its state. Both depend on the seed alone."""
         held = self.make(seed).held()
-        rows = joined(self.parameters, [as_real(held[each.name].detach()).unsqueeze(0) for each in self.parameters])
+        rows = joined(self.parameters, [as_real(held[parameter.name].detach()).unsqueeze(0) for parameter in self.parameters])
         return rows[0], {name: held[name].detach().clone() for name in self.state}
 
     @cached_property
     def statistics(self) -> tuple[str, ...]:
         """Names of the buffers that normalization keeps of activations."""
-        kept = [(name, each) for name, each in self.objective.named_modules() if isinstance(each, _NormBase)]
-        theirs = {f"{name}.{buffer}" for name, each in kept for buffer, _ in each.named_buffers(recurse=False)}
+        kept = [(name, layer) for name, layer in self.objective.named_modules() if isinstance(layer, _NormBase)]
+        theirs = {f"{name}.{buffer}" for name, layer in kept for buffer, _ in layer.named_buffers(recurse=False)}
         return tuple(name for name in self.state if full_name(name) in theirs)
 
     def losses(self, view: Mapping[str, Tensor], inputs: Tree, targets: Tree) -> Tensor:
-        """Of lanes that share a program, [K]."""
+        """Losses of lanes that share a program, [K]."""
 
         def loss(values: dict[str, Tensor], x_B: Tree, t_B: Tree) -> Tensor:
-            found: Tensor = functional_call(self.objective, values, (x_B, t_B))
-            return found
+            loss: Tensor = functional_call(self.objective, values, (x_B, t_B))
+            return loss
 
-        complexes = {each.name for each in self.parameters if each.is_complex}
+        complexes = {parameter.name for parameter in self.parameters if parameter.is_complex}
         values = {full_name(name): as_complex(value) if name in complexes else value for name, value in view.items()}
         with sdpa_kernel(SDPBackend.MATH):  # the one kernel of attention that vmap has rules for
             return vmap(loss, randomness="error")(values, inputs, targets)
@@ -201,7 +200,7 @@ class OwnModule:
             torch.backends.mha.set_fastpath_enabled(fused)
 
     def keyed(self, key: int) -> AbstractContextManager[None]:
-        """Draws inside are of this key alone."""
+        """Random draws inside depend on this key alone."""
         return keyed(key, self.device)
 
     def precision(self, dtype: torch.dtype | None = None) -> AbstractContextManager[object]:
@@ -214,13 +213,13 @@ class OwnModule:
 
     def _loss_of(self, made: ModuleItself, key: int, inputs: Tree, targets: Tree) -> Tensor:
         with self.keyed(key), self.precision():
-            found: Tensor = made.objective(*_fresh((inputs, targets)))
-            return found
+            loss: Tensor = made.objective(*_fresh((inputs, targets)))
+            return loss
 
     def _require_seeded(self) -> None:
         first, again = (self.make(0).held() for _ in range(2))
         for name, value in first.items():
-            if not torch.equal(*(as_real(each.detach()).nan_to_num() for each in (value, again[name]))):
+            if not torch.equal(*(as_real(tensor.detach()).nan_to_num() for tensor in (value, again[name]))):
                 raise ValueError(
                     f"{name} starts differently for the same seed: draw it by the generators of torch, random or numpy.random"
                 )
@@ -230,7 +229,7 @@ class OwnModule:
         loss, gradients = self._gradient_of(self.itself(0))
         if not bool(loss.isfinite()):
             raise ValueError(f"the loss at its start is {loss.item()}: must be finite")
-        if not any(bool(each.any()) for each in gradients):
+        if not any(bool(gradient.any()) for gradient in gradients):
             raise ValueError("its loss has no gradient at its start: must depend on the parameters, and not be detached")
 
     def _gradient_of(self, made: ModuleItself) -> tuple[Tensor, list[Tensor]]:
@@ -247,7 +246,7 @@ class OwnModule:
 
     @cached_property
     def reduction(self) -> Reduction:
-        """What the loss of a batch is of those of its examples."""
+        """How the loss of a batch follows from those of its examples."""
         (examples, part), made = self.more, self.itself(0)
         if examples < 2:
             return EXAMPLES
@@ -263,7 +262,7 @@ class OwnModule:
             return float(self._loss_of(made, key, *map(self._moved, part(which))))
 
         proposed = candidates(self.objective.loss, inputs, targets, examples, self.counts)
-        among = [(each, each.counts_of(inputs, targets, examples)) for each in proposed]
+        among = [(candidate, candidate.counts_of(inputs, targets, examples)) for candidate in proposed]
         with torch.no_grad(), made.evaluating():
             try:
                 return find(loss_of, examples, among, self.draws)
@@ -292,21 +291,24 @@ class OwnModule:
         return Proof(PROOF_STEPS * len(PROOF_SEEDS), difference, reduction, time.perf_counter() - started, apart)
 
     def _plain(self, seed: int, number: int) -> Course:
-        """As one writes it: no lanes, no rows."""
+        """A plain PyTorch loop as one writes it: no lanes, no rows."""
         made, course = self.itself(seed), Course()
         for step in range(PROOF_STEPS):
-            for each in made.trained:
-                each.grad = None
+            for parameter in made.trained:
+                parameter.grad = None
             loss = self._loss_of(made, step, *self._examples_of(step, number))
             loss.backward()  # type: ignore[no-untyped-call]
-            gradients = [torch.zeros_like(each) if each.grad is None else each.grad.to_dense() for each in made.trained]
+            gradients = [
+                torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.to_dense()
+                for parameter in made.trained
+            ]
             course.note(loss, map(as_real, gradients))
             _descend(made.trained, gradients)
         self._end(course, made, number)
         return course
 
     def _by_themselves(self) -> list[Course]:
-        """Modules that are trained side by side as the engine trains them, their values in a pack's buffers."""
+        """The courses of modules trained side by side as the engine trains them, their values in a pack's buffers."""
         lanes, courses = [self.itself(seed) for seed in PROOF_SEEDS], [Course() for _ in PROOF_SEEDS]
         for lane in lanes:
             lane.lies_in({name: value.clone() for name, value in self._real(lane.held()).items()})
@@ -316,7 +318,7 @@ class OwnModule:
                     loss, gradients = lane.gradient(lambda objective: objective(*self._examples_of(step, number)))  # noqa: B023
                 lane.settle()
                 course.note(loss, gradients)
-                _descend([lane.rows[each.name] for each in self.parameters], gradients)
+                _descend([lane.rows[parameter.name] for parameter in self.parameters], gradients)
                 lane.settle()
         for number, (lane, course) in enumerate(zip(lanes, courses, strict=True)):
             if wrong := [name for name, mode in modes(lane.objective).items() if lane.modes[name] != mode]:
@@ -325,16 +327,16 @@ class OwnModule:
         return courses
 
     def _packed(self) -> list[Course]:
-        """Lanes that share a program."""
+        """The courses of lanes that share a program."""
         held, courses = [self._real(self.itself(seed).held()) for seed in PROOF_SEEDS], [Course() for _ in PROOF_SEEDS]
         view = {name: torch.stack([lane[name] for lane in held]) for name in held[0]}
-        leaves = [view[each.name].requires_grad_() for each in self.parameters]
+        leaves = [view[parameter.name].requires_grad_() for parameter in self.parameters]
         for step in range(PROOF_STEPS):
             losses = self.losses(view, *self._stacked(step))
             gradients = torch.autograd.grad(losses.sum(), leaves)
             for lane, course in enumerate(courses):
-                course.note(losses[lane], [each[lane] for each in gradients])
-                _descend([each.detach()[lane] for each in leaves], course.gradients)
+                course.note(losses[lane], [gradient[lane] for gradient in gradients])
+                _descend([leaf.detach()[lane] for leaf in leaves], course.gradients)
         with torch.no_grad(), self.evaluating():
             losses = self.losses(view, *self._stacked(0))
         for lane, course in enumerate(courses):
@@ -347,11 +349,11 @@ class OwnModule:
             course.evaluated = self._loss_of(made, 0, *self._examples_of(0, number))
 
     def _real(self, held: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """As a pack holds it: complex parameters with a last side of two, what is not trained as it is."""
+        """Values as a pack holds them: complex parameters with a last side of two, untrained ones unchanged."""
         return {name: value.detach() if name in self.state else as_real(value.detach()) for name, value in held.items()}
 
     def _examples_of(self, step: int, number: int) -> tuple[Tree, Tree]:
-        """In another order for each lane and step: what is shared would show."""
+        """The examples in another order for each lane and step, so that anything shared shows."""
         if self.apart:  # batches that are put together as a whole
             return _fresh((self.inputs, self.targets))
         moved: tuple[Tree, Tree] = tree_map(lambda values: values.roll(step + number, 0), (self.inputs, self.targets))
@@ -359,14 +361,14 @@ class OwnModule:
 
     def _stacked(self, step: int) -> tuple[Tree, Tree]:
         """Inputs and targets, [lanes, B, ...]."""
-        found: tuple[Tree, Tree] = tree_map(
-            lambda *each: torch.stack(each), *(self._examples_of(step, number) for number in range(len(PROOF_SEEDS)))
+        batch: tuple[Tree, Tree] = tree_map(
+            lambda *tensors: torch.stack(tensors), *(self._examples_of(step, number) for number in range(len(PROOF_SEEDS)))
         )
-        return found
+        return batch
 
     def _differing(self, ours: Sequence[Course], plain: Sequence[Course]) -> str:
-        """What is not as in plain PyTorch, beyond rounding; '' if nothing."""
-        names = [each.name for each in self.parameters]
+        """The first difference from plain PyTorch beyond rounding, in words; '' if there is none."""
+        names = [parameter.name for parameter in self.parameters]
         return next((what for us, them in zip(ours, plain, strict=True) for what in us.differing(them, names)), "")
 
     def _require_same(self, beside: Sequence[Course], plain: Sequence[Course]) -> None:
@@ -389,8 +391,8 @@ class OwnModule:
         return f"in a pack {what} is not a lane's own" if what else ""
 
     def _changing(self, remembered: Sequence[str]) -> str:
-        """Torch has vmap rules for batch norm's running statistics. That holds for no other module that keeps a state, and
-        only what was compared is packed: so each that does trains alone. What a module keeps in Python is no lane's at all."""
+        """The state that changes in training, in words, or ''. Torch has vmap rules for batch norm's running statistics and no
+        other state; so a module that keeps a state trains alone. State kept in Python belongs to no lane."""
         made = self.itself(0)
         before = {name: value.detach().clone() for name, value in made.held().items() if name in self.state}
         self._gradient_of(made)
@@ -400,7 +402,7 @@ class OwnModule:
 
     @cached_property
     def remembered(self) -> tuple[str, ...]:
-        """What a step of training or an evaluation changes beside its tensors: attributes, what they hold, closures."""
+        """Names of what a training step or an evaluation changes beside its tensors: attributes, their contents, closures."""
         made = self.itself(0)
         try:
             before, names = python_state(made.objective, made.names), attributes(made.objective)
@@ -420,11 +422,11 @@ class OwnModule:
 
     @cached_property
     def flops_per_example(self) -> float:
-        """Of a forward pass, as torch counts matrix products, convolutions and attention; at least two for each parameter."""
+        """A forward pass's operations by torch's count (matrix products, convolutions, attention); at least two a parameter."""
         made = self.itself(0)
         with self.keyed(0), self.evaluating(), made.evaluating(), torch.no_grad(), FlopCounterMode(display=False) as counter:
             made.objective(*_fresh((self.inputs, self.targets)))
-        least = 2.0 * sum(each.numel() for each in self.objective.parameters())
+        least = 2.0 * sum(parameter.numel() for parameter in self.objective.parameters())
         return max(float(counter.get_total_flops()) / length(self.inputs), least)
 
     @cached_property
@@ -445,7 +447,7 @@ class OwnModule:
 
 
 def _parameters(trained: Mapping[str, Tensor]) -> tuple[Parameter, ...]:
-    """Beside complex ones of an even number of entries."""
+    """The trained parameters; beside complex ones, each is padded to an even number of entries."""
     odd = any(value.is_complex() for value in trained.values())
     shapes = {name: tuple(as_real(value).shape) for name, value in trained.items()}
     return tuple(
@@ -457,8 +459,8 @@ def _parameters(trained: Mapping[str, Tensor]) -> tuple[Parameter, ...]:
 @torch.no_grad()
 def _descend(values: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
     """A step of one length for all parameters together: a gradient that is rounding alone stays one."""
-    size = sum(float(each.abs().square().sum()) for each in values) ** 0.5
-    steepness = sum(float(each.abs().square().sum()) for each in gradients) ** 0.5
+    size = sum(float(tensor.abs().square().sum()) for tensor in values) ** 0.5
+    steepness = sum(float(gradient.abs().square().sum()) for gradient in gradients) ** 0.5
     for value, gradient in zip(values, gradients, strict=True):
         value.sub_(PROOF_STEP_SIZE * (size + 1.0) / (steepness + 1e-12) * gradient)
 
@@ -469,24 +471,26 @@ def _apart(ours: Tensor, theirs: Tensor) -> float:
         return float("inf")
     if not ours.numel() or torch.equal(ours, theirs):
         return 0.0
-    ours, theirs = (each.detach().to(torch.complex128 if each.is_complex() else torch.float64) for each in (ours, theirs))
+    ours, theirs = (tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64) for tensor in (ours, theirs))
     return float((ours - theirs).abs().max() / theirs.abs().max().clamp(min=1e-12))
 
 
 def _fresh(batch: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
     """A batch that a module may write into, or take things out of."""
-    found: tuple[Tree, Tree] = tree_map(torch.clone, batch)
-    return found
+    copies: tuple[Tree, Tree] = tree_map(torch.clone, batch)
+    return copies
 
 
 def _overlap(one: Tensor, other: Tensor) -> bool:
     """Whether two views of one storage have an entry in common, by where they begin and end."""
-    (first, last), (start, end) = ((each.storage_offset(), each.storage_offset() + each.numel()) for each in (one, other))
+    (first, last), (start, end) = (
+        (tensor.storage_offset(), tensor.storage_offset() + tensor.numel()) for tensor in (one, other)
+    )
     return first < end and start < last
 
 
 def _near(ours: Tensor, theirs: Tensor) -> bool:
-    """Up to the rounding of sums in another order."""
+    """Whether two tensors are equal up to the rounding of sums in another order."""
     difference = float((ours - theirs).detach().abs().max())
     return difference <= ROUNDING * float(theirs.detach().abs().max()) + 1e-6
 
@@ -506,7 +510,7 @@ def _cannot_share(error: Exception) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """What an error says, short and on one line."""
+    """An error's message, short and on one line."""
     named = isinstance(error, KeyError | IndexError)
     text = f"{type(error).__name__}: " * named + " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"

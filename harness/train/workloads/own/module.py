@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # Examples a module is tried on: half a batch of them still has a variance.
 EXAMPLES = 4
-# Of each way to count them, this many that count most and least, besides; and one of each class where these are no more.
+# Besides, this many that count most and least by each way to count; and one of each class if classes are this few.
 UNLIKE, FEW_CLASSES = 1, 8
 # Examples whose counts are asked at once.
 AT_ONCE = 4096
@@ -33,8 +33,8 @@ AT_ONCE = 4096
 @lru_cache(maxsize=4)
 def own_module(address: OwnAddress, device: str, precision: str) -> OwnModule:
     """The module of an own workload, made and tried once a process. Raises UserError where it cannot be trained."""
-    found = find_again(address)
-    workload = found.workload
+    found_workload = find_again(address)
+    workload = found_workload.workload
     apart = "the workload says packed=False" if not workload.packed else ""
     if workload.examples["training"].is_ragged:
         apart = "its loader puts batches together by itself"
@@ -42,18 +42,18 @@ def own_module(address: OwnAddress, device: str, precision: str) -> OwnModule:
         few, count, parted = tried(workload)
         dtype = precision_named(precision).dtype
         made = OwnModule(workload.objective, *few, (count, parted), device, dtype, workload.counts, apart)
-        log.info("workload '%s': %s", found.address, made.proof)
+        log.info("workload '%s': %s", found_workload.address, made.proof)
     except UserError:
         raise
     except ValueError as error:
         where = place(error.__cause__ or error)
-        raise UserError(f"workload '{found.address}': {error}{where and f' in {where}'}") from None
+        raise UserError(f"workload '{found_workload.address}': {error}{where and f' in {where}'}") from None
     return made
 
 
 def tried(workload: OwnWorkload) -> tuple[Batch, int, Parted]:
-    """Training examples a module is tried on; and those by which it is found out what its loss is a mean of, how many and as
-    batches of some: spread evenly, and beside them those that are unlike the others wherever that may count.
+    """Training examples a module is tried on; and those that show what its loss is a mean of, how many and as batches of
+    some: spread evenly, and beside them those that are unlike the others wherever that may count.
 
     Raises UserError for examples that cannot be put together.
     """

@@ -29,7 +29,7 @@ from .place import place
 
 
 class OwnNetwork(PackedNetwork, ABC):
-    """What a step or an evaluation is given are the numbers of examples (dataset.py), [K, B] or [N], as inputs and as targets.
+    """Steps and evaluations take the numbers of examples (dataset.py), [K, B] or [N], as inputs and as targets.
 
     Buffers, such as running statistics, belong to a lane as its parameters do. In training the module is in train mode, and
     what it draws is keyed on seed, step and part of the batch; evaluations are in eval mode. It shows no activations. A loss
@@ -53,9 +53,9 @@ class OwnNetwork(PackedNetwork, ABC):
         self.seeds, self.found = tuple(seeds), find_again(workload.own)
         super().__init__(model, workload, facts, seeds, device, precision)
         self.examples = own_data(workload.own, device.type)
-        self.buffers = {name: torch.stack([each[name] for each in self.states]).to(device) for name in self.model.state}
+        self.buffers = {name: torch.stack([state[name] for state in self.states]).to(device) for name in self.model.state}
         del self.states
-        self.names = [*(each.name for each in self.model.parameters), *self.model.state]
+        self.names = [*(parameter.name for parameter in self.model.parameters), *self.model.state]
         self.took_part = torch.ones(len(seeds), len(self.sizes), dtype=torch.bool)
         reduction = self.model.reduction
         self.sums, self.in_parts = reduction.kind == "sum", reduction.kind != "neither"
@@ -69,11 +69,11 @@ class OwnNetwork(PackedNetwork, ABC):
 
     @property
     def objective(self) -> Objective:
-        """What is called."""
+        """The module with its loss that is called."""
         return self.model.objective
 
     def kept(self) -> bytes | None:
-        """What the module and its loss keep beside their tensors at this point; None if that cannot be seen."""
+        """The state that the module and its loss keep beside their tensors, pickled; None if it cannot be pickled."""
         with suppress(*UNPICKLABLE):
             return python_state(self.objective, self.names)
         return None
@@ -93,56 +93,56 @@ class OwnNetwork(PackedNetwork, ABC):
 
     @abstractmethod
     def losses_of(self, numbers_KB: Tensor) -> Tensor:
-        """What the workload's loss gives, [K]."""
+        """Values of the workload's loss, [K]."""
 
     def _itself(self, lane: int) -> ModuleItself:
         """A lane's module, whose values lie in the pack's buffers."""
         made = self.model.itself(self.seeds[lane])
         rows = {**self.views_of(self.flat_KP), **self.buffers}
-        made.lies_in({name: each.detach()[lane] for name, each in rows.items()})
+        made.lies_in({name: tensor.detach()[lane] for name, tensor in rows.items()})
         return made
 
     def starts(self, seeds: Sequence[int]) -> Tensor:
-        found = [self.model.start(seed) for seed in seeds]
-        self.states = [state for _, state in found]
-        return torch.stack([flat for flat, _ in found])
+        starts = [self.model.start(seed) for seed in seeds]
+        self.states = [state for _, state in starts]
+        return torch.stack([flat for flat, _ in starts])
 
     def share(self, part: Tensor, whole: Tensor, axis: int = 0) -> Tensor:
-        """By what the loss is a mean of; a part in which nothing counts has no share."""
-        counts = (self.counts[each].sum(dim=axis) for each in (part, whole))
+        """As of PackedNetwork, by the counts of the loss's mean; a part in which nothing counts has no share."""
+        counts = (self.counts[numbers].sum(dim=axis) for numbers in (part, whole))
         return torch.nan_to_num(torch.div(*counts)).float()
 
     def counted(self, targets: Tensor) -> Tensor:
-        """By what the loss is a mean of."""
+        """As of PackedNetwork, by the counts of the loss's mean."""
         return self.counts[targets].sum(dim=1).float()
 
     def _said(self, what: str) -> UserCodeError:
         return UserCodeError(f"workload '{self.found.address}': {what}")
 
     def _drawing(self, lane: int) -> AbstractContextManager[None]:
-        """What is drawn inside is of a lane's seed and step."""
+        """Random draws inside depend on a lane's seed and step."""
         order = self.orders[lane] if self.orders else Order(self.seeds[lane])
         return self.model.keyed(key(order.seed, f"forward:{order.passed + self.step}" + f":{self.part}" * (self.part > 0)))
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """In eval mode."""
+        """Eval mode inside."""
         with self.model.evaluating():
             yield
 
     @contextmanager
     def in_fp32(self) -> Iterator[None]:
-        """And in eval mode: what is drawn again at every pass has no Hessian."""
+        """Also eval mode: a loss that draws again at every pass has no Hessian."""
         with super().in_fp32(), self.buffers_kept(), self.evaluating():
             yield
 
     def examples_at_once(self, targets: Tensor) -> int:
-        """All of them where parts tell nothing of the whole."""
+        """As of PackedNetwork, but all examples where parts tell nothing of the whole."""
         return max(1, EVALUATION_TARGETS // self.examples.targets_each) if self.in_parts else len(targets)
 
     @torch.no_grad()
     def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
-        """Of parts in which something counts."""
+        """As of PackedNetwork, over the parts in which something counts."""
         with self.buffers_kept(), self.evaluating():
             lanes = len(self.flat_KP)
             total_K = torch.zeros(lanes, device=self.flat_KP.device)
@@ -153,7 +153,7 @@ class OwnNetwork(PackedNetwork, ABC):
             return Scores(total_K, self._measured(inputs) if self.measures else None)
 
     def scores_of_start(self, inputs: Tensor, wanted_K: Tensor, batches: Iterator[Tensor]) -> Scores:
-        """Infinite where the loss may rise."""
+        """As of PackedNetwork, but infinite where the loss may rise."""
         if self.found.workload.loss_may_rise:
             return Scores(torch.full_like(self.flat_KP[:, 0], math.inf), None)
         return super().scores_of_start(inputs, wanted_K, batches)
@@ -178,8 +178,8 @@ class OwnNetwork(PackedNetwork, ABC):
 
 
 class PackedLanes(OwnNetwork):
-    """Lanes that share one program. What they draw cannot be told apart, and what their module keeps is no lane's: they draw
-    and keep nothing, as the proof saw it, and what happens seldom ends the run."""
+    """Lanes that share one program. Their random draws cannot be told apart, and their module's state is no lane's: in the
+    proof they draw and keep nothing, and a module that begins to do so ends the run."""
 
     def losses_of(self, numbers_KB: Tensor) -> Tensor:
         before = _generators()
@@ -196,7 +196,7 @@ class PackedLanes(OwnNetwork):
         scale_K: Tensor | None = None,
         out_KP: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """As PackedNetwork has it; of a part of a batch in which nothing counts a mean is not finite."""
+        """As of PackedNetwork, but 0 for a part of a batch in which nothing counts, whose mean is not finite."""
         losses_K, gradient_KP = super().gradient(inputs, targets, tap, scale_K, out_KP)
         if scale_K is None:
             return losses_K, gradient_KP
@@ -204,28 +204,28 @@ class PackedLanes(OwnNetwork):
         return torch.where(counts_K, losses_K, 0.0), gradient_KP.masked_fill_(~counts_K.unsqueeze(1), 0.0)
 
     def scores(self, inputs: Tensor, targets: Tensor) -> Scores:
-        """A module may begin to keep something late."""
+        """As of OwnNetwork; raises UserCodeError for a module that has begun to keep a state."""
         if self.kept() != self.kept_at_start:
             raise self._said("it changes what it keeps beside its tensors, which packed lanes have in common")
         return super().scores(inputs, targets)
 
     def _read(self, numbers_KB: Tensor) -> tuple[Tree, Tree]:
-        """What a dataset draws as it is read is of a lane's seed and step."""
+        """The examples, stacked; random draws of a dataset as it is read depend on a lane's seed and step."""
         if not self.examples.is_read:
             return self.examples.batch(numbers_KB)
         read = []
         for lane, numbers in enumerate(numbers_KB):
             with self._drawing(lane):
                 read.append(self.examples.batch(numbers))
-        found: tuple[Tree, Tree] = tree_map(lambda *each: torch.stack(each), *read)
-        return found
+        batch: tuple[Tree, Tree] = tree_map(lambda *tensors: torch.stack(tensors), *read)
+        return batch
 
     def _said(self, what: str) -> UserCodeError:
         return super()._said(f"{what}; say packed=False")
 
 
 class ByItself(OwnNetwork):
-    """One lane: the module is called as plain PyTorch calls it, so that what it is beside its tensors (hooks, modes, lists,
+    """One lane, whose module is called as plain PyTorch calls it, so that all it has beside its tensors (hooks, modes, lists,
     recomputation, counters in Python) is its own."""
 
     @cached_property
@@ -249,17 +249,17 @@ class ByItself(OwnNetwork):
         gradient_KP = torch.zeros_like(self.flat_KP) if out_KP is None else out_KP.zero_()
         took_part = torch.zeros_like(self.took_part)
         losses_1 = torch.zeros_like(self.flat_KP[:, 0])
-        if scale:  # else it is a part of a batch in which nothing counts, of which a mean is not finite
-            loss, found = self.module.gradient(lambda _: self.losses(inputs, targets)[0], scale)
+        if scale:  # else nothing counts in this part of a batch, and its mean is not finite
+            loss, gradients = self.module.gradient(lambda _: self.losses(inputs, targets)[0], scale)
             losses_1[0] = loss
-            self.joined(found, out=gradient_KP).div_(scale)
+            self.joined(gradients, out=gradient_KP).div_(scale)
             took_part[0] = torch.tensor(self.module.took_part)
-        # Of a batch in parts, what takes part in one of them takes part.
+        # A parameter that takes part in one part of a batch takes part.
         self.took_part = took_part | self.took_part if self.part else took_part
         return losses_1, gradient_KP
 
     def keeps(self) -> bool:
-        """Also what the module will keep, beside its tensors, or has begun to keep."""
+        """Whether the module keeps, or will keep, a state beside its tensors."""
         return bool(self.model.remembered) or (now := self.kept()) is None or now != self.kept_at_start
 
     @property
@@ -268,10 +268,10 @@ class ByItself(OwnNetwork):
         return self.module.trained
 
     def as_leaves(self, values_KP: Tensor) -> list[Tensor]:
-        return [each[0] for each in super().as_leaves(values_KP)]
+        return [leaf[0] for leaf in super().as_leaves(values_KP)]
 
     def joined(self, leaves: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
-        return super().joined([each.unsqueeze(0) for each in leaves], out)
+        return super().joined([leaf.unsqueeze(0) for leaf in leaves], out)
 
     def optimizer(self) -> Optimizer:
         """The workload's own; require_model has seen that there is one. Raises UserCodeError for anything else."""
@@ -299,7 +299,7 @@ class ByItself(OwnNetwork):
 
     @contextmanager
     def buffers_kept(self) -> Iterator[None]:
-        """And what the module keeps in Python, and the weights, which it may change as it is called."""
+        """Restores also the module's state in Python, and the weights, which a call may change."""
         took_part, weights_KP = self.took_part, self.flat_KP.clone()
         with super().buffers_kept(), ExitStack() as kept:
             with suppress(*UNPICKLABLE):
@@ -334,5 +334,5 @@ class ByItself(OwnNetwork):
 
 
 def _generators() -> tuple[object, int]:
-    """Where Python's and NumPy's generators stand."""
+    """The states of Python's and NumPy's generators."""
     return random.getstate(), int(np.random.get_state(legacy=False)["state"]["pos"])

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 Tree = Any
 Loss = Callable[..., Tensor]
 ABSENT: Tree = ()
-# What the names of a loss's own parameters and buffers begin with.
+# Prefix of the names of a loss's own parameters and buffers.
 OF_THE_LOSS = "(loss)."
 
 
@@ -35,26 +35,26 @@ class Objective(nn.Module):
         loss = _given_loss(outputs) if self.loss is None else self.loss(outputs, answers)
         examples = length(inputs)
         if not isinstance(loss, Tensor) or loss.shape not in ((), (examples,)):
-            given = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
-            raise ValueError(f"the loss is a {given}: must be one number, or one for each of the {examples} examples")
+            kind = f"tensor {list(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
+            raise ValueError(f"the loss is a {kind}: must be one number, or one for each of the {examples} examples")
         return loss.float().mean()
 
     def measured(self, metric: Loss, inputs: Tree, targets: Tree) -> Tensor:
         """A metric of what the module gives: one number, or the mean of one for each example."""
         outputs = called(self.module, inputs)
-        found = metric(outputs, inputs if targets is ABSENT else targets)
-        return torch.as_tensor(found, dtype=torch.float32).mean()
+        score = metric(outputs, inputs if targets is ABSENT else targets)
+        return torch.as_tensor(score, dtype=torch.float32).mean()
 
     def held(self) -> dict[str, Tensor]:
         """Name -> parameter or buffer, those of the loss as '(loss).NAME'."""
-        found = _named(self.module)
+        tensors = _named(self.module)
         if isinstance(self.loss, nn.Module):
-            found |= {OF_THE_LOSS + name: value for name, value in _named(self.loss).items()}
-        return found
+            tensors |= {OF_THE_LOSS + name: value for name, value in _named(self.loss).items()}
+        return tensors
 
 
 def _own(loss: Loss | None) -> Loss | None:
-    """What an object keeps is a lane's own; a function is itself. What cannot be copied is shared."""
+    """A lane's own copy of a loss that is an object; a function, or an object that cannot be copied, is shared."""
     try:
         return copy.deepcopy(loss)
     except Exception:  # whatever a user's object raises
@@ -62,7 +62,7 @@ def _own(loss: Loss | None) -> Loss | None:
 
 
 def full_name(name: str) -> str:
-    """What Objective, as an nn.Module, calls a name of `held`."""
+    """The name in Objective, as an nn.Module, of a name of `held`."""
     return f"loss.{name.removeprefix(OF_THE_LOSS)}" if name.startswith(OF_THE_LOSS) else f"module.{name}"
 
 
@@ -73,7 +73,7 @@ def called(module: nn.Module, inputs: Tree) -> Any:
 
 
 def length(batch: Tree) -> int:
-    """How many examples."""
+    """The number of examples."""
     return len(tree_leaves(batch)[0])
 
 

@@ -27,7 +27,7 @@ class OwnOptimizer(PackedOptimizer):
 
     @classmethod
     def require_model(cls, training: Training, workload: BaseWorkload, model: Model) -> None:
-        """There must be one, and a training must ask nothing of it beside the LR of a step."""
+        """Raises UserError without an optimizer, and for a training that asks more of it than the LR of a step."""
         if not workload.has_optimizer:
             raise UserError(
                 "optimizer 'own': is that of an own workload; give it one by OwnWorkload(optimizer=...), or name another"

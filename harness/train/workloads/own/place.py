@@ -15,12 +15,12 @@ from ....declare.own_address import OwnAddress
 from ....errors import TooLargeError, UserCodeError, UserError, one_line
 from ....folders import HARNESS, PROJECT
 
-# Code that is not the user's: ours, torch's and Python's own. What else is installed may well be.
+# Code that is not the user's: ours, torch's and Python's own. Other installed code may well be.
 NOT_THEIRS = tuple(str(folder) + os.sep for folder in (HARNESS, PROJECT / "studies", *models.__path__, *torch.__path__))
 PYTHON = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 LONGEST_MESSAGE = 300
-# What may go away by itself: memory, a disk, a network, or a device that fails.
+# Errors that may pass by themselves: of memory, a disk, a network, or a device that fails.
 PASSING = (TooLargeError, MemoryError, OSError, torch.OutOfMemoryError, torch.AcceleratorError)
 # Where Objective calls the user's code, which may be torch's own: a loss of torch.nn.functional, say.
 CALLS = ("objective.py", {"forward", "called"})
@@ -35,7 +35,7 @@ def place(error: BaseException) -> str:
 
 
 def with_place(error: BaseException) -> str:
-    """What an error is, what it says, and where it comes from: 'ValueError (too deep) in my_module.py, line 12'."""
+    """An error's type, message and origin: 'ValueError (too deep) in my_module.py, line 12'."""
     said = error.msg if isinstance(error, SyntaxError) else one_line(error)
     where = place(error)
     return f"{type(error).__name__} ({said[:LONGEST_MESSAGE]}){where and f' in {where}'}"
@@ -43,9 +43,9 @@ def with_place(error: BaseException) -> str:
 
 @contextmanager
 def raised_by_user(address: OwnAddress) -> Iterator[None]:
-    """Raises UserCodeError in place of what the code of an own workload raises.
+    """Raises UserCodeError in place of errors of an own workload's code.
 
-    Trials depend on their seeds alone: what that code raises it raises every time.
+    Trials depend on their seeds alone, so that code raises the same error every time.
     """
     try:
         yield

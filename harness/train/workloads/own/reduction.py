@@ -1,4 +1,4 @@
-"""What the loss of a batch is of those of its examples: a mean, over examples or tokens or by weights, a sum, or neither."""
+"""How a batch's loss follows from those of its examples: a mean, over examples or tokens or by weights, a sum, or neither."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from torch.utils._pytree import tree_flatten_with_path
 
 from .objective import ABSENT, Tree
 
-# What torch's losses leave out by default.
+# The target that torch's losses leave out by default.
 IGNORED = -100
-# What padding is called besides.
+# Other usual numbers for padding.
 USUAL = (0, 255, -1)
-# What a sum in another order may differ by, relative to its largest term; and of averages over draws, in standard errors.
+# A sum in another order may differ by this, relative to its largest term; averages over draws by so many standard errors.
 ROUNDING = 1e-4
 STANDARD_ERRORS = 5.0
 DRAWS = 64
@@ -36,12 +36,12 @@ class Reduction:
         """[B], float64. Raises ValueError for counts of another shape."""
         if self.counts is None:
             return torch.ones(examples, dtype=torch.float64)
-        found = torch.as_tensor(self.counts(inputs, targets)).detach().double().cpu()
-        if found.shape != (examples,):
+        counts = torch.as_tensor(self.counts(inputs, targets)).detach().double().cpu()
+        if counts.shape != (examples,):
             raise ValueError(
-                f"counts gives {list(found.shape)} of {examples} examples: must give one number for each, [{examples}]"
+                f"counts gives {list(counts.shape)} of {examples} examples: must give one number for each, [{examples}]"
             )
-        return found
+        return counts
 
 
 EXAMPLES = Reduction("mean", "a mean over examples")
@@ -49,10 +49,10 @@ SUM = Reduction("sum", "a sum over examples")
 NEITHER = Reduction("neither", "of a batch as a whole: neither a mean nor a sum over its examples")
 
 
-def candidates(loss: object, inputs: Tree, targets: Tree, examples: int, given: Counts | None) -> Iterator[Reduction]:
-    """Means that a loss of this many examples may be, likeliest first. given: what the user says that each example counts."""
-    if given is not None:
-        yield Reduction("mean", "a mean by the counts that the workload gives", given)
+def candidates(loss: object, inputs: Tree, targets: Tree, examples: int, user_counts: Counts | None) -> Iterator[Reduction]:
+    """Means that a loss of this many examples may be, likeliest first. user_counts: the user's own counts of examples."""
+    if user_counts is not None:
+        yield Reduction("mean", "a mean by the counts that the workload gives", user_counts)
         return
     yield EXAMPLES
     ignored = getattr(loss, "ignore_index", IGNORED)
@@ -64,18 +64,18 @@ def candidates(loss: object, inputs: Tree, targets: Tree, examples: int, given: 
         if whole and isinstance(weights, Tensor) and weights.dim() == 1:
             yield Reduction("mean", "a mean by the weights of classes", _weighing(path, weights, ignored))
         if values.is_floating_point() and values.dim() == 1 and bool((values >= 0).all()):
-            yield Reduction("mean", f"a mean by the weights {_spelled(path)}", _counting(path, lambda each: each))
+            yield Reduction("mean", f"a mean by the weights {_spelled(path)}", _counting(path, lambda entries: entries))
         if not values.is_complex() and bool(((values == 0) | (values == 1)).all()):
-            yield Reduction("mean", f"a mean over what {_spelled(path)} marks", _counting(path, lambda each: each != 0))
+            yield Reduction("mean", f"a mean over what {_spelled(path)} marks", _counting(path, lambda entries: entries != 0))
         elif whole:
             for left_out in dict.fromkeys((ignored, *USUAL)):
-                counts = _counting(path, lambda each, left_out=left_out: each != left_out)  # type: ignore[misc]
+                counts = _counting(path, lambda entries, left_out=left_out: entries != left_out)  # type: ignore[misc]
                 yield Reduction("mean", f"a mean over targets that are not {left_out}", counts)
             # Of tokens that are shifted inside, a sequence's first has no prediction.
             yield Reduction(
                 "mean",
                 f"a mean over targets after the first that are not {ignored}",
-                _counting(path, lambda each: each != ignored, 1),
+                _counting(path, lambda entries: entries != ignored, 1),
             )
 
 
@@ -89,15 +89,17 @@ def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor
         else [everyone[:1]]
     )
     # Where ways of counting are told apart: those that count less by one of them, apart from the others.
-    cuts += [found for _, counts in among if (found := _less(counts))]
-    parts = [part for cut in cuts for part in (cut, [each for each in everyone if each not in cut])]
+    cuts += [fewer for _, counts in among if (fewer := _less(counts))]
+    parts = [part for cut in cuts for part in (cut, [example for example in everyone if example not in cut])]
     keys = range(DRAWS if draws else 1)
-    seen = {tuple(part): _average([loss_of(part, key) for key in keys]) for part in (everyone, *parts)}
-    everything = seen[tuple(everyone)]
+    averages = {tuple(part): _average([loss_of(part, key) for key in keys]) for part in (everyone, *parts)}
+    everything = averages[tuple(everyone)]
     pairs = list(zip(parts[::2], parts[1::2], strict=True))
 
     def holds(share: Callable[[list[int]], float]) -> bool:
-        return all(_agree(everything, [(share(part), *seen[tuple(part)]) for part in pair if share(part)]) for pair in pairs)
+        return all(
+            _agree(everything, [(share(part), *averages[tuple(part)]) for part in pair if share(part)]) for pair in pairs
+        )
 
     for reduction, counts in among:
         total = float(counts.sum())
@@ -107,7 +109,7 @@ def find(loss_of: LossOf, examples: int, among: Sequence[tuple[Reduction, Tensor
 
 
 def _less(counts: Tensor) -> list[int]:
-    """Which of the examples count less than most, two at least and not nearly all; none where all count alike."""
+    """The examples that count less than most, two at least and not nearly all; none where all count alike."""
     less = (counts < counts.median()).nonzero().flatten().tolist()
     less = less or (counts <= counts.median()).nonzero().flatten().tolist()
     return less if 2 <= len(less) <= len(counts) - 2 else []
@@ -115,8 +117,8 @@ def _less(counts: Tensor) -> list[int]:
 
 def _average(values: list[float]) -> tuple[float, float]:
     """Mean and its squared standard error."""
-    found = torch.tensor(values, dtype=torch.float64)
-    return float(found.mean()), float(found.var() / len(values)) if len(values) > 1 else 0.0
+    losses = torch.tensor(values, dtype=torch.float64)
+    return float(losses.mean()), float(losses.var() / len(values)) if len(values) > 1 else 0.0
 
 
 def _agree(everything: tuple[float, float], parts: list[tuple[float, float, float]]) -> bool:
@@ -141,8 +143,8 @@ def _at(path: tuple[Any, ...], inputs: Tree, targets: Tree) -> Tensor:
     value = (inputs, targets)[path[0]]
     for step in path[1:]:
         value = step.get(value)
-    found: Tensor = value
-    return found
+    tensor: Tensor = value
+    return tensor
 
 
 def _counting(path: tuple[Any, ...], counts: Callable[[Tensor], Tensor], first: int = 0) -> Counts:
@@ -159,8 +161,8 @@ def _weighing(path: tuple[Any, ...], weights: Tensor, ignored: int) -> Counts:
     def count(inputs: Tree, targets: Tree) -> Tensor:
         classes = _at(path, inputs, targets).long()
         counted = (classes != ignored) & (classes >= 0) & (classes < len(weights))
-        found = weights.detach().to(classes.device)[classes.clamp(0, len(weights) - 1)].double() * counted
-        return _sums(found)
+        counts = weights.detach().to(classes.device)[classes.clamp(0, len(weights) - 1)].double() * counted
+        return _sums(counts)
 
     return count
 

@@ -1,4 +1,4 @@
-"""What a user brings along: a module, its loss, and examples to train, to choose and to judge on."""
+"""A user's own workload: a module, its loss, and examples to train, to choose and to judge on."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -110,12 +110,12 @@ class OwnWorkload:
 
     def _materialize(self, module: nn.Module) -> None:
         """Lazy layers take their shapes, and draw their starts, from a first example."""
-        modes = {each: each.training for each in module.modules()}
+        modes = {submodule: submodule.training for submodule in module.modules()}
         inputs, _ = self.examples["training"].batch(torch.zeros(1, dtype=torch.int64))
         with torch.no_grad():
             called(module.eval(), inputs)
-        for each, training in modes.items():
-            each.training = training
+        for submodule, training in modes.items():
+            submodule.training = training
 
     def objective(self, seed: int) -> Objective:
         """The module of a seed and its loss."""
@@ -123,7 +123,7 @@ class OwnWorkload:
 
 
 def _problems(workload: OwnWorkload) -> Iterator[str]:
-    """What is wrong, a line each, in the order in which one would fix it."""
+    """The workload's problems, a line each, in the order in which one would fix them."""
     name = workload.name
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         yield f"own workload: name = {name!r:.80}: must be a printable text of 1 to {LONGEST_NAME} characters"
@@ -137,9 +137,9 @@ def _problems(workload: OwnWorkload) -> Iterator[str]:
         "optimizer": "a list of parameters that makes one",
     }
     for field, of in functions.items():
-        given = getattr(workload, field)
-        if given is not None and not callable(given):
-            yield f"workload '{name}': {field} is a {type(given).__name__}: give a function of {of}"
+        function = getattr(workload, field)
+        if function is not None and not callable(function):
+            yield f"workload '{name}': {field} is a {type(function).__name__}: give a function of {of}"
     if (held := _held_modules(workload.loss)) is not None:
         yield (
             f"workload '{name}': loss holds a {type(held).__name__} with parameters, which no optimizer would see: give the"
@@ -176,9 +176,9 @@ def _held_modules(loss: object) -> nn.Module | nn.Parameter | None:
     used = getattr(getattr(loss, "__code__", None), "co_names", ())
     globals_ = (getattr(loss, "__globals__", {}).get(name) for name in used)
     attributes = vars(loss).values() if hasattr(loss, "__dict__") else ()
-    for each in (*cells, *bound, *globals_, *attributes):
-        if isinstance(each, nn.Module) and any(parameter.requires_grad for parameter in each.parameters()):
-            return each
-        if isinstance(each, nn.Parameter) and each.requires_grad:
-            return each
+    for candidate in (*cells, *bound, *globals_, *attributes):
+        if isinstance(candidate, nn.Module) and any(parameter.requires_grad for parameter in candidate.parameters()):
+            return candidate
+        if isinstance(candidate, nn.Parameter) and candidate.requires_grad:
+            return candidate
     return None
