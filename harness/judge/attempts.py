@@ -1,7 +1,7 @@
 """How often a claim was asked before: every version of a study that was published and replaced, in `evidence/attempts.json`.
 
-A verdict is a repetition if the version before it asked by the same rule, on other seeds. One that was asked once, or whose
-rule is of its version alone, is new, however narrow its interval.
+A verdict is a repetition if the version before it asked by the same rule, on other seeds. A verdict on a claim that was asked
+once, or by a rule of its version alone, is new, however narrow its interval.
 """
 
 import json
@@ -28,8 +28,8 @@ FILE = "attempts.json"
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a version of a study came to on a claim. numbers: criterion -> estimate, low, high and unit. rule: as rule_of
-    gives it; empty where it is not known."""
+    """The verdict of one version of a study on a claim. numbers: criterion -> estimate, low, high and unit. rule: as rule_of
+    gives it; empty if unknown."""
 
     claim: str
     study: str
@@ -48,7 +48,7 @@ class Attempt:
 
 
 def attempts() -> list[Attempt]:
-    """Of all studies, the earliest first."""
+    """Attempts of all studies, earliest first."""
     path = evidence.FOLDER / FILE
     return list(_read(str(path), *evidence.stamp(path))) if path.exists() else []
 
@@ -59,69 +59,74 @@ def _read(path: str, changed: int, size: int) -> tuple[Attempt, ...]:
         return tuple(TypeAdapter(list[Attempt]).validate_python(json.load(file)))
 
 
-def append(found: Sequence[Attempt]) -> None:
-    """A line each, behind those that are there; one that is there stays as it was first written."""
-    known = {each.place: each for each in (*found, *attempts())}
-    if new := [each for each in found if known[each.place] is each]:
-        lines = ",\n".join(json.dumps(asdict(each), ensure_ascii=False) for each in (*attempts(), *new))
+def append(new_attempts: Sequence[Attempt]) -> None:
+    """Appends attempts, a line each; one already in the file stays as first written."""
+    known = {attempt.place: attempt for attempt in (*new_attempts, *attempts())}
+    if new := [attempt for attempt in new_attempts if known[attempt.place] is attempt]:
+        lines = ",\n".join(json.dumps(asdict(attempt), ensure_ascii=False) for attempt in (*attempts(), *new))
         (evidence.FOLDER / FILE).write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def rule_of(judgement: Judgement, scale: str) -> str:
     """A fingerprint of all that decides a claim at a scale; names and words do not."""
-    return fingerprint([declared(each) for each in decides(judgement, scale)])
+    return fingerprint([declared(part) for part in decides(judgement, scale)])
 
 
 def decides(judgement: Judgement, scale: str) -> list[tuple[Any, ...]]:
     criteria = judgement.criteria_at(scale)
     return [
-        (each.panel, each.observe, each.claimed, each.refuted, each.precondition, judgement.quantifier) for each in criteria
+        (criterion.panel, criterion.observe, criterion.claimed, criterion.refuted, criterion.precondition, judgement.quantifier)
+        for criterion in criteria
     ]
 
 
 def replaced(
     study: str, version: int, date: str, verdicts: Iterable[Mapping[str, Any]], rules: Mapping[str, str]
 ) -> list[Attempt]:
-    """Verdicts as they were stored, of a version that another one replaces. rules: by claim."""
+    """Attempts from the stored verdicts of a version that another one replaces. rules: by claim."""
     kept = ("claim", "scale", "device", "verdict", "reading")
     return [
         Attempt(
-            **{name: each[name] for name in kept},
+            **{name: verdict[name] for name in kept},
             study=study,
             version=version,
             date=date,
-            numbers=dict(_numbers(each["findings"])),
-            rule=rules.get(each["claim"], ""),
+            numbers=dict(_numbers(verdict["findings"])),
+            rule=rules.get(verdict["claim"], ""),
         )
-        for each in verdicts
+        for verdict in verdicts
     ]
 
 
 def _numbers(findings: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, tuple[float, float, float, str]]]:
-    for each in findings:
-        if each["estimate"] is not None and each["low"] is not None:
-            estimate, low, high = (float(f"{each[name]:.6g}") for name in ("estimate", "low", "high"))
-            yield each["name"], (estimate, low, high, each["unit"])
+    for finding in findings:
+        if finding["estimate"] is not None and finding["low"] is not None:
+            estimate, low, high = (float(f"{finding[name]:.6g}") for name in ("estimate", "low", "high"))
+            yield finding["name"], (estimate, low, high, finding["unit"])
 
 
 def before(verdict: Verdict, version: int) -> list[Attempt]:
     """Earlier versions' attempts at the same claim and scale that came to something, the earliest first."""
     same = (verdict.study, verdict.claim, verdict.scale, verdict.device)
-    found = [each for each in attempts() if (each.study, each.claim, each.scale, each.device) == same]
-    counted = (each for each in found if each.version < version and each.verdict not in (OUT_OF_REGIME, INVALID))
-    return sorted(counted, key=lambda each: each.version)
+    claim_attempts = [
+        attempt for attempt in attempts() if (attempt.study, attempt.claim, attempt.scale, attempt.device) == same
+    ]
+    counted = (
+        attempt for attempt in claim_attempts if attempt.version < version and attempt.verdict not in (OUT_OF_REGIME, INVALID)
+    )
+    return sorted(counted, key=lambda attempt: attempt.version)
 
 
 def repeated(verdict: Verdict, study: Study, rules: Sequence[RuleChange]) -> Verdict:
-    """The verdict with what earlier versions of its study say of it. rules: that were changed, the first one first."""
-    own = [each for each in rules if (each.claim, each.study) == (verdict.claim, study.name)]
-    changed = [each for each in own if each.version <= study.version]
+    """The verdict with what earlier versions of its study say of it. rules: changes of rules, oldest first."""
+    own = [rule for rule in rules if (rule.claim, rule.study) == (verdict.claim, study.name)]
+    changed = [rule for rule in own if rule.version <= study.version]
     new, unrepeated = _repetition(verdict, study)
     return replace(verdict, new=new, unrepeated=unrepeated, rule_change=_changed(changed[-1]) if changed else "")
 
 
 def _repetition(verdict: Verdict, study: Study) -> tuple[str, str]:
-    """Why it is new, or what else it came to before; both empty if it came to the same."""
+    """Why the verdict is new, or which other verdict came before; both empty if it is the same."""
     earlier = before(verdict, study.version)
     if verdict.is_arithmetic:
         return "", ""
@@ -145,7 +150,7 @@ def pooled_lines(verdict: Verdict, study: Study) -> Iterator[str]:
     criteria = _judgement(verdict, study).criteria_at(verdict.scale)
     earlier = before(verdict, study.version)
     for criterion, finding in zip(criteria, verdict.findings, strict=True):
-        same = {each.version: each.numbers[finding.name] for each in earlier if finding.name in each.numbers}
+        same = {attempt.version: attempt.numbers[finding.name] for attempt in earlier if finding.name in attempt.numbers}
         numbers = [*same.values(), (finding.estimate, finding.low, finding.high, finding.unit)]
         intervals = [interval for number in numbers if (interval := _with_error(*number, finding.unit)) is not None]
         if same and finding.grade == "measured" and len(intervals) == len(numbers):
@@ -156,14 +161,14 @@ def pooled_lines(verdict: Verdict, study: Study) -> Iterator[str]:
 
 
 def _with_error(estimate: float | None, low: float | None, high: float | None, unit: str, wanted: str) -> Interval | None:
-    """An interval that has a length, in the unit that is wanted."""
+    """An interval that has a length, in the wanted unit; else None."""
     if estimate is None or low is None or high is None or low >= high or unit != wanted:
         return None
     return estimate, low, high
 
 
 def _judgement(verdict: Verdict, study: Study) -> Judgement:
-    return next(each for each in study.judgements if each.claim == verdict.claim)
+    return next(judgement for judgement in study.judgements if judgement.claim == verdict.claim)
 
 
 def _worded(attempt: Attempt) -> str:

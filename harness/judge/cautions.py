@@ -1,8 +1,8 @@
-"""What calibration says against an estimator in worlds like the one at hand, so that a verdict carries its own warning.
+"""Warnings of calibration against an estimator in worlds like the one at hand, for verdicts to carry.
 
 Calibration counts how often intervals of each kind of observation hold the truth in worlds with a given trouble
-(tests/calibration). Here the trials at hand are looked through for the same troubles, and where intervals failed
-too often in such worlds, with about as many seeds, the verdict says so.
+(tests/calibration). Here the trials at hand are searched for the same troubles; if intervals failed too often in such worlds,
+with about as many seeds, the verdict says so.
 """
 
 import json
@@ -43,7 +43,7 @@ Rows = Sequence[dict[str, Any]]
 
 @cache
 def published_calibration() -> Rows:
-    """As it was counted last; none if that was never done."""
+    """The last calibration; empty if there was none."""
     path = evidence.FOLDER / "calibration.json"
     return tuple(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ()
 
@@ -60,9 +60,9 @@ def cautions(observable: Observed, table: TrialArrays, calibration: Rows) -> tup
 
 
 def _coverage(observable: Observed, trouble: str, seeds: int, calibration: Rows) -> float | None:
-    """Of the kind itself, or if that is not calibrated there, the worst of what it is made of; at the number of seeds counted
-    that is nearest."""
-    for kinds in ({observable.calibrated_as}, {each.calibrated_as for each in all_parts(observable)}):
+    """Coverage of the kind itself or, if that is not calibrated there, the worst of its parts; at the nearest calibrated number
+    of seeds."""
+    for kinds in ({observable.calibrated_as}, {part.calibrated_as for part in all_parts(observable)}):
         rows = [row for row in calibration if row["observable"] in kinds and row["condition"] == trouble]
         rows = [row for row in rows if row["coverage"] is not None]
         if rows:
@@ -72,7 +72,7 @@ def _coverage(observable: Observed, trouble: str, seeds: int, calibration: Rows)
 
 
 def troubles(observable: Observed, table: TrialArrays) -> Iterator[str]:
-    """Which of the worlds of calibration these trials are like, by what can be seen of it."""
+    """Troubles of calibration's worlds that these trials visibly share."""
     grids = list(_tuned(observable, table))
     if any(0 < share <= RARE for _, _, diverged in grids for share in diverged):
         yield "diverging runs"
@@ -89,8 +89,8 @@ def troubles(observable: Observed, table: TrialArrays) -> Iterator[str]:
 
 
 def _tuned(observable: Observed, table: TrialArrays) -> Iterator[tuple[int, int, list[float]]]:
-    """Of every arm that is read at its tuned value: its index, the points of its grid, and the shares of runs that diverge
-    there and at the values beside it: such a run moves what is tuned."""
+    """For every arm that is read at its tuned value: its index, the points of its grid, and the shares of runs that diverge
+    there and at the values beside it: such a run moves the tuned value."""
     for leaf in leaves(observable):
         over = searched_factor(leaf)
         for arm in sorted(arms_of(leaf, ARM) & set(table.study.arms_at(table.scale))) if over else ():

@@ -1,11 +1,10 @@
 """From criteria to a claim: the parts it has on each workload, and on how many of the workloads it is said to hold.
 
-On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts); where parts cannot
-be tested it holds in part if a measured one does, and else is out of regime. Over n workloads a claim holds if it does on at
-least u of them: all n, more than half, or one, by its quantifier; it fails if it does on at least n - u + 1. The p values of
-both are partial conjunctions' (judge/statistics/combining.py). Workloads that disagree make a claim that does not hold on
-enough of them partly true: it depends on the workload. Both that it holds on one and that it fails on one have to be sure for
-that.
+On one workload (panel) every part has to hold, and one that is refuted refutes (Bonferroni over the parts); if parts cannot be
+tested, the claim holds in part if a measured one does, and else is out of regime. Over n workloads a claim holds if it does on
+at least u of them: all n, more than half, or one, by its quantifier; it fails if it does on at least n - u + 1. The p values of
+both are partial conjunctions' (judge/statistics/combining.py). A claim that does not hold on enough workloads is partly true if
+they disagree: it depends on the workload. For that it must surely hold on one and surely fail on another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,16 +31,16 @@ from .verdict import Finding, Panel
 SOME_PARTS, SOME_WORKLOADS, UNTESTED = "some parts", "some workloads", "untested parts"
 # One part holds, and another fails or cannot be tested.
 OF_PARTS = (SOME_PARTS, UNTESTED)
-# Of parts that are partly true the one that says most against the claim speaks.
+# Readings of partly true parts: that which says most against the claim comes first.
 TELLING = (*OF_PARTS, "smaller", "larger", "direction")
-# Of workloads that are open, one that more seeds may decide before one that they cannot. '': one without a number.
+# Readings of open workloads: those that more seeds may decide come first. '': no number.
 OPEN_TELLING = (TOO_NOISY, MULTIPLICITY, BETWEEN, PRECONDITION, "")
 
 
 @dataclass(frozen=True)
 class Combined:
-    """What becomes of a claim. p: the p value of its verdict; of one that decides nothing, the least of any. direction: see
-    Verdict. over_all: if it is open though single workloads decide it, the p value of that over all of them."""
+    """The outcome of a claim. p: the p value of its verdict; if that decides nothing, the least of any. direction: see Verdict.
+    over_all: the p value over all workloads, if the claim is open though single workloads decide it."""
 
     verdict: str
     reading: str
@@ -52,7 +51,7 @@ class Combined:
 
 
 def least_that_hold(quantifier: Quantifier, workloads: int) -> int:
-    """On how many of its workloads a claim has to hold."""
+    """The number of its workloads on which a claim has to hold."""
     return {"all": workloads, "exact": workloads, "most": workloads // 2 + 1, "some": 1}[quantifier]
 
 
@@ -60,8 +59,8 @@ def combined(findings: Sequence[Finding], quantifier: Quantifier, alpha: float =
     """Preconditions without a panel are those of the whole claim, others of their panel."""
     conditions: dict[str, list[Finding]] = {}
     parts: dict[str, list[Finding]] = {}
-    for each in findings:
-        (conditions if each.precondition else parts).setdefault(each.panel, []).append(each)
+    for finding in findings:
+        (conditions if finding.precondition else parts).setdefault(finding.panel, []).append(finding)
     panels = tuple(_panel(name, several, conditions.get(name, []) if name else [], alpha) for name, several in parts.items())
     failed = _precondition(conditions.get("", []))
     if failed is not None and all(panel.verdict != INVALID for panel in panels):
@@ -71,10 +70,10 @@ def combined(findings: Sequence[Finding], quantifier: Quantifier, alpha: float =
 
 def _precondition(findings: Sequence[Finding]) -> tuple[str, str] | None:
     """Verdict and reading of a claim one of whose preconditions is not surely met; None if all are."""
-    verdicts = [each.verdict for each in findings]
+    verdicts = [finding.verdict for finding in findings]
     if INVALID in verdicts:
         return INVALID, ""
-    if any(each not in (SUPPORTED, OPEN) for each in verdicts):
+    if any(verdict not in (SUPPORTED, OPEN) for verdict in verdicts):
         return OUT_OF_REGIME, PRECONDITION
     return (OPEN, PRECONDITION) if OPEN in verdicts else None
 
@@ -83,33 +82,37 @@ def _panel(name: str, parts: Sequence[Finding], conditions: Sequence[Finding], a
     failed = _precondition(conditions)
     if failed is not None:
         return Panel(name, *failed)
-    p_refuted = bonferroni(each.p_refuted for each in parts)
-    directions = [each.p_direction for each in parts]
+    p_refuted = bonferroni(part.p_refuted for part in parts)
+    directions = [part.p_direction for part in parts]
     p_some = bonferroni(directions)
     verdict, reading = _of_parts(parts, p_refuted, p_some, alpha)
     p_direction = p_some if reading in OF_PARTS else max(directions)
-    return Panel(name, verdict, reading, max(each.p_supported for each in parts), p_refuted, p_direction)
+    return Panel(name, verdict, reading, max(part.p_supported for part in parts), p_refuted, p_direction)
 
 
 def _of_parts(parts: Sequence[Finding], p_refuted: float, p_some: float, alpha: float) -> tuple[str, str]:
     """p_refuted, p_some: that some part fails, and that some part holds at least in its direction."""
-    verdicts = [each.verdict for each in parts]
+    verdicts = [part.verdict for part in parts]
     if INVALID in verdicts:
         return INVALID, ""
     some_hold = (SUPPORTED in verdicts or PARTLY in verdicts) and p_some <= alpha
     if REFUTED in verdicts:
         if p_refuted > alpha:
             return OPEN, MULTIPLICITY
-        clearest = min(parts, key=lambda each: each.p_refuted)
+        clearest = min(parts, key=lambda part: part.p_refuted)
         return (PARTLY, SOME_PARTS) if some_hold else (REFUTED, clearest.reading)
     if OPEN in verdicts:
-        return OPEN, next(each.reading for each in parts if each.verdict == OPEN)
+        return OPEN, next(part.reading for part in parts if part.verdict == OPEN)
     if OUT_OF_REGIME in verdicts:
-        # Arithmetic alone makes no claim true in part that speaks of models which are not here.
-        seen = any(each.verdict in (SUPPORTED, PARTLY) and each.grade == "measured" for each in parts)
-        return (PARTLY, UNTESTED) if some_hold and seen else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
+        # Arithmetic alone makes no claim about models that are not here true in part.
+        measured_holds = any(part.verdict in (SUPPORTED, PARTLY) and part.grade == "measured" for part in parts)
+        return (
+            (PARTLY, UNTESTED)
+            if some_hold and measured_holds
+            else (OUT_OF_REGIME, parts[verdicts.index(OUT_OF_REGIME)].reading)
+        )
     if PARTLY in verdicts:
-        return PARTLY, min((each.reading for each in parts if each.verdict == PARTLY), key=TELLING.index)
+        return PARTLY, min((part.reading for part in parts if part.verdict == PARTLY), key=TELLING.index)
     return SUPPORTED, ""
 
 
@@ -146,7 +149,7 @@ def _over_panels(panels: tuple[Panel, ...], quantifier: Quantifier, alpha: float
 
 
 def undecided_over_all(panels: Sequence[Panel], quantifier: Quantifier) -> float | None:
-    """Of a claim that is open, the p value over all workloads of what single ones decide; None if they leave it open, too."""
+    """The p value, over all workloads, of an open claim that single workloads decide; None if they leave it open, too."""
     counted = [panel for panel in panels if panel.verdict != OUT_OF_REGIME]
     verdicts = [panel.verdict for panel in counted]
     least = least_that_hold(quantifier, len(counted))
@@ -162,7 +165,7 @@ def undecided_over_all(panels: Sequence[Panel], quantifier: Quantifier) -> float
 
 
 def _p_values(panels: Sequence[Panel], least: int) -> Mapping[str, float]:
-    """Of each verdict that decides over all workloads."""
+    """p values, over all workloads, of the verdicts that decide."""
     return {
         SUPPORTED: partial_conjunction([panel.p_supported for panel in panels], least),
         PARTLY: partial_conjunction([panel.p_direction for panel in panels], least),
@@ -171,26 +174,26 @@ def _p_values(panels: Sequence[Panel], least: int) -> Mapping[str, float]:
 
 
 def _p_that_one_fails(panel: Panel, alpha: float) -> float:
-    """Of a workload on which some parts hold and others fail, the p value of the latter; 0 if those merely cannot be shown."""
+    """The p value of failing parts on a workload where others hold; 0 if they merely cannot be shown."""
     return panel.p_refuted if panel.reading == SOME_PARTS and panel.p_refuted <= alpha else 0.0
 
 
 def _p_of_disagreement(panels: Sequence[Panel]) -> float:
-    """That it holds on some workload and fails on some: the larger of both, each by Bonferroni."""
+    """The p value of holding on some workload and failing on some: the larger of both, each by Bonferroni."""
     holding = bonferroni(min(panel.p_supported, panel.p_direction) for panel in panels)
     return max(holding, bonferroni(panel.p_refuted for panel in panels))
 
 
-def _with_direction(found: Combined, quantifier: Quantifier, alpha: float) -> Combined:
-    """On which side of the null the effect surely lies, on as many workloads as the claim speaks of."""
-    return replace(found, direction=_direction(found, quantifier, alpha))
+def _with_direction(outcome: Combined, quantifier: Quantifier, alpha: float) -> Combined:
+    """The outcome with the side of the null on which the effect surely lies, on as many workloads as the claim speaks of."""
+    return replace(outcome, direction=_direction(outcome, quantifier, alpha))
 
 
-def _direction(found: Combined, quantifier: Quantifier, alpha: float) -> str:
-    if found.verdict == REFUTED and found.reading in ("opposite", "no effect"):
-        return {"opposite": "opposite", "no effect": "none"}[found.reading]
-    if found.verdict not in DECIDED or found.reading in (*OF_PARTS, SOME_WORKLOADS):
+def _direction(outcome: Combined, quantifier: Quantifier, alpha: float) -> str:
+    if outcome.verdict == REFUTED and outcome.reading in ("opposite", "no effect"):
+        return {"opposite": "opposite", "no effect": "none"}[outcome.reading]
+    if outcome.verdict not in DECIDED or outcome.reading in (*OF_PARTS, SOME_WORKLOADS):
         return ""
-    counted = [panel for panel in found.panels if panel.verdict != OUT_OF_REGIME]
+    counted = [panel for panel in outcome.panels if panel.verdict != OUT_OF_REGIME]
     p = partial_conjunction([panel.p_direction for panel in counted], least_that_hold(quantifier, len(counted)))
     return "claimed" if p <= alpha else ""

@@ -1,4 +1,4 @@
-"""What goes together in a design, so that no verdict says which of the two an effect comes from."""
+"""Quantities that vary together in a design, so that no verdict says which of them an effect comes from."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,19 +6,19 @@ from ..declare import Configuration, Criterion, Study, arms_of
 from ..train.workloads import workload_of
 from .regimes import RunSize, in_thousands, largest
 
-# Of a run: two quantities that a design can vary together, by name.
+# Pairs of a run's quantities that a design can vary together, by name.
 PAIRS = (("steps", "tokens a parameter"), ("batch size", "LR"), ("width", "tokens"))
-# What varies by less is held.
+# A quantity that varies by less is constant.
 LEAST_FACTOR = 1.5
 
 
 def confounded(criteria: Iterable[Criterion], study: Study, scale: str) -> list[str]:
-    """A caution for each pair that varies together over the arms of a criterion, one value of the one for one of the other: of
-    the first criterion over whose arms it does."""
-    found: dict[tuple[str, str], str] = {}
-    for each in criteria:
-        found = {**dict(_of_arms(arms_of(each.observe), study, scale)), **found}
-    return [found[pair] for pair in PAIRS if pair in found]
+    """A caution for each pair that varies together over the arms of a criterion, one value of the one for one of the other; by
+    the first such criterion."""
+    clauses: dict[tuple[str, str], str] = {}
+    for criterion in criteria:
+        clauses = {**dict(_of_arms(arms_of(criterion.observe), study, scale)), **clauses}
+    return [clauses[pair] for pair in PAIRS if pair in clauses]
 
 
 def _of_arms(arms: Iterable[str], study: Study, scale: str) -> Iterator[tuple[tuple[str, str], str]]:
@@ -33,14 +33,16 @@ def _of_arms(arms: Iterable[str], study: Study, scale: str) -> Iterator[tuple[tu
 
 
 def _quantities(setting: Configuration, tuned: bool) -> dict[str, float]:
-    """tuned: its LR is looked for, and no quantity that the design chose."""
+    """A run's quantities by name. tuned: its LR is searched for, not chosen by the design."""
     size = RunSize.of(setting)
-    found = {"steps": float(size.steps), "batch size": float(setting.training.batch_size), "tokens": float(size.tokens)}
+    quantities = {"steps": float(size.steps), "batch size": float(setting.training.batch_size), "tokens": float(size.tokens)}
     if size.tokens_per_parameter is not None and size.unit == "tokens":
-        found["tokens a parameter"] = round(size.tokens_per_parameter, 1)
+        quantities["tokens a parameter"] = round(size.tokens_per_parameter, 1)
     if not tuned:
-        found["LR"] = setting.training.peak_lr
-    return found | ({} if workload_of(setting.workload).hidden_parameters is None else {"width": float(setting.workload.width)})
+        quantities["LR"] = setting.training.peak_lr
+    return quantities | (
+        {} if workload_of(setting.workload).hidden_parameters is None else {"width": float(setting.workload.width)}
+    )
 
 
 def _factor(values: set[float]) -> float:

@@ -1,8 +1,8 @@
 """How many verdicts of a register may be false, and which of them stand firm.
 
 Every claim is judged at 5% by itself. Of the m claims that were tested at most m x 5% are expected to be decided falsely.
-Benjamini and Hochberg's procedure (1995) finds those verdicts among which the expected share of false ones
-is at most 5%: theirs is a q value of at most 5%. What is exact has no error and does not count.
+Benjamini and Hochberg's procedure (1995) finds those verdicts among which the expected share of false ones is at most 5%: their
+q values are at most 5%. Exact verdicts have no error and do not count.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ FIRM, NEW, FRAGILE, BELOW, SO_FAR = "firm", "new", "fragile", "below the claim's
 EXACT, COMPUTED = "exact", "computed"
 # In the order of filters.
 STANDINGS = (FIRM, NEW, FRAGILE, SO_FAR, BELOW, EXACT, COMPUTED)
-# Standings of what arithmetic settles, and no trial.
+# Standings of verdicts that arithmetic settles, and no trial.
 ARITHMETIC = (EXACT, COMPUTED)
 
 # Claim, scale, device.
@@ -46,29 +46,29 @@ def place_in_register(verdict: Verdict) -> Place:
 
 
 def error_rates(verdicts: Iterable[Verdict]) -> ErrorRates:
-    tested = [each for each in verdicts if each.verdict in (*DECIDED, OPEN) and not each.is_arithmetic]
-    p_values = np.array([_p(each) for each in tested])
+    tested = [verdict for verdict in verdicts if verdict.verdict in (*DECIDED, OPEN) and not verdict.is_arithmetic]
+    p_values = np.array([_p(verdict) for verdict in tested])
     q_values: Sequence[float] = scipy.stats.false_discovery_control(p_values).tolist() if len(tested) else []
-    decided = sum(each.verdict in DECIDED for each in tested)
+    decided = sum(verdict.verdict in DECIDED for verdict in tested)
     return ErrorRates(len(tested), decided, dict(zip(map(place_in_register, tested), q_values, strict=True)))
 
 
 def _p(verdict: Verdict) -> float:
-    """Seeds that are all alike have no spread to take an error from; that so many are is no rarer than a sign test says."""
+    """The p value; if all seeds are alike, at least a sign test's, for they have no spread to take an error from."""
     alike = verdict.low is not None and verdict.low == verdict.high
     return min(1.0, max(verdict.p, 2.0 ** (1 - verdict.seeds))) if alike else verdict.p
 
 
 def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates) -> str:
     """Firm: it survives the correction for the register, leaving out any one seed, every other reading, and its bounds moved by
-    a quarter, was asked before it was seen, and repeats what the version before it came to by the same rule. New: it does not
-    repeat anything yet. Below the claim's size: it speaks of less than the claim. So far: its run is not at its end. Exact,
-    computed: arithmetic settles it (declare/computed.py). Fragile: else. Empty: it decides nothing, or whether it holds is not
-    known."""
+    a quarter; it was asked before its trials were seen; and it repeats the verdict of the version before it by the same rule.
+    New: it does not repeat anything yet. Below the claim's size: it speaks of less than the claim. So far: its run is not at
+    its end. Exact, computed: arithmetic settles it (declare/computed.py). Fragile: else. Empty: it decides nothing, or whether
+    it holds is not known."""
     if verdict.verdict not in DECIDED:
         return ""
     if verdict.is_arithmetic:
-        return EXACT if all(each.grade == "exact" for each in verdict.findings) else COMPUTED
+        return EXACT if all(finding.grade == "exact" for finding in verdict.findings) else COMPUTED
     if verdict.so_far:
         return SO_FAR
     if verdict.below_size:
@@ -81,19 +81,19 @@ def standing(verdict: Verdict, robustness: Robustness | None, rates: ErrorRates)
 
 
 def why_fragile(verdict: Verdict, robustness: Robustness, rates: ErrorRates) -> list[str]:
-    """What it does not survive, a clause each."""
-    found = ["its criteria were written after its trials were seen"] if verdict.after_the_fact else []
-    found += [verdict.unrepeated] if verdict.unrepeated else []
-    found += ["its criteria differ from those declared before its trials"] if verdict.declared_otherwise else []
+    """Reasons why a verdict is fragile, a clause each."""
+    reasons = ["its criteria were written after its trials were seen"] if verdict.after_the_fact else []
+    reasons += [verdict.unrepeated] if verdict.unrepeated else []
+    reasons += ["its criteria differ from those declared before its trials"] if verdict.declared_otherwise else []
     q = rates.q.get(place_in_register(verdict), 0.0)
     if q > ALPHA:
-        found.append(f"among {rates.tested} claims it may be chance (q = {q:.2g})")
+        reasons.append(f"among {rates.tested} claims it may be chance (q = {q:.2g})")
     if robustness.seeds_that_matter:
-        found.append(f"without one seed it is {robustness.without_seed[robustness.seeds_that_matter[0]]}")
+        reasons.append(f"without one seed it is {robustness.without_seed[robustness.seeds_that_matter[0]]}")
     if robustness.readings_that_matter:
         first = robustness.readings_that_matter[0]
-        found.append(f"by another reading ({first.choice}) it is {first.verdict}")
-    moved = [each for each in robustness.choices_that_matter if each.moved]
+        reasons.append(f"by another reading ({first.choice}) it is {first.verdict}")
+    moved = [alternative for alternative in robustness.choices_that_matter if alternative.moved]
     if moved:
-        found.append(f"with {moved[0].choice} it is {moved[0].verdict}")
-    return [*found, *robustness.grids]
+        reasons.append(f"with {moved[0].choice} it is {moved[0].verdict}")
+    return [*reasons, *robustness.grids]

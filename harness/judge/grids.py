@@ -1,4 +1,4 @@
-"""What a verdict read off a grid that is too coarse to be firm, or at an end of one."""
+"""Weaknesses of the grids that a verdict was read off: too coarse for it to be firm, or read at an end."""
 
 from collections.abc import Iterator
 
@@ -15,16 +15,16 @@ COARSEST = 0.5
 
 
 def weak_grids(judgement: Judgement, table: TrialArrays) -> list[str]:
-    """Of all that a claim's criteria chose by the points of a grid, a clause for each weakness."""
-    found: dict[str, None] = {}
+    """A clause for each weakness of the grids by whose points a claim's criteria chose."""
+    clauses: dict[str, None] = {}
     for criterion in judgement.criteria_at(table.scale):
         own = table.of_seeds(table.seed_numbers)
         try:
             observe(criterion.observe, own)
         except NotEstimableError:
             continue
-        found |= dict.fromkeys(_weaknesses(own))
-    return list(found)
+        clauses |= dict.fromkeys(_weaknesses(own))
+    return list(clauses)
 
 
 def _weaknesses(table: TrialArrays) -> Iterator[str]:
@@ -40,6 +40,6 @@ def _weaknesses(table: TrialArrays) -> Iterator[str]:
 
 
 def _octaves(table: TrialArrays, arm: str, over: str, index: int) -> float:
-    """The widest step beside the value chosen; 0 of values that have no logarithm."""
+    """The widest step beside the value chosen; 0 for values that have no logarithm."""
     grid = table.grid(arm, over)[max(0, index - 1) : index + 2]
     return float(np.abs(np.diff(np.log2(grid))).max()) if (grid > 0).all() else 0.0

@@ -32,7 +32,7 @@ from .surprises import surprise
 from .trial_arrays import TrialArrays
 from .verdict import CriterionFinding, Verdict
 
-# What advice begins with whose trials are smaller than what the claim speaks of.
+# Begins the advice of trials smaller than what the claim speaks of.
 OF_THIS_SIZE = "For models of this size: "
 
 
@@ -48,13 +48,13 @@ def judge(
 ) -> list[Verdict]:
     """A verdict for every judgement of the study, in declared order.
 
-    table: the trials as arrays, where they are at hand. alpha: the error rate; intervals are those of level 1 - alpha.
-    calibration: what was counted in simulated worlds, by which verdicts warn of estimators that fail in worlds like this one.
+    table: the trials as arrays, if they are at hand. alpha: the error rate; intervals are those of level 1 - alpha.
+    calibration: counts in simulated worlds, by which verdicts warn of estimators that fail in worlds like this one.
     """
     if not study.scale(scale).judged:
         return [_unjudged(study, judgement, scale, device, len(trials)) for judgement in study.judgements]
     table = table or TrialArrays(study, scale, trials, dict(failures or {}))
-    claims = {each.id: each for each in catalog.register().including(study).claims} if study.judgements else {}
+    claims = {claim.id: claim for claim in catalog.register().including(study).claims} if study.judgements else {}
     return [
         _verdict(judgement, claims.get(judgement.claim), table, device, len(trials), alpha, calibration)
         for judgement in study.judgements
@@ -62,8 +62,8 @@ def judge(
 
 
 def report(judgement: Judgement, table: TrialArrays) -> list[str]:
-    """What is shown beside a claim and decides nothing, a line each: what the study reports, and of slopes the other error."""
-    scatter = [line for each in judgement.criteria_at(table.scale) if (line := _scatter(each, table)) is not None]
+    """Lines shown beside a claim, which decide nothing: the study's reported numbers, and the other error of slopes."""
+    scatter = [line for criterion in judgement.criteria_at(table.scale) if (line := _scatter(criterion, table)) is not None]
     return [*(_reported(reported, table) for reported in judgement.reported), *scatter]
 
 
@@ -73,11 +73,11 @@ def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
         error = criterion.observe.scatter(table)
         if error is None:
             return None
-        seen = observe(criterion.observe, table)
+        observation = observe(criterion.observe, table)
     except NotEstimableError:
         return None
-    assert seen.spread is not None
-    by_seeds = seen.spread / math.sqrt(seen.seeds)
+    assert observation.spread is not None
+    by_seeds = observation.spread / math.sqrt(observation.seeds)
     return (
         f"{criterion.name}: standard error {by_seeds:.2g} between seeds (in the interval), {error:.2g} from points off the line"
     )
@@ -85,32 +85,32 @@ def _scatter(criterion: Criterion, table: TrialArrays) -> str | None:
 
 def _reported(reported: Reported, table: TrialArrays) -> str:
     try:
-        seen = observe(reported.observe, table)
+        observation = observe(reported.observe, table)
     except NotEstimableError as error:
         return f"{reported.name}: no estimate, because {error}"
-    return f"{reported.name}: {spell_interval(seen.estimate, seen.low, seen.high, reported.written_in)}"
+    return f"{reported.name}: {spell_interval(observation.estimate, observation.low, observation.high, reported.written_in)}"
 
 
 def _finding(
     criterion: Criterion, regime: Regime | None, table: TrialArrays, alpha: float, calibration: Rows, parts: int
 ) -> CriterionFinding:
-    """parts: how many are tested on its workload."""
+    """The finding of one criterion. parts: how many are tested on its workload."""
     level = 1 - alpha * (2 if criterion.one_sided else 1)
     kept: dict[str, Any] = {"name": criterion.name, "unit": criterion.written_in, "level": level}
     kept |= {"panel": criterion.panel or "", "precondition": bool(criterion.precondition)}
     try:
-        seen = observe(criterion.observe, table, level)
+        observation = observe(criterion.observe, table, level)
     except NotEstimableError as error:
         return CriterionFinding(
             verdict=error.verdict, estimate=None, seeds=table.seeds, reason=str(error), settling=error.remedy, **kept
         )
     finding = CriterionFinding.of(
         criterion,
-        seen,
+        observation,
         alpha,
-        says=filled(criterion, seen.estimate, seen.low, seen.high),
+        says=filled(criterion, observation.estimate, observation.low, observation.high),
         cautions=cautions(criterion.observe, table, calibration),
-        surprise=surprise(criterion, seen, table.scale),
+        surprise=surprise(criterion, observation, table.scale),
         grade=criterion.observe.grade,
         claimed=explaining.in_question(criterion),
         **kept,
@@ -121,8 +121,8 @@ def _finding(
         return replace(finding, verdict=OUT_OF_REGIME, reading=REGIME, reason=elsewhere, **unknown)
     verdict = finding.verdict
     unsure = verdict == OPEN or (verdict == REFUTED and parts * finding.p_refuted > alpha)
-    settling = what_would_settle(seen, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
-    reason = explaining.reason(criterion, seen, verdict, finding.reading, settling)
+    settling = what_would_settle(observation, criterion, alpha, parts, verdict == REFUTED) if unsure else ""
+    reason = explaining.reason(criterion, observation, verdict, finding.reading, settling)
     return replace(finding, reason=reason, settling=settling)
 
 
@@ -130,19 +130,24 @@ def _verdict(
     judgement: Judgement, claim: Claim | None, table: TrialArrays, device: str, trials: int, alpha: float, calibration: Rows
 ) -> Verdict:
     criteria = judgement.criteria_at(table.scale)
-    parts = [each for each in criteria if not each.precondition]
-    tested = Counter(each.panel for each in parts)
+    parts = [criterion for criterion in criteria if not criterion.precondition]
+    tested = Counter(part.panel for part in parts)
     findings = tuple(
         _finding(
-            each, claim.regime if claim else None, table, alpha, calibration, 1 if each.precondition else tested[each.panel]
+            criterion,
+            claim.regime if claim else None,
+            table,
+            alpha,
+            calibration,
+            1 if criterion.precondition else tested[criterion.panel],
         )
-        for each in criteria
+        for criterion in criteria
     )
-    found = combined(findings, judgement.quantifier or (claim.quantifier if claim else "all"), alpha)
-    deciding = explaining.deciding(findings, found)
-    reason = explaining.explained(findings, found, deciding, alpha)
-    answer = explaining.answer(findings, found, deciding)
-    verdict, reading = found.verdict, found.reading
+    outcome = combined(findings, judgement.quantifier or (claim.quantifier if claim else "all"), alpha)
+    deciding = explaining.deciding(findings, outcome)
+    reason = explaining.explained(findings, outcome, deciding, alpha)
+    answer = explaining.answer(findings, outcome, deciding)
+    verdict, reading = outcome.verdict, outcome.reading
     lacking = below(claim_size(claim), run_size(parts, table.study, table.scale)) if claim else ""
     together = confounded(parts, table.study, table.scale)
     advice = judgement.advice_on(verdict, reading)
@@ -163,10 +168,10 @@ def _verdict(
         reading=reading,
         answer=answer,
         advice=f"{OF_THIS_SIZE}{advice}" if advice and lacking else advice,
-        p=found.p if verdict not in (OUT_OF_REGIME, INVALID) else 1.0,
-        direction=found.direction,
-        cautions=tuple(dict.fromkeys([*together, *(each for finding in findings for each in finding.cautions)])),
-        panels=found.panels,
+        p=outcome.p if verdict not in (OUT_OF_REGIME, INVALID) else 1.0,
+        direction=outcome.direction,
+        cautions=tuple(dict.fromkeys([*together, *(caution for finding in findings for caution in finding.cautions)])),
+        panels=outcome.panels,
         right=dict[str, str]((judgement.right or {}).items()),
         surprise=deciding.surprise,
         after_the_fact=bool(table.study.revised),

@@ -1,9 +1,9 @@
 """From a trials table to observations: an estimate and a 95% interval for every observable.
 
-Interval: estimate +- t(0.975, S-1) * sqrt(S / (S-1)) * (standard deviation over resamples of the S seeds), on the log
-axis for ratios. For a mean this is Student's interval; a percentile interval would be too narrow at five seeds (Hesterberg
-2015). Shares of runs have exact binomial intervals (Clopper and Pearson 1934) instead. Of six other methods calibration found
-none that covers better at five to twenty seeds (reports/log).
+Interval: estimate +- t(0.975, S-1) * sqrt(S / (S-1)) * (standard deviation over resamples of the S seeds), on the log axis for
+ratios. For a mean this is Student's interval; a percentile interval would be too narrow at five seeds (Hesterberg 2015). Shares
+of runs have exact binomial intervals (Clopper and Pearson 1934) instead. None of six other methods covers better at five to
+twenty seeds in calibration (reports/log).
 """
 
 import math
@@ -26,7 +26,7 @@ LEAST_DEFINED_SHARE = 0.9
 
 
 def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> Observation:
-    """Estimate and interval. Raises NotEstimableError where there is no number."""
+    """Estimate and interval. Raises NotEstimableError if there is no number."""
     require_a_zero(observable, table)
     table = table.of_arms(arms_of(observable) & set(table.study.arms_at(table.scale)))
     if isinstance(observable, ShareOfRuns):
@@ -46,17 +46,17 @@ def observe(observable: Observed, table: TrialArrays, level: float = LEVEL) -> O
     if seeds < LEAST_SEEDS:
         raise NotEstimableError("open", f"rests on {seeds} seeds, and an interval needs {LEAST_SEEDS}", ADD_SEEDS)
     sampled = Sampled(float(values[0]), defined, seeds, observable.log_axis)
-    seen = student(sampled, bootstrap_error(sampled), level)
+    observation = student(sampled, bootstrap_error(sampled), level)
     least, most = observable.bounds
     if observable.is_level and values.min() >= 0:  # what may be negative, as a log density, is so in some resample near zero
         least = 0.0
-    return replace(seen, low=max(seen.low, least), high=min(seen.high, most))
+    return replace(observation, low=max(observation.low, least), high=min(observation.high, most))
 
 
 def _require_parts(observable: Observed, table: TrialArrays) -> None:
     def interval(part: Observed) -> Interval:
-        seen = observe(part, table)
-        return seen.estimate, seen.low, seen.high
+        observation = observe(part, table)
+        return observation.estimate, observation.low, observation.high
 
-    for each in all_parts(observable):
-        each.require(interval)
+    for part in all_parts(observable):
+        part.require(interval)

@@ -20,20 +20,21 @@ from .statistics.intervals import Observation, Regions
 SUPPORTED, PARTLY, REFUTED, OPEN = "supported", "partly", "refuted", "open"
 OUT_OF_REGIME, INVALID = "out of regime", "invalid"
 VERDICTS = (SUPPORTED, PARTLY, REFUTED, OPEN, OUT_OF_REGIME, INVALID)
-# What any of them is shown as if its question was found to be wrong (withdrawing.py): nothing is judged to be it.
+# How a verdict is shown whose question was found to be wrong (withdrawing.py): nothing is judged to be it.
 WITHDRAWN = "withdrawn"
-# Readings of what is out of regime: it is none of what the claim speaks of; what has to be so for it to mean anything is not.
+# Readings of "out of regime": the claim does not speak of such models; a precondition of the claim does not hold.
 REGIME, PRECONDITION = "regime", "precondition"
 # Verdicts that say something of the claim.
 DECIDED = (SUPPORTED, PARTLY, REFUTED)
-# Readings of what is open: the interval reaches into a region that decides; it surely lies in none; what single parts or
-# workloads decide is not sure over all of them.
+# Readings of "open": the interval reaches into a region that decides; it surely lies in none; single parts or workloads decide,
+# but not surely over all of them.
 TOO_NOISY, BETWEEN, MULTIPLICITY = "too noisy", "between", "multiplicity"
 INFINITE = float("inf")
 
 
 class Question(Protocol):
-    """What decides on an observation: a study's Criterion, or a claim about runs trained elsewhere (declare/criterion.py)."""
+    """The rule that decides on an observation: a study's Criterion, or a claim about runs trained elsewhere
+    (declare/criterion.py)."""
 
     @property
     def claimed(self) -> Rule: ...
@@ -53,11 +54,11 @@ class Question(Protocol):
 
 def deciding_regions(criterion: Question) -> Regions:
     """Pieces of the axis that decide: an interval wholly inside any has a verdict."""
-    found = criterion.claimed.pieces + criterion.refuted.pieces
+    pieces = criterion.claimed.pieces + criterion.refuted.pieces
     if criterion.side and criterion.null is not None:
-        found += ((criterion.null, INFINITE), (-INFINITE, criterion.null))
-        found += (criterion.negligible,) if criterion.negligible else ()
-    return found
+        pieces += ((criterion.null, INFINITE), (-INFINITE, criterion.null))
+        pieces += (criterion.negligible,) if criterion.negligible else ()
+    return pieces
 
 
 def favours(criterion: Question, piece: tuple[float, float]) -> bool:
@@ -81,53 +82,53 @@ class Probabilities:
     negligible: float = 1.0
 
 
-def probabilities(criterion: Question, seen: Observation) -> Probabilities:
+def probabilities(criterion: Question, observation: Observation) -> Probabilities:
     sides = 0.5 if criterion.one_sided else 1.0
-    supported, refuted = (sides * seen.p_in(rule.pieces) for rule in (criterion.claimed, criterion.refuted))
+    supported, refuted = (sides * observation.p_in(rule.pieces) for rule in (criterion.claimed, criterion.refuted))
     side, null = criterion.side, criterion.null
     if null is None or not side:
         return Probabilities(supported, refuted, direction=supported)
-    above, below = seen.p_inside(null, INFINITE), seen.p_inside(-INFINITE, null)
+    above, below = observation.p_inside(null, INFINITE), observation.p_inside(-INFINITE, null)
     direction, opposite = (above, below) if side > 0 else (below, above)
-    negligible = 1.0 if criterion.negligible is None else seen.p_inside(*criterion.negligible)
-    # What lies in the region claimed lies on its side, be it on the null itself.
+    negligible = 1.0 if criterion.negligible is None else observation.p_inside(*criterion.negligible)
+    # The region claimed lies on its side, even on the null itself.
     return Probabilities(supported, min(refuted, opposite, negligible), min(direction, supported), opposite, negligible)
 
 
-def outcome(criterion: Question, seen: Observation, p: Probabilities, alpha: float = ALPHA) -> tuple[str, str]:
+def outcome(criterion: Question, observation: Observation, p: Probabilities, alpha: float = ALPHA) -> tuple[str, str]:
     """Verdict and reading."""
     if p.supported <= alpha:
         return SUPPORTED, ""
     if p.refuted <= alpha:
-        return REFUTED, _why_refuted(criterion, seen, p, alpha)
+        return REFUTED, _why_refuted(criterion, observation, p, alpha)
     if criterion.side and p.direction <= alpha:
-        return PARTLY, _size(criterion, seen) or "direction"
-    return OPEN, _why_open(criterion, seen)
+        return PARTLY, _size(criterion, observation) or "direction"
+    return OPEN, _why_open(criterion, observation)
 
 
-def _why_refuted(criterion: Question, seen: Observation, p: Probabilities, alpha: float) -> str:
+def _why_refuted(criterion: Question, observation: Observation, p: Probabilities, alpha: float) -> str:
     if criterion.test == "no_worse":
         return "worse"
     if criterion.test == "equivalence":
         return "different"
     if not criterion.side:
-        return _size(criterion, seen) or "different"
+        return _size(criterion, observation) or "different"
     if p.negligible <= alpha:
         return "no effect"
-    return "opposite" if p.opposite <= alpha else _size(criterion, seen) or "smaller"
+    return "opposite" if p.opposite <= alpha else _size(criterion, observation) or "smaller"
 
 
-def _why_open(criterion: Question, seen: Observation) -> str:
+def _why_open(criterion: Question, observation: Observation) -> str:
     """Too noisy, if the truth could lie in a region that decides; else it surely does not, and more seeds would not help."""
-    reached = any(low < seen.high and seen.low < high for low, high in deciding_regions(criterion))
+    reached = any(low < observation.high and observation.low < high for low, high in deciding_regions(criterion))
     return TOO_NOISY if reached else BETWEEN
 
 
-def _size(criterion: Question, seen: Observation) -> str | None:
+def _size(criterion: Question, observation: Observation) -> str | None:
     """Smaller or larger than what is claimed; None if the interval meets that. Below a null, more negative is larger."""
     low, high = (min(low for low, _ in criterion.claimed.pieces), max(high for _, high in criterion.claimed.pieces))
-    if seen.high < low:
+    if observation.high < low:
         return "larger" if criterion.side < 0 else "smaller"
-    if seen.low > high:
+    if observation.low > high:
         return "smaller" if criterion.side < 0 else "larger"
     return None

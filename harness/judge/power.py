@@ -1,9 +1,9 @@
-"""What a study can show with its seeds, said before anything is trained.
+"""The power of a study's criteria with its seeds, before anything is trained.
 
-A criterion's expected value, of theory or a publication, has a verdict by the criterion's regions; its power is the
-probability of that verdict with this many seeds (judge/statistics/power.py). Shares of runs have the exact binomial sum. The
-spread s (standard error times sqrt(n), on the axis of the interval) comes from a pilot: stored or published trials, of which
-nothing else is taken, or what the study declares that one had.
+A criterion's expected value, of theory or a publication, has a verdict by the criterion's regions; its power is the probability
+of that verdict with this many seeds (judge/statistics/power.py). Shares of runs have the exact binomial sum. The spread s
+(standard error times sqrt(n), on the axis of the interval) comes from a pilot: stored or published trials, from which nothing
+else is taken, or from the study's declaration.
 """
 
 import math
@@ -28,8 +28,8 @@ from .trial_arrays import TrialArrays
 from .trial_sets import TrialSet
 
 
-# Numbers are None where they are not declared, or where there is no spread to work with. pilot: its estimate. verdict: the one
-# that the expected value should have.
+# Numbers are None if they are not declared, or if there is no spread. pilot: its estimate. verdict: the one that the expected
+# value should have.
 @dataclass(frozen=True)
 class Resolution:
     """What the planned seeds can show of one criterion, with 80% power."""
@@ -58,8 +58,12 @@ class Resolution:
 
 def pilot_of(sets: Sequence[TrialSet], scale: str) -> TrialSet | None:
     """The set to take spreads from: one of this scale, else of another that is judged; of those the one with most seeds."""
-    able = [each for each in sets if each.study.scale(each.scale).judged and len(whole_seeds(each)) >= LEAST_SEEDS]
-    return max(able, key=lambda each: (each.scale == scale, len(whole_seeds(each))), default=None)
+    able = [
+        trial_set
+        for trial_set in sets
+        if trial_set.study.scale(trial_set.scale).judged and len(whole_seeds(trial_set)) >= LEAST_SEEDS
+    ]
+    return max(able, key=lambda trial_set: (trial_set.scale == scale, len(whole_seeds(trial_set))), default=None)
 
 
 def whole_seeds(records: TrialSet) -> list[int]:
@@ -73,7 +77,7 @@ def whole_seeds(records: TrialSet) -> list[int]:
 def resolutions(
     study: Study, scale: str, seeds: int, pilot: TrialSet | None, wanted: Callable[[Criterion], bool] = lambda criterion: True
 ) -> Iterator[Resolution]:
-    """For every criterion that is judged at `scale` with this many seeds, if it is wanted."""
+    """The resolution of every wanted criterion that is judged at `scale` with this many seeds."""
     table = None
     if pilot is not None:
         seeds_of = whole_seeds(pilot)
@@ -85,15 +89,15 @@ def resolutions(
 
 
 def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: TrialArrays | None) -> Resolution:
-    """table: the pilot's trials; None: there is none, and only what the study declares of a spread is known."""
-    seen, reason = None, "no pilot: there is no spread of stored or published trials"
+    """The resolution of one criterion. table: the pilot's trials; None: only the spread that the study declares is known."""
+    observation, reason = None, "no pilot: there is no spread of stored or published trials"
     if table is not None:
         try:
-            seen, reason = observe(criterion.observe, table), ""
+            observation, reason = observe(criterion.observe, table), ""
         except NotEstimableError as error:
             reason = str(error)
     log_axis = criterion.observe.log_axis
-    spread, expected = seen.spread if seen else None, criterion.expected
+    spread, expected = observation.spread if observation else None, criterion.expected
     if expected is not None and expected.scales is not None and scale not in expected.scales:
         expected = None
     if spread is None and expected is not None:
@@ -101,30 +105,31 @@ def resolution(claim: str, criterion: Criterion, scale: str, seeds: int, table: 
     resolves = decided_distance(spread, seeds) if spread is not None else None
     if resolves is not None and log_axis:
         resolves = math.exp(min(resolves, 700.0))
-    if seen is not None and seen.spread is None:
+    if observation is not None and observation.spread is None:
         reason = "a share of runs or a computed number: its interval is not based on a spread"
-    found = (claim, criterion.name, criterion.written_in, seen.estimate if seen else None, resolves, log_axis)
+    facts = (claim, criterion.name, criterion.written_in, observation.estimate if observation else None, resolves, log_axis)
     if expected is None:
-        enough = seeds_for(criterion, seen.estimate, spread) if seen is not None and spread is not None else None
-        return Resolution(*found, None, "", None, enough, "", reason)
+        enough = seeds_for(criterion, observation.estimate, spread) if observation is not None and spread is not None else None
+        return Resolution(*facts, None, "", None, enough, "", reason)
     power = power_at(criterion, expected.value, spread, seeds)
     enough = None if power is None else seeds_for(criterion, expected.value, spread)
     verdict = verdict_of(criterion, expected.value)
-    return Resolution(*found, expected.value, verdict, power, enough, criterion.underpowered, reason if power is None else "")
+    return Resolution(*facts, expected.value, verdict, power, enough, criterion.underpowered, reason if power is None else "")
 
 
 def require_power(study: Study, scale: str, pilot: TrialSet | None) -> None:
-    """Raises UserError where a criterion would show its expected value with less than 80% power, and does not say why it is
+    """Raises UserError if a criterion would show its expected value with less than 80% power, and does not say why it is
     declared anyway. Without a spread the power is unknown, and nothing is refused.
     """
-    for each in resolutions(study, scale, study.seeds_at(scale), pilot, lambda criterion: criterion.expected is not None):
-        if each.power is None or each.power >= POWER or each.underpowered:
+    for resolution in resolutions(study, scale, study.seeds_at(scale), pilot, lambda criterion: criterion.expected is not None):
+        if resolution.power is None or resolution.power >= POWER or resolution.underpowered:
             continue
-        assert each.expected is not None
-        enough = f"{each.seeds} seeds suffice" if each.seeds else f"not even {MOST_ADVISED_SEEDS} seeds suffice"
+        assert resolution.expected is not None
+        enough = f"{resolution.seeds} seeds suffice" if resolution.seeds else f"not even {MOST_ADVISED_SEEDS} seeds suffice"
         raise UserError(
-            f"claim '{each.claim}' at scale '{scale}': {study.seeds_at(scale)} seeds show the expected"
-            f" {spell_declared(each.expected, each.unit)} of '{each.criterion}' with {each.power:.0%} power, and {POWER:.0%} is"
+            f"claim '{resolution.claim}' at scale '{scale}': {study.seeds_at(scale)} seeds show the expected"
+            f" {spell_declared(resolution.expected, resolution.unit)} of '{resolution.criterion}' with"
+            f" {resolution.power:.0%} power, and {POWER:.0%} is"
             f" needed: {enough}; add seeds, or say in the criterion's `underpowered` why it is declared anyway"
         )
 
@@ -139,7 +144,7 @@ def _known(value: float) -> Observation:
 
 
 def power_at(criterion: Criterion, value: float, spread: float | None, seeds: int) -> float | None:
-    """Probability that this many seeds give the verdict that the value has; None where there is no spread to work with."""
+    """Probability that this many seeds give the verdict that the value has; None without a spread."""
     if criterion.observe.grade != "measured":
         return 1.0
     wanted = verdict_of(criterion, value)
@@ -172,17 +177,17 @@ def _on_axis(criterion: Criterion, value: float) -> float:
 
 
 def _power_of_share(criterion: Criterion, value: float, seeds: int, wanted: str) -> float:
-    """Sum over the outcomes of the probability of those that have the verdict wanted."""
+    """The total probability of the outcomes that have the wanted verdict."""
     total = 0.0
     for successes in range(seeds + 1):
-        seen = binomial(successes, seeds)
-        if outcome(criterion, seen, probabilities(criterion, seen))[0] == wanted:
+        observation = binomial(successes, seeds)
+        if outcome(criterion, observation, probabilities(criterion, observation))[0] == wanted:
             total += float(scipy.stats.binom.pmf(successes, seeds, min(1.0, max(0.0, value))))
     return total
 
 
 def seeds_for(criterion: Criterion, value: float, spread: float | None) -> int | None:
-    """The least number of seeds with 80% power at a value; None where none up to MOST_ADVISED_SEEDS has."""
+    """The least number of seeds with 80% power at a value; None if none up to MOST_ADVISED_SEEDS has."""
     if verdict_of(criterion, value) not in DECIDED:
         return None
     most = MOST_ADVISED_SEEDS if spread is not None else 200  # a share's power is a sum over all outcomes

@@ -1,7 +1,7 @@
 """Whether a scale is in the regime of a claim: of its kind of model and optimizer, and of its size.
 
-What is of another kind says nothing about a claim. What is smaller than a claim's words ask for (declare/claim_size.py) is
-judged, and its verdict says for which size.
+A scale of another kind says nothing about a claim. One smaller than a claim's words ask for (declare/claim_size.py) is judged,
+and its verdict says for which size.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,8 @@ KINDS = {"mlp": "an MLP", "cnn": "a CNN", "gpt": "a GPT"}
 
 
 def outside(regime: Regime, criterion: Criterion, study: Study, scale: str) -> str | None:
-    """Why not all arms that a criterion reads are of the kind a claim is about, a clause; None if they are, or nothing of that
-    can be checked."""
+    """A clause on why not all arms that a criterion reads are of the kind a claim is about; None if they are, or if that cannot
+    be checked."""
     arms = sorted(arms_of(criterion.observe) & set(study.arms_at(scale)))
     return next((reason for arm in arms if (reason := _objection(regime, study, scale, arm)) is not None), None)
 
@@ -33,7 +33,7 @@ def _objection(regime: Regime, study: Study, scale: str, arm: str) -> str | None
 
 
 def largest(study: Study, scale: str, arm: str) -> Configuration:
-    """Of an arm that is tried at several sizes the largest counts."""
+    """The configuration of an arm, at the largest size if it is tried at several."""
     return study.configuration(
         scale, arm, {name: max(values, key=_size) for name, values in study.factors_at(scale, arm).items()}
     )
@@ -45,8 +45,8 @@ def _size(value: Value) -> float:
 
 @dataclass(frozen=True)
 class RunSize:
-    """What a run trains, as a claim asks for it. parameters: without embeddings; None where they are not known. unit: of what
-    it sees, tokens or examples."""
+    """The size of a run, as a claim asks for it. parameters: without embeddings; None if unknown. unit: of its data, tokens or
+    examples."""
 
     parameters: int | None
     tokens: int
@@ -60,17 +60,18 @@ class RunSize:
 
     @classmethod
     def of(cls, setting: Configuration) -> "RunSize":
-        """Of several tasks, or texts one after the other, the later ones start from what the first ones left."""
+        """The size of a run of this setting. Of several tasks, or texts one after the other, the later ones start
+        pretrained."""
         workload = workload_of(setting.workload)
-        seen, unit = workload.batch(setting.training.batch_size)
+        per_step, unit = workload.batch(setting.training.batch_size)
         steps = setting.training.steps
         pretrained = setting.workload.tasks > 1 or "+" in setting.workload.dataset
-        return cls(workload.hidden_parameters, seen * steps, steps, pretrained, unit)
+        return cls(workload.hidden_parameters, per_step * steps, steps, pretrained, unit)
 
 
 def run_size(criteria: Iterable[Criterion], study: Study, scale: str) -> RunSize | None:
-    """The smallest of what decides, each criterion counting with the largest arm that it reads; None where no arm is read."""
-    sizes = [size for each in criteria if (size := _largest_read(each, study, scale)) is not None]
+    """The smallest size over criteria, each counting with the largest arm that it reads; None if no arm is read."""
+    sizes = [size for criterion in criteria if (size := _largest_read(criterion, study, scale)) is not None]
     return min(sizes, key=_order, default=None)
 
 
@@ -84,7 +85,7 @@ def _order(size: RunSize) -> tuple[int, int, int]:
 
 
 def below(least: ClaimSize, size: RunSize | None) -> str:
-    """What of a claim's size a run lacks, a clause; empty if nothing."""
+    """A clause on what a run lacks of a claim's size; empty if nothing."""
     return ", ".join(_lacking(least, size)) if size is not None else ""
 
 

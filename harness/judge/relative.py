@@ -18,7 +18,7 @@ NEAR_ZERO = 1e-3
 
 
 def require_a_zero(observable: Observed, table: TrialArrays) -> None:
-    """Raises NotEstimableError (out of regime) where an observable is relative to losses that are negative or near zero, in any
+    """Raises NotEstimableError (out of regime) if an observable is relative to losses that are negative or near zero, in any
     seed at any value of the factor."""
     trained = set(table.study.arms_at(table.scale))
     for leaf in relative_to_losses(observable):
@@ -39,7 +39,7 @@ def _require_positive(arm: str, over: str, table: TrialArrays) -> None:
 
 
 def _require_positive_ramp(arm: str, table: TrialArrays) -> None:
-    """Near zero is no problem there: range tests read smoothed losses."""
+    """Losses near zero are no problem here: range tests read smoothed losses."""
     losses = stacked(table.values(arm, table.only_factor(arm), "curve_train_loss"))
     lowest = float(np.min(losses, where=np.isfinite(losses), initial=np.inf))
     if lowest < 0:

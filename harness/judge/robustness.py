@@ -25,22 +25,22 @@ from .outcomes import INVALID, OUT_OF_REGIME
 from .trial_arrays import TrialArrays
 from .verdict import THRESHOLDS, Alternative, Verdict
 
-# What an observable's choices are multiplied by: fields that are marked as a margin or a window (harness/declare/observed.py).
+# Factors for an observable's choices: fields that are marked as a margin or a window (harness/declare/observed.py).
 MARGINS = {"half the margin": 0.5, "twice the margin": 2.0}
 WINDOWS = {"half the window": 0.5, "twice the window": 2.0}
 # Weight of the past where range tests are smoothed.
 SMOOTHINGS = {"less smoothing": 0.95, "more smoothing": 0.99}
 AT_THE_VERTEX = "tuned losses at the vertex of a parabola"
 
-# Fewer than a verdict rests on: their error is 3% of an interval's length, and there are many to work out.
+# Fewer than a verdict rests on: their error is 3% of an interval's length, and many verdicts are computed.
 RESAMPLES = 500
 
 Change = Callable[[Judgement], Judgement | None]
-# What an earlier declaration is called -> how it judged.
+# Name of an earlier declaration -> its judgements.
 Earlier = Mapping[str, Sequence[Judgement]]
 
 
-# Of one claim, whose choices are those that bear on it.
+# Robustness of one claim, under the choices that bear on it.
 @dataclass(frozen=True)
 class Robustness:
     __pydantic_config__ = DESCRIBED
@@ -60,11 +60,11 @@ class Robustness:
 
     @property
     def choices_that_matter(self) -> list[Alternative]:
-        return [each for each in self.alternatives if each.verdict != self.verdict]
+        return [alternative for alternative in self.alternatives if alternative.verdict != self.verdict]
 
     @property
     def readings_that_matter(self) -> list[Alternative]:
-        return [each for each in self.choices_that_matter if not each.moved]
+        return [alternative for alternative in self.choices_that_matter if not alternative.moved]
 
     @property
     def seeds_in_words(self) -> str:
@@ -79,9 +79,11 @@ class Robustness:
             return "no alternative choice applies"
         if others:
             share = f"{len(others)} of {count} alternative choices" if count > 1 else "the one alternative choice"
-            return f"different under {share}: " + ", ".join(f"{each.choice} ({each.verdict})" for each in others)
+            return f"different under {share}: " + ", ".join(
+                f"{alternative.choice} ({alternative.verdict})" for alternative in others
+            )
         every = {1: "the one alternative choice", 2: "both alternative choices"}.get(count, f"all {count} alternative choices")
-        return f"unchanged under {every} ({', '.join(each.choice for each in self.alternatives)})"
+        return f"unchanged under {every} ({', '.join(alternative.choice for alternative in self.alternatives)})"
 
 
 def robustness(
@@ -93,45 +95,45 @@ def robustness(
     computations: Computations | None = None,
     earlier: Earlier | None = None,
 ) -> list[Robustness]:
-    """Of every claim that has a number with an error; `verdicts` are what the declaration's choices come to. earlier: how
-    they were judged before."""
-    numbers = [each for each in verdicts if each.verdict not in (INVALID, OUT_OF_REGIME) and not each.is_arithmetic]
+    """Robustness of every claim that has a number with an error. verdicts: by the declaration's choices. earlier: judgements of
+    earlier declarations."""
+    numbers = [verdict for verdict in verdicts if verdict.verdict not in (INVALID, OUT_OF_REGIME) and not verdict.is_arithmetic]
     if not numbers:
         return []
-    claims = [each.claim for each in numbers]
+    claims = [verdict.claim for verdict in numbers]
     seeds = study.seed_numbers_at(scale)
-    whole_verdicts = {each.claim: each for each in verdicts}
+    whole_verdicts = {verdict.claim: verdict for verdict in verdicts}
     without: dict[str, dict[int, str]] = {claim: {} for claim in claims}
     whole = _table(study, scale, trials, computations)
     for seed in seeds:
-        table = whole.of_seeds([each for each in seeds if each != seed])
-        for found in judge(study, scale, device, trials, table=table):
-            if found.claim in without:
-                without[found.claim][seed] = found.verdict
+        table = whole.of_seeds([other_seed for other_seed in seeds if other_seed != seed])
+        for verdict in judge(study, scale, device, trials, table=table):
+            if verdict.claim in without:
+                without[verdict.claim][seed] = verdict.verdict
     alternatives: dict[str, list[Alternative]] = {claim: [] for claim in claims}
     earlier = earlier or {}
     for choice, other, touched, table in _universes(study, scale, trials, computations, earlier):
-        for found in judge(other, scale, device, trials, table=table):
-            gone = found.verdict == INVALID and choice in earlier  # what an earlier version computed is no longer stored
-            gone |= choice in MARGINS | WINDOWS and _cannot_be_read(found, whole_verdicts[found.claim])
-            if found.claim in alternatives and found.claim in touched and not gone:
-                alternatives[found.claim].append(Alternative(choice, found.verdict, choice in THRESHOLDS))
-    judgements = {each.claim: each for each in study.judgements}
+        for verdict in judge(other, scale, device, trials, table=table):
+            gone = verdict.verdict == INVALID and choice in earlier  # what an earlier version computed is no longer stored
+            gone |= choice in MARGINS | WINDOWS and _cannot_be_read(verdict, whole_verdicts[verdict.claim])
+            if verdict.claim in alternatives and verdict.claim in touched and not gone:
+                alternatives[verdict.claim].append(Alternative(choice, verdict.verdict, choice in THRESHOLDS))
+    judgements = {judgement.claim: judgement for judgement in study.judgements}
     return [
         Robustness(
-            each.claim,
-            each.verdict,
-            without[each.claim],
-            tuple(alternatives[each.claim]),
-            tuple(weak_grids(judgements[each.claim], whole)),
+            verdict.claim,
+            verdict.verdict,
+            without[verdict.claim],
+            tuple(alternatives[verdict.claim]),
+            tuple(weak_grids(judgements[verdict.claim], whole)),
         )
-        for each in numbers
+        for verdict in numbers
     ]
 
 
-def _cannot_be_read(found: Verdict, declared: Verdict) -> bool:
-    """Whether another margin or window only takes numbers away: some part has none any more, and what has one says the same."""
-    pairs = list(zip(found.findings, declared.findings, strict=True))
+def _cannot_be_read(verdict: Verdict, declared: Verdict) -> bool:
+    """Whether another margin or window only takes numbers away: some part has none any more, and the others say the same."""
+    pairs = list(zip(verdict.findings, declared.findings, strict=True))
     lost = [new.estimate is None and old.estimate is not None for new, old in pairs]
     return any(lost) and all(gone or new.verdict == old.verdict for gone, (new, old) in zip(lost, pairs, strict=True))
 
@@ -145,9 +147,9 @@ def _table(study: Study, scale: str, trials: pd.DataFrame, computations: Computa
 def _universes(
     study: Study, scale: str, trials: pd.DataFrame, computations: Computations | None, earlier: Earlier
 ) -> Iterator[tuple[str, Study, set[str], TrialArrays]]:
-    """Each with one choice made otherwise, and the claims it bears on: those that studies declare, those of earlier
+    """Studies with one choice made otherwise, and the claims it bears on: those that studies declare, those of earlier
     declarations, and those that any study could have made otherwise."""
-    every = {each.claim for each in study.judgements}
+    every = {judgement.claim for judgement in study.judgements}
     changes: dict[str, Change] = {
         **{choice: partial(_multiplied, of="margin", by=factor) for choice, factor in MARGINS.items()},
         **{choice: partial(_multiplied, of="window", by=factor) for choice, factor in WINDOWS.items()},
@@ -156,23 +158,31 @@ def _universes(
     declared = {
         other.name
         for judgement in study.judgements
-        for each in judgement.criteria_at(scale)
-        for other in each.alternatives or ()
+        for criterion in judgement.criteria_at(scale)
+        for other in criterion.alternatives or ()
     }
     changes.update({choice: partial(_read_otherwise, choice=choice) for choice in sorted(declared)})
     changes.update({choice: partial(_as_before, study, scale, before) for choice, before in earlier.items()})
     for choice, change in changes.items():
-        changed = {each.claim: other for each in study.judgements if (other := change(each)) is not None}
+        changed = {judgement.claim: other for judgement in study.judgements if (other := change(judgement)) is not None}
         if changed:
-            judgements = tuple(changed.get(each.claim, each) for each in study.judgements)
+            judgements = tuple(changed.get(judgement.claim, judgement) for judgement in study.judgements)
             otherwise = study.model_copy(update={"judgements": judgements})
             yield choice, otherwise, set(changed), _table(otherwise, scale, trials, computations)
-    tuned = {each.claim for each in study.judgements if any(isinstance(leaf, TunedLoss) for leaf in _leaves(each, scale))}
+    tuned = {
+        judgement.claim
+        for judgement in study.judgements
+        if any(isinstance(leaf, TunedLoss) for leaf in _leaves(judgement, scale))
+    }
     if tuned:
         table = _table(study, scale, trials, computations)
         table.vertex = True
         yield AT_THE_VERTEX, study, tuned, table
-    smoothed = {each.claim for each in study.judgements if any(arms_of(asked.observe, RANGE_TEST) for asked in each.criteria)}
+    smoothed = {
+        judgement.claim
+        for judgement in study.judgements
+        if any(arms_of(asked.observe, RANGE_TEST) for asked in judgement.criteria)
+    }
     for choice, smoothing in SMOOTHINGS.items() if smoothed else ():
         table = _table(study, scale, trials, computations)
         table.smoothing = smoothing
@@ -187,8 +197,8 @@ def _leaves(judgement: Judgement, scale: str) -> Iterator[Observed]:
 
 
 def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """What a diverged run counts with, and what counts as diverged. Multiples of an initial loss that is not positive mean
-    nothing: they are left out."""
+    """Trials with other losses of diverged runs, or another rule for divergence. Multiples of an initial loss that is not
+    positive mean nothing and are left out."""
     diverged, initial = trials["outcome"] == "diverged", trials["initial_loss"]
     if not (initial <= 0).any():
         yield (
@@ -210,36 +220,38 @@ def _other_divergences(trials: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame
 
 
 def _read_otherwise(judgement: Judgement, choice: str) -> Judgement | None:
-    """By an alternative that criteria declare under this name; None if none of them does."""
-    others = [next((a.observe for a in each.alternatives or () if a.name == choice), None) for each in judgement.criteria]
+    """The judgement by the alternative that criteria declare under this name; None if none of them does."""
+    others = [
+        next((a.observe for a in criterion.alternatives or () if a.name == choice), None) for criterion in judgement.criteria
+    ]
     if all(other is None for other in others):
         return None
     criteria = [
-        each if other is None else each.model_copy(update={"observe": other})
-        for each, other in zip(judgement.criteria, others, strict=True)
+        criterion if other is None else criterion.model_copy(update={"observe": other})
+        for criterion, other in zip(judgement.criteria, others, strict=True)
     ]
     return judgement.model_copy(update={"criteria": tuple(criteria)})
 
 
 def _as_before(study: Study, scale: str, before: Sequence[Judgement], judgement: Judgement) -> Judgement | None:
-    """As an earlier version judged the claim; None if it asked the same, or of arms that there are no more."""
-    other = next((each for each in before if each.claim == judgement.claim), None)
+    """The judgement of an earlier version; None if it asked the same, or of arms that no longer exist."""
+    other = next((earlier for earlier in before if earlier.claim == judgement.claim), None)
     if other is None or not other.criteria_at(scale) or decides(other, scale) == decides(judgement, scale):
         return None
-    arms = {arm for each in other.criteria_at(scale) for arm in arms_of(each.observe)}
+    arms = {arm for criterion in other.criteria_at(scale) for arm in arms_of(criterion.observe)}
     return other if arms <= set(study.arms_at(scale)) else None
 
 
 def _multiplied(judgement: Judgement, of: str, by: float) -> Judgement | None:
-    """With the choices of a sort that its observables make multiplied; None if they make none."""
-    criteria = [each.model_copy(update={"observe": _in(each.observe, of, by)}) for each in judgement.criteria]
+    """The judgement with its observables' choices of one sort multiplied; None if they make none."""
+    criteria = [criterion.model_copy(update={"observe": _in(criterion.observe, of, by)}) for criterion in judgement.criteria]
     same = all(new.observe == old.observe for new, old in zip(criteria, judgement.criteria, strict=True))
     return None if same else judgement.model_copy(update={"criteria": tuple(criteria)})
 
 
 def _in(value: Any, of: str, by: float) -> Any:
     if isinstance(value, tuple):
-        return tuple(_in(each, of, by) for each in value)
+        return tuple(_in(part, of, by) for part in value)
     if not isinstance(value, Observed):
         return value
     changed = {name: _in(part, of, by) for name, part in value}
@@ -251,6 +263,6 @@ def _in(value: Any, of: str, by: float) -> Any:
 
 
 def _moved(judgement: Judgement, by: float) -> Judgement | None:
-    """Regions nearer to or further from no effect; bands are narrowed or widened."""
-    criteria = tuple(each.moved(by) for each in judgement.criteria)
+    """The judgement with regions nearer to or further from no effect; bands are narrowed or widened."""
+    criteria = tuple(criterion.moved(by) for criterion in judgement.criteria)
     return None if criteria == judgement.criteria else judgement.model_copy(update={"criteria": criteria})

@@ -1,4 +1,4 @@
-"""Sentences that know their numbers: text and what was measured, put into words only where somebody shows them."""
+"""Sentences that know their numbers: text and what was measured, put into words only when they are shown."""
 
 import string
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class Number:
 
     @property
     def rest(self) -> str:
-        """What follows the value, with a blank before it: larger (95% CI 1.6–2.0). Empty without an interval and a word."""
+        """The text after the value, with a blank before it: larger (95% CI 1.6–2.0). Empty without an interval and a word."""
         _, interval = number_and_interval(self.estimate, self.low, self.high, self.unit, self.level)
         return "".join(f" {part}" for part in (self.word, interval) if part)
 
@@ -57,16 +57,16 @@ def plain(sentences: Iterable[Sentence]) -> str:
 
 
 def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Sentence:
-    """What a criterion says with its numbers filled in. Without a sentence of its own: its name and its number."""
-    seen = Number(estimate, low, high, criterion.written_in, "90%" if criterion.one_sided else "95%")
+    """A criterion's sentence with its numbers filled in; if it has none, its name and its number."""
+    measurement = Number(estimate, low, high, criterion.written_in, "90%" if criterion.one_sided else "95%")
     if not criterion.says:
-        return Sentence((f"{capitalized(criterion.name)}: ", seen, "."))
+        return Sentence((f"{capitalized(criterion.name)}: ", measurement, "."))
     numbers = {
-        "estimate": seen,
-        "value": replace(seen, low=estimate, high=estimate),
-        "low": replace(seen, estimate=low, high=low),
-        "high": replace(seen, estimate=high, low=high),
-        **{blank: _compared(seen, blank, criterion.observe.log_axis) for blank in (*OPPOSITES, *VERBS)},
+        "estimate": measurement,
+        "value": replace(measurement, low=estimate, high=estimate),
+        "low": replace(measurement, estimate=low, high=low),
+        "high": replace(measurement, estimate=high, low=high),
+        **{blank: _compared(measurement, blank, criterion.observe.log_axis) for blank in (*OPPOSITES, *VERBS)},
     }
     parts: list[str | Number] = []
     for text, blank, _, _ in string.Formatter().parse(capitalized(criterion.says)):
@@ -80,12 +80,12 @@ def filled(criterion: Criterion, estimate: float, low: float, high: float) -> Se
     return Sentence(tuple(parts))
 
 
-def _compared(seen: Number, blank: str, ratio: bool) -> Number:
+def _compared(number: Number, blank: str, ratio: bool) -> Number:
     """A difference without its sign, or a ratio above one, and the word for its direction."""
-    if not (0 < seen.estimate < 1 if ratio else seen.estimate < 0):
-        return replace(seen, word=blank)
-    estimate, low, high = (turned(each, ratio) for each in (seen.estimate, seen.high, seen.low))
-    return replace(seen, estimate=estimate, low=low, high=high, word={**OPPOSITES, **VERBS}[blank])
+    if not (0 < number.estimate < 1 if ratio else number.estimate < 0):
+        return replace(number, word=blank)
+    estimate, low, high = (turned(end, ratio) for end in (number.estimate, number.high, number.low))
+    return replace(number, estimate=estimate, low=low, high=high, word={**OPPOSITES, **VERBS}[blank])
 
 
 def turned(value: float, ratio: bool) -> float:

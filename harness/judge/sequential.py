@@ -2,7 +2,7 @@
 
 Looks are fixed before the first trial: after how many seeds the study is judged, each at its own level
 (judge/statistics/looks.py). A claim keeps the first verdict it gets; one that is partly true, because only its direction is
-sure, may still come to have its size shown.
+sure, may still have its size shown.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from .verdict import CriterionFinding, Verdict
 
 # Seeds grow by at least this factor from look to look, and there are about this many looks at most.
 GROWTH, MOST_LOOKS = 1.5, 6
-# By default, how many times the study's own seeds are reached at most.
+# By default, the most seeds, as a multiple of the study's own.
 DEFAULT_TIMES = 4
 
 
@@ -72,20 +72,21 @@ def judge_in_looks(
             if before is not None and (settled(before) or (before.verdict == PARTLY and verdict.verdict not in DECIDED)):
                 continue
             said = f"look {index + 1} of {len(looks)}, {look} seeds, where alpha spending allows p of {level:.2g}"
-            # Over the register a p value counts that was looked for so often (Bonferroni).
+            # In the register, the p value counts for all looks together (Bonferroni).
             p = min(1.0, verdict.p * len(looks))
             kept[verdict.claim] = replace(verdict, p=p, reason=f"{verdict.reason} ({said})")
     return list(kept.values())
 
 
 def settled(verdict: Verdict) -> bool:
-    """Whether more seeds cannot say more: of a claim that is partly true for its direction is sure, they may show its size."""
+    """Whether more seeds cannot say more. They may show the size of a claim that is partly true because its direction is
+    sure."""
     return verdict.verdict in (SUPPORTED, REFUTED) or (verdict.verdict == PARTLY and verdict.reading != "direction")
 
 
 def undecided(verdicts: Sequence[Verdict]) -> list[str]:
-    """Claims that more seeds could decide: there is a number that decides nothing yet, or none for want of seeds."""
-    return [each.claim for each in verdicts if each.verdict == OPEN and any(map(_wants_seeds, each.findings))]
+    """Claims that more seeds could decide: their number decides nothing yet, or is missing for want of seeds."""
+    return [verdict.claim for verdict in verdicts if verdict.verdict == OPEN and any(map(_wants_seeds, verdict.findings))]
 
 
 def _wants_seeds(finding: CriterionFinding) -> bool:

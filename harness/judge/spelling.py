@@ -7,7 +7,7 @@ from ..declare import POINTS, Criterion, Rule
 
 PERCENT = ("relative", "share")
 HUNDREDTHS = (*PERCENT, POINTS)
-# A number of more digits was not written by anybody but worked out: 1/3, or 1 over a margin of 1.1.
+# A number of more digits was not written but computed: 1/3, or 1 over a margin of 1.1.
 MOST_DECLARED_DIGITS = 12
 
 
@@ -33,12 +33,12 @@ def spell_declared(value: float, unit: str = "") -> str:
 
 
 def spell_interval(estimate: float, low: float, high: float, unit: str = "") -> str:
-    """An estimate with its interval; what is known exactly stands alone."""
-    told = spell(estimate, unit)
+    """An estimate with its interval; an exact number stands alone."""
+    number = spell(estimate, unit)
     if low == estimate == high:
-        return told
+        return number
     ends = (spell(100 * end) if unit == POINTS else spell(end, unit) for end in (low, high))
-    return f"{told} [{', '.join(ends)}]"
+    return f"{number} [{', '.join(ends)}]"
 
 
 def region(rule: Rule, criterion: Criterion) -> str:
@@ -47,7 +47,7 @@ def region(rule: Rule, criterion: Criterion) -> str:
 
 
 def in_prose(estimate: float, low: float, high: float, unit: str = "") -> str:
-    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). What is known exactly stands alone."""
+    """An estimate as it stands in a sentence: 1.8x (1.6–2.0), 1.1% (0.6–1.6). An exact number stands alone."""
     return " ".join(number_and_interval(estimate, low, high, unit)).rstrip()
 
 
@@ -55,17 +55,19 @@ def number_and_interval(estimate: float, low: float, high: float, unit: str = ""
     """An estimate in prose, and its interval in parentheses: none if it is known exactly. level: of the interval, if it is to
     be named: (95% CI 0.6–1.6%)."""
     percent = 100 if unit in HUNDREDTHS else 1
-    estimate, low, high = (percent * each for each in (estimate, low, high))
+    estimate, low, high = (percent * value for value in (estimate, low, high))
     if low == estimate == high:
         return _with_unit(f"{estimate:.3g}".replace("-", "−") if abs(estimate) < 1e3 else f"{estimate:,.0f}", unit), ""
     decimals = _decimals(estimate, (high - low) / 2)
-    told, *ends = (_fixed(each, decimals) for each in (estimate, low, high))
+    number, *ends = (_fixed(value, decimals) for value in (estimate, low, high))
     between = " to " if low < 0 or "no bound" in ends or any("e" in end for end in ends) else "–"
-    if level and {told} == set(ends):  # it would say nothing
-        return _with_unit(told, unit), ""
+    if level and {number} == set(ends):  # it would say nothing
+        return _with_unit(number, unit), ""
     if level:
-        return _with_unit(told, unit), f"({level} CI {between.join(ends)}{'%' * (unit in PERCENT and 'no bound' not in ends)})"
-    return _with_unit(told, unit), f"({between.join(ends)})"
+        return _with_unit(
+            number, unit
+        ), f"({level} CI {between.join(ends)}{'%' * (unit in PERCENT and 'no bound' not in ends)})"
+    return _with_unit(number, unit), f"({between.join(ends)})"
 
 
 def _fixed(value: float, decimals: int) -> str:
@@ -79,8 +81,8 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def _decimals(estimate: float, half: float) -> int:
-    """So many that the estimate has two significant digits, or the half of its interval's width one, but no more than give that
-    two, or the estimate five."""
+    """Decimals that give the estimate two significant digits, or half its interval's width one, but at most two for the half
+    width and five for the estimate."""
 
     def places(value: float, digits: int) -> int:
         return digits - 1 - math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0

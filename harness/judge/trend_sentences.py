@@ -1,4 +1,4 @@
-"""What the trend of an effect along a ladder of models says, in one sentence with its numbers."""
+"""One sentence, with its numbers, for the trend of an effect along a ladder of models."""
 
 import math
 
@@ -6,14 +6,14 @@ from .sentences import Number, Sentence
 from .statistics.ladders import Crossing, Trend
 from .statistics.two_samples import Effect
 
-# Of sizes.
+# Suffixes of sizes.
 MULTIPLES = (("B", 1e9), ("M", 1e6), ("k", 1e3))
 BENT = " The ladder bends, so the line says nothing beyond it."
 
 
 def trend_sentence(trend: Trend, unit: str = "", ratio: bool = False) -> Sentence:
-    """The word of a trend with the numbers behind it. unit: of the effect. ratio: the effect is the logarithm of one, which is
-    said as a factor."""
+    """The word of a trend with the numbers behind it. unit: of the effect. ratio: the effect is the logarithm of a ratio, shown
+    as a factor."""
 
     def value(end: float) -> float:
         return math.exp(min(end, 709.0)) if ratio else end
@@ -39,7 +39,7 @@ def trend_sentence(trend: Trend, unit: str = "", ratio: bool = False) -> Sentenc
 
 
 def size_words(size: float) -> str:
-    """12k, 1.2M; no bound for what is not finite."""
+    """A size as 12k or 1.2M; "no bound" if it is not finite."""
     if not 0 < size < math.inf:
         return "no bound"
     for suffix, multiple in MULTIPLES:

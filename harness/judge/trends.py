@@ -1,7 +1,7 @@
 """How the effects of a study change along its ladder: what each criterion shows at each rung, and the word for the line.
 
-Read off verdicts, so that trials of a store, published ones and those of another machine are points alike. Of a ratio the
-logarithm is the effect; of an interval at another level the standard error is worked out back.
+Read off verdicts, so that trials of a store, published ones and those of another machine are points alike. The effect of a
+ratio is its logarithm; the standard error of an interval at another level is worked out back.
 """
 
 import math
@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the rungs below said of the effect at a rung, in its unit. outcome: hit or missed; '' where it is not trained."""
+    """The effect that the rungs below predicted at a rung, in its unit. outcome: hit or missed; '' if it is not trained."""
 
     scale: str
     size: float
@@ -50,7 +50,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ClaimTrend:
-    """Of one criterion of a claim. sentence: what a reader takes away, with its numbers."""
+    """The trend of one criterion of a claim. sentence: what a reader takes away, with its numbers."""
 
     claim: str
     criterion: str
@@ -62,34 +62,34 @@ class ClaimTrend:
 
 
 def trends(study: Study, verdicts: Iterable[Verdict]) -> list[ClaimTrend]:
-    """Of every criterion of a study that has a number at two rungs of its ladder or more. verdicts: of any scales; of one
-    scale on two kinds of device the first counts."""
+    """The trend of every criterion of a study that has a number at two rungs of its ladder or more. verdicts: of any scales; of
+    one scale on two kinds of device the first counts."""
     return [_trend(claim, criterion, known) for claim, criterion, known in _measured(study, study.ladder or (), verdicts)]
 
 
 def predictions(study: Study, scale: str, verdicts: Iterable[Verdict]) -> list[dict[str, str | float]]:
-    """What the rungs below a scale say of each criterion there: what a declaration keeps before that rung is trained. Empty
-    for what is no rung, and with fewer than two rungs below it."""
+    """Predictions for each criterion at a scale by the rungs below it, which a declaration keeps before that rung is trained.
+    Empty if the scale is no rung, or fewer than two are below it."""
     ladder = study.ladder or ()
     below = ladder[: ladder.index(scale)] if scale in ladder else ()
-    found: list[dict[str, str | float]] = []
+    rows: list[dict[str, str | float]] = []
     for claim, criterion, known in _measured(study, below, verdicts):
         if (size := _size(study, scale, criterion)) is not None:
-            expected = _prediction(criterion, predicted([each.rung for each in known], size), scale, size)
+            expected = _prediction(criterion, predicted([known_rung.rung for known_rung in known], size), scale, size)
             numbers = {name: getattr(expected, name) for name in ("size", "estimate", "low", "high")}
-            found.append({"claim": claim, "criterion": criterion.name, **numbers})
-    return found
+            rows.append({"claim": claim, "criterion": criterion.name, **numbers})
+    return rows
 
 
 def slopes_in_view(study: Study, scale: str, verdicts: Iterable[Verdict]) -> list[tuple[str, str]]:
     """Criterion and, in its unit, the change for each tenfold of parameters that the ladder up to a scale would show in four of
-    five tries. What is not measured yet is taken to be as noisy between seeds as the largest rung that is. Empty for what is no
-    rung, and of criteria without a number at two rungs."""
+    five tries. A rung not measured yet is taken to be as noisy between seeds as the largest one that is. Empty if the scale is
+    no rung; criteria without a number at two rungs are left out."""
     ladder = study.ladder or ()
     climbed = ladder[: ladder.index(scale) + 1] if scale in ladder else ()
-    found = []
+    slopes = []
     for _, criterion, known in _measured(study, climbed, verdicts):
-        by_scale, largest = {each.point.scale: each.rung for each in known}, known[-1].rung.effect
+        by_scale, largest = {known_rung.point.scale: known_rung.rung for known_rung in known}, known[-1].rung.effect
         spread = largest.error * math.sqrt(largest.seeds)
         sizes, errors = [], []
         for rung in climbed:
@@ -98,8 +98,8 @@ def slopes_in_view(study: Study, scale: str, verdicts: Iterable[Verdict]) -> lis
                 sizes.append(size)
                 errors.append(by_scale[rung].effect.error if rung in by_scale else spread / math.sqrt(seeds))
         slope = slope_seen(sizes, errors, max(1, largest.seeds - 1))
-        found.append((criterion.name, spell(_off_axis(criterion, slope), criterion.written_in)))
-    return found
+        slopes.append((criterion.name, spell(_off_axis(criterion, slope), criterion.written_in)))
+    return slopes
 
 
 @dataclass(frozen=True)
@@ -121,14 +121,15 @@ def _measured(
         of_claim = [by_rung[judgement.claim, scale] for scale in ladder if (judgement.claim, scale) in by_rung]
         for criterion in judgement.criteria:
             rungs = (_known(study, criterion, verdict) for verdict in of_claim)
-            by_size = {each.point.size: each for each in rungs if each is not None}
+            by_size = {known_rung.point.size: known_rung for known_rung in rungs if known_rung is not None}
             if len(by_size) >= LEAST_RUNGS:
                 yield judgement.claim, criterion, list(by_size.values())
 
 
 def _known(study: Study, criterion: Criterion, verdict: Verdict) -> _Known | None:
-    """None without a number, or with an end of its interval that is not finite on the effect's axis."""
-    finding = next((each for each in verdict.findings if each.name == criterion.name), None)
+    """A criterion's rung by its verdict; None without a number, or with an end of its interval that is not finite on the
+    effect's axis."""
+    finding = next((finding for finding in verdict.findings if finding.name == criterion.name), None)
     size = _size(study, verdict.scale, criterion)
     if size is None or finding is None or finding.estimate is None:
         return None
@@ -146,7 +147,8 @@ def _size(study: Study, scale: str, criterion: Criterion) -> float | None:
 
 
 def _effect(criterion: Criterion, finding: CriterionFinding) -> Effect:
-    """Of an interval, by Student's t with the seeds' degrees of freedom: the standard error that it has its length from."""
+    """The effect of a finding; its standard error follows from its interval by Student's t with the seeds' degrees of
+    freedom."""
     ends = (finding.estimate, finding.low, finding.high)
     estimate, low, high = (_on_axis(criterion, float(end)) for end in ends if end is not None)
     freedom = max(1, finding.seeds - 1)
@@ -171,20 +173,20 @@ def _margin(criterion: Criterion) -> float:
     null = criterion.null if criterion.null is not None else _off_axis(criterion, 0.0)
     bounds = [bound for piece in criterion.claimed.pieces for bound in piece if math.isfinite(bound)]
     apart = [abs(_on_axis(criterion, bound) - _on_axis(criterion, null)) for bound in bounds if bound > 0]
-    return min((each for each in apart if each > 0), default=0.0)
+    return min((distance for distance in apart if distance > 0), default=0.0)
 
 
 def _trend(claim: str, criterion: Criterion, known: Sequence[_Known]) -> ClaimTrend:
-    trend = judge_ladder([each.rung for each in known], _margin(criterion))
+    trend = judge_ladder([known_rung.rung for known_rung in known], _margin(criterion))
     sentence = trend_sentence(trend, criterion.written_in, ratio=criterion.observe.log_axis)
     checked = (_checked(criterion, known[:count], known[count]) for count in range(LEAST_RUNGS, len(known)))
-    points = tuple(each.point for each in known)
+    points = tuple(known_rung.point for known_rung in known)
     return ClaimTrend(claim, criterion.name, criterion.written_in, points, trend, sentence, tuple(checked))
 
 
 def _checked(criterion: Criterion, below: Sequence[_Known], rung: _Known) -> Prediction:
-    """How the rungs below one did at it."""
-    expected = predicted([each.rung for each in below], rung.point.size)
+    """The prediction for a rung by those below it, with its outcome."""
+    expected = predicted([known_rung.rung for known_rung in below], rung.point.size)
     return _prediction(criterion, expected, rung.point.scale, rung.point.size, outcome(expected, rung.rung.effect))
 
 

@@ -68,7 +68,7 @@ class TrialArrays:
         self.resample_count = RESAMPLES
         self.evaluated: dict[Spec, Numbers] = {}
         self._found: dict[tuple[str, str], NDArray[np.int64]] = {}
-        # The table that this one has some of the seeds of, and which.
+        # The table whose seeds this one has some of, and their indices.
         self._of: tuple[TrialArrays, list[int]] | None = None
         self._further: dict[int, TrialArrays] = {}
 
@@ -107,7 +107,7 @@ class TrialArrays:
         return np.array(self.study.factors_at(self.scale, arm)[over], dtype=np.float64)
 
     def values(self, arm: str, over: str, column: str) -> NDArray[Any]:
-        """A column as [G, S]. Raises NotEstimableError (invalid) where a trial is missing."""
+        """A column as [G, S]. Raises NotEstimableError (invalid) if a trial is missing."""
         index = self._index(arm, over)
         missing = index < 0
         if missing.any():
@@ -121,7 +121,7 @@ class TrialArrays:
         return self._columns[column][index]
 
     def losses(self, arm: str, over: str, column: str) -> Numbers:
-        """A loss [G, S] in nats, as `judged_losses` counts it; so is an error, `test_error` for one, a share of examples."""
+        """A loss [G, S] in nats, as `judged_losses` counts it; so is an error, such as `test_error`, a share of examples."""
         outcome = self.values(arm, over, "outcome")
         if not column.endswith("_error"):
             loss, initial = self._measured(arm, over, column), self._measured(arm, over, "initial_loss")
@@ -141,7 +141,7 @@ class TrialArrays:
         return self.values(arm, over, column).astype(np.float64)
 
     def computed(self, job: ComputedJob, number: str) -> Numbers:
-        """A number of a computed job, [S]. Raises NotEstimableError where the store or the evidence has no such result."""
+        """A number of a computed job, [S]. Raises NotEstimableError if the store or the evidence has no such result."""
         values = require_computation(self.study, self.computations, job).values(number)
         return np.array([values[seed if job.seeds else None] for seed in self.seed_numbers])
 
@@ -162,13 +162,13 @@ class TrialArrays:
         return factor
 
     def arm_name(self, arm: str) -> str:
-        """What a reader knows an arm by: its label, with its panel if another arm has the same label."""
+        """An arm's name for readers: its label, with its panel if another arm has the same label."""
         chosen = self.study.arms[arm]
-        shared = [each for each in self.study.arms.values() if each.label == chosen.label]
+        shared = [candidate for candidate in self.study.arms.values() if candidate.label == chosen.label]
         return f"'{chosen.panel}: {chosen.label}'" if len(shared) > 1 and chosen.panel else f"'{chosen.label}'"
 
     def _require_trained(self, arm: str) -> None:
-        """An arm can be left to scales whose device shows what it is for."""
+        """Raises NotEstimableError (out of regime) for an arm that is not trained at this scale."""
         if arm not in self.study.arms_at(self.scale):
             scales = self.study.arms[arm].scales or ()
             on_gpu = all(self.study.scale(scale).device == "cuda" for scale in scales)
@@ -178,22 +178,22 @@ class TrialArrays:
             )
 
     def _tuned(self, arm: str) -> float:
-        """The searched value. Raises NotEstimableError where the search is not complete, or ends at its edge."""
-        search, found = self.study.search_of(self.scale, arm), self.tunings.get(arm)
+        """The searched value. Raises NotEstimableError if the search is not complete, or ends at its edge."""
+        search, tuning = self.study.search_of(self.scale, arm), self.tunings.get(arm)
         assert search is not None
         name = self.arm_name(arm)
-        if found is None or not found.complete:
-            have = 0 if found is None else len(found.values)
+        if tuning is None or not tuning.complete:
+            have = 0 if tuning is None else len(tuning.values)
             raise NotEstimableError(
                 "invalid", f"the search of {name} has {have} of {search.budget} proposals", "run the study again to train them"
             )
-        if found.at_edge:
+        if tuning.at_edge:
             raise NotEstimableError(
                 "open",
-                f"the best {in_words(search.factor)} of {name}, {found.best:.3g}, lies at the edge of the searched range",
+                f"the best {in_words(search.factor)} of {name}, {tuning.best:.3g}, lies at the edge of the searched range",
                 "a wider range would settle it",
             )
-        return found.best
+        return tuning.best
 
     def _index(self, arm: str, over: str) -> NDArray[np.int64]:
         """Rows of an arm's trials, [G, S], -1 where one is missing. Kept: the same arms are asked for again and again."""

@@ -53,9 +53,9 @@ def everywhere(scale: str, device: str) -> bool:
 
 @dataclass(frozen=True)
 class TrialSet:
-    """Trials that belong together, and where they come from. source_check: None of those not published, and of those published
-    before there was one. earlier: declarations of earlier versions, whose judgements are alternative readings. seeds_so_far:
-    how many seeds are judged if its run is not at its end: from the first on those that are whole in all arms."""
+    """Trials that belong together, and where they come from. source_check: None if they are not published, or were published
+    before there were checks. earlier: declarations of earlier versions, whose judgements are alternative readings.
+    seeds_so_far: number of judged seeds of an unfinished run, the first ones that are complete in all arms."""
 
     study: Study
     scale: str
@@ -72,7 +72,7 @@ class TrialSet:
 
     @cached_property
     def table(self) -> TrialArrays:
-        """The trials as arrays, for all that is observed and drawn of them."""
+        """The trials as arrays, for observations and figures."""
         numbers = self.study.seed_numbers_at(self.scale)[: self.seeds_so_far]
         further = self.seeds_so_far is None
         return TrialArrays(
@@ -81,19 +81,19 @@ class TrialSet:
 
     @property
     def so_far(self) -> str:
-        """Of a run that is not at its end, the seeds that are judged; '' if all are."""
+        """The judged seeds of an unfinished run; '' if all are judged."""
         return f"{self.seeds_so_far} of {self.study.seeds_at(self.scale)} seeds" if self.seeds_so_far else ""
 
     @property
     def computed(self) -> list[Computation]:
-        """What is there of its study's computed jobs."""
+        """Stored computations of its study's jobs."""
         jobs = computed_jobs(self.study, self.scale)
-        return [each for key, each in self.computations.items() if key in jobs]
+        return [computation for key, computation in self.computations.items() if key in jobs]
 
     def computed_for(self, judgement: Judgement) -> list[Computation]:
-        """What is there of a claim's computed jobs, in declared order."""
+        """Stored computations of a claim's jobs, in declared order."""
         digests = (digest(self.study, job) for job in jobs_of(judgement, self.study, self.scale))
-        return [self.computations[each] for each in digests if each in self.computations]
+        return [self.computations[key] for key in digests if key in self.computations]
 
     @property
     def ran_under(self) -> list[str]:
@@ -102,23 +102,25 @@ class TrialSet:
 
     @property
     def looks(self) -> tuple[int, ...] | None:
-        """Where seeds are added until claims are decided: after how many of them it is judged."""
+        """Numbers of seeds after which it is judged, if seeds are added until claims are decided; else None."""
         return looks_of(self.declarations, self.study)
 
     @property
     def declared_otherwise(self) -> str:
-        """How what it is judged by differs from what was declared before its trials; '' if it does not."""
+        """How its rules differ from those declared before its trials; '' if they do not."""
         return declared_otherwise(self.declarations, self.study, self.ran_under)
 
     def verdicts(self) -> list[Verdict]:
-        """As they stand: those that errata withdraw say so, and so do those judged by other than was declared."""
+        """Verdicts as they stand: withdrawn ones say so, and so do those judged by other rules than declared."""
         rules = verdict_history.history().rules
-        judged = [repeated(each, self.study, rules) if each.findings else each for each in self._judge()]
+        judged = [repeated(verdict, self.study, rules) if verdict.findings else verdict for verdict in self._judge()]
         if mixed := mixed_sources(self.trials):
             judged = [replace(verdict, cautions=(mixed, *verdict.cautions)) for verdict in judged]
         if otherwise := self.declared_otherwise:
-            judged = [replace(each, declared_otherwise=True, cautions=(otherwise, *each.cautions)) for each in judged]
-        return as_they_stand(self.study, [replace(each, so_far=self.so_far) for each in judged] if self.so_far else judged)
+            judged = [replace(verdict, declared_otherwise=True, cautions=(otherwise, *verdict.cautions)) for verdict in judged]
+        return as_they_stand(
+            self.study, [replace(verdict, so_far=self.so_far) for verdict in judged] if self.so_far else judged
+        )
 
     def _judge(self) -> list[Verdict]:
         if self.looks:
@@ -129,7 +131,7 @@ class TrialSet:
         return judge(self.study, self.scale, self.device, self.trials, self.failures, self.table, calibration=calibration)
 
     def robustness(self, verdicts: Sequence[Verdict]) -> list[Robustness]:
-        """Whether the verdicts hold under other choices; of trials that were judged once, at the end of their run."""
+        """Whether the verdicts hold under other choices; only for trials judged once, at the end of their run."""
         if self.looks or self.seeds_so_far or not self.study.scale(self.scale).judged:
             return []
         return robustness(
@@ -137,7 +139,7 @@ class TrialSet:
             self.scale,
             self.device,
             self.trials,
-            [as_judged(each) for each in verdicts],
+            [as_judged(verdict) for verdict in verdicts],
             self.computations,
             earlier_judgements((*self.earlier, *self.declarations), self.study.version),
         )
@@ -156,27 +158,29 @@ def trial_sets(
     """A set for each scale and kind of device that this study, as it is declared now, has trials of.
 
     A trial belongs to a scale by its digest, whatever it was called when it ran. A scale that merely shares some trials with
-    one that ran has no set. Trials on other data or by another engine version are never mixed: where there are several, the
-    set with the newest trial is taken. declared: what was fixed for a scale before it ran. computations: of the study's jobs.
+    one that ran has no set. Trials on other data or by another engine version are never mixed: of several sets, the one with
+    the newest trial is taken. declared: declarations fixed for a scale before it ran. computations: of the study's jobs.
     wanted: whether a set of a scale and device is asked for. plans: those that the command has made of the study.
     """
     sets: dict[tuple[str, str], TrialSet] = {}
     plans = plans or Plans()
     for device, engine_version, data_hashes in _origins(trials):
-        for scale in (each for each in study.scales if wanted(each, device)):
+        for scale in (name for name in study.scales if wanted(name, device)):
             if not _may_have_a_set(study, scale, device, trials) or not _datasets(study, scale) <= data_hashes.keys():
                 continue
             fixed = tuple(declared(scale))
             plan = plans.plan(study, scale, device, data_hashes, engine_version)
             plan = at_its_look(plan, trials, looks_of(fixed, study))
-            found = replace(planned_set(plan, trials, source, failures), declarations=fixed, computations=computations or {})
-            if not _is_of_scale(found, trials):
+            records = replace(planned_set(plan, trials, source, failures), declarations=fixed, computations=computations or {})
+            if not _is_of_scale(records, trials):
                 continue
             other = sets.get((scale, device))
-            if len(found.trials) and (other is None or _newest(found) > _newest(other)):
-                sets[scale, device] = found
+            if len(records.trials) and (other is None or _newest(records) > _newest(other)):
+                sets[scale, device] = records
     order = list(study.scales)
-    return sorted(sets.values(), key=lambda each: (not study.scale(each.scale).judged, order.index(each.scale), each.device))
+    return sorted(
+        sets.values(), key=lambda records: (not study.scale(records.scale).judged, order.index(records.scale), records.device)
+    )
 
 
 def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: Mapping[str, str] | None = None) -> TrialSet:
@@ -185,12 +189,12 @@ def planned_set(plan: Plan, trials: pd.DataFrame, source: str = HERE, failures: 
     errors = {digest: error for digest, error in (failures or {}).items() if digest in plan.digests}
     selected = plan.select(trials)
     complete = len(selected) == len(plan.trials)
-    found = TrialSet(plan.study, plan.scale, plan.device, source, selected, errors, complete)
-    return found if complete or errors else replace(found, seeds_so_far=_seeds_so_far(plan, selected))
+    records = TrialSet(plan.study, plan.scale, plan.device, source, selected, errors, complete)
+    return records if complete or errors else replace(records, seeds_so_far=_seeds_so_far(plan, selected))
 
 
 def _seeds_so_far(plan: Plan, trials: pd.DataFrame) -> int | None:
-    """How many seeds, from the first on, are whole in all arms; None if that is too few to judge, or what is trained depends on
+    """Number of seeds, from the first on, that are complete in all arms; None if too few to judge, or if training depends on
     results."""
     study, scale = plan.study, plan.scale
     if study.search_at(scale) is not None or not study.scale(scale).judged:
@@ -202,7 +206,7 @@ def _seeds_so_far(plan: Plan, trials: pd.DataFrame) -> int | None:
 
 
 def at_its_look(plan: Plan, trials: pd.DataFrame, looks: tuple[int, ...] | None) -> Plan:
-    """The plan with as many seeds as have been reached of those its looks come to."""
+    """The plan with the seeds of the last interim analysis that its trials have reached."""
     if not looks:
         return plan
     study, scale = plan.study, plan.scale
@@ -216,7 +220,7 @@ def at_last_look(plan: Plan, looks: tuple[int, ...]) -> Plan:
 
 
 def stored_sets(study: Study, ledger: Ledger, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
-    found = trial_sets(
+    sets = trial_sets(
         study,
         ledger.trials(JUDGED),
         HERE,
@@ -227,15 +231,15 @@ def stored_sets(study: Study, ledger: Ledger, wanted: Wanted = everywhere, plans
         plans,
     )
     earlier = (*evidence.earlier(study.name), *stored_declarations(ledger.store, study.name))
-    return [replace(each, earlier=earlier) for each in found]
+    return [replace(records, earlier=earlier) for records in sets]
 
 
 def published_sets(study: Study, wanted: Wanted = everywhere, plans: Plans | None = None) -> list[TrialSet]:
-    """Of the published evidence."""
+    """Sets of the published evidence."""
     trials = evidence.trials(study.name)
     if trials is None:
         return []
-    found = trial_sets(
+    sets = trial_sets(
         study,
         trials,
         PUBLISHED,
@@ -246,72 +250,71 @@ def published_sets(study: Study, wanted: Wanted = everywhere, plans: Plans | Non
     )
     earlier = tuple(evidence.earlier(study.name))
     return [
-        replace(each, source_check=evidence.source_check(study.name, each.scale, each.device), earlier=earlier)
-        for each in found
+        replace(records, source_check=evidence.source_check(study.name, records.scale, records.device), earlier=earlier)
+        for records in sets
     ]
 
 
 def checked(records: TrialSet, as_is: str | None = None, repository: Repository = OURS) -> SourceCheck:
-    """What readers of a set are told of where it comes from. as_is: why it is published whatever is found.
+    """The check of a set's origin that its readers see. as_is: why it is published despite defects.
 
-    Raises UserError where something does not hold and no reason is given.
+    Raises UserError for defects without such a reason.
     """
-    found = findings(records.study, records.trials, records.declarations, records.computed, repository)
-    if invalid := [each.claim for each in records.verdicts() if each.verdict == INVALID]:
+    defects = findings(records.study, records.trials, records.declarations, records.computed, repository)
+    if invalid := [verdict.claim for verdict in records.verdicts() if verdict.verdict == INVALID]:
         way_out = f"`folklore run {records.study.name} --scale {records.scale}` goes on"
         what = f"{', '.join(invalid)} cannot be judged, for trials or computed numbers are missing"
-        found.append(SourceDefect(what, way_out))
+        defects.append(SourceDefect(what, way_out))
     if records.so_far:
-        found.append(SourceDefect(f"it is judged by {records.so_far} so far", "the same command trains the rest"))
-    if found and as_is is None:
-        told = "; ".join(f"{what} ({way_out})" for what, way_out in found)
+        defects.append(SourceDefect(f"it is judged by {records.so_far} so far", "the same command trains the rest"))
+    if defects and as_is is None:
+        reasons = "; ".join(f"{what} ({way_out})" for what, way_out in defects)
         place = f"study '{records.study.name}' at scale '{records.scale}' on {records.device}"
-        raise UserError(f"{place} is not published: {told}; or give --as-is REASON, which its page shows")
-    return SourceCheck(tuple(what for what, _ in found), as_is if found else None)
+        raise UserError(f"{place} is not published: {reasons}; or give --as-is REASON, which its page shows")
+    return SourceCheck(tuple(what for what, _ in defects), as_is if defects else None)
 
 
 def publish(records: TrialSet, check: SourceCheck) -> Path:
-    """A set's trials and what its study computes into the published evidence, and beside them what was found of where they come
-    from."""
+    """Writes a set's trials and its study's computations into the published evidence, with the check of their origin."""
     evidence.write_computations(records.study.name, records.computed)
     return evidence.write(records.study.name, records.scale, records.device, records.trials, records.declarations, check)
 
 
 def stored_set(plan: Plan, ledger: Ledger) -> TrialSet:
-    """The set of one plan, empty where nothing is stored."""
+    """The set of one plan, empty if nothing is stored."""
     fixed = tuple(declarations(ledger.store, plan.study, plan.scale))
-    found = planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures())
-    return replace(found, declarations=fixed, computations=ledger.computations())
+    records = planned_set(plan, ledger.trials(JUDGED), HERE, ledger.failures())
+    return replace(records, declarations=fixed, computations=ledger.computations())
 
 
 def _may_have_a_set(study: Study, scale: str, device: str, trials: pd.DataFrame) -> bool:
-    """False where `_is_of_scale` would surely say no: seen without expanding the scale's plan, which takes longer."""
+    """False if `_is_of_scale` would surely say no; without expanding the scale's plan, which takes longer."""
     chosen = study.scale(scale)
     if chosen.judged and device == chosen.device:
         return True
     return bool((trials["scale"] == scale).any()) or set(study.seed_numbers_at(scale)) <= set(trials["seed"])
 
 
-def _is_of_scale(found: TrialSet, trials: pd.DataFrame) -> bool:
-    """Whether a set was run as its scale in part, or is all there, or has trials of all arms of a judged scale that is meant
-    for its device: then only seeds or grid points are missing."""
-    scale = found.study.scale(found.scale)
-    meant = scale.judged and found.device == scale.device
-    if meant and set(found.trials["arm"]) == set(found.study.arms_at(found.scale)):
+def _is_of_scale(records: TrialSet, trials: pd.DataFrame) -> bool:
+    """Whether some of a set ran as its scale, or it is complete, or it has trials of all arms of a judged scale meant for its
+    device: then only seeds or grid points are missing."""
+    scale = records.study.scale(records.scale)
+    meant = scale.judged and records.device == scale.device
+    if meant and set(records.trials["arm"]) == set(records.study.arms_at(records.scale)):
         return True
-    ran_as = trials.loc[trials["digest"].isin(found.trials["digest"]), "scale"]
-    return bool((ran_as == found.scale).any()) or found.complete
+    ran_as = trials.loc[trials["digest"].isin(records.trials["digest"]), "scale"]
+    return bool((ran_as == records.scale).any()) or records.complete
 
 
 def _origins(trials: pd.DataFrame) -> Iterator[tuple[str, int, dict[str, str]]]:
     """Every device, engine version and combination of data that trials were made with."""
-    found: dict[tuple[str, int], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    data_hashes: dict[tuple[str, int], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     first = trials.drop_duplicates(["device", "engine_version", "data_hash", "pack"])
     columns = (first[name] for name in ("device", "engine_version", "configuration", "data_hash"))
     for device, engine_version, configuration, data_hash in zip(*columns, strict=True):
-        found[device, int(engine_version)][data_name(**json.loads(configuration)["workload"])].add(data_hash)
-    for (device, engine_version), hashes in found.items():
-        for combination in itertools.product(*(sorted(each) for each in hashes.values())):
+        data_hashes[device, int(engine_version)][data_name(**json.loads(configuration)["workload"])].add(data_hash)
+    for (device, engine_version), hashes in data_hashes.items():
+        for combination in itertools.product(*(sorted(versions) for versions in hashes.values())):
             yield device, engine_version, dict(zip(hashes, combination, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What is found out about a claim, as data: a finding for each criterion, a panel for each workload, a verdict."""
+"""The results on a claim, as data: a finding for each criterion, a panel for each workload, a verdict."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Self
@@ -15,7 +15,7 @@ from .statistics.intervals import Observation
 # Stored sentences are plain text; explaining.retold puts their numbers back.
 Said = Annotated[Sentence, BeforeValidator(lambda said: Sentence((said,)) if isinstance(said, str) else said)]
 Answer = Annotated[tuple[Sentence, ...], BeforeValidator(lambda said: (Sentence((said,)),) if isinstance(said, str) else said)]
-# What the distances of thresholds from no effect are multiplied by, and widths of bands: in the logarithm for ratios.
+# Factors for the distances of thresholds from no effect, and for widths of bands: in the logarithm for ratios.
 THRESHOLDS = {"thresholds a quarter nearer": 0.75, "thresholds a quarter further": 1.25}
 
 
@@ -66,7 +66,7 @@ class VerdictResult(Result):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """An outcome on one workload or task. Numbers are None where there are none.
+    """An outcome on one workload or task. Numbers are None if there are none.
 
     seeds: runs of an arm. p_supported, p_refuted, p_direction: outcomes.Probabilities. panel: the workload. grade: exact,
     computed or measured (declare/computed.py).
@@ -87,16 +87,21 @@ class Finding:
     grade: Grade = "measured"
 
     @classmethod
-    def of(cls, question: Question, seen: Observation, alpha: float = ALPHA, **facts: Any) -> Self:
+    def of(cls, question: Question, observation: Observation, alpha: float = ALPHA, **facts: Any) -> Self:
         """The outcome of a question on an observation. facts: the other fields."""
-        numbers = {"estimate": seen.estimate, "low": seen.low, "high": seen.high, "seeds": seen.seeds}
-        return cls(**(numbers | facts), **decided(question, seen, alpha))
+        numbers = {
+            "estimate": observation.estimate,
+            "low": observation.low,
+            "high": observation.high,
+            "seeds": observation.seeds,
+        }
+        return cls(**(numbers | facts), **decided(question, observation, alpha))
 
 
-def decided(question: Question, seen: Observation, alpha: float = ALPHA) -> dict[str, Any]:
+def decided(question: Question, observation: Observation, alpha: float = ALPHA) -> dict[str, Any]:
     """The fields of a finding that follow from a question."""
-    p = probabilities(question, seen)
-    verdict, reading = outcome(question, seen, p, alpha)
+    p = probabilities(question, observation)
+    verdict, reading = outcome(question, observation, p, alpha)
     certain = {"p_supported": p.supported, "p_refuted": p.refuted, "p_direction": p.direction}
     return {"verdict": verdict, "reading": reading, **certain}
 
@@ -132,7 +137,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Panel:
-    """What becomes of a claim on one workload; name: '' if it has but one. p values as in outcomes.Probabilities."""
+    """The outcome of a claim on one workload; name: '' if there is only one. p values as in outcomes.Probabilities."""
 
     name: str
     verdict: str
@@ -144,7 +149,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimVerdict:
-    """What becomes of one claim, about a study's trials or about runs trained elsewhere.
+    """The outcome of one claim, about a study's trials or about runs trained elsewhere.
 
     reading: why, in a word or two. reason: the rule that applied. estimate, low, high: in `unit`; None if there is no number
     for all of it together. p: of the verdict, against the claim's being otherwise.
@@ -163,16 +168,16 @@ class ClaimVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict(ClaimVerdict):
-    """Of one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
+    """The verdict on one claim at one scale on one kind of device; the numbers are those of the deciding criterion.
 
     answer: what a reader takes away; advice: what to do. direction: where the effect surely lies, "claimed" or "opposite" of
-    the null, or "none" within the margin; empty if that is not sure. panels: what becomes of it on each workload. right: the
-    side of the documents that "supported" and "refuted" show to be right. surprise: how far it lies from what was expected
+    the null, or "none" within the margin; empty if that is not sure. panels: its outcome on each workload. right: the side of
+    the documents that "supported" and "refuted" show to be right. surprise: how far it lies from what was expected
     (surprises.py). after_the_fact: criteria of its study were written after these trials had been seen. declared_otherwise:
     something else was declared before them, as its first caution says. below_size: what its trials lack of the size that the
     claim's words ask for. new: why it is no repetition of an earlier version's verdict. unrepeated: what that came to by the
-    same rule, if to something else. rule_change: of its rule, when the verdict by the rule before was known. so_far: of a run
-    that is not at its end, the seeds that are judged. Empty: nothing.
+    same rule, if to something else. rule_change: of its rule, when the verdict by the rule before was known. so_far: the judged
+    seeds of an unfinished run. Empty: nothing.
     """
 
     study: str
@@ -200,24 +205,24 @@ class Verdict(ClaimVerdict):
     @property
     def is_arithmetic(self) -> bool:
         """Whether it rests on numbers without an error alone."""
-        return bool(self.findings) and all(each.grade != "measured" for each in self.findings)
+        return bool(self.findings) and all(finding.grade != "measured" for finding in self.findings)
 
     @property
     def plain_answer(self) -> str:
         return plain(self.answer)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: sentences are plain text, and no longer know their numbers."""
-        findings = [{**asdict(each), "says": str(each.says)} for each in self.findings]
+        """The verdict as JSON has it: sentences are plain text, and no longer know their numbers."""
+        findings = [{**asdict(finding), "says": str(finding.says)} for finding in self.findings]
         return {**asdict(self), "findings": findings, "answer": self.plain_answer}
 
     @property
     def withdrawn(self) -> dict[str, str] | None:
-        """What it was, the date and the reason; None of one that stands (withdrawing.py)."""
+        """The withdrawn verdict, the date and the reason; None if it stands (withdrawing.py)."""
         return None
 
     def row(self) -> VerdictResult:
         """The flat form that `folklore verdicts --json` prints."""
-        panels = {each.name: each.verdict for each in self.panels if each.name}
+        panels = {panel.name: panel.verdict for panel in self.panels if panel.name}
         flat = {"answer": self.plain_answer, "panels": panels, "withdrawn": self.withdrawn}
         return VerdictResult.model_validate({**vars(self), **flat})

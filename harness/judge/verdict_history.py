@@ -1,8 +1,8 @@
 """Every published verdict that was replaced by another word, and every rule that a later version of a study changed:
 `evidence/history.json`. Publishing appends to its verdicts; whoever changes a rule writes the entry of its rules.
 
-Entries are facts: what stood there, what stands there now, of which versions of the study, and when. `why` is what the log says
-of it; an entry without one has none there. What was withdrawn is no entry: errata are the register's.
+Entries are facts: the old verdict, the new one, their versions of the study, and the date. `why` is the log's reason, empty if
+the log has none. Withdrawals have no entry: errata are the register's.
 """
 
 import json
@@ -20,8 +20,8 @@ FILE = "history.json"
 
 @dataclass(frozen=True)
 class Stand:
-    """What was said of a claim by one version of a study; published: else it stands in the log alone. version: None where it is
-    not known. Numbers in `unit`; None where there are none."""
+    """The verdict of one version of a study on a claim. published: else it stands in the log alone. version: None if unknown.
+    Numbers in `unit`; None if there are none."""
 
     version: int | None
     verdict: str
@@ -41,7 +41,7 @@ class Stand:
 
 @dataclass(frozen=True)
 class Change:
-    """date: as 2026-11-25. why: as the log has it; empty if it says nothing."""
+    """A published verdict that became another. date: as 2026-11-25. why: the log's reason; empty if it has none."""
 
     claim: str
     study: str
@@ -65,8 +65,8 @@ class Change:
 
 @dataclass(frozen=True)
 class RuleChange:
-    """What a version of a study asks otherwise than the one before it. was: the verdict by the rule before, with its reading;
-    change: what is asked now and was asked then, a sentence.
+    """A rule that a version of a study changed. was: the verdict by the rule before, with its reading; change: the new and the
+    old rule, a sentence.
 
     A new version has fresh seeds, and its rule was written before they were trained, but after the old verdict was known. A
     reader who knows both can judge the change.
@@ -95,8 +95,8 @@ def history() -> History:
 def changes(
     before: Iterable[Mapping[str, Any]], after: Iterable[Mapping[str, Any]], versions: tuple[int | None, int], date: str
 ) -> list[Change]:
-    """Of one study's verdicts, published before and now, those of a claim and scale that have another word. versions: its."""
-    known = {_place(each): each for each in before}
+    """Verdicts of one study that changed between publications, by claim, scale and device. versions: of the study."""
+    known = {_place(verdict): verdict for verdict in before}
     return [
         Change(*_place(new), date, Stand.of(known[_place(new)], versions[0]), Stand.of(new, versions[1]))
         for new in after
@@ -104,11 +104,11 @@ def changes(
     ]
 
 
-def append(found: Sequence[Change]) -> None:
-    """Write changes of verdicts behind those that are there."""
-    if found:
+def append(new_changes: Sequence[Change]) -> None:
+    """Appends changes of verdicts to the file."""
+    if new_changes:
         known = history()
-        text = json.dumps(asdict(replace(known, verdicts=[*known.verdicts, *found])), indent=1, ensure_ascii=False)
+        text = json.dumps(asdict(replace(known, verdicts=[*known.verdicts, *new_changes])), indent=1, ensure_ascii=False)
         (evidence.FOLDER / FILE).write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
-"""What became of each study's claims, remembered, so that an index need not judge again what has not changed.
+"""Remembered verdicts of each study, so that an index judges again only what has changed.
 
-Twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to what is judged now), and a store keeps
-what was last judged of its own trials, by its trials, its declarations and the version of the statistics.
+They are kept twice: `evidence/verdicts.json` stands beside the published trials (a test holds it to today's verdicts), and a
+store keeps the last verdicts on its own trials, by its trials, its declarations and the version of the statistics.
 """
 
 import json
@@ -36,15 +36,15 @@ from .withdrawing import as_judged, as_they_stand
 # by planning: stores then forget what they were judged by before. tests/harness/judge/test_statistics_version.py fails if it
 # is not raised.
 STATISTICS_VERSION = 11
-# What else decides a number.
+# Their versions decide numbers, too.
 LIBRARIES = ("numpy", "pandas", "scipy")
 
 
 @dataclass(frozen=True)
 class JudgedTrials:
-    """What pages say of a set of trials. verdicts: as they stand; kept as they were judged. meant_to_be: whether its scale is
-    judged. reported: claim -> what is shown beside its criteria and decides nothing. ran_under: hashes of other declarations
-    than today's that its trials ran under."""
+    """A set of trials as pages show it. verdicts: as they stand; stored as they were judged. meant_to_be: whether its scale is
+    judged. reported: claim -> lines beside its criteria, which decide nothing. ran_under: hashes of other declarations than
+    today's that its trials ran under."""
 
     meant_to_be: bool
     scale: str
@@ -56,25 +56,27 @@ class JudgedTrials:
 
     @classmethod
     def of(cls, records: TrialSet, known: "Sequence[JudgedTrials]" = ()) -> "JudgedTrials":
-        """known: what is remembered of the same trials, declaration and statistics: it is not worked out again."""
-        for each in known:
-            if (each.scale, each.device) == (records.scale, records.device):
-                return each
-        found = records.verdicts()
+        """known: remembered ones of the same trials, declaration and statistics, which are not judged again."""
+        for remembered in known:
+            if (remembered.scale, remembered.device) == (records.scale, records.device):
+                return remembered
+        verdicts = records.verdicts()
         judged = records.study.scale(records.scale).judged
-        reported = {each.claim: report(each, records.table) for each in records.study.judgements} if judged else {}
-        for verdict in found if judged else ():
+        reported = (
+            {judgement.claim: report(judgement, records.table) for judgement in records.study.judgements} if judged else {}
+        )
+        for verdict in verdicts if judged else ():
             reported[verdict.claim] += attempts.pooled_lines(verdict, records.study)
-        return cls(judged, records.scale, records.device, found, records.robustness(found), reported, records.ran_under)
+        return cls(judged, records.scale, records.device, verdicts, records.robustness(verdicts), reported, records.ran_under)
 
     def to_dict(self) -> dict[str, Any]:
-        """Verdicts as they were judged: what is withdrawn is decided when they are read."""
-        return {**asdict(self), "verdicts": [as_judged(each).to_dict() for each in self.verdicts]}
+        """The stored form, verdicts as they were judged: withdrawals are decided when they are read."""
+        return {**asdict(self), "verdicts": [as_judged(verdict).to_dict() for verdict in self.verdicts]}
 
 
 def recalled_verdicts(store: Store, study: Study) -> list[JudgedTrials] | None:
-    """The verdicts of a study as they were last judged: of this store's trials, or where it has none, the published ones. None
-    where nothing is remembered, or something has changed since."""
+    """A study's last verdicts: on this store's trials or, if it has none, the published ones. None if nothing is remembered, or
+    something has changed since."""
     if not (trials := Ledger(store, study.name).state()):
         return published_verdicts(study)
     return recall(store, _file(study), state(store, study, trials), lambda value: _read(value, study))
@@ -82,11 +84,11 @@ def recalled_verdicts(store: Store, study: Study) -> list[JudgedTrials] | None:
 
 def remember_verdicts(store: Store, study: Study, judged: Iterable[JudgedTrials]) -> None:
     if trials := Ledger(store, study.name).state():
-        remember(store, _file(study), state(store, study, trials), [each.to_dict() for each in judged])
+        remember(store, _file(study), state(store, study, trials), [judged_trials.to_dict() for judged_trials in judged])
 
 
 def state(store: Store, study: Study, trials: Sequence[str]) -> str:
-    """Changes with all that a study's verdicts rest on. trials: the state of its ledger."""
+    """A fingerprint of all that a study's verdicts rest on. trials: the state of its ledger."""
     declared = declaration.state(store, study.name)
     beside = [_claims(study), trials, declared, evidence.state(study.name), _course(study), _statistics()]
     return fingerprint([study.canonical_json(), *beside])
@@ -97,70 +99,70 @@ def _file(study: Study) -> str:
 
 
 def published_verdicts(study: Study) -> list[JudgedTrials] | None:
-    """As they stand beside the evidence; None where they are not of this declaration and these trials."""
+    """The verdicts stored beside the evidence; None if they are of another declaration or other trials."""
     kept = _published().get(study.name)
     return _read(kept["judged"], study) if kept is not None and kept["of"] == _key_of_published(study) else None
 
 
 def judged_evidence(study: Study) -> list[JudgedTrials]:
-    """What the published evidence of a study comes to: as it stands beside it, or where that is of other trials, judged now."""
+    """Verdicts on a study's published evidence: the stored ones or, if those are of other trials, judged now."""
     known = published_verdicts(study)
-    return [JudgedTrials.of(each) for each in published_sets(study)] if known is None else known
+    return [JudgedTrials.of(records) for records in published_sets(study)] if known is None else known
 
 
 def publish_verdicts(studies: Sequence[Study]) -> tuple[Path, list[Change]]:
-    """Judge the published evidence of these studies again and keep the verdicts beside it; those of others stay. Verdicts that
-    become others are returned, and added to the history."""
+    """Judges the published evidence of these studies again and stores the verdicts beside it; those of other studies stay.
+    Changed verdicts are returned, and added to the history."""
     with evidence.written_by_one():  # what a version replaces is known before the version is judged
-        attempts.append([each for study in studies for each in _replaced(study, _published().get(study.name))])
+        attempts.append([attempt for study in studies for attempt in _replaced(study, _published().get(study.name))])
     judged = [(study, [JudgedTrials.of(records) for records in published_sets(study)]) for study in studies]
     path, changed = _path(), list[Change]()
     with evidence.written_by_one():  # another process may have published others while these were judged
-        found = _published()
+        published = _published()
         for study, now in judged:
-            changed += _changes(study, found.get(study.name), now)
-            kept = [each.to_dict() for each in now]
-            found[study.name] = {"of": _key_of_published(study), "version": study.version, "judged": kept}
-        path.write_text(json.dumps(dict(sorted(found.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            changed += _changes(study, published.get(study.name), now)
+            kept = [judged_trials.to_dict() for judged_trials in now]
+            published[study.name] = {"of": _key_of_published(study), "version": study.version, "judged": kept}
+        path.write_text(json.dumps(dict(sorted(published.items())), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         verdict_history.append(changed)
     return path, changed
 
 
 def _changes(study: Study, kept: Mapping[str, Any] | None, judged: Sequence[JudgedTrials]) -> list[Change]:
-    """Of a study's published verdicts, against what stands there before it is written again."""
+    """Changes of a study's published verdicts against the stored ones, before these are overwritten."""
     if kept is None:
         return []
-    before = (verdict for each in kept["judged"] for verdict in each["verdicts"])
-    after = (vars(as_judged(verdict)) for each in judged for verdict in each.verdicts)
+    before = (verdict for judged_trials in kept["judged"] for verdict in judged_trials["verdicts"])
+    after = (vars(as_judged(verdict)) for judged_trials in judged for verdict in judged_trials.verdicts)
     today = datetime.now(UTC).date().isoformat()
     return verdict_history.changes(before, after, (kept.get("version"), study.version), today)
 
 
 def _replaced(study: Study, kept: Mapping[str, Any] | None) -> list[Attempt]:
-    """What an earlier version came to, as it stands beside the evidence until this one is written there."""
+    """Attempts of the earlier version whose verdicts stand beside the evidence until this version's are written."""
     if kept is None or kept.get("version") in (None, study.version):
         return []
     version, today = int(kept["version"]), datetime.now(UTC).date().isoformat()
     judgements = earlier_judgements(evidence.earlier(study.name), study.version).get(f"as version {version} asked", ())
-    found = []
-    for each in kept["judged"]:
-        rules = {judgement.claim: attempts.rule_of(judgement, each["scale"]) for judgement in judgements}
-        found += attempts.replaced(study.name, version, today, each["verdicts"], rules)
-    return found
+    replaced = []
+    for judged_trials in kept["judged"]:
+        rules = {judgement.claim: attempts.rule_of(judgement, judged_trials["scale"]) for judgement in judgements}
+        replaced += attempts.replaced(study.name, version, today, judged_trials["verdicts"], rules)
+    return replaced
 
 
 def _key_of_published(study: Study) -> str:
-    # What is reported and what is said decide nothing, and so are not in the hash.
-    said = [each.model_dump(mode="json", include={"reported", "advice"}) for each in study.judgements]
+    # Reported lines and sentences decide nothing, and so are not in the study's hash.
+    said = [judgement.model_dump(mode="json", include={"reported", "advice"}) for judgement in study.judgements]
     sentences = [[criterion.says for criterion in judgement.criteria] for judgement in study.judgements]
-    told = [study.hash, said, sentences, study.revised, _claims(study)]
-    return fingerprint([*told, evidence.state(study.name), _course(study)])
+    facts = [study.hash, said, sentences, study.revised, _claims(study)]
+    return fingerprint([*facts, evidence.state(study.name), _course(study)])
 
 
 def _course(study: Study) -> list[Any]:
-    """What is known of its earlier versions."""
-    attempted = [asdict(each) for each in attempts.attempts() if each.study == study.name]
-    changed = [asdict(each) for each in verdict_history.history().rules if each.study == study.name]
+    """Attempts of its versions, and changes of its rules."""
+    attempted = [asdict(attempt) for attempt in attempts.attempts() if attempt.study == study.name]
+    changed = [asdict(rule) for rule in verdict_history.history().rules if rule.study == study.name]
     return [attempted, changed]
 
 
@@ -181,9 +183,9 @@ def _published() -> dict[str, Any]:
 
 @lru_cache(maxsize=2)
 def _read_published(path: Path, changed: int, size: int) -> Mapping[str, Any]:
-    """Of all studies in one file, and asked for a study at a time."""
-    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    """Verdicts of all studies; cached, because they are asked for one study at a time."""
+    published: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return published
 
 
 def _read(kept: Iterable[Mapping[str, Any]], study: Study) -> list[JudgedTrials] | None:
@@ -191,7 +193,10 @@ def _read(kept: Iterable[Mapping[str, Any]], study: Study) -> list[JudgedTrials]
         judged = _stored_form().validate_python(list(kept))
     except ValidationError:  # as another Folklore wrote it
         return None
-    return [replace(each, verdicts=as_they_stand(study, _retold(study, each.verdicts))) for each in judged]
+    return [
+        replace(judged_trials, verdicts=as_they_stand(study, _retold(study, judged_trials.verdicts)))
+        for judged_trials in judged
+    ]
 
 
 @cache
@@ -200,17 +205,17 @@ def _stored_form() -> TypeAdapter[list[JudgedTrials]]:
 
 
 def _retold(study: Study, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """What was stored has plain text for sentences: told again, they know their numbers as when it was judged."""
+    """Stored verdicts, whose sentences are plain text, with sentences that know their numbers again."""
     claims = register().including(study)
-    judgements = {each.claim: each for each in study.judgements}
-    found = []
+    judgements = {judgement.claim: judgement for judgement in study.judgements}
+    new_verdicts = []
     for verdict in verdicts:
         judgement = judgements[verdict.claim]
         quantifier = judgement.quantifier or claims.claim(verdict.claim).quantifier
-        found.append(explaining.retold(verdict, judgement.criteria_at(verdict.scale), quantifier))
-    return found
+        new_verdicts.append(explaining.retold(verdict, judgement.criteria_at(verdict.scale), quantifier))
+    return new_verdicts
 
 
 def _statistics() -> list[Any]:
-    """What judges, beside a study's own thresholds."""
+    """Versions and calibration that verdicts depend on, beside a study's own thresholds."""
     return [STATISTICS_VERSION, {name: version(name) for name in LIBRARIES}, published_calibration()]

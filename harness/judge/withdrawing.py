@@ -1,7 +1,7 @@
 """Verdicts whose question was found to be wrong: shown as withdrawn, and counted as nothing else, until it is asked again.
 
 An erratum (declare/errata.py) speaks of one version of a study, at every scale and in every store: what is wrong is the
-question, whoever asks it. Stored and published verdicts stay as they were judged; they are withdrawn where they are read.
+question, whoever asks it. Stored and published verdicts stay as they were judged; they are withdrawn when they are read.
 """
 
 from collections.abc import Iterable
@@ -28,17 +28,21 @@ class WithdrawnVerdict(Verdict):
 
     @property
     def withdrawn(self) -> dict[str, str]:
-        told = {"date": self.erratum.date, "reason": self.erratum.reason}
-        return {"verdict": self.judged.verdict, "reading": self.judged.reading, **told}
+        grounds = {"date": self.erratum.date, "reason": self.erratum.reason}
+        return {"verdict": self.judged.verdict, "reading": self.judged.reading, **grounds}
 
 
 def as_they_stand(study: Study, verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """A study's verdicts, those withdrawn that an erratum names. Where nothing is concluded there is nothing to withdraw."""
+    """A study's verdicts; those that an erratum names are withdrawn, if they concluded anything."""
     name = study.variation_of or study.name
-    errata = {each.claim: each for each in register().errata if (each.study, each.version) == (name, study.version)}
+    errata = {
+        erratum.claim: erratum for erratum in register().errata if (erratum.study, erratum.version) == (name, study.version)
+    }
     return [
-        _withdrawn(each, errata[each.claim]) if each.claim in errata and each.verdict in (*DECIDED, OPEN) else each
-        for each in verdicts
+        _withdrawn(verdict, errata[verdict.claim])
+        if verdict.claim in errata and verdict.verdict in (*DECIDED, OPEN)
+        else verdict
+        for verdict in verdicts
     ]
 
 
@@ -48,7 +52,7 @@ def as_judged(verdict: Verdict) -> Verdict:
 
 
 def _withdrawn(verdict: Verdict, erratum: Erratum) -> WithdrawnVerdict:
-    kept = {each.name: getattr(verdict, each.name) for each in fields(Verdict)}
+    kept = {field.name: getattr(verdict, field.name) for field in fields(Verdict)}
     nothing = {"reading": "", "advice": "", "p": 1.0, "direction": "", "panels": (), "right": {}, "surprise": None}
-    told = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": (Sentence((erratum.reason,)),)}
-    return WithdrawnVerdict(**{**kept, **nothing, **told}, erratum=erratum, judged=verdict)
+    withdrawal = {"verdict": WITHDRAWN, "reason": erratum.reason, "answer": (Sentence((erratum.reason,)),)}
+    return WithdrawnVerdict(**{**kept, **nothing, **withdrawal}, erratum=erratum, judged=verdict)

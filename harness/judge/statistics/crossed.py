@@ -28,13 +28,13 @@ from .two_samples import (
 )
 
 Labels = NDArray[np.int64]
-# Of clusters: sums of weights, as n_c / n.
+# Weights of clusters, as n_c / n.
 Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What the variance of a mean comes from: items (their clusters), seeds, and both at once, which the other two count.
+    """Components of the variance of a mean: items (their clusters), seeds, and both at once, which the other two count.
 
     freedoms: (variance, degrees of freedom) of each part that is estimated by itself.
     """
@@ -50,18 +50,18 @@ class Sources:
 
     @property
     def freedom(self) -> float:
-        """Satterthwaite's."""
+        """Satterthwaite's degrees of freedom."""
         spread = sum(variance**2 / freedom for variance, freedom in self.freedoms)
         return self.total**2 / spread if spread else sum(freedom for _, freedom in self.freedoms)
 
     def with_more(self, items: int = 1, seeds: int = 1) -> float:
-        """The variance with so many times the items and the seeds."""
+        """The variance with these multiples of the items and the seeds."""
         of_items, of_seeds = max(0.0, self.items - self.both), max(0.0, self.seeds - self.both)
         return of_items / items + of_seeds / seeds + min(self.both, self.total) / (items * seeds)
 
 
 def sources(arm: Numbers, other: Numbers | None, clusters: Labels, scale: float = 1.0, paired: bool = False) -> Sources:
-    """Of mean(arm) - scale mean(other). Raises NoSpreadError for a single cluster.
+    """Variance components of mean(arm) - scale mean(other). Raises NoSpreadError for a single cluster.
 
     arm [I, S], other [I, T] or none: an item a row, a seed a column. clusters [I]: of each item. paired: column j of both is
     one seed.
@@ -113,8 +113,8 @@ def crossed_difference(
     count = len(np.bincount(clusters))
     if not relative:
         parts = sources(arm, other, clusters, 1.0, paired)
-        found = Contrast(float(arm.mean() - other.mean()), math.sqrt(parts.total), parts.freedom)
-        return effect_from_contrast(found, count, level), parts
+        contrast = Contrast(float(arm.mean() - other.mean()), math.sqrt(parts.total), parts.freedom)
+        return effect_from_contrast(contrast, count, level), parts
     base = float(other.mean())
     of_base = sources(other, None, clusters)
     if base == 0 or abs(base) < LEAST_BASE_ERRORS * math.sqrt(of_base.total):
@@ -128,19 +128,20 @@ def crossed_difference(
 
     here, estimate = at(0.0), (float(arm.mean()) - base) / abs(base)
     ends = [fieller_end(at, estimate, side, level) for side in (-1, 1)]
-    found = Contrast(here.value / abs(base), here.error / abs(base), here.freedom)
-    return effect_from_contrast(found, count, level, (ends[0], ends[1]), at), sources(arm, other, clusters, 1.0, paired)
+    contrast = Contrast(here.value / abs(base), here.error / abs(base), here.freedom)
+    return effect_from_contrast(contrast, count, level, (ends[0], ends[1]), at), sources(arm, other, clusters, 1.0, paired)
 
 
 def crossed_level(arm: Numbers, number: float, clusters: Labels, unit: float, level: float) -> tuple[Effect, Sources]:
     """(mean(arm) - number) / unit. Raises NoSpreadError."""
     parts = sources(arm, None, clusters)
-    found = Contrast((float(arm.mean()) - number) / unit, math.sqrt(parts.total) / unit, parts.freedom)
-    return effect_from_contrast(found, len(np.bincount(clusters)), level), parts
+    contrast = Contrast((float(arm.mean()) - number) / unit, math.sqrt(parts.total) / unit, parts.freedom)
+    return effect_from_contrast(contrast, len(np.bincount(clusters)), level), parts
 
 
 def difference_of_shares(arm: Numbers, other: Numbers, level: float) -> Effect:
-    """Of two arms that are right (1) or wrong (0) on the same items [n]: the adjusted interval of Bonett and Price (2012).
+    """The difference of two arms that are right (1) or wrong (0) on the same items [n], with Bonett and Price's adjusted
+    interval (2012).
 
     It adds to each side an item that only one arm gets right. With Student's quantile in place of the normal one it covers at
     least 94.9% at every pair of shares, from 5 items on (reports/log)."""
@@ -148,20 +149,20 @@ def difference_of_shares(arm: Numbers, other: Numbers, level: float) -> Effect:
     p, q = (gained + 1) / (count + 2), (lost + 1) / (count + 2)
     adjusted = Contrast(p - q, math.sqrt((p + q - (p - q) ** 2) / (count + 2)), count - 1)
     half = adjusted.error * t_quantile(adjusted.freedom, level)
-    found = replace(adjusted, value=(gained - lost) / count)
+    contrast = replace(adjusted, value=(gained - lost) / count)
     ends = max(-1.0, p - q - half), min(1.0, p - q + half)
-    return effect_from_contrast(found, count, level, ends, lambda edge: replace(adjusted, value=p - q - edge))
+    return effect_from_contrast(contrast, count, level, ends, lambda edge: replace(adjusted, value=p - q - edge))
 
 
 def share_above(arm: Numbers, number: float, level: float) -> Effect:
-    """Of the share of items [n] that are right (1), less a number: Clopper and Pearson's."""
+    """The share of items [n] that are right (1), less a number, with Clopper and Pearson's interval."""
     count = len(arm)
-    seen = binomial(int(arm.sum()), count, level)
-    # What planning goes by: of answers that all agree there is no spread, and yet an interval.
-    error = (seen.high - seen.low) / (2 * t_quantile(math.inf, level))
+    observation = binomial(int(arm.sum()), count, level)
+    # For planning: answers that all agree have no spread, and yet an interval.
+    error = (observation.high - observation.low) / (2 * t_quantile(math.inf, level))
 
     def p_inside(low: float, high: float) -> float:
-        return seen.p_inside(low + number, high + number)
+        return observation.p_inside(low + number, high + number)
 
-    low, high = seen.low - number, seen.high - number
-    return Effect(seen.estimate - number, low, high, count, p_inside, error * math.sqrt(count))
+    low, high = observation.low - number, observation.high - number
+    return Effect(observation.estimate - number, low, high, count, p_inside, error * math.sqrt(count))

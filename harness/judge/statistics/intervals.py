@@ -42,7 +42,7 @@ class Observation:
     log_axis: bool = False
 
     def p_in(self, regions: Regions) -> float:
-        """Against "the true value lies in none of them"."""
+        """The p value against "the true value lies in none of them"."""
         return min(self.p_inside(low, high) for low, high in regions)
 
 
@@ -70,7 +70,7 @@ class Sampled:
 
 
 def bootstrap_error(sampled: Sampled) -> float:
-    """Standard error on the axis: the standard deviation over resamples, times sqrt(S / (S - 1)), for resamples of S seeds
+    """Standard error on the axis: the standard deviation over resamples, times sqrt(S / (S - 1)), because resamples of S seeds
     spread by (S - 1) / S too little."""
     return float(np.std(sampled.on_axis(sampled.resampled)) * math.sqrt(sampled.seeds / (sampled.seeds - 1)))
 
@@ -104,7 +104,7 @@ def t_quantile(degrees: int, level: float) -> float:
 
 
 def without_error(value: float, margin: float, seeds: int) -> Observation:
-    """A number that is computed: inside a closed region or not, on every machine, whose values differ by at most the margin."""
+    """A computed number: inside a closed region or not on every machine; their values differ by at most the margin."""
 
     def p_inside(low: float, high: float) -> float:
         return 0.0 if low <= value - margin and value + margin <= high else 1.0

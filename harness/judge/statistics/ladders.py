@@ -34,7 +34,7 @@ SCATTER_FREEDOM = 2.0
 LEAST_VARIANCE = 1e-300
 # An effect holds if each tenfold changes it by less than this share of the effect in the middle of the ladder.
 STEADY = 0.5
-# Ladders that are drawn for the slope that would be seen.
+# Simulated ladders for the slope that would be seen.
 TRIES = 400
 # A ladder of fewer rungs has no curvature; one is called bent at this level.
 LEAST_OF_A_BEND, BENT_LEVEL = 4, 0.99
@@ -78,17 +78,19 @@ class Trend:
     bent: bool = False
 
 
-def of_observation(seen: Observation, level: float = LEVEL) -> Effect:
+def of_observation(observation: Observation, level: float = LEVEL) -> Effect:
     """An observation as the effect of a rung, on the axis on which its interval is symmetric: ratios as logarithms. One
     without a spread counts with the length of its interval, which has this level."""
     estimate, low, high = (
-        np.log([seen.estimate, seen.low, seen.high]) if seen.log_axis else (seen.estimate, seen.low, seen.high)
+        np.log([observation.estimate, observation.low, observation.high])
+        if observation.log_axis
+        else (observation.estimate, observation.low, observation.high)
     )
-    if seen.spread is None:
+    if observation.spread is None:
         half = float(scipy.special.ndtri(0.5 + level / 2))
-        return effect_of(float(estimate), float(high - low) / 2 / half, math.inf, seen.seeds, level)
-    freedom = seen.freedom if isinstance(seen, Effect) else seen.seeds - 1
-    return effect_of(float(estimate), seen.spread / math.sqrt(seen.seeds), freedom, seen.seeds, level)
+        return effect_of(float(estimate), float(high - low) / 2 / half, math.inf, observation.seeds, level)
+    freedom = observation.freedom if isinstance(observation, Effect) else observation.seeds - 1
+    return effect_of(float(estimate), observation.spread / math.sqrt(observation.seeds), freedom, observation.seeds, level)
 
 
 def judge_ladder(rungs: Sequence[Rung], margin: float, level: float = LEVEL) -> Trend:
@@ -155,7 +157,7 @@ class _Noise:
     freedom: float
 
     def expected(self, x: float) -> float:
-        """Of a rung that is not measured yet: by the growth that makes it larger."""
+        """The variance of a rung that is not measured yet, by the growth that makes it larger."""
         return self.level * math.exp(max(self.growth * x, self.unshrunk * x))
 
 
@@ -203,7 +205,7 @@ class _Line:
         return variance, variance**2 / self.noise.freedom
 
     def _by_own_runs(self, weights: Numbers, new: float) -> tuple[float, float]:
-        """Welch's, of a line through all rungs: without scatter to widen it, smoothed variances made it too sure."""
+        """Welch's variance of a line through all rungs: without scatter to widen it, smoothed variances made it too sure."""
         several = weights**2 * self.own
         return float(several.sum()) + new, float(np.sum(several**2 / self.freedom)) + new**2 / self.noise.freedom
 
@@ -249,7 +251,7 @@ def _noise(x: Numbers, variances: Numbers, freedom: Numbers) -> _Noise:
 
 
 def _word(line: _Line, ends: Sequence[Contrast], margin: float, level: float) -> Word:
-    """All signs but those of a turn are tested on one side: there, at a noisy end, that was false in up to 8%."""
+    """All signs but those of a turn are tested on one side: one-sided tests of a turn were false in up to 8% at a noisy end."""
     slope, middle = line.slope, line.contrast(1.0, 0.0)
     one_sided = 2 * level - 1
     if math.prod(_sign(end, level) for end in ends) < 0:

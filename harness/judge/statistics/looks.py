@@ -5,9 +5,9 @@ DeMets 1983, section 2)
 
     spent(t) = 2 (1 - Phi(z_0.9875 / sqrt(t))),    t = seeds so far / most seeds,
 
-and the level of a look is what keeps the total at that, for a statistic that moves like Brownian motion: sqrt(t_k) Z_k
-(Armitage, McPherson and Rowe 1969, by numerical integration). The levels are used with the p values of the tests at each
-look, as Jennison and Turnbull (2000, section 4.4) advise for t tests.
+and the level of a look keeps the total at that, for a statistic that moves like Brownian motion: sqrt(t_k) Z_k (Armitage,
+McPherson and Rowe 1969, by numerical integration). The levels are used with the p values of the tests at each look, as Jennison
+and Turnbull (2000, section 4.4) advise for t tests.
 """
 
 import math
@@ -26,7 +26,7 @@ POINTS, BEYOND = 2001, 8.0
 
 
 def spent(share: float, alpha: float = ALPHA) -> float:
-    """Error spent on both sides together when so much of the information is there."""
+    """Error spent on both sides together at this share of the information."""
     return float(4 * scipy.stats.norm.sf(scipy.stats.norm.isf(alpha / 4) / math.sqrt(share)))
 
 
@@ -34,11 +34,11 @@ def spent(share: float, alpha: float = ALPHA) -> float:
 def levels(looks: tuple[int, ...], alpha: float = ALPHA) -> tuple[float, ...]:
     """The two-sided level of each look.
 
-    Between looks the density of the sum of what came in so far, unless a boundary was crossed, is carried on a grid; each
-    boundary is where the mass that crosses it is what may be spent.
+    A grid carries the density of the sum so far, of tests that crossed no boundary, from look to look; each boundary lets as
+    much mass cross as may be spent.
     """
     shares = [look / looks[-1] for look in looks]
-    found: list[float] = []
+    nominal_levels: list[float] = []
     grid: Numbers = np.zeros(1)
     mass: Numbers = np.ones(1)  # probability at each point, of not having stopped
     before = 0.0
@@ -46,14 +46,14 @@ def levels(looks: tuple[int, ...], alpha: float = ALPHA) -> tuple[float, ...]:
         allowed = spent(share, alpha) - before
         step = math.sqrt(share - last)
         boundary = _boundary(grid, mass, step, allowed)
-        found.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))
+        nominal_levels.append(float(2 * scipy.stats.norm.sf(boundary / math.sqrt(share))))
         grid, mass = _carried(grid, mass, step, boundary)
         before = spent(share, alpha)
-    return tuple(found)
+    return tuple(nominal_levels)
 
 
 def _boundary(grid: Numbers, mass: Numbers, step: float, allowed: float) -> float:
-    """Where the mass beyond it, on both sides, is what is allowed: by bisection."""
+    """The boundary beyond which, on both sides, lies the allowed mass: by bisection."""
     low, high = 0.0, BEYOND * 2
     for _ in range(80):
         middle = (low + high) / 2

@@ -54,7 +54,7 @@ def noise_level(groups: Sequence[Numbers]) -> NoiseLevel | None:
 
 @cache
 def _chi_square_ends(degrees: int) -> tuple[float, float]:
-    """Of the square of a standard deviation over the true one, the higher first."""
+    """Quantiles of the square of a standard deviation over the true one, the higher first."""
     high, low = (float(scipy.stats.chi2.ppf(share, degrees)) / degrees for share in (1 - ALPHA / 2, ALPHA / 2))
     return high, low
 
@@ -110,11 +110,11 @@ def equal_spread_p(groups: Sequence[Numbers]) -> float | None:
 
 @cache
 def noncentrality(degrees: int) -> float:
-    """That of a two-sided t test at 5% with 80% power."""
+    """The noncentrality of a two-sided t test at 5% with 80% power."""
     critical = float(scipy.stats.t.isf(ALPHA / 2, degrees))
 
     def missing(value: float) -> float:
-        """What the other side adds is beyond the digits of a float."""
+        """The power less the wanted one; the other side adds nothing within the digits of a float."""
         return float(scipy.stats.nct.sf(critical, degrees, value)) - POWER
 
     return float(scipy.optimize.brentq(missing, critical, 1.5 * critical))
@@ -122,7 +122,7 @@ def noncentrality(degrees: int) -> float:
 
 @cache
 def welch_noncentrality(seeds: int) -> float:
-    """That of Welch's test of two arms of this many runs and of one spread.
+    """The noncentrality of Welch's test of two arms of this many runs and of one spread.
 
     Its statistic is Student's, with 2 n - 2 degrees. Its critical value is that of (n - 1) / (r^2 + (1 - r)^2) degrees, where
     the share r of the first arm's variance in both is a beta variable and independent of the statistic.
@@ -169,9 +169,9 @@ def noise_p(difference: float, weight: float, noise: NoiseLevel) -> float:
 
 
 def settles(deviations: Sequence[float], low: float, high: float) -> int | None:
-    """The first of a curve of standard deviations from which on all lie between two bounds, the ends of the interval of the
-    last: those cannot be told from it. None: only the last does."""
-    inside = [low <= each <= high for each in deviations]
+    """Index of the first of a curve of standard deviations from which on all lie between two bounds, the ends of the last one's
+    interval: they cannot be told from the last. None: only the last does."""
+    inside = [low <= deviation <= high for deviation in deviations]
     outside = [index for index, held in enumerate(inside) if not held]
     first = outside[-1] + 1 if outside else 0
     return first if first < len(inside) - 1 else None

@@ -14,20 +14,21 @@ Interval = tuple[float, float, float]
 
 
 def average(effects: Sequence[Effect], level: float = LEVEL) -> Effect:
-    """Over these tasks, each counting the same. The error is that of the runs alone; Satterthwaite's degrees of freedom."""
-    errors = np.array([each.error for each in effects]) / len(effects)
+    """The average over these tasks, each counting the same. The error is that of the runs alone; Satterthwaite's degrees of
+    freedom."""
+    errors = np.array([effect.error for effect in effects]) / len(effects)
     total = float(np.sum(errors**2))
-    lost = float(np.sum(errors**4 / np.array([each.freedom for each in effects])))
+    lost = float(np.sum(errors**4 / np.array([effect.freedom for effect in effects])))
     freedom = total**2 / lost if lost else math.inf
     return effect_of(
-        float(np.mean([each.estimate for each in effects])), math.sqrt(total), freedom, fewest_seeds(effects), level
+        float(np.mean([effect.estimate for effect in effects])), math.sqrt(total), freedom, fewest_seeds(effects), level
     )
 
 
 def random_effects(effects: Sequence[Effect], level: float = LEVEL) -> Effect:
-    """Over tasks of which these are a random sample: the variance between them by Paule and Mandel (1982), the interval by
-    Hartung and Knapp (2001) and Sidik and Jonkman (2002), with k - 1 degrees of freedom."""
-    values, variances = (np.array([getattr(each, name) for each in effects]) for name in ("estimate", "error"))
+    """The average over tasks of which these are a random sample: the variance between them by Paule and Mandel (1982), the
+    interval by Hartung and Knapp (2001) and Sidik and Jonkman (2002), with k - 1 degrees of freedom."""
+    values, variances = (np.array([getattr(effect, name) for effect in effects]) for name in ("estimate", "error"))
     variances = np.maximum(variances**2, 1e-300)
     weights = 1 / (variances + between_variance(values, variances))
     mean = float(np.sum(weights * values) / np.sum(weights))
@@ -62,7 +63,7 @@ def fewest_seeds(effects: Sequence[Effect]) -> int:
 
 def heterogeneity(effects: Sequence[Effect]) -> float:
     """The p value of "the effect is the same on all tasks", by Cochran's Q (1954) with the effects' own errors."""
-    values, errors = (np.array([getattr(each, name) for each in effects]) for name in ("estimate", "error"))
+    values, errors = (np.array([getattr(effect, name) for effect in effects]) for name in ("estimate", "error"))
     if not np.all(errors > 0):
         return 1.0 if np.ptp(values) == 0 else 0.0
     weights = 1 / errors**2
@@ -86,11 +87,11 @@ def trend(effects: Sequence[Effect], sizes: Sequence[float], level: float = LEVE
     scatter about the line, whichever is larger; k - 2 degrees of freedom."""
     x = np.log2(np.array(sizes, float))
     x -= x.mean()
-    values, errors = (np.array([getattr(each, name) for each in effects]) for name in ("estimate", "error"))
+    values, errors = (np.array([getattr(effect, name) for effect in effects]) for name in ("estimate", "error"))
     slope = float(np.sum(x * values) / np.sum(x**2))
-    left = values - values.mean() - slope * x
+    residuals = values - values.mean() - slope * x
     freedom = len(values) - 2
-    scatter = float(np.sum(left**2)) / freedom / float(np.sum(x**2)) if freedom else 0.0
+    scatter = float(np.sum(residuals**2)) / freedom / float(np.sum(x**2)) if freedom else 0.0
     by_runs = float(np.sum((x * errors) ** 2)) / float(np.sum(x**2)) ** 2
     return effect_of(slope, math.sqrt(max(scatter, by_runs)), max(1, freedom), fewest_seeds(effects), level)
 

@@ -43,7 +43,7 @@ def decided_distance(spread: float, seeds: int, power: float = POWER) -> float:
 
 
 def least_seeds(power_of: Callable[[int], float], first: int, most: int, power: float = POWER) -> int | None:
-    """The least number of seeds from `first` on that has the power, which grows with them; None where none up to `most` has."""
+    """The least number of seeds from `first` on that has the power, which grows with them; None if none up to `most` has."""
     low, high = first - 1, first
     while power_of(high) < power:
         low, high = high, 2 * high

@@ -14,33 +14,35 @@ from .intervals import Observation, Regions
 MOST_ADVISED_SEEDS = 1000
 
 
-def seeds_needed(seen: Observation, regions: Regions, alpha: float = ALPHA) -> int | None:
-    """The least number of seeds whose interval would lie inside one of the regions; None where none would.
+def seeds_needed(observation: Observation, regions: Regions, alpha: float = ALPHA) -> int | None:
+    """The least number of seeds whose interval would lie inside one of the regions; None if none would.
 
     Assumes that the estimate and the spread between seeds stay as they are.
     """
-    seeds = np.arange(seen.seeds, MOST_ADVISED_SEEDS + 1)
-    around = [(low, high) for low, high in regions if len(seeds) and low <= seen.estimate <= high]
-    enough = [seeds[_would_decide(seen, low, high, seeds, alpha)] for low, high in around]
-    return min((int(each[0]) for each in enough if len(each)), default=None)
+    seeds = np.arange(observation.seeds, MOST_ADVISED_SEEDS + 1)
+    around = [(low, high) for low, high in regions if len(seeds) and low <= observation.estimate <= high]
+    enough = [seeds[_would_decide(observation, low, high, seeds, alpha)] for low, high in around]
+    return min((int(counts[0]) for counts in enough if len(counts)), default=None)
 
 
-def _would_decide(seen: Observation, low: float, high: float, seeds: NDArray[np.int64], alpha: float) -> NDArray[np.bool_]:
-    if seen.spread is None:  # a share of runs: Clopper and Pearson's interval
-        successes = np.rint(seen.estimate * seeds)
+def _would_decide(
+    observation: Observation, low: float, high: float, seeds: NDArray[np.int64], alpha: float
+) -> NDArray[np.bool_]:
+    if observation.spread is None:  # a share of runs: Clopper and Pearson's interval
+        successes = np.rint(observation.estimate * seeds)
         least = np.where(successes > 0, scipy.stats.beta.ppf(alpha / 2, np.maximum(successes, 1), seeds - successes + 1), 0.0)
         failures = seeds - successes
         most = np.where(failures > 0, scipy.stats.beta.ppf(1 - alpha / 2, successes + 1, np.maximum(failures, 1)), 1.0)
         return np.asarray((low <= least) & (most <= high))
-    if not seen.spread:  # all seeds alike: on the edge itself nothing is ever decided
-        return np.full(len(np.atleast_1d(seeds)), low < seen.estimate < high)
-    axis = (lambda value: math.log(value) if value > 0 else -math.inf) if seen.log_axis else float
-    centre = axis(seen.estimate)
-    half = _t_quantiles(alpha)[seeds - 2] * seen.spread / np.sqrt(seeds)
+    if not observation.spread:  # all seeds alike: on the edge itself nothing is ever decided
+        return np.full(len(np.atleast_1d(seeds)), low < observation.estimate < high)
+    axis = (lambda value: math.log(value) if value > 0 else -math.inf) if observation.log_axis else float
+    centre = axis(observation.estimate)
+    half = _t_quantiles(alpha)[seeds - 2] * observation.spread / np.sqrt(seeds)
     return np.asarray((axis(low) <= centre - half) & (centre + half <= axis(high)))
 
 
 @cache
 def _t_quantiles(alpha: float) -> NDArray[np.float64]:
-    """Of 2, 3, … seeds."""
+    """Quantiles for 2, 3, … seeds."""
     return np.asarray(scipy.stats.t.ppf(1 - alpha / 2, np.arange(1, MOST_ADVISED_SEEDS)))

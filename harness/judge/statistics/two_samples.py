@@ -40,7 +40,7 @@ class Effect(Observation):
 
 
 class NoSpreadError(ValueError):
-    """Nothing tells how far runs differ by themselves."""
+    """The spread between runs is unknown."""
 
 
 class NoBaseError(ValueError):
@@ -92,12 +92,12 @@ def contrast(x: Numbers, y: Numbers, scale: float, paired: bool, spread: Spread 
 
 
 def pooled_spread(groups: list[Numbers]) -> Spread | None:
-    """The standard deviation within groups, of which it is assumed to be the same; None if no group has two runs."""
-    several = [each for each in groups if len(each) > 1]
-    freedom = sum(len(each) - 1 for each in several)
+    """The standard deviation within groups, assumed to be the same in all; None if no group has two runs."""
+    several = [group for group in groups if len(group) > 1]
+    freedom = sum(len(group) - 1 for group in several)
     if not freedom:
         return None
-    return Spread(math.sqrt(sum(float(np.var(each, ddof=1)) * (len(each) - 1) for each in several) / freedom), freedom)
+    return Spread(math.sqrt(sum(float(np.var(group, ddof=1)) * (len(group) - 1) for group in several) / freedom), freedom)
 
 
 def difference(x: Numbers, y: Numbers, paired: bool = False, spread: Spread | None = None, level: float = LEVEL) -> Effect:
@@ -126,8 +126,8 @@ def relative_difference(
     estimate = float(np.mean(x)) / base - 1
     ends = [fieller_end(at, estimate, sign, level) for sign in (-1, 1)]
     here = at(0.0)
-    found = Contrast(estimate, here.error / base, here.freedom)
-    return effect_from_contrast(found, _standing_for(x, y), level, (ends[0], ends[1]), at)
+    relative = Contrast(estimate, here.error / base, here.freedom)
+    return effect_from_contrast(relative, _standing_for(x, y), level, (ends[0], ends[1]), at)
 
 
 def against(x: Numbers, value: float, spread: Spread | None = None, relative: bool = False, level: float = LEVEL) -> Effect:
@@ -140,12 +140,12 @@ def against(x: Numbers, value: float, spread: Spread | None = None, relative: bo
         raise NoBaseError("0 is no base for percentages; claim an absolute difference")
     shifted = (x - value) / unit
     scaled = None if spread is None else Spread(spread.deviation / unit, spread.freedom)
-    found = (
+    mean_contrast = (
         _error_of(shifted)
         if scaled is None
         else Contrast(float(np.mean(shifted)), scaled.deviation / math.sqrt(len(x)), scaled.freedom)
     )
-    return effect_from_contrast(found, _standing_for(x, x), level)
+    return effect_from_contrast(mean_contrast, _standing_for(x, x), level)
 
 
 def _error_of(x: Numbers) -> Contrast:
@@ -159,11 +159,11 @@ def t_quantile(freedom: float, level: float) -> float:
 
 
 def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, level: float) -> float:
-    """Where the contrast turns significant, below the estimate or above it."""
+    """The value at which the contrast turns significant, below the estimate or above it."""
 
     def excess(edge: float) -> float:
-        found = at(edge)
-        return -sign * found.t - t_quantile(found.freedom, level)
+        here = at(edge)
+        return -sign * here.t - t_quantile(here.freedom, level)
 
     if at(estimate).error == 0 or excess(estimate) >= 0:  # exact, but for rounding
         return estimate
@@ -176,21 +176,21 @@ def fieller_end(at: Callable[[float], Contrast], estimate: float, sign: int, lev
 
 
 def effect_from_contrast(
-    found: Contrast,
+    contrast: Contrast,
     runs: int,
     level: float,
     ends: tuple[float, float] | None = None,
     at: Callable[[float], Contrast] | None = None,
 ) -> Effect:
-    """The effect that a contrast estimates. runs: as many as stand for it in planning. ends, at: its interval, and the contrast
-    against an effect, where that is no shift of the contrast itself."""
+    """The effect that a contrast estimates. runs: their number in planning. ends, at: its interval, and the contrast against an
+    effect, if that is no shift of the contrast itself."""
 
     def moved(edge: float) -> Contrast:
-        return Contrast(found.value - edge, found.error, found.freedom)
+        return Contrast(contrast.value - edge, contrast.error, contrast.freedom)
 
     contrasted = at or moved
-    half = found.error * t_quantile(found.freedom, level)
-    low, high = ends or (found.value - half, found.value + half)
+    half = contrast.error * t_quantile(contrast.freedom, level)
+    low, high = ends or (contrast.value - half, contrast.value + half)
 
     def tail(edge: float, above: bool) -> float:
         if math.isinf(edge):
@@ -205,7 +205,7 @@ def effect_from_contrast(
         return min(1.0, 2 * max(tail(lower, above=True), tail(upper, above=False)))
 
     # A spread and a number that give the standard error and its degrees of freedom back.
-    return Effect(found.value, low, high, runs, p_inside, found.error * math.sqrt(runs), freedom=found.freedom)
+    return Effect(contrast.value, low, high, runs, p_inside, contrast.error * math.sqrt(runs), freedom=contrast.freedom)
 
 
 def _standing_for(x: Numbers, y: Numbers) -> int:
@@ -213,8 +213,8 @@ def _standing_for(x: Numbers, y: Numbers) -> int:
     return max(2, round(2 / (1 / len(x) + 1 / len(y))))
 
 
-def _mirrored(seen: Effect) -> Effect:
+def _mirrored(effect: Effect) -> Effect:
     def p_inside(low: float, high: float) -> float:
-        return seen.p_inside(-high, -low)
+        return effect.p_inside(-high, -low)
 
-    return Effect(-seen.estimate, -seen.high, -seen.low, seen.seeds, p_inside, seen.spread, freedom=seen.freedom)
+    return Effect(-effect.estimate, -effect.high, -effect.low, effect.seeds, p_inside, effect.spread, freedom=effect.freedom)
