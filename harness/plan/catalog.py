@@ -40,7 +40,7 @@ class Register:
         raise unknown("claim", claim_id, [claim.id for claim in self.claims])
 
     def including(self, study: Study) -> "Register":
-        """With the claims that a study brings along. Raises UserError where one has the name of another's, or stands in no
+        """The register with a study's own claims. Raises UserError if one has a name that is taken, or stands in no
         document."""
         taken, documents = {claim.id for claim in self.claims}, [document.key for document in self.documents]
         for claim in study.claims:
@@ -64,7 +64,7 @@ def all_studies() -> list[Study]:
 
 def names_judging(claim: str) -> list[str]:
     """Studies that may judge a claim: the one that the register files it under, and all that it files nothing under."""
-    filed = {each.id: each.study for each in register().claims}
+    filed = {entry.id: entry.study for entry in register().claims}
     others = set(filed.values()) - {filed[claim]} if claim in filed else set()
     return [name for name in study_names() if name not in others]
 
@@ -87,23 +87,23 @@ def load_study(name: str) -> Study:
     for known, module in _modules():
         if known == wanted:
             try:
-                found = importlib.import_module(module).STUDY
+                study = importlib.import_module(module).STUDY
             except ValidationError as error:
                 raise invalid(f"study '{wanted}'", error) from None
-            assert isinstance(found, Study), f"{module}.STUDY is not a Study"
-            return found
+            assert isinstance(study, Study), f"{module}.STUDY is not a Study"
+            return study
     raise unknown("study", name, study_names())
 
 
 def _require_metrics(subject: str, study: Study) -> None:
     for judgement in study.judgements:
-        observed = [each.observe for each in judgement.criteria] + [each.observe for each in judgement.reported]
-        for metric in (part for each in observed for part in all_parts(each) if isinstance(part, Left)):
+        observed = [criterion.observe for criterion in judgement.criteria] + [number.observe for number in judgement.reported]
+        for metric in (part for observation in observed for part in all_parts(observation) if isinstance(part, Left)):
             raise UserError(f"{subject}: {metric.why}")
 
 
 def judgeable(study: Study) -> Study:
-    """The study, whose name is its own and all of whose claims are known: a page cannot be written of others.
+    """The study, if its name is its own and all of its claims are known: others have no page.
 
     Raises UserError.
     """
@@ -121,17 +121,17 @@ def judgeable(study: Study) -> Study:
 
 
 def _require_clauses(claim: Claim, judgement: Judgement) -> None:
-    """What the claim's measure promises is what is judged. Raises UserError."""
-    parts = [each for each in judgement.criteria if not each.precondition]
-    for each in parts:
-        if each.clause not in claim.clauses:
+    """Raises UserError unless the criteria decide the clauses of the claim's measure, all of them and no others."""
+    parts = [criterion for criterion in judgement.criteria if not criterion.precondition]
+    for criterion in parts:
+        if criterion.clause not in claim.clauses:
             letters = ", ".join(filter(None, claim.clauses)) or "none"
             raise UserError(
-                f"claim '{claim.id}': criterion '{each.name}' has clause = '{each.clause}', and its measure has {letters}; name"
-                " the clause that it decides"
+                f"claim '{claim.id}': criterion '{criterion.name}' has clause = '{criterion.clause}', and its measure has"
+                f" {letters}; name the clause that it decides"
             )
     for letter, text in claim.clauses.items():
-        if letter not in {each.clause for each in parts}:
+        if letter not in {criterion.clause for criterion in parts}:
             raise UserError(
                 f"claim '{claim.id}': no criterion decides clause ({letter}) of its measure, '{text}'; add one, or write in the"
                 " measure that it is reported"
@@ -140,19 +140,19 @@ def _require_clauses(claim: Claim, judgement: Judgement) -> None:
 
 @cache
 def register() -> Register:
-    for found in entry_points(group=REGISTER):
-        module = found.load()
+    for entry_point in entry_points(group=REGISTER):
+        module = entry_point.load()
         return Register(module.DOCUMENTS, module.CLAIMS, module.ERRATA)
     raise UserError("no register of claims: install the project first (make setup, or pip install -e .)")
 
 
 @cache
 def _packages() -> tuple[str, ...]:
-    """What pyproject.toml names; looked up once, for it takes a pass through all that is installed."""
-    found = tuple(each.value for each in entry_points(group=STUDIES))
-    if not found:
+    """The packages that pyproject.toml names; looked up once, because that passes through all that is installed."""
+    packages = tuple(entry_point.value for entry_point in entry_points(group=STUDIES))
+    if not packages:
         raise UserError("no studies are registered: install the project first (make setup, or pip install -e .)")
-    return found
+    return packages
 
 
 def _modules() -> Iterator[tuple[str, str]]:
@@ -173,7 +173,7 @@ def _study_of_data(path: Path) -> Study:
 
 
 def _study_of_module(path: Path) -> Study:
-    """What a Python file calls STUDY. It is run: by whoever names it in a command, and never because a store does."""
+    """The STUDY of a Python file. The file is run, because a user named it in a command, and never because a store names it."""
     subject = f"study file {path}"
     if not path.is_file():
         raise UserError(f"{subject}: there is no such file; give another file")
@@ -195,7 +195,7 @@ def _study_of_module(path: Path) -> Study:
 
 @contextmanager
 def _first_on_path(folder: Path) -> Iterator[None]:
-    """A file imports what lies beside it, as one that Python is told to run does."""
+    """Lets a file import its neighbours, as a script that Python runs can."""
     sys.path.insert(0, str(folder))
     try:
         yield

@@ -1,4 +1,4 @@
-"""The computed jobs of a study: which there are, which are left, and why a result that is needed is not there."""
+"""The computed jobs of a study: which there are, which are left, and why a result that is needed is missing."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def computed_jobs(study: Study, scale: str) -> dict[str, ComputedJob]:
 
 
 def jobs_of(judgement: Judgement, study: Study, scale: str) -> list[ComputedJob]:
-    """Those of one claim, each once, in declared order."""
+    """The jobs of one claim, each once, in declared order."""
     seeds = tuple(study.seed_numbers_at(scale))
     read = (part for observed in _observed(judgement, scale) for part in all_parts(observed))
     return list(dict.fromkeys(part.job(seeds) for part in read if isinstance(part, Computed)))
@@ -30,7 +30,7 @@ def _observed(judgement: Judgement, scale: str) -> Iterator[Observed]:
     for criterion in judgement.criteria_at(scale):
         yield criterion.observe
         yield from (other.observe for other in criterion.alternatives or ())
-    yield from (each.observe for each in judgement.reported)
+    yield from (number.observe for number in judgement.reported)
 
 
 def digest(study: Study, job: ComputedJob) -> str:
@@ -39,16 +39,16 @@ def digest(study: Study, job: ComputedJob) -> str:
 
 def require_computation(study: Study, computations: Computations, job: ComputedJob) -> Computation:
     """The result of a job. Raises NotEstimableError, "invalid", with what is there instead and the command that computes it."""
-    found = computations.get(digest(study, job))
-    if found is not None:
-        return found
-    others = [each for each in computations.values() if each.job.function == job.function]
+    computation = computations.get(digest(study, job))
+    if computation is not None:
+        return computation
+    others = [other for other in computations.values() if other.job.function == job.function]
     why = _difference(study, job, others[-1]) if others else "has no result"
     raise NotEstimableError("invalid", f"the computed job {job.call} {why}; `folklore run {study.name}` computes it")
 
 
 def _difference(study: Study, job: ComputedJob, other: Computation) -> str:
-    """What the result that is there is of, if not of this job."""
+    """How the stored result differs from the one that this job asks for."""
     if other.job.version != job.version:
         return f"has a result of version {other.job.version} of its function, which is at version {job.version}"
     if (other.study_version, other.engine_version) != (study.version, ENGINE_VERSION):

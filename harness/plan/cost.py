@@ -1,4 +1,4 @@
-"""What a plan will cost in time and memory, before anything is trained.
+"""Estimates what a plan will cost in time and memory, before anything is trained.
 
 Time comes from stored trials of the same shape where there are any; from one timed step where a workload's operations are not
 counted; else from the nominal rates below: then it is good to a factor of 1.5 on most CPUs, is a guess on a GPU, and says so.
@@ -24,9 +24,9 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Rate:
-    """What one worker of a kind of device takes besides the useful operations of its number format: a pack's step, or
+    """Costs of one worker of a kind of device besides the useful operations of its number format: a pack's step, or
     micro-batch, by itself; a step's activations and parameters, each of which is read and written several times; a start.
-    busy_factor: how many times that whole packs take where workers share memory and caches."""
+    busy_factor: how many times as long whole packs take where workers share memory and caches."""
 
     step_overhead_seconds: float
     activation_seconds: float
@@ -47,7 +47,7 @@ RATES = {
         step_overhead_seconds=6e-3, activation_seconds=0.0, parameter_seconds=0.0, start_seconds=20.0, busy_factor=1.0
     ),
 }
-# What a plan assumes where it is made for a GPU on a machine that has none.
+# The GPU that a plan assumes on a machine that has none.
 ASSUMED_GPU = Device("cuda", "H200-class GPU (assumed; none here)", 1, 141_000_000_000)
 # Share of the free memory that packs may take.
 MEMORY_SHARE = 0.8
@@ -76,7 +76,7 @@ def trial_passes(configuration: Configuration) -> float:
 
 
 def _passes(configuration: Configuration) -> float:
-    """What a step costs, in forward passes."""
+    """The cost of a step in forward passes."""
     added = added_cost(configuration)
     gradient = 3.0 + added.passes_a_gradient
     return gradient + added.gradients * (gradient + 1)
@@ -130,7 +130,7 @@ def estimate(
 
 
 def _named(sources: Counter[str]) -> str:
-    """Where an estimate comes from; of several sources, for how many trials each."""
+    """The source of an estimate; of several, with the number of trials of each."""
     total = sum(sources.values())
     several = [f"{source} for {count} of {total} trials" for source, count in sources.items()]
     return "; ".join(several) if len(several) > 1 else next(iter(sources))

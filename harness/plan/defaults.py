@@ -1,4 +1,4 @@
-"""What a user's study leaves to the defaults of training: they shape its runs, whatever its optimizer."""
+"""The defaults of training that a user's study relies on: they shape its runs, whatever its optimizer."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ SHAPING = ("optimizer", "schedule", "warmup_fraction", "final_fraction", "moment
 
 def left_to_defaults(study: Study) -> dict[str, Any]:
     """Fields of training that shape some run of the study and that it does not state for it, with their defaults."""
-    left: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for scale, chosen in study.scales.items():
         steps_follow = chosen.examples is not None or study.examples is not None
         for arm in study.arms_at(scale):
@@ -21,29 +21,29 @@ def left_to_defaults(study: Study) -> dict[str, Any]:
             training = study.configuration(scale, arm, first).training
             settings = (study.arms[arm].settings, (chosen.arm_settings or {}).get(arm, {}), chosen.training)
             stated = study.training.model_fields_set.union(*settings, first, ["steps"] * steps_follow)
-            left |= {name: getattr(training, name) for name in SHAPING if name not in stated and _shapes(name, training)}
-    return {name: left[name] for name in SHAPING if name in left}
+            defaults |= {name: getattr(training, name) for name in SHAPING if name not in stated and _shapes(name, training)}
+    return {name: defaults[name] for name in SHAPING if name in defaults}
 
 
 def defaults_in_words(study: Study, file: str) -> str:
-    """One line that says them; '' where the study states all that shapes it."""
+    """One line with these fields; '' if the study states all that shapes it."""
     values = ", ".join(f"{name}: {value}" for name, value in left_to_defaults(study).items())
     return f"{file} leaves to the defaults of training: {values}" if values else ""
 
 
 def same_runs(study: Study) -> list[list[str]]:
     """Groups of arms that train the same runs at a scale that is judged: what tells them apart was not set, or is a default."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for scale in (name for name, each in study.scales.items() if each.judged):
+    groups: dict[tuple[str, str], list[str]] = {}
+    for scale in (name for name, scale_spec in study.scales.items() if scale_spec.judged):
         for arm in study.arms_at(scale):
             factors = study.factors_at(scale, arm)
             first = study.configuration(scale, arm, {factor: values[0] for factor, values in factors.items()})
-            found.setdefault((scale, fingerprint([first.model_dump(mode="json"), factors])), []).append(arm)
-    return list(map(list, dict.fromkeys(tuple(arms) for arms in found.values() if len(arms) > 1)))
+            groups.setdefault((scale, fingerprint([first.model_dump(mode="json"), factors])), []).append(arm)
+    return list(map(list, dict.fromkeys(tuple(arms) for arms in groups.values() if len(arms) > 1)))
 
 
 def same_runs_in_words(study: Study) -> str:
-    """One line that names them; '' if all arms differ."""
+    """One line that names such arms; '' if all arms differ."""
     groups = "; ".join(f"{' and '.join(map(repr, arms))} train the same runs" for arms in same_runs(study))
     return f"study '{study.name}': arms {groups}: set what tells them apart" if groups else ""
 

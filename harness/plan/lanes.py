@@ -1,4 +1,4 @@
-"""How many lanes packs have, and as what program they run: measured if that pays, and remembered on the store.
+"""Chooses the lanes and the program of packs: measured if that pays, and remembered on the store.
 
 widths/DEVICE/SHAPE.json     what was measured of one shape on one kind of device
 """
@@ -33,7 +33,7 @@ MOST_LANES = {"cpu": 128, "cuda": 1024}
 STEPS_WORTH_MEASURING = 2000
 # No pack takes more than this share of what each worker has to do: the last one would keep the others waiting.
 LONGEST_SHARE = 1 / 3
-# What the source of a choice begins with if lanes cannot share a program; the reason follows.
+# Begins the source of a choice if lanes cannot share a program; the reason follows.
 APART = "alone: "
 
 
@@ -49,7 +49,7 @@ class Choice:
 
 def reasons_apart(choices: Iterable[Choice]) -> list[str]:
     """Why lanes cannot share programs, each reason once."""
-    return sorted({each.source.removeprefix(APART) for each in choices if each.source.startswith(APART)})
+    return sorted({choice.source.removeprefix(APART) for choice in choices if choice.source.startswith(APART)})
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,15 @@ def shapes(trials: Iterable[Trial], datasets: Mapping[str, str]) -> dict[str, Sh
             configuration=group[0],
             dataset=datasets[group[0].workload.data],
             trials=len(group),
-            steps=max(each.training.steps for each in group),
-            lane_steps=sum(each.training.steps for each in group),
+            steps=max(configuration.training.steps for configuration in group),
+            lane_steps=sum(configuration.training.steps for configuration in group),
         )
         for key, group in groups.items()
     }
 
 
 class Packing:
-    """How many lanes packs of every shape of a plan have, and their program. given, program: the user's wish, which goes before
-    all else."""
+    """Chooses lanes and program for every shape of a plan. given, program: the user's wish, which goes before all else."""
 
     def __init__(
         self,
@@ -96,14 +95,14 @@ class Packing:
         self.store, self.device, self.model_of, self.given, self.program = store, device, model_of, given, program
         self._expected: dict[tuple[str, bool], float] = {}  # seconds of a lane's step, by shape and whether alone
 
-    def choices(self, found: Mapping[str, Shape]) -> dict[str, Choice]:
-        """What is known now: measured where it was measured, else nominal; never more than memory holds."""
-        timings = {key: self.remembered(key) for key in found}
-        rates = {key: self._lane_seconds(shape.configuration, timings[key]) for key, shape in found.items()}
-        whole = sum(shape.lane_steps * rates[key] for key, shape in found.items())
+    def choices(self, shapes: Mapping[str, Shape]) -> dict[str, Choice]:
+        """Shape key -> the choice as far as is known now: measured if it was, else nominal; never more than memory holds."""
+        timings = {key: self.remembered(key) for key in shapes}
+        rates = {key: self._lane_seconds(shape.configuration, timings[key]) for key, shape in shapes.items()}
+        whole = sum(shape.lane_steps * rates[key] for key, shape in shapes.items())
         longest = LONGEST_SHARE * whole / self.device.count
         chosen = {}
-        for key, shape in found.items():
+        for key, shape in shapes.items():
             choice = self._choice(shape, timings[key])
             if choice.source != "given":
                 lanes = min(choice.lanes, max(1, math.floor(longest / (shape.steps * rates[key]))))
@@ -120,39 +119,39 @@ class Packing:
             self._expected[key] = self._lane_seconds(first, timings)
         return len(pack.trials) * first.training.steps * self._expected[key]
 
-    def worth_measuring(self, found: Mapping[str, Shape]) -> dict[str, Shape]:
-        """The shapes that nothing is remembered of and that train long enough for it to pay."""
+    def worth_measuring(self, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+        """The shapes without remembered timings that train long enough for measuring to pay."""
         if self.given is not None:
             return {}
         return {
             key: shape
-            for key, shape in found.items()
+            for key, shape in shapes.items()
             if not _apart(shape)
             and shape.lane_steps >= STEPS_WORTH_MEASURING * self.nominal(shape.configuration)
             and not self.remembered(key)
         }
 
     def nominal(self, configuration: Configuration) -> int:
-        """So many lanes, a power of two, that a pack's step, or each of its micro-batches, has enough to do."""
+        """The number of lanes, a power of two, at which a pack's step, or each of its micro-batches, has enough to do."""
         flops = 3.0 * configuration.training.micro_batch_size * self.model_of(configuration.workload).flops_per_example
         wanted = 1 << max(0, round(math.log2(ENOUGH_FLOPS[self.device.kind] / flops)))
         return min(max(wanted, FEWEST_LANES[self.device.kind]), MOST_LANES[self.device.kind], self._fitting(configuration))
 
     def alone(self) -> Choice:
-        """Of trials that are measured alone: the same program for all, whatever was measured of packs."""
+        """The choice for trials that are measured alone: the same program for all, whatever was measured of packs."""
         return Choice(1, self.program or self._default, "alone")
 
     def tried(self, shape: Shape) -> tuple[int, int]:
-        """With how many lanes measuring a shape starts, and how many it tries at most."""
+        """The number of lanes that measuring a shape starts with, and the most that it tries."""
         most = min(MOST_LANES[self.device.kind], shape.trials, self._fitting(shape.configuration))
         return min(self.nominal(shape.configuration), most), most
 
     def remembered(self, key: str) -> list[Timing]:
-        """What was measured of a shape on this kind of device, but for programs that this machine refuses."""
+        """The timings of a shape on this kind of device, without programs that this machine refuses."""
         name = _measured_file(self.device, key)
         measured = recall(self.store, name, key, lambda value: [Timing(**timing) for timing in value]) or []
         refused = refusals(self.store, key) if measured else {}
-        return [each for each in measured if each.program not in refused]
+        return [timing for timing in measured if timing.program not in refused]
 
     def _choice(self, shape: Shape, timings: list[Timing]) -> Choice:
         fallback = self.program or self._default
@@ -160,11 +159,11 @@ class Packing:
             return Choice(1, EAGER.name, f"{APART}{reason}")
         if self.given is not None:
             return Choice(min(self.given, self._fitting(shape.configuration)), fallback, "given")
-        usable = [each for each in timings if self.program in (None, each.program)]
+        usable = [timing for timing in timings if self.program in (None, timing.program)]
         if not usable:
             return Choice(self.nominal(shape.configuration), fallback, "nominal")
-        best = min(each.lane_seconds for each in usable)
-        near = min((each for each in usable if each.lane_seconds <= NEAR * best), key=lambda each: each.lanes)
+        best = min(timing.lane_seconds for timing in usable)
+        near = min((timing for timing in usable if timing.lane_seconds <= NEAR * best), key=lambda timing: timing.lanes)
         return Choice(min(near.lanes, self._fitting(shape.configuration)), near.program, "measured")
 
     @property
@@ -180,7 +179,7 @@ class Packing:
             # Timed with the first batches; larger ones take longer in proportion.
             training = configuration.training
             larger = training.examples / training.steps / training.batch_size
-            return larger * min(each.lane_seconds for each in timings)
+            return larger * min(timing.lane_seconds for timing in timings)
         model = self.model_of(configuration.workload)
         lanes = 1 if configuration.measurement.solo else self.nominal(configuration)
         return cost.lane_step_seconds(configuration, model, self.device.kind, lanes)

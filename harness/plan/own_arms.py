@@ -1,4 +1,5 @@
-"""What of a study an own workload leaves: arms that are another recipe for it and can be trained, and claims of these alone.
+"""Which arms and claims of a study remain on a user's workload: arms that are another recipe for it and can be trained, and
+claims of these alone.
 
 A study may train several models by one recipe, on purpose or to repeat a claim on each. On one workload these are one arm, and
 what compares the models with each other says nothing any more.
@@ -15,8 +16,8 @@ from ..train.parts import check, require_data, require_model
 from ..train.workloads import workload_of
 
 OTHER_MODEL = "it compares models, and there is one"
-# How a model here is built, beside how large it is, and how much data it is given in which order: what arms of one model differ
-# by in these is what a study is about. The scale of first weights (init_gain) is a choice of the recipe.
+# How a model is built, beside how large it is, and how much data it gets in which order: a study is about those of these in
+# which arms of one model differ. The scale of first weights (init_gain) is a choice of the recipe.
 DESIGN = (
     *("parametrization", "zero_readout", "activation", "norm", "residual", "norm_placement", "feature_scale"),
     *("loss", "training_set_size", "training_set", "tasks", "scenario", "adapter_rank"),
@@ -36,15 +37,15 @@ class RemainingArms:
     @property
     def first(self) -> dict[str, str]:
         """Arm -> its name, of the first arm of each recipe."""
-        found: dict[str, str] = {}
+        first: dict[str, str] = {}
         for arm, name in self.names.items():
-            if arm not in self.lost and name not in found.values():
-                found[arm] = name
-        return found
+            if arm not in self.lost and name not in first.values():
+                first[arm] = name
+        return first
 
 
 def arms_left(study: Study, declared: Workload, prefix: str) -> RemainingArms:
-    """What a declared own workload leaves of a study. prefix: of the arms' names here."""
+    """The arms of a study that remain on a declared own workload. prefix: of the arms' names here."""
     recipes: dict[str, str] = {}
     names = {arm: prefix + recipes.setdefault(_recipe(study, arm), arm) for arm in study.arms}
     lost = {arm: f"{why}, which only the models here have" for arm in study.arms if (why := _of_models(study, arm))}
@@ -59,14 +60,14 @@ def arms_left(study: Study, declared: Workload, prefix: str) -> RemainingArms:
         lost |= more
     of_model = Workload.model_fields.keys()
     models = {
-        arm: canonical_json({name: each.settings[name] for name in each.settings.keys() & of_model})
-        for arm, each in study.arms.items()
+        arm: canonical_json({name: arm_spec.settings[name] for name in arm_spec.settings.keys() & of_model})
+        for arm, arm_spec in study.arms.items()
     }
     return RemainingArms(names, models, lost)
 
 
 def _of_models(study: Study, arm: str) -> str:
-    """What of the models here an arm varies or is about; '' if nothing."""
+    """Says which property of the models here an arm varies or is about; '' if none."""
     varied = set(study.arms[arm].factors).union(*(scale.arm_factors.get(arm, {}) for scale in study.scales.values()))
     if fields := sorted(varied & Workload.model_fields.keys()):
         return f"it varies {fields[0]}"
@@ -75,10 +76,10 @@ def _of_models(study: Study, arm: str) -> str:
 
 
 def _untrainable(study: Study, lost: Collection[str], declared: Workload) -> dict[str, str]:
-    """Arm -> why the workload cannot be trained by it, of those that are not lost."""
+    """Arm -> why it cannot train the workload, of the arms that are not lost."""
     own = workload_of(declared)
     dataset = own.data()
-    model, found = own.model(dataset.facts), dict[str, str]()
+    model, reasons = own.model(dataset.facts), dict[str, str]()
     for scale, arm in ((name, arm) for name in study.scales for arm in study.arms_at(name) if arm not in lost):
         point = {name: values[0] for name, values in study.factors_at(scale, arm).items()}
         configuration = study.configuration(scale, arm, point)
@@ -92,53 +93,53 @@ def _untrainable(study: Study, lost: Collection[str], declared: Workload) -> dic
             require_model(configuration, model)
             require_data(configuration, dataset)
         except ValueError as error:
-            found.setdefault(arm, str(error))
-    return found
+            reasons.setdefault(arm, str(error))
+    return reasons
 
 
-def judgement_left(judgement: Judgement, left: RemainingArms, ending: str) -> Judgement | str:
-    """A judgement of what is left, each observation once; or why it cannot be made. ending: of the names of criteria, where
-    arms are named after models."""
-    if not any(arms_of(each.observe) for each in judgement.criteria):
+def judgement_left(judgement: Judgement, remaining: RemainingArms, ending: str) -> Judgement | str:
+    """A judgement of the remaining arms, each observation once; or why it cannot be made. ending: of the names of criteria,
+    where arms are named after models."""
+    if not any(arms_of(criterion.observe) for criterion in judgement.criteria):
         return COMPUTED
     for criterion in judgement.criteria:
-        if reason := _lost(criterion, left):
+        if reason := _lost(criterion, remaining):
             return reason
 
-    def renamed(each: Observing) -> Observing | None:
-        if _lost(each, left):
+    def renamed(observing: Observing) -> Observing | None:
+        if _lost(observing, remaining):
             return None
-        name = each.name if isinstance(each, Alternative) else each.name + ending
-        return each.model_copy(update={"name": name, "observe": with_other_arms(each.observe, left.names)})
+        name = observing.name if isinstance(observing, Alternative) else observing.name + ending
+        return observing.model_copy(update={"name": name, "observe": with_other_arms(observing.observe, remaining.names)})
 
     made = judgement.with_observations(renamed)
     criteria: dict[str, Criterion] = {}
-    for each in made.criteria:
-        same = each.model_dump() | {"name": "", "panel": None, "says": "", "expected": None, "alternatives": None}
-        criteria.setdefault(canonical_json(same), each)
+    for criterion in made.criteria:
+        same = criterion.model_dump() | {"name": "", "panel": None, "says": "", "expected": None, "alternatives": None}
+        criteria.setdefault(canonical_json(same), criterion)
     return made.model_copy(update={"criteria": tuple(criteria.values())})
 
 
-def _lost(observing: Observing, left: RemainingArms) -> str:
+def _lost(observing: Observing, remaining: RemainingArms) -> str:
     arms = arms_of(observing.observe)
-    for arm in sorted(arms & left.lost.keys()):
-        return f"arm '{arm}' is not trained: {left.lost[arm]}"
-    return OTHER_MODEL if len({left.models[arm] for arm in arms}) > 1 else ""
+    for arm in sorted(arms & remaining.lost.keys()):
+        return f"arm '{arm}' is not trained: {remaining.lost[arm]}"
+    return OTHER_MODEL if len({remaining.models[arm] for arm in arms}) > 1 else ""
 
 
 def _designed(study: Study, arm: str) -> str:
-    """By which part of the design an arm differs from others of its model; '' if by none."""
-    settings = {name: {**study.workload.model_dump(), **each.settings} for name, each in study.arms.items()}
-    alike = [each for each in settings.values() if each["model"] == settings[arm]["model"]]
+    """The part of the design by which an arm differs from others of its model; '' if none."""
+    settings = {name: {**study.workload.model_dump(), **arm_spec.settings} for name, arm_spec in study.arms.items()}
+    alike = [other for other in settings.values() if other["model"] == settings[arm]["model"]]
     for field in DESIGN:
         own = settings[arm][field]
-        if own != Workload.model_fields[field].default and any(each[field] != own for each in alike):
+        if own != Workload.model_fields[field].default and any(other[field] != own for other in alike):
             return field
     return ""
 
 
 def _recipe(study: Study, arm: str) -> str:
-    """What an arm says beside the workload."""
+    """The settings and factors of an arm, without those of the workload."""
     declared = study.arms[arm]
     settings = {name: value for name, value in declared.settings.items() if name not in Workload.model_fields}
     return canonical_json([settings, declared.factors])

@@ -26,7 +26,7 @@ LanesByShape = int | Mapping[str, int]
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """A plan is a million objects without a cycle: the garbage collector would go through them all, again and again."""
+    """Pauses the garbage collector, which would go through a plan's million objects, without a cycle, again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -47,7 +47,7 @@ class Setting:
 
     @property
     def lineage(self) -> "list[Setting]":
-        """From the setting that starts from initialization to this one."""
+        """The ancestors of this setting, oldest first, and the setting itself."""
         return [*(self.parent.lineage if self.parent else ()), self]
 
 
@@ -81,7 +81,7 @@ class Plan:
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
-        """Those of proposals, and then seed by seed: a run that is cut short has whole seeds, in all arms."""
+        """The trials of proposals, and then the others seed by seed: a run that is cut short has whole seeds, in all arms."""
         search = self.study.search_at(self.scale)
         if search is None:
             return tuple(itertools.chain(*self.grid.values()))
@@ -103,7 +103,7 @@ class Plan:
         grid = {**whole, **self._expanded(self.settings, [seed for seed in seeds if seed not in whole])}
         further: dict[int, tuple[Trial, ...]] = {}
         for arm, own in study.further_seeds_at(self.scale).items():
-            for seed, trials in self._expanded([each for each in self.settings if each.arm == arm], own).items():
+            for seed, trials in self._expanded([setting for setting in self.settings if setting.arm == arm], own).items():
                 further[seed] = further.get(seed, ()) + trials
         return replace(self, study=study, grid={**{seed: grid[seed] for seed in seeds}, **dict(sorted(further.items()))})
 
@@ -114,12 +114,13 @@ class Plan:
     def _expanded(self, settings: Sequence[Setting], seeds: Iterable[int]) -> dict[int, tuple[Trial, ...]]:
         """Seed -> the trials of settings."""
         identified = [
-            (each, [_identified(member.configuration, self.data_hashes) for member in each.lineage]) for each in settings
+            (setting, [_identified(member.configuration, self.data_hashes) for member in setting.lineage])
+            for setting in settings
         ]
         return {seed: tuple(self._trial(setting, lineage, seed) for setting, lineage in identified) for seed in seeds}
 
     def _trial(self, setting: Setting, lineage: Sequence[tuple[dict[str, Any], str]], seed: int) -> Trial:
-        """The digest of a trial that starts from another one includes that one's."""
+        """One trial; its digest includes that of the trial it starts from."""
         study, digests = self.study, list[str]()
         for identity, data_hash in lineage:
             parts = [study.name, study.version, self.engine_version, self.device, data_hash, identity, seed, *digests[-1:]]
@@ -137,22 +138,22 @@ class Plan:
     def select(self, trials: pd.DataFrame) -> pd.DataFrame:
         """The stored trials that are this plan's, by digest, under this plan's names of scale, arms and points."""
         stored = trials.drop_duplicates("digest").set_index("digest", drop=False)
-        found = [trial for trial in self.trials if trial.digest in stored.index]
-        factors = sorted({factor for trial in found for factor in trial.point})
-        named = stored.loc[[trial.digest for trial in found]].reset_index(drop=True)
+        own_trials = [trial for trial in self.trials if trial.digest in stored.index]
+        factors = sorted({factor for trial in own_trials for factor in trial.point})
+        named = stored.loc[[trial.digest for trial in own_trials]].reset_index(drop=True)
         named = named.drop(columns=[factor for factor in factors if factor in named]).assign(
             scale=self.scale,
-            arm=[trial.arm for trial in found],
-            point=[canonical_json(trial.point) for trial in found],
-            seed=[trial.seed for trial in found],
+            arm=[trial.arm for trial in own_trials],
+            point=[canonical_json(trial.point) for trial in own_trials],
+            seed=[trial.seed for trial in own_trials],
         )
         for factor in factors:
-            named[factor] = [trial.point.get(factor) for trial in found]
+            named[factor] = [trial.point.get(factor) for trial in own_trials]
         return named.sort_values(["arm", *factors, "seed"], ignore_index=True)
 
     @cached_property
     def packs(self) -> tuple[PlannedPack, ...]:
-        """Made when asked for: judging does not ask."""
+        """The packs of all trials, made on first use: judging needs none."""
         return make_packs(_unique(self.trials), self.lanes)
 
     @cached_property
@@ -160,9 +161,10 @@ class Plan:
         return frozenset(trial.digest for trial in self.trials)
 
     def without(self, done: Collection[str]) -> tuple[PlannedPack, ...]:
-        """What is left to train. A pack keeps its lanes as long as none is done, so that its checkpoint still fits."""
-        left = ((pack, [trial for trial in pack.trials if trial.digest not in done]) for pack in self.packs)
-        return tuple(pack if len(trials) == len(pack.trials) else make_pack(trials) for pack, trials in left if trials)
+        """The packs that are left to train. A pack keeps its lanes as long as none is done, so that its checkpoint still
+        fits."""
+        remaining = ((pack, [trial for trial in pack.trials if trial.digest not in done]) for pack in self.packs)
+        return tuple(pack if len(trials) == len(pack.trials) else make_pack(trials) for pack, trials in remaining if trials)
 
 
 def points(study: Study, scale: str) -> Iterable[tuple[str, dict[str, Value]]]:
@@ -232,7 +234,7 @@ class Plans:
 
 
 def _differ(one: DataHashes, other: DataHashes) -> bool:
-    """Whether a dataset that both name is not the same; what only one names the study does not train on at this scale."""
+    """Whether a dataset that both name differs; the study does not train at this scale on one that only one of them names."""
     if isinstance(one, str) or isinstance(other, str):
         return one != other
     return any(one[name] != other[name] for name in one.keys() & other.keys())
@@ -244,19 +246,19 @@ def _unique(trials: Sequence[Trial]) -> Iterable[Trial]:
 
 
 def _identified(configuration: Configuration, data_hashes: DataHashes) -> tuple[dict[str, Any], str]:
-    """What enters a digest of a configuration, and the hash of its data. Names of arms do not: what a trial starts from enters
-    by its digest."""
+    """The part of a configuration that enters digests, and the hash of its data. Names of arms do not enter: the trial that
+    another starts from enters by its digest."""
     data_hash = data_hashes if isinstance(data_hashes, str) else data_hashes[configuration.workload.data]
     identity = configuration.identity()
     if configuration.training.starts_from is not None:
-        identity["training"] = {name: each for name, each in identity["training"].items() if name != "starts_from"}
+        identity["training"] = {name: value for name, value in identity["training"].items() if name != "starts_from"}
     return identity, data_hash
 
 
 @collector_paused()
 def make_packs(trials: Iterable[Trial], lanes: LanesByShape) -> tuple[PlannedPack, ...]:
-    """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come. None has trials one of
-    which starts from another."""
+    """Trials that agree in shape and length, cut into packs of at most `lanes`, as even as they come. No pack has two trials of
+    which one starts from the other."""
     groups: dict[tuple[int, str], list[Trial]] = defaultdict(list)
     for trial in trials:
         groups[trial.generation, trial.configuration.pack_key].append(trial)

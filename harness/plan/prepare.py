@@ -1,6 +1,6 @@
-"""What a run needs before it trains: the plan, what is left of it, what it will cost.
+"""Prepares a run before it trains: the plan, what is left of it, what it will cost.
 
-Torch is imported only if something is left to train, or is asked what training takes: its import takes seconds.
+Torch is imported only if something is left to train, or if the cost of training is asked for: its import takes seconds.
 """
 
 import logging
@@ -61,8 +61,8 @@ class Prepared:
 
     @property
     def data_hashes(self) -> dict[str, str]:
-        """What a study calls a dataset -> the hash of its content."""
-        return {name: found.hash for name, found in self.facts.items()}
+        """The study's name of a dataset -> the hash of its content."""
+        return {name: dataset.hash for name, dataset in self.facts.items()}
 
     @cached_property
     def model_of(self) -> "Callable[[Workload], Model]":
@@ -77,7 +77,7 @@ class Prepared:
 
     @cached_property
     def shapes(self) -> "dict[str, Shape]":
-        """What is to be trained of each shape that trials share packs by."""
+        """Shape key -> what is to be trained of it."""
         from .lanes import shapes
 
         return shapes(self.plan.trials, self.datasets)
@@ -88,14 +88,14 @@ class Prepared:
 
     @cached_property
     def proof(self) -> str:
-        """What was compared of its workload with plain PyTorch before it is trained; '' if nothing."""
+        """The comparison of its workload with plain PyTorch, made before it is trained, in words; '' if there is none."""
         return workload_of(self.plan.study.workload).proof()
 
     @cached_property
     def parameters(self) -> int:
-        """Of the largest model."""
+        """The number of parameters of the largest model."""
         workloads = {trial.configuration.workload for trial in self.plan.trials}
-        return max(sum(math.prod(p.shape) for p in self.model_of(each).parameters) for each in workloads)
+        return max(sum(math.prod(p.shape) for p in self.model_of(workload).parameters) for workload in workloads)
 
 
 def default_scale(study: Study, device: Device | None = None) -> str:
@@ -118,24 +118,24 @@ def prepare(
     """
     resolved = settings(study, scale)
     configurations = _configurations(study, scale, resolved)
-    workloads = {each.workload.data: each.workload for each in configurations}
+    workloads = {configuration.workload.data: configuration.workload for configuration in configurations}
     datasets = _datasets(study, scale, workloads, options)
     facts = {name: data.describe(used, workloads[name].tokenizer) for name, used in datasets.items()}
     device = _device(study, scale, options, only_plan, cluster or local_device())
-    plans, hashes = Plans(), {name: found.hash for name, found in facts.items()}
+    plans, hashes = Plans(), {name: dataset.hash for name, dataset in facts.items()}
     plan = plans.plan(study, scale, device.kind, hashes, resolved=resolved)
     ready = Prepared(plan, plans, datasets, facts, (), NOTHING_LEFT, device, options, ledger)
     return _against_ledger(ready, configurations, only_plan)
 
 
 def extended(ready: Prepared, study: Study) -> Prepared:
-    """With the seeds that the study has come to; what is planned stays as it is. Raises UserError as `prepare` does."""
+    """The same with the seeds that the study has by now; what is planned stays as it is. Raises UserError as `prepare` does."""
     plan = ready.plan.with_seeds(study)
     return _against_ledger(replace(ready, plan=plan), _configurations(study, plan.scale, plan.settings))
 
 
 def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], only_plan: bool = False) -> Prepared:
-    """With what is left of the plan, in packs, and what that will cost; trained or not, it is one that can be."""
+    """The same with the packs that are left of the plan, and their cost. Raises UserError if they cannot be trained."""
     plan, ledger, datasets = ready.plan, ready.ledger, ready.datasets
     if plan.study.search_at(plan.scale) is not None:
         plan = outline(searched_plan(plan, ledger.trials()))
@@ -144,18 +144,22 @@ def _against_ledger(ready: Prepared, configurations: Sequence[Configuration], on
     computed = ledger.computations() if jobs else {}
     jobs_left = {digest: job for digest, job in jobs.items() if digest not in computed}
     ready = replace(ready, plan=plan, left=(), estimate=NOTHING_LEFT, jobs=jobs, jobs_left=jobs_left)
-    # What is trained could be trained: nothing needs to be checked that torch would have to be imported for.
+    # All is trained, and so could be: no check is needed for which torch would have to be imported.
     if not only_plan and ready.options.program is None and plan.digests <= done:
         return ready
     _require_trainable(ready, configurations)
     # A plan can be made without data that are still to be given by the user.
-    given = [each for each in configurations if not only_plan or datasets[each.workload.data] not in data.BY_PATH]
-    _require_data(given, datasets, plan.scale in (plan.study.ladder or ()))
-    plan = plan.with_lanes({key: each.lanes for key, each in ready.choices().items()})
-    left, measured = plan.without(done), _measured(ledger, plan)
-    timed = _timed(left, datasets, ready.device, measured)
-    estimate = cost.estimate(left, ready.device, ready.model_of, measured, timed)
-    return replace(ready, plan=plan, left=left, estimate=estimate)
+    available = [
+        configuration
+        for configuration in configurations
+        if not only_plan or datasets[configuration.workload.data] not in data.BY_PATH
+    ]
+    _require_data(available, datasets, plan.scale in (plan.study.ladder or ()))
+    plan = plan.with_lanes({key: choice.lanes for key, choice in ready.choices().items()})
+    packs, measured = plan.without(done), _measured(ledger, plan)
+    timed = _timed(packs, datasets, ready.device, measured)
+    estimate = cost.estimate(packs, ready.device, ready.model_of, measured, timed)
+    return replace(ready, plan=plan, left=packs, estimate=estimate)
 
 
 def _require_trainable(ready: Prepared, configurations: Collection[Configuration]) -> None:
@@ -167,18 +171,18 @@ def _require_trainable(ready: Prepared, configurations: Collection[Configuration
     from .own_study import require_proved
 
     study, scale, device, model_of = ready.plan.study, ready.plan.scale, ready.device, ready.model_of
-    for own in {each.workload.own for each in configurations}:
+    for own in {configuration.workload.own for configuration in configurations}:
         if own is not None:
             require_proved(find_again(own), ready.ledger.store)
     for configuration in configurations:
         workload_of(configuration.workload).require_trainable(configuration)
         require_model(configuration, model_of(configuration.workload))
     require_same_parameters(ready.plan.settings, model_of)
-    _require_precisions(study, scale, device, {each.training.precision for each in configurations})
+    _require_precisions(study, scale, device, {configuration.training.precision for configuration in configurations})
     if ready.options.program is not None:
         program_named(ready.options.program, torch.device(device.kind))
     free = worker_memory_bytes(device)
-    heaviest = max(configurations, key=lambda each: cost.lane_bytes(each, model_of(each.workload)))
+    heaviest = max(configurations, key=lambda configuration: cost.lane_bytes(configuration, model_of(configuration.workload)))
     if cost.lanes_that_fit(heaviest, model_of(heaviest.workload), free) < 1:
         need = cost.lane_bytes(heaviest, model_of(heaviest.workload))
         raise UserError(
@@ -206,22 +210,22 @@ def _require_data(configurations: Iterable[Configuration], datasets: Mapping[str
 
 
 def _configurations(study: Study, scale: str, resolved: Iterable[Setting]) -> list[Configuration]:
-    """One of each shape and length."""
+    """One configuration of each shape and length."""
     known = [setting.configuration for setting in resolved]
     known += [study.configuration(scale, arm, {}) for arm in study.arms_at(scale) if study.arms[arm].searched]
-    return list({each.pack_key: each for each in known}.values())
+    return list({configuration.pack_key: configuration for configuration in known}.values())
 
 
 def _datasets(study: Study, scale: str, workloads: Mapping[str, Workload], options: Options) -> dict[str, str]:
-    names = sorted({each.dataset for each in workloads.values()})
-    for given in options.datasets:
-        if given not in names:
-            raise unknown(f"dataset of study '{study.name}' at scale '{scale}'", given, names)
+    names = sorted({workload.dataset for workload in workloads.values()})
+    for name in options.datasets:
+        if name not in names:
+            raise unknown(f"dataset of study '{study.name}' at scale '{scale}'", name, names)
     return {name: options.datasets.get(workloads[name].dataset, workloads[name].dataset) for name in sorted(workloads)}
 
 
 def datasets_named(study: Study, scale: str) -> set[str]:
-    """What a study calls the datasets it trains on at a scale."""
+    """The study's names of the datasets that it trains on at a scale."""
     return {configuration.workload.dataset for configuration in _configurations(study, scale, settings(study, scale))}
 
 
@@ -234,9 +238,9 @@ def outline(plan: Plan) -> Plan:
     return plan.with_search(proposals, {arm: plan.chosen.get(arm, search.middle) for arm, search in searches.items()})
 
 
-def _device(study: Study, scale: str, options: Options, only_plan: bool, found: Device) -> Device:
+def _device(study: Study, scale: str, options: Options, only_plan: bool, machine: Device) -> Device:
     """The device to run on. A plan may assume a GPU that is not here."""
-    device = found if options.workers is None else replace(found, count=options.workers)
+    device = machine if options.workers is None else replace(machine, count=options.workers)
     if only_plan and study.scale(scale).device == "cuda" and device.kind == "cpu":
         return replace(cost.ASSUMED_GPU, count=options.workers or 1)
     return device
@@ -254,7 +258,7 @@ def _require_precisions(study: Study, scale: str, device: Device, precisions: Co
 
 
 def progress(prepared: Prepared) -> tuple[int, int]:
-    """Trials and computed jobs that are stored now, and all that the plan comes to; of a search, as far as its proposals are
+    """The number of trials and computed jobs stored now, and that of all in the plan; of a search, as far as its proposals are
     known."""
     plan = prepared.plan
     if plan.study.search_at(plan.scale) is not None:
@@ -266,29 +270,29 @@ def progress(prepared: Prepared) -> tuple[int, int]:
 def _timed(
     packs: Iterable[PlannedPack], datasets: Mapping[str, str], device: Device, measured: Mapping[str, float]
 ) -> dict[str, float]:
-    """Shape key -> seconds of a lane's step, of workloads whose cost is not counted and of which nothing is stored. On the
-    device they are to train on, if it is here; a step is little beside their training."""
-    found: dict[str, float] = {}
+    """Shape key -> seconds of a lane's step, of workloads whose cost is not counted and of which nothing is stored. Timed on
+    the device that they will train on, if it is here; a step is little beside their training."""
+    step_seconds: dict[str, float] = {}
     if device.elsewhere or device.kind != local_device().kind:
-        return found
+        return step_seconds
     for pack in packs:
         configuration, lanes = pack.trials[0].configuration, len(pack.trials)
         key = configuration.shape_key
         workload = workload_of(configuration.workload)
-        if not workload.cost_is_counted and configuration.pack_key not in measured and key not in found:
+        if not workload.cost_is_counted and configuration.pack_key not in measured and key not in step_seconds:
             from ..train.throughput import time_one_step
 
             with workload.raising():
                 dataset = workload.data(datasets[configuration.workload.data])
-                found[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
-    return found
+                step_seconds[key] = time_one_step(configuration, dataset, device.kind, lanes) / lanes
+    return step_seconds
 
 
 def _measured(ledger: Ledger, plan: Plan) -> dict[str, float]:
     """Mean seconds a trial of each shape took on this kind of device, from the ledger."""
-    keys, found = {trial.digest: trial.configuration.pack_key for trial in plan.trials}, defaultdict(list)
+    keys, times = {trial.digest: trial.configuration.pack_key for trial in plan.trials}, defaultdict(list)
     for rows in ledger.tables(["digest", "device", "seconds"]):
         for digest, device, seconds in zip(*(rows[name].to_pylist() for name in ("digest", "device", "seconds")), strict=True):
             if device == plan.device and digest in keys:
-                found[keys[digest]].append(seconds)
-    return {key: fmean(seconds) for key, seconds in found.items()}
+                times[keys[digest]].append(seconds)
+    return {key: fmean(seconds) for key, seconds in times.items()}

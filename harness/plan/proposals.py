@@ -19,7 +19,7 @@ from .search_results import Tuning, chosen_values, tunings
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
-# What counts as the best of all proposals, and from how many on that can be told.
+# The share of proposals that counts as the best, and the fewest proposals that can tell it.
 BEST_SHARE, LEAST_PROPOSALS = 0.1, 20
 
 
@@ -35,9 +35,9 @@ def next_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
     chosen: dict[str, float] = {}
     for _ in range(search.rounds):
         planned = plan.with_search(proposals, {})
-        found = tunings(plan.study, plan.scale, planned.select(trials)) if not trials.empty else {}
-        proposals = {arm: propose(own, _seed(plan, arm), _losses(found.get(arm))) for arm, own in searches.items()}
-        chosen = chosen_values(found)
+        tuning_of = tunings(plan.study, plan.scale, planned.select(trials)) if not trials.empty else {}
+        proposals = {arm: propose(own, _seed(plan, arm), _losses(tuning_of.get(arm))) for arm, own in searches.items()}
+        chosen = chosen_values(tuning_of)
     return plan.with_search(proposals, chosen)
 
 
@@ -60,20 +60,20 @@ def propose(search: Search, seed: int, losses: Mapping[float, float]) -> list[fl
     return proposed
 
 
-def importances(search: Search, found: Mapping[str, Tuning]) -> dict[str, float]:
+def importances(search: Search, tuning_of: Mapping[str, Tuning]) -> dict[str, float]:
     """How much the choice of the arm and of the searched factor tells the best tenth of all proposals from the others (shares
     of one), by PED-ANOVA (Watanabe et al. 2023), of the arms that are searched over it. Empty where there are too few
     proposals to tell.
     """
-    found = {arm: tuning for arm, tuning in found.items() if tuning.search == search}
-    if len(found) < 2:
+    tuning_of = {arm: tuning for arm, tuning in tuning_of.items() if tuning.search == search}
+    if len(tuning_of) < 2:
         return {}
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances  # imports scikit-learn: seconds
 
-    arms = CategoricalDistribution(sorted(found))
+    arms = CategoricalDistribution(sorted(tuning_of))
     values = _distribution(search)
     study = optuna.create_study(direction="minimize")
-    for arm, tuning in found.items():
+    for arm, tuning in tuning_of.items():
         for value, loss in zip(tuning.values, tuning.losses, strict=True):
             distributions: dict[str, BaseDistribution] = {"arm": arms, search.factor: values}
             study.add_trial(create_trial(params={"arm": arm, search.factor: value}, distributions=distributions, value=loss))

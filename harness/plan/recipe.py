@@ -16,7 +16,7 @@ from ..train.workloads import workload_of
 from ..words import power_of_two
 
 LR = "peak_lr"
-# Longer lists of values are told by their ends.
+# Longer lists of values are given by their ends.
 LISTED = 4
 
 
@@ -26,16 +26,16 @@ def trial_recipe(configuration: Configuration) -> dict[str, str]:
 
 
 def study_recipe(study: Study, scale: str) -> dict[str, str]:
-    """A line for each part; where arms differ in it, what it is in which of them."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """A line for each part; where arms differ in it, with the text of each group of arms."""
+    arms_by_text: dict[str, dict[str, list[str]]] = {}
     for arm, parts in _by_arm(study, scale).items():
         parts["peak LR"] = _lr(study, scale, arm)
-        if any(each.search for each in study.arms.values()):
+        if any(arm_spec.search for arm_spec in study.arms.values()):
             search = study.search_of(scale, arm)
             parts["search"] = "none" if search is None or search.factor == LR else f"{in_words(search.factor)} {_tuned(search)}"
         for name, text in parts.items():
-            found.setdefault(name, {}).setdefault(text, []).append(arm)
-    recipe = {name: _by_text(arms) for name, arms in found.items()}
+            arms_by_text.setdefault(name, {}).setdefault(text, []).append(arm)
+    recipe = {name: _by_text(arms) for name, arms in arms_by_text.items()}
     seeds = study.seed_numbers_at(scale)
     further: dict[int, list[str]] = {}
     for arm, own in study.further_seeds_at(scale).items():
@@ -46,27 +46,27 @@ def study_recipe(study: Study, scale: str) -> dict[str, str]:
 
 
 def _by_arm(study: Study, scale: str) -> dict[str, dict[str, str]]:
-    """Arm -> its parts. Of a factor beside the LR a part has every text that its values give."""
-    found = {}
+    """Arm -> its parts. A part has one text for each value of a factor other than the LR."""
+    parts = {}
     for arm in study.arms_at(scale):
         texts: dict[str, dict[str, None]] = {}  # of each part its texts, each once, in order
         for configuration in settings_of(study, scale, arm):
             for name, text in _parts(configuration).items():
                 texts.setdefault(name, {})[text] = None
-        found[arm] = {name: " / ".join(each) for name, each in texts.items()}
-    return found
+        parts[arm] = {name: " / ".join(variants) for name, variants in texts.items()}
+    return parts
 
 
 def settings_of(study: Study, scale: str, arm: str) -> list[Configuration]:
-    """One for each combination of the values of an arm's factors but the LR."""
+    """One configuration for each combination of the values of an arm's factors but the LR."""
     others = {name: values for name, values in study.factors_at(scale, arm).items() if name != LR}
     points = (dict(zip(others, values, strict=True)) for values in itertools.product(*others.values()))
     return [study.configuration(scale, arm, point) for point in points]
 
 
 def _by_text(arms: Mapping[str, Sequence[str]]) -> str:
-    """What most arms have, and what others have in its place."""
-    ordered = sorted(arms.items(), key=lambda each: -len(each[1]))
+    """The text that most arms have, and those of the others."""
+    ordered = sorted(arms.items(), key=lambda pair: -len(pair[1]))
     texts = [f"in {', '.join(names)}: {text}" for text, names in ordered]
     if 2 * len(ordered[0][1]) > sum(map(len, arms.values())):
         texts[0] = ordered[0][0]
@@ -104,15 +104,17 @@ def optimizer_name(training: Training) -> str:
 
 
 def seen(settings: Sequence[Configuration]) -> str:
-    """How much data these settings are trained on: 300 steps of 8 × 32 tokens: 76,800 tokens, 3.1 a parameter without
-    embeddings. What differs between them is a range."""
-    trainings, workloads = [each.training for each in settings], [workload_of(each.workload) for each in settings]
+    """The amount of data that these settings are trained on: 300 steps of 8 × 32 tokens: 76,800 tokens, 3.1 a parameter without
+    embeddings. Numbers that differ between them are ranges."""
+    trainings, workloads = [setting.training for setting in settings], [workload_of(setting.workload) for setting in settings]
     counts = [workload.batch(training.examples)[0] for workload, training in zip(workloads, trainings, strict=True)]
     unit, of_text = workloads[0].batch(1)[1], workloads[0].reads_text
     batches = {", then ".join(f"{size:,}" for *_, size in training.batch_segments) for training in trainings}
-    batch = batches.pop() if len(batches) == 1 else _range([size for each in trainings for *_, size in each.batch_segments])
-    context = f" × {_range([each.workload.context for each in settings])}" * of_text
-    text = f"{_range([each.steps for each in trainings])} steps of {batch}{context} {unit}: {_range(counts)} {unit}"
+    batch = (
+        batches.pop() if len(batches) == 1 else _range([size for training in trainings for *_, size in training.batch_segments])
+    )
+    context = f" × {_range([setting.workload.context for setting in settings])}" * of_text
+    text = f"{_range([training.steps for training in trainings])} steps of {batch}{context} {unit}: {_range(counts)} {unit}"
     ratios = [count / w.hidden_parameters for count, w in zip(counts, workloads, strict=True) if w.hidden_parameters]
     return f"{text}, {_range(ratios, _ratio)} a parameter without embeddings" if of_text and ratios else text
 
@@ -133,9 +135,9 @@ def _lr(study: Study, scale: str, arm: str) -> str:
     values = study.factors_at(scale, arm).get(LR)
     if values is None:
         return power_of_two(study.configuration(scale, arm, {}).training.peak_lr)
-    grid = sorted(float(each) for each in values if isinstance(each, int | float))
+    grid = sorted(float(value) for value in values if isinstance(value, int | float))
     if len(grid) <= LISTED:
-        return ", ".join(power_of_two(each) for each in grid)
+        return ", ".join(power_of_two(lr) for lr in grid)
     return f"{len(grid)} values from {power_of_two(grid[0])} to {power_of_two(grid[-1])}{_spacing(grid)}"
 
 

@@ -1,4 +1,4 @@
-"""What a search has found so far, read from stored trials. No proposals are made here; proposals.py makes them."""
+"""The results of a search so far, read from stored trials. No proposals are made here; proposals.py makes them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,13 +33,14 @@ class Tuning:
 
     @property
     def at_edge(self) -> bool:
-        """Nothing lies below 0: what is best there is not to be used at all."""
+        """Whether the best value lies at an edge of the range. 0 is no edge: nothing lies below it."""
         lowest = EDGE_SHARE if self.search.low else 0.0
         return not lowest <= self.search.share(self.best) <= 1 - EDGE_SHARE
 
 
 def tunings(study: Study, scale: str, trials: pd.DataFrame) -> dict[str, Tuning]:
-    """Arm -> what is known of its search, for every searched arm of the scale. A diverged run counts with its initial loss."""
+    """Arm -> its proposals and their losses so far, for every searched arm of the scale. A diverged run counts with its initial
+    loss."""
     searches = study.searches_at(scale)
     if not searches:
         return {}
@@ -51,23 +52,23 @@ def tunings(study: Study, scale: str, trials: pd.DataFrame) -> dict[str, Tuning]
         if arm in searches:
             value = json.loads(point).get(searches[arm].factor)
             losses.setdefault(arm, {}).setdefault(value, {})[seed] = float(loss)
-    found = {}
+    tuning_of = {}
     for arm, search in searches.items():
-        whole = {value: each for value, each in losses.get(arm, {}).items() if each.keys() == wanted}
+        whole = {value: by_seed for value, by_seed in losses.get(arm, {}).items() if by_seed.keys() == wanted}
         values = sorted(whole)
-        found[arm] = Tuning(search, values, [float(np.mean(list(whole[value].values()))) for value in values])
-    return found
+        tuning_of[arm] = Tuning(search, values, [float(np.mean(list(whole[value].values()))) for value in values])
+    return tuning_of
 
 
-def chosen_values(found: Mapping[str, Tuning]) -> dict[str, float]:
+def chosen_values(tuning_of: Mapping[str, Tuning]) -> dict[str, float]:
     """Arm -> best value, for the arms whose search is complete."""
-    return {arm: tuning.best for arm, tuning in found.items() if tuning.complete}
+    return {arm: tuning.best for arm, tuning in tuning_of.items() if tuning.complete}
 
 
 def searched_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
     """A plan with the proposals that stored trials show, whoever made them, and the values chosen from them.
 
-    So that what is stored can be judged without the sampler that proposed it.
+    So stored trials can be judged without the sampler that proposed them.
     """
     search = plan.study.search_at(plan.scale)
     if search is None or trials.empty:
@@ -81,5 +82,5 @@ def searched_plan(plan: Plan, trials: pd.DataFrame) -> Plan:
         if own and isinstance(value := json.loads(str(point)).get(own.factor), float):
             proposals[str(arm)].append(value)
     proposed = plan.with_search(proposals, {})
-    found = tunings(plan.study, plan.scale, proposed.select(trials))
-    return plan.with_search({arm: tuning.values for arm, tuning in found.items()}, chosen_values(found))
+    tuning_of = tunings(plan.study, plan.scale, proposed.select(trials))
+    return plan.with_search({arm: tuning.values for arm, tuning in tuning_of.items()}, chosen_values(tuning_of))

@@ -1,8 +1,8 @@
-"""A study run otherwise than it was declared, to try something out: another grid, fewer seeds or steps, some of its arms.
+"""A study with changes to its declaration, to try something out: another grid, fewer seeds or steps, some of its arms.
 
 It is a study of its own, STUDY_varied_HASH, at one scale: its name is part of every digest, so that it has its own ledger,
-declaration, MLflow experiment and page, and is never mixed with the study as declared nor shown in the index as if it were.
-What differs stands in its departures. Equal changes give the equal name: the same variation twice trains nothing.
+declaration, MLflow experiment and page, and is never mixed with the study as declared nor shown in the index as if it were. Its
+departures say what differs. Equal changes give the same name: the same variation twice trains nothing.
 """
 
 import json
@@ -19,12 +19,12 @@ from ..declare.study import MINIMUM_JUDGED_SEEDS
 from ..errors import UserError, invalid, unknown
 from ..words import counted
 
-# A name has at most 64 characters; so many are of the hash of what was changed.
+# A name has at most 64 characters: those of the study's name, and digits of a hash of the changes.
 LONGEST_STEM, DIGITS = 48, 8
 # Varied by settings, or by a workload of one's own.
 NAME = re.compile(rf"(?P<stem>[a-z][a-z0-9_]*)_(varied|own)_[0-9a-f]{{{DIGITS}}}")
 PARTS = (("workload", Workload), ("training", Training), ("measurement", Measurement))
-# What is no field of a configuration and decides one: the steps of every arm follow from it.
+# It is no field of a configuration and decides one: the steps of every arm follow from it.
 EXAMPLES = "examples"
 
 Values = tuple[Value, ...]
@@ -43,20 +43,20 @@ class Changes:
 
     @classmethod
     def parse(cls, settings: Iterable[str], seeds: int | None, only: Iterable[str]) -> "Changes":
-        """From what is typed: 'NAME=VALUE,VALUE'. Raises UserError."""
-        found: dict[str, Values] = {}
+        """Parses settings as they are typed: 'NAME=VALUE,VALUE'. Raises UserError."""
+        values: dict[str, Values] = {}
         for pair in settings:
             name, equals, text = pair.partition("=")
             if not equals or not name or not all(text.split(",")):
                 raise UserError(f"--set {pair}: write it as NAME=VALUE or NAME=VALUE,VALUE, for example peak_lr=0.01,0.02")
-            if name in found:
+            if name in values:
                 raise UserError(f"--set {pair}: {name} is set twice; give all its values at once: {name}=VALUE,VALUE")
-            found[name] = tuple(_value(each) for each in text.split(","))
-        return cls(found, seeds, tuple(only))
+            values[name] = tuple(_value(part) for part in text.split(","))
+        return cls(values, seeds, tuple(only))
 
 
 def _value(text: str) -> Value:
-    """A number, also as 2^-8, and as JSON does not take it and people write it: .5, 1., +2; true, false, none; else the text
+    """A number, also as 2^-8, or as people write it and JSON does not take it: .5, 1., +2; true, false, none; else the text
     itself."""
     power = re.fullmatch(r"2\^(-?\d{1,3}(?:\.\d+)?)", text)
     if power:
@@ -64,10 +64,10 @@ def _value(text: str) -> Value:
     if text.lower() in ("none", "null"):
         return None
     try:
-        found = json.loads(text.lower())
+        value = json.loads(text.lower())
     except ValueError:
         return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text.lower()) else text
-    return found if isinstance(found, bool | int | float) else text
+    return value if isinstance(value, bool | int | float) else text
 
 
 def variation_name(study: Study, kind: str, identity: str) -> str:
@@ -76,10 +76,12 @@ def variation_name(study: Study, kind: str, identity: str) -> str:
 
 
 def keep_arms(content: dict[str, Any], names: Mapping[str, str]) -> None:
-    """Leaves these arms alone in a study's content and its scales. names: what is kept -> what it is called from here on."""
+    """Removes all arms but these from a study's content and its scales. names: arm that is kept -> its name from here on."""
     for part in (content, *content["scales"].values()):
         for field_name in {"arms", "arm_factors", "arm_settings", "arm_seeds"} & part.keys():
-            part[field_name] = part[field_name] and {names[arm]: each for arm, each in part[field_name].items() if arm in names}
+            part[field_name] = part[field_name] and {
+                names[arm]: entry for arm, entry in part[field_name].items() if arm in names
+            }
 
 
 def is_variation(name: str) -> bool:
@@ -102,14 +104,14 @@ def vary(study: Study, scale: str, changes: Changes) -> Study:
         raise UserError(
             f"nothing of this differs from study '{study.name}' at scale '{scale}': leave --set, --seeds and --only out"
         )
-    found = draft.made()
-    # Of what was changed alone: equal changes give the equal name.
-    changed = found.model_copy(update={"variation_of": None}).hash
-    return found.model_copy(update={"name": variation_name(study, "varied", changed)})
+    varied = draft.made()
+    # The hash covers the changes alone: equal changes give the same name.
+    changed = varied.model_copy(update={"variation_of": None}).hash
+    return varied.model_copy(update={"name": variation_name(study, "varied", changed)})
 
 
 class _Draft:
-    """A study's content while it is changed; what it comes to, with a line for every change that says what was and what is."""
+    """A study's content while it is changed, with a line for every change that says what was and what is."""
 
     def __init__(self, study: Study, scale: str, changes: Changes):
         self.study, self.scale, self.changes = study, scale, changes
@@ -173,11 +175,13 @@ class _Draft:
             arm["scales"] = None
         if gone:
             self.lines[f"the arms {', '.join(kept)} alone"] = f"; left out: {', '.join(gone)}."
-        judged = {each.claim: _at(each, self.scale, kept) for each in self.study.judgements}
+        judged = {judgement.claim: _at(judgement, self.scale, kept) for judgement in self.study.judgements}
         self.not_judged = [claim for claim, judgement in judged.items() if judgement is None]
-        self.content["judgements"] = [each.model_dump() for each in judged.values() if each is not None]
+        self.content["judgements"] = [judgement.model_dump() for judgement in judged.values() if judgement is not None]
         self.content["answer"] = [claim for claim in self.study.answer if judged[claim] is not None]
-        self.content["published"] = [each.model_dump() for each in self.study.published if judged.get(each.claim) is not None]
+        self.content["published"] = [
+            publication.model_dump() for publication in self.study.published if judged.get(publication.claim) is not None
+        ]
         # Its trials are trained after all of its criteria were written.
         self.content["revised"] = ""
 
@@ -196,7 +200,7 @@ class _Draft:
         if varied:
             self._set_factor(name, values, varied)
         elif len(values) > 1:
-            factors = sorted({each for arm in self.arms for each in self.study.factors_at(self.scale, arm)})
+            factors = sorted({factor for arm in self.arms for factor in self.study.factors_at(self.scale, arm)})
             raise UserError(
                 f"--set {name}={_spelled(values)}: no factor of this study, so it takes one value;"
                 f" factors: {', '.join(factors)}"
@@ -205,7 +209,7 @@ class _Draft:
             self._set_field(name, values[0])
 
     def _check(self, name: str, value: Value) -> None:
-        """By the field's own rules, beside the values that the first arm has."""
+        """Raises UserError for a value that the field's own rules refuse beside the values of the first arm."""
         if name == EXAMPLES:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise UserError(f"--set {EXAMPLES}={value}: must be a whole number from 1 on")
@@ -218,7 +222,7 @@ class _Draft:
             raise invalid(f"--set {name}={_spelled([value])}", error) from None
 
     def _set_factor(self, name: str, values: Values, arms: Sequence[str]) -> None:
-        """In every arm that varies it. An arm whose value was searched is trained at these instead."""
+        """Sets a factor in every arm that varies it. An arm whose value was searched is trained at these instead."""
         before: dict[str, list[str]] = {}
         for arm in arms:
             searched = self.study.proposes(self.scale, arm, name)
@@ -232,11 +236,11 @@ class _Draft:
         if len(before) == 1:
             self.lines[f"{name} = {_spelled(values)}"] = f", where the study has {next(iter(before))}."
         else:
-            each = "; ".join(f"{was} in {', '.join(names)}" for was, names in before.items())
-            self.lines[f"{name} = {_spelled(values)} in every arm"] = f", where the study has {each}."
+            former_values = "; ".join(f"{was} in {', '.join(names)}" for was, names in before.items())
+            self.lines[f"{name} = {_spelled(values)} in every arm"] = f", where the study has {former_values}."
 
     def _set_field(self, name: str, value: Value) -> None:
-        """For all arms, but for those that have a value of their own: it is what they are compared by."""
+        """Sets a field in all arms but those that have a value of their own: they are compared by it."""
         if name == EXAMPLES:
             self._set_examples(value)
             return
@@ -265,16 +269,16 @@ class _Draft:
 
 def _at(judgement: Judgement, scale: str, arms: Sequence[str]) -> Judgement | None:
     """A judgement as it is made at one scale by these arms; None where it needs others."""
-    criteria = tuple(each.model_copy(update={"scales": None}) for each in judgement.criteria_at(scale))
-    if not criteria or any(arms_of(each.observe) - set(arms) for each in criteria):
+    criteria = tuple(criterion.model_copy(update={"scales": None}) for criterion in judgement.criteria_at(scale))
+    if not criteria or any(arms_of(criterion.observe) - set(arms) for criterion in criteria):
         return None
     here = judgement.model_copy(update={"criteria": criteria})
-    return here.with_observations(lambda each: None if arms_of(each.observe) - set(arms) else each)
+    return here.with_observations(lambda observing: None if arms_of(observing.observe) - set(arms) else observing)
 
 
 def _spelled(values: Iterable[Value]) -> str:
     """A grid in full where it is short, else its ends."""
-    each = [
+    words = [
         f"{value:.4g}" if isinstance(value, float) else str(value).lower() if value is None else str(value) for value in values
     ]
-    return ", ".join(each) if len(each) <= 4 else f"{len(each)} values from {each[0]} to {each[-1]}"
+    return ", ".join(words) if len(words) <= 4 else f"{len(words)} values from {words[0]} to {words[-1]}"

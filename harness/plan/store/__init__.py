@@ -1,1 +1,1 @@
-"""What is kept: the ledger of finished packs, declarations, the published evidence. A reader never sees half a file."""
+"""Stored data: the ledger of finished packs, declarations, the published evidence. A reader never sees half a file."""

@@ -1,5 +1,5 @@
-"""What comparing programs with the eager step has found: programs that are not run on a kind of machine, because they do
-something else there, and steps that are known to agree, which are not compared again.
+"""Results of comparing programs with the eager step: programs that are not run on a kind of machine, because they do something
+else there, and steps that are known to agree, which are not compared again.
 
 programs/KIND/SHAPE.json     what was found of one shape on one kind of machine, by one version of the engine
 """
@@ -28,7 +28,7 @@ class Comparisons:
 
 
 def comparisons(store: Store, key: str) -> Comparisons:
-    """What was found of a shape on this kind of machine by these sources of the engine."""
+    """The comparisons of a shape on this kind of machine by these sources of the engine."""
     return recall(store, comparisons_file(key), engine_sources(), Comparisons.parse) or Comparisons()
 
 
@@ -54,5 +54,5 @@ def _add(store: Store, key: str, refused: dict[str, str], agreed: Collection[str
 
 
 def comparisons_file(key: str) -> str:
-    """What was found of a shape on machines of this kind; without the file programs are compared again."""
+    """The file with the comparisons of a shape on machines of this kind; without it programs are compared again."""
     return f"programs/{machine_kind()}/{fingerprint(key)}.json"

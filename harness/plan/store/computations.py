@@ -11,7 +11,7 @@ import numpy as np
 from ...declare import canonical_json
 from ...declare.computed import ComputedJob, Plot, Worked
 
-# Of a curve that has more, this many points are kept, evenly on its axis; each coordinate to this many digits.
+# The most points that are kept of a curve, evenly on its axis, and the digits of each coordinate.
 MOST_POINTS, DIGITS = 160, 5
 # A number, or one for each seed.
 Value = float | list[float]
@@ -36,8 +36,8 @@ class Computation:
 
     def values(self, number: str) -> dict[int | None, float]:
         """Seed -> value; of a job without seeds None -> value."""
-        found = self.numbers[number]
-        return dict(zip(self.job.seeds, found, strict=True)) if isinstance(found, list) else {None: found}
+        value = self.numbers[number]
+        return dict(zip(self.job.seeds, value, strict=True)) if isinstance(value, list) else {None: value}
 
     def to_json(self) -> bytes:
         return (json.dumps(asdict(self), ensure_ascii=False, allow_nan=False) + "\n").encode()
@@ -47,10 +47,10 @@ class Computation:
         """Raises ValueError, TypeError or KeyError for what is no computation."""
         value = json.loads(content)
         job = ComputedJob(**{**value["job"], "seeds": tuple(value["job"]["seeds"])})
-        found = cls(**{**value, "job": job})
-        if found.digest != job.digest(found.study, found.study_version, found.engine_version):
+        computation = cls(**{**value, "job": job})
+        if computation.digest != job.digest(computation.study, computation.study_version, computation.engine_version):
             raise ValueError("its digest is not that of its job")
-        return found
+        return computation
 
 
 Computations = Mapping[str, Computation]
@@ -65,11 +65,11 @@ def computation(
     environment: Mapping[str, str],
     seconds: float,
 ) -> Computation:
-    """What a job's calls came to: one, or one for each seed."""
+    """The computation of a job, from its calls: one, or one for each seed."""
     names = worked[0].numbers
     numbers: dict[str, Value] = {name: float(worked[0].numbers[name]) for name in names}
     if job.seeds:
-        numbers = {name: [float(each.numbers[name]) for each in worked] for name in names}
+        numbers = {name: [float(call.numbers[name]) for call in worked] for name in names}
     return Computation(
         job.digest(study, study_version, engine_version),
         study,
@@ -77,8 +77,8 @@ def computation(
         engine_version,
         job,
         numbers,
-        [_thinned(each) for each in worked[0].plots],
-        [json.loads(canonical_json(asdict(each))) for each in worked[0].tables],
+        [_thinned(plot) for plot in worked[0].plots],
+        [json.loads(canonical_json(asdict(table))) for table in worked[0].tables],
         environment,
         round(seconds, 3),
         datetime.now(UTC).isoformat(timespec="seconds"),

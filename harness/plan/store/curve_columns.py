@@ -53,7 +53,7 @@ class CurveColumn(ExtensionArray):
 
     @classmethod
     def _concat_same_type(cls, to_concat: Sequence["CurveColumn"]) -> Self:
-        return cls._from_sequence(np.concatenate([each.to_numpy() for each in to_concat]))
+        return cls._from_sequence(np.concatenate([column.to_numpy() for column in to_concat]))
 
     @property
     def dtype(self) -> CurveDtype:

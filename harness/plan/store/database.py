@@ -1,4 +1,4 @@
-"""SQLite databases that may be a stranger's: tables alone are read, and no question takes work without end."""
+"""SQLite databases that may be a stranger's: only tables are read, and no query takes work without end."""
 
 import os
 import sqlite3
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...errors import UserError, one_line
 
-# What MLflow has of 100,000 runs is read in 0.8 s and changed in 0.3 s.
+# MLflow's data of 100,000 runs are read in 0.8 s and changed in 0.3 s.
 MOST_SECONDS = 100.0
 # How long another process may hold a database.
 LOCKED_SECONDS = 5.0
@@ -38,8 +38,8 @@ AGAIN = "move it away, and `folklore sync` makes it again"
 
 @contextmanager
 def opened(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection]:
-    """A database to read ('ro') or to change ('rw'); what is changed counts once the block ends. Raises UserError for what is
-    no regular file or no database, has more than tables, is locked, or takes longer than MOST_SECONDS."""
+    """A database to read ('ro') or to change ('rw'); changes count once the block ends. Raises UserError for what is no regular
+    file or no database, has more than tables, is locked, or takes longer than MOST_SECONDS."""
     _require_files(path)
     end = time.monotonic() + MOST_SECONDS
     try:
@@ -55,7 +55,8 @@ def opened(path: Path, mode: str = "ro") -> Iterator[sqlite3.Connection]:
 
 
 def _require_files(path: Path) -> None:
-    """Asks without opening: closing a file takes the locks away that MLflow may hold on it in this process."""
+    """Raises UserError for what is no regular file, without opening it: closing a file drops the locks that MLflow may hold on
+    it in this process."""
     beside = [Path(f"{os.path.realpath(path)}{suffix}") for suffix in BESIDE]
     for file in (path, *(file for file in beside if os.path.lexists(file))):
         if not file.is_file() or (file is not path and file.is_symlink()):

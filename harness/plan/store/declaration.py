@@ -1,4 +1,4 @@
-"""What was fixed before the first trial: a study as it was declared, written down before anything of it is trained.
+"""A study as it was declared before its first trial, written down before anything of it is trained.
 
 declared/STUDY/SCALE-vVERSION-HASH.json     never written again
 
@@ -53,7 +53,7 @@ class Declaration:
         return cls(**{**value, "looks": tuple(value["looks"]) if value["looks"] else None})
 
     def advice_on(self, claim: str, verdict: str, reading: str) -> str:
-        """What a practitioner was to be told after such a verdict, in the words of that day; empty if nothing."""
+        """The declared advice to a practitioner after such a verdict, in the words of that day; empty if there is none."""
         judgements = {judgement["claim"]: judgement for judgement in self.declared["judgements"]}
         advice = judgements.get(claim, {}).get("advice", {})
         return str(advice.get(f"{verdict}: {reading}") or advice.get(verdict, ""))
@@ -65,20 +65,25 @@ class Declaration:
 
 
 def declarations(store: Store, study: Study, scale: str) -> list[Declaration]:
-    """All that were ever written of this version at a scale, the first one first."""
-    found = stored_declarations(store, study.name)
-    return [each for each in found if (each.scale, each.version) == (scale, study.version)]
+    """All declarations that were ever written of this version at a scale, the first one first."""
+    history = stored_declarations(store, study.name)
+    return [declaration for declaration in history if (declaration.scale, declaration.version) == (scale, study.version)]
 
 
 def stored_declarations(store: Store, study: str) -> list[Declaration]:
-    """All that were ever written of a study, of any version and scale, the first one first."""
-    found = [each for name in store.names(f"declared/{study}", SUFFIX) if (each := _read(store, name)) is not None]
-    return sorted(found, key=lambda each: (each.declared_at, each.trials_before, each.hash))
+    """All declarations that were ever written of a study, of any version and scale, the first one first."""
+    history = [
+        declaration for name in store.names(f"declared/{study}", SUFFIX) if (declaration := _read(store, name)) is not None
+    ]
+    return sorted(history, key=lambda declaration: (declaration.declared_at, declaration.trials_before, declaration.hash))
 
 
 def state(store: Store, study: str) -> list[str]:
-    """Names all that is stored of it, contents included."""
-    return [f"{each.scale} {each.version} {fingerprint(asdict(each))}" for each in stored_declarations(store, study)]
+    """Names all stored declarations of a study, contents included."""
+    return [
+        f"{declaration.scale} {declaration.version} {fingerprint(asdict(declaration))}"
+        for declaration in stored_declarations(store, study)
+    ]
 
 
 def _read(store: Store, name: str) -> Declaration | None:
@@ -88,14 +93,14 @@ def _read(store: Store, name: str) -> Declaration | None:
 def require_declarable(
     store: Store, study: Study, scale: str, trials_before: int, looks: tuple[int, ...] | None = None
 ) -> Declaration | None:
-    """The declaration that is there already, or None where it may be written. looks: see Declaration.
+    """The declaration if it is stored already, or None if it may be written. looks: see Declaration.
 
     Raises UserError where that would judge trials which were judged by other rules: once before looks, by other looks, or
     again at the full error rate after looks.
     """
     before = declarations(store, study, scale)
-    same = next((each for each in before if each.hash == study.hash), None)
-    fixed = next((each.looks for each in before if each.looks), None)
+    same = next((declaration for declaration in before if declaration.hash == study.hash), None)
+    fixed = next((declaration.looks for declaration in before if declaration.looks), None)
     if same is not None and (looks is None or same.looks == looks):
         return same
     if trials_before and (looks is not None or fixed is not None):
@@ -110,14 +115,15 @@ def require_declarable(
 
 
 def _require_fresh_seeds(store: Store, study: Study, scale: str, looks: tuple[int, ...]) -> None:
-    """Looks begin on seeds that no earlier version was judged on: what was seen of those may have led to the new version."""
+    """Raises UserError for looks on seeds that an earlier version was judged on: their results may have led to the new
+    version."""
     wanted = range(study.first_seed, study.first_seed + looks[-1])
     for name in store.names(f"declared/{study.name}", SUFFIX):
         other = _read(store, name)
         if other is None or other.scale != scale or other.version == study.version:
             continue
         first = int(other.declared.get("first_seed", 0))
-        # Read as it lies there: another Folklore may have declared what this one would not take.
+        # Read without a check: another Folklore may have declared what this one would not take.
         at_scale = other.declared.get("scales", {}).get(scale, {})
         count = other.looks[-1] if other.looks else int(at_scale.get("seeds") or other.declared.get("seeds", 0))
         if first < wanted.stop and wanted.start < first + count:
@@ -135,24 +141,28 @@ def declare(
     looks: tuple[int, ...] | None = None,
     predicted: Sequence[Mapping[str, Any]] = (),
 ) -> Declaration:
-    """Write the declaration down, unless it is; returns it. Raises UserError as `require_declarable` does."""
+    """Writes the declaration, unless it is written already, and returns it. Raises UserError as `require_declarable` does."""
     there = require_declarable(store, study, scale, trials_before, looks)
     if there is not None:
         return there
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     content = study.model_dump(mode="json")
-    found = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content, predicted)
-    store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", found.to_json())
-    return found
+    declaration = Declaration(study.name, study.version, scale, study.hash, now, trials_before, looks, content, predicted)
+    store.write(f"declared/{study.name}/{scale}-v{study.version}-{study.hash}{SUFFIX}", declaration.to_json())
+    return declaration
 
 
-def earlier_judgements(found: Sequence[Declaration], version: int) -> dict[str, tuple[Judgement, ...]]:
-    """What earlier versions judged, and this one as it was first declared, by what such a choice is called. A judgement that
-    only another Folklore can read, by a metric that left, is left out, and no other one with it."""
+def earlier_judgements(declarations: Sequence[Declaration], version: int) -> dict[str, tuple[Judgement, ...]]:
+    """Name of a choice -> its judgements: those of earlier versions, and those of this one as it was first declared. A
+    judgement that only another Folklore can read, by a metric that left, is left out alone."""
     judgements: dict[str, tuple[Judgement, ...]] = {}
-    for each in sorted(found, key=lambda each: (each.version, each.declared_at)):
-        choice = f"as version {each.version} asked" if each.version < version else "as first declared"
-        if each.version <= version and choice not in judgements and (readable := tuple(_readable(each.declared["judgements"]))):
+    for declaration in sorted(declarations, key=lambda declaration: (declaration.version, declaration.declared_at)):
+        choice = f"as version {declaration.version} asked" if declaration.version < version else "as first declared"
+        if (
+            declaration.version <= version
+            and choice not in judgements
+            and (readable := tuple(_readable(declaration.declared["judgements"])))
+        ):
             judgements[choice] = readable
     return judgements
 
@@ -163,50 +173,56 @@ def _readable(judgements: Sequence[Mapping[str, Any]]) -> Iterator[Judgement]:
             yield Judgement.model_validate(judgement)
 
 
-def looks_of(found: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
+def looks_of(declarations: Sequence[Declaration], study: Study) -> tuple[int, ...] | None:
     """The looks by which the study is judged: those it was declared with as it is now, else those of an earlier declaration of
     its version, which a change does not take away. None: it is judged once."""
-    same = next((each for each in found if each.hash == study.hash), None)
-    return same.looks if same is not None else next((each.looks for each in found if each.looks), None)
+    same = next((declaration for declaration in declarations if declaration.hash == study.hash), None)
+    return (
+        same.looks if same is not None else next((declaration.looks for declaration in declarations if declaration.looks), None)
+    )
 
 
-def changed_since(found: Sequence[Declaration], study: Study) -> list[str]:
-    """What decides and has changed since the first declaration, a line each."""
-    if not found or found[0].hash == study.hash:
+def changed_since(declarations: Sequence[Declaration], study: Study) -> list[str]:
+    """The deciding fields that have changed since the first declaration, a line each."""
+    if not declarations or declarations[0].hash == study.hash:
         return []
-    return changes(found[0].declared, study)
+    return changes(declarations[0].declared, study)
 
 
-def altered(found: Sequence[Declaration]) -> list[Declaration]:
-    """Those that say other than when they were written: their hash is of something else. Of what another Folklore declared that
-    cannot be told."""
-    return [each for each in found if (now := _hash_of(json.dumps(each.declared))) is not None and now != each.hash]
+def altered(declarations: Sequence[Declaration]) -> list[Declaration]:
+    """The declarations that were altered after they were written: their hash is of something else. Those of another Folklore
+    cannot be checked."""
+    return [
+        declaration
+        for declaration in declarations
+        if (now := _hash_of(json.dumps(declaration.declared))) is not None and now != declaration.hash
+    ]
 
 
 @lru_cache(maxsize=256)
 def _hash_of(content: str) -> str | None:
-    """Kept: whatever is judged or shown asks again."""
+    """The hash of a declared study, None if it cannot be read. Kept, because every judgement and page asks for it."""
     try:
         return Study.model_validate(json.loads(content)).hash
     except ValidationError:
         return None
 
 
-def declared_otherwise(found: Sequence[Declaration], study: Study, ran_under: Collection[str]) -> str:
+def declared_otherwise(declarations: Sequence[Declaration], study: Study, ran_under: Collection[str]) -> str:
     """How a study that trials are judged by differs from what was declared before them, in a sentence; '' if it does not.
 
     ran_under: hashes of other declarations that trials ran under. More seeds are no difference.
     """
-    if changed := altered(found):
+    if changed := altered(declarations):
         return (
             f"the declaration of {changed[0].declared_at[:10]} was altered after it was written: its hash is {changed[0].hash},"
             " and what it says now has another"
         )
-    known = {each.hash: each for each in found}
-    unknown = sorted(each for each in ran_under if each not in known)
-    if unknown and not looks_of(found, study):
+    known = {declaration.hash: declaration for declaration in declarations}
+    unknown = sorted(digest for digest in ran_under if digest not in known)
+    if unknown and not looks_of(declarations, study):
         return f"its trials ran under a declaration that is not stored here (hash {unknown[0]}), so what it said is not known"
-    every = [line for each in sorted(ran_under) if each in known for line in changes(known[each].declared, study)]
+    every = [line for digest in sorted(ran_under) if digest in known for line in changes(known[digest].declared, study)]
     if moved := [line for line in dict.fromkeys(every) if not SEEDS.match(line)]:
         more = f", and {len(moved) - 1} more" if len(moved) > 1 else ""
         return f"its trials ran under another declaration ({moved[0]}{more})"
@@ -218,10 +234,10 @@ SEEDS = re.compile(r"(scales\.\w+\.)?(first_seed|seeds):")
 
 
 def changes(old: Mapping[str, Any], new: Study) -> list[str]:
-    """What decides and differs from a declaration as it is stored, a line each: where, what it was, what it is.
+    """The deciding fields that differ from a stored declaration, a line each: where, what it was, what it is.
 
-    Read by the fields of the study as it is now: what an earlier Folklore declared and this one would not take is compared as
-    it lies there, and all else with the defaults that it was declared with.
+    The declaration is read by the fields that a study has now. One of an earlier Folklore that this one would not take is
+    compared as it is stored, and any other with the defaults that it was declared with.
     """
     with suppress(ValidationError):
         old = Study.model_validate(old).model_dump(mode="json")

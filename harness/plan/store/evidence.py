@@ -29,11 +29,11 @@ log = logging.getLogger(__name__)
 
 
 def _folder() -> Path:
-    """In the package that pyproject.toml names for it, so that nothing here names the reports."""
+    """The folder of the evidence, in the package that pyproject.toml names for it, so that nothing here names the reports."""
     for package in entry_points(group="folklore.evidence"):
-        found = find_spec(package.value)
-        if found is not None and found.origin is not None:
-            return Path(found.origin).parent / "evidence"
+        spec = find_spec(package.value)
+        if spec is not None and spec.origin is not None:
+            return Path(spec.origin).parent / "evidence"
     raise UserError("no published evidence is registered: install the project first (make setup, or pip install -e .)")
 
 
@@ -42,7 +42,7 @@ FOLDER = _folder()
 
 @contextmanager
 def written_by_one() -> Iterator[None]:
-    """One process at a time changes the files here that are of all studies; another one waits, milliseconds."""
+    """Lets one process at a time change the files here that are of all studies; another one waits, for milliseconds."""
     folder = os.open(FOLDER, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -60,63 +60,67 @@ def write(
     path = FOLDER / f"{study}-{scale}-{device}.parquet"
     table = pa.Table.from_pandas(rows, schema=schema, preserve_index=False).replace_schema_metadata()
     path.write_bytes(trial_rows.encode(table))
-    # What was fixed beforehand goes with the trials: by which looks they are judged, and what has changed since.
+    # The declarations go with the trials: they tell by which looks these are judged, and what has changed since.
     past = [*earlier(study), *declarations(study, scale)]
     _write_declarations(_declared_path(study, scale), declared)
-    versions = {each.version for each in declared}
-    _write_declarations(_earlier_path(study), _judgements_only(each for each in past if each.version not in versions))
+    versions = {declaration.version for declaration in declared}
+    _write_declarations(
+        _earlier_path(study), _judgements_only(declaration for declaration in past if declaration.version not in versions)
+    )
     _source_check_path(study, scale, device).write_text(check.to_json(), encoding="utf-8")
     return path
 
 
-def _write_declarations(path: Path, found: Sequence[Declaration]) -> None:
+def _write_declarations(path: Path, declarations: Sequence[Declaration]) -> None:
     path.unlink(missing_ok=True)
-    if found:
-        path.write_text("[" + ",\n".join(each.to_json().decode() for each in found) + "]\n", encoding="utf-8")
+    if declarations:
+        path.write_text(
+            "[" + ",\n".join(declaration.to_json().decode() for declaration in declarations) + "]\n", encoding="utf-8"
+        )
 
 
-def _judgements_only(found: Iterable[Declaration]) -> list[Declaration]:
+def _judgements_only(declarations: Iterable[Declaration]) -> list[Declaration]:
     """The first declaration of each version and scale, without its arms: their trials are no longer published."""
     first: dict[tuple[int, str], Declaration] = {}
-    for each in sorted(found, key=lambda each: (each.version, each.declared_at)):
-        kept = {"judgements": each.declared["judgements"]}
-        first.setdefault((each.version, each.scale), replace(each, declared=kept))
+    for declaration in sorted(declarations, key=lambda declaration: (declaration.version, declaration.declared_at)):
+        kept = {"judgements": declaration.declared["judgements"]}
+        first.setdefault((declaration.version, declaration.scale), replace(declaration, declared=kept))
     return list(first.values())
 
 
-def write_computations(study: str, found: Sequence[Computation]) -> Path:
+def write_computations(study: str, results: Sequence[Computation]) -> Path:
     """Keep results of computed jobs beside those of other scales; a result of the same call replaces an older one, and a new
     version's results all of older versions."""
-    versions = {each.study_version for each in found}
-    older = [each for each in computations(study).values() if each.study_version in versions]
-    kept = {_call(each): each for each in (*older, *found)}
-    lines = [each.to_json().decode().rstrip() for _, each in sorted(kept.items())]
+    versions = {computation.study_version for computation in results}
+    older = [computation for computation in computations(study).values() if computation.study_version in versions]
+    kept = {_call(computation): computation for computation in (*older, *results)}
+    lines = [computation.to_json().decode().rstrip() for _, computation in sorted(kept.items())]
     path = _computed_path(study)
     if lines:
         path.write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")
     return path
 
 
-def _call(found: Computation) -> tuple[str, str, str]:
-    return found.job.function, found.job.arguments, str(found.job.seeds)
+def _call(computation: Computation) -> tuple[str, str, str]:
+    return computation.job.function, computation.job.arguments, str(computation.job.seeds)
 
 
 def computations(study: str) -> dict[str, Computation]:
     """Digest -> published result of a computed job. What is damaged is left out, with a line."""
-    path, found = _computed_path(study), {}
+    path, results = _computed_path(study), {}
     try:
         stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     except ValueError as error:
         log.warning("%s cannot be read (%s): its claims have no computed numbers", path.name, one_line(error))
         return {}
-    for each in stored:
+    for content in stored:
         try:
-            one = Computation.from_json(json.dumps(each))
+            computation = Computation.from_json(json.dumps(content))
         except (ValueError, TypeError, KeyError) as error:
             log.warning("%s: a computed job is left out, as it is damaged (%s)", path.name, one_line(error))
         else:
-            found[one.digest] = one
-    return found
+            results[computation.digest] = computation
+    return results
 
 
 def _computed_path(study: str) -> Path:
@@ -124,7 +128,7 @@ def _computed_path(study: str) -> Path:
 
 
 def source_check(study: str, scale: str, device: str) -> SourceCheck | None:
-    """What was found of where published trials come from; None of those published before that was asked."""
+    """The check of the sources of published trials; None for trials published before there was one."""
     path = _source_check_path(study, scale, device)
     return SourceCheck.from_json(path.read_text(encoding="utf-8")) if path.exists() else None
 
@@ -142,18 +146,18 @@ def _earlier_path(study: str) -> Path:
 
 
 def declarations(study: str, scale: str) -> list[Declaration]:
-    """What was written down before a scale's published trials; nothing of trials from before that was done."""
+    """The declarations of a scale's published trials; none for trials from before there were any."""
     return _read_declarations(_declared_path(study, scale))
 
 
 def earlier(study: str) -> list[Declaration]:
-    """Of versions that were published before, by what they judged: judgements alone, the oldest version first."""
+    """The declarations of versions that were published before: their judgements alone, the oldest version first."""
     return _read_declarations(_earlier_path(study))
 
 
 def _read_declarations(path: Path) -> list[Declaration]:
-    found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return [Declaration.from_json(json.dumps(each).encode()) for each in found]
+    contents = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return [Declaration.from_json(json.dumps(content).encode()) for content in contents]
 
 
 def state(study: str) -> list[str]:
@@ -164,7 +168,7 @@ def state(study: str) -> list[str]:
 
 
 def stamp(file: Path) -> tuple[int, int]:
-    """What changes with a file's content."""
+    """A file's time of change and size, which change with its content."""
     status = file.stat()
     return status.st_mtime_ns, status.st_size
 
@@ -185,8 +189,8 @@ def trials(study: str) -> pd.DataFrame | None:
     frames = [_frame(file.read_bytes()) for file in _files(study)]
     if not frames:
         return None
-    found = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-    return found[found["study"] == study]
+    frame = frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    return frame[frame["study"] == study]
 
 
 def _frame(content: bytes) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What is done: one file for each finished pack, written once, whole or not at all.
+"""The ledger of what is done: one file for each finished pack, written once, whole or not at all.
 
 ledger/STUDY/PACK.SHA256.parquet     the trials of a finished pack; the name carries the checksum
 failures/STUDY/PACK.json             the last error of a pack that was given up; removed when it succeeds
@@ -48,7 +48,7 @@ class Ledger:
     def __init__(self, store: Store, study: str):
         self.store, self.study = store, study
         self._summaries = Summaries(store, study, self._read)
-        # A file never changes, for its name carries its checksum: what is short of it, without curves, is read once.
+        # A file never changes, for its name carries its checksum: its short columns, all but curves, are read once.
         self._short: dict[str, pa.Table] = {}
         self._latest: dict[str, pa.Table] = {}
 
@@ -60,21 +60,21 @@ class Ledger:
             if self.store.exists(leftover):
                 self.store.remove(leftover)
 
-    def write_computation(self, found: Computation) -> None:
-        content = found.to_json()
-        self.store.write(f"computed/{self.study}/{found.digest}.{_checksum(content)}.json", content)
-        if self.store.exists(self._failure(found.digest)):
-            self.store.remove(self._failure(found.digest))
+    def write_computation(self, computation: Computation) -> None:
+        content = computation.to_json()
+        self.store.write(f"computed/{self.study}/{computation.digest}.{_checksum(content)}.json", content)
+        if self.store.exists(self._failure(computation.digest)):
+            self.store.remove(self._failure(computation.digest))
 
     def computations(self) -> dict[str, Computation]:
         """Digest -> result, of every computed job whose file is whole; a damaged one is set aside, so that it runs again."""
-        found = (self._computation(name) for name in self._computed_files())
-        return {each.digest: each for each in found if each is not None}
+        computations = (self._computation(name) for name in self._computed_files())
+        return {computation.digest: computation for computation in computations if computation is not None}
 
     def computation(self, digest: str) -> Computation | None:
         """One result; None where there is none, or it is damaged."""
-        found = (self._computation(name) for name in self._computed_files() if _stem(name) == digest)
-        return next((each for each in found if each is not None), None)
+        computations = (self._computation(name) for name in self._computed_files() if _stem(name) == digest)
+        return next((computation for computation in computations if computation is not None), None)
 
     def _computation(self, name: str) -> Computation | None:
         return read_or_set_aside(
@@ -89,8 +89,8 @@ class Ledger:
 
     def read(self, pack: str, columns: Sequence[str] | None = None) -> pa.Table | None:
         """A pack's rows; None where its file is damaged, which is then set aside so that the pack runs again."""
-        found = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
-        return next((rows for rows in found if rows is not None), None)
+        tables = (self._read(name, columns) for name in self._files() if _stem(name) == pack)
+        return next((rows for rows in tables if rows is not None), None)
 
     def tables(self, columns: Sequence[str] = trial_schema.SUMMARY) -> Iterator[pa.Table]:
         """The rows of every pack whose file is whole, some packs at a time; columns: of those in JUDGED."""
@@ -108,12 +108,12 @@ class Ledger:
         read when their values are asked for: UserError where the store has lost them by then."""
         curves = [name for name in columns if name.startswith(trial_schema.CURVE_PREFIX)]
         plain = [name for name in columns if name not in curves]
-        if (found := self._table([*{*plain, *(KEY if curves else ())}])) is None:
+        if (table := self._table([*{*plain, *(KEY if curves else ())}])) is None:
             import pandas as pd  # takes memory and time that counting does without
 
             return pd.DataFrame(columns=list(columns))
-        keys = found.select(KEY) if curves else found
-        return trial_rows.frame(found.select(plain), {name: partial(self._curve, name, keys) for name in curves})
+        keys = table.select(KEY) if curves else table
+        return trial_rows.frame(table.select(plain), {name: partial(self._curve, name, keys) for name in curves})
 
     def _curve(self, name: str, keys: pa.Table) -> "NDArray[np.object_]":
         """A curve of each of these trials, None where it was not measured."""
@@ -132,13 +132,13 @@ class Ledger:
         tables = list(self.tables(columns))
         if not tables:
             return None
-        found = pa.concat_tables(tables)
-        if pc.count_distinct(found["digest"]).as_py() == len(found):
-            return found
-        # Of a trial that stands in two packs the earliest result counts.
-        place = found.select(["digest", "finished_at"]).append_column("row", pa.array(range(len(found))))
+        table = pa.concat_tables(tables)
+        if pc.count_distinct(table["digest"]).as_py() == len(table):
+            return table
+        # The earliest result counts of a trial that stands in two packs.
+        place = table.select(["digest", "finished_at"]).append_column("row", pa.array(range(len(table))))
         first = place.sort_by([("finished_at", "ascending"), ("row", "ascending")]).group_by("digest", use_threads=False)
-        return found.take(first.aggregate([("row", "first")])["row_first"])
+        return table.take(first.aggregate([("row", "first")])["row_first"])
 
     def state(self) -> list[str]:
         """Names all that is recorded, contents included; empty where nothing is."""
@@ -156,8 +156,8 @@ class Ledger:
         return self.store.names(*self._packs())
 
     def _read(self, name: str, columns: Sequence[str] | None) -> pa.Table | None:
-        """A file's rows; None where it is damaged. What is short of it is kept, for a run asks for it again and again; so
-        are the latest files as a whole, for curves are asked for one by one."""
+        """A file's rows; None if it is damaged. Its short columns are kept, for a run asks for them again and again; so are the
+        latest files as a whole, for curves are asked for one by one."""
         if columns is None or not set(columns) <= set(trial_schema.JUDGED):
             return self._read_file(name, columns)
         is_short = set(columns) <= set(trial_schema.SUMMARY)
@@ -184,35 +184,38 @@ class Ledger:
 
     def failures(self) -> dict[str, str]:
         """Digest -> last error, for trials whose pack was given up."""
-        found = {}
+        errors = {}
         for name in self.store.names(f"failures/{self.study}", ".json"):
             failed = read_or_set_aside(self.store, name, _failed, "what failed there counts as not run")
-            found.update(failed or {})
-        return found
+            errors.update(failed or {})
+        return errors
 
     def write_checkpoint(self, pack: str, state: "dict[str, Tensor]") -> None:
         self.store.write(self._checkpoint(pack), _as_checkpoint(state))
 
     def read_checkpoint(self, pack: str) -> "dict[str, Tensor] | None":
-        """Where the pack stood. None: no checkpoint, or one that is damaged or of other sources; then the pack starts over."""
+        """The state of a pack in flight. None: no checkpoint, or one that is damaged or of other sources; then the pack starts
+        over."""
         name, consequence = self._checkpoint(pack), "the pack starts over"
-        found = read_or_set_aside(self.store, name, _checkpointed, consequence)
-        if found is None or found[0] == engine_sources():
-            return found and found[1]
+        checkpoint = read_or_set_aside(self.store, name, _checkpointed, consequence)
+        if checkpoint is None or checkpoint[0] == engine_sources():
+            return checkpoint and checkpoint[1]
         log.warning("%s was written by other sources than these: %s", name, consequence)
         return None
 
     def write_state(self, start: Start, state: "dict[str, Tensor]") -> None:
-        """Keep where a trial stood after a step."""
+        """Keeps the state of a trial after a step."""
         self.store.write(self._state(start), _as_checkpoint(state))
 
     def read_state(self, start: Start) -> "dict[str, Tensor] | None":
-        """Where a trial stood; None where that is not kept, or damaged."""
-        found = read_or_set_aside(self.store, self._state(start), _checkpointed, "the trial that it is of is trained again")
-        return found and found[1]
+        """The state of a trial after a step; None if it is not kept, or damaged."""
+        checkpoint = read_or_set_aside(
+            self.store, self._state(start), _checkpointed, "the trial that it is of is trained again"
+        )
+        return checkpoint and checkpoint[1]
 
     def states(self) -> set[Start]:
-        """All that is kept of where trials stood that were trained by these sources."""
+        """All states that are kept of trials that were trained by these sources."""
         suffix = f"-{engine_sources()}.checkpoint"
         names = self.store.names(f"states/{self.study}", suffix)
         parts = (name.rpartition("/")[2].removesuffix(suffix).rpartition("-") for name in names)
@@ -229,7 +232,7 @@ class Ledger:
     def not_projected(self, mlflow: str) -> list[str]:
         """Packs, and digests of computed jobs, that one MLflow does not have yet."""
         have = {_stem(name) for name in self.store.names(f"projected/{self.study}/{mlflow}", "")}
-        return [each for each in [*self.packs(), *map(_stem, self._computed_files())] if each not in have]
+        return [key for key in [*self.packs(), *map(_stem, self._computed_files())] if key not in have]
 
     def _failure(self, pack: str) -> str:
         return f"failures/{self.study}/{pack}.json"
@@ -241,20 +244,20 @@ class Ledger:
         return f"states/{self.study}/{start.digest}-{start.step}-{engine_sources()}.checkpoint"
 
 
-def _keys(found: pa.Table) -> Iterator[tuple[str, str]]:
-    return zip(*(found[name].to_pylist() for name in KEY), strict=True)
+def _keys(rows: pa.Table) -> Iterator[tuple[str, str]]:
+    return zip(*(rows[name].to_pylist() for name in KEY), strict=True)
 
 
 def _witnessed(name: str, content: bytes) -> bytes:
-    """Raises DamagedError where it is not what the name says."""
+    """The content. Raises DamagedError if it does not have the checksum in the name."""
     if name.split(".")[-2] != _checksum(content):
         raise DamagedError("does not match its checksum")
     return content
 
 
 def _failed(content: bytes) -> dict[str, str]:
-    found = json.loads(content)
-    return dict.fromkeys(map(str, found["digests"]), str(found["error"]))
+    failure = json.loads(content)
+    return dict.fromkeys(map(str, failure["digests"]), str(failure["error"]))
 
 
 def _as_checkpoint(state: "dict[str, Tensor]") -> bytes:

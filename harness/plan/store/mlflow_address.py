@@ -17,12 +17,13 @@ FILE = "mlflow.db"
 SERVERS = ("http://", "https://")
 DATABASES = ("sqlite:", "postgresql", "mysql", "mssql")
 CONNECT_SECONDS = 5.0
-# How `folklore mlflow` tells the server that it becomes what to ask and where artifacts lie; nobody else sees an environment.
+# Variables by which `folklore mlflow` tells the server that it becomes what to ask and where artifacts lie; no one else sees an
+# environment.
 TOKEN_VARIABLE, WRITE_VARIABLE, AUTH_VARIABLE = "FOLKLORE_MLFLOW_TOKEN", "FOLKLORE_MLFLOW_WRITE", "FOLKLORE_MLFLOW_AUTH"
 ARTIFACTS_VARIABLE = "FOLKLORE_MLFLOW_ARTIFACTS"
 # Below a store.
 ARTIFACTS = "mlartifacts"
-# What trials are sorted by: MLflow's page shows metrics without a prefix below the curves.
+# The order of trials: MLflow's page shows metrics without a prefix below the curves.
 BEST_FIRST = "metrics.`test_loss`"
 
 
@@ -56,7 +57,7 @@ LOCATIONS = (
 
 
 def artifact_locations(database: Path) -> set[str]:
-    """All that an SQLite database names. Raises UserError."""
+    """All places of artifacts that an SQLite database names. Raises UserError."""
     locations: set[str] = set()
     with opened(database) as connection:
         for table, column in LOCATIONS:
@@ -78,7 +79,7 @@ def require_usable(uri: str) -> None:
 
 
 def bring_along(database: Path, folder: Path) -> None:
-    """Let a database that was copied or moved with its store name the artifacts that lie beside it. Raises UserError."""
+    """Makes a database that was copied or moved with its store name the artifacts beside it. Raises UserError."""
     with opened(database, "rw") as connection:
         if not _has(connection, "experiments", "artifact_location"):
             return
@@ -98,7 +99,7 @@ def runs_link(experiment: str, query: str) -> str:
 
 
 def require_known(uri: str | None) -> None:
-    """An address of a kind that MLflow does not know is an error at once; a server that is away is none."""
+    """Raises UserError for an address of a kind that MLflow does not know; a server that is away is no error."""
     if uri is not None and not uri.startswith((*SERVERS, *DATABASES)):
         raise UserError(
             f"--tracking {masked(uri)}: give a server (http://…) or a database (sqlite:///FILE, postgresql://…, mysql://…)"
@@ -106,7 +107,7 @@ def require_known(uri: str | None) -> None:
 
 
 def require_reachable(uri: str) -> None:
-    """An MLflow server that does not answer its health check within seconds is an error now, not in the middle."""
+    """Raises UserError for an MLflow server that does not answer its health check within seconds: now, not in the middle."""
     if not uri.startswith(SERVERS):
         return
     try:

@@ -7,8 +7,7 @@ from .store import Store
 
 
 def pages_folder(store: Store) -> Path:
-    """Where a store's pages are. Raises UserError where they would be written to where a link leads: a store may be a
-    stranger's."""
+    """The folder of a store's pages. Raises UserError if they would be written through a link: a store may be a stranger's."""
     output = Path(store.root if store.is_local else "results").absolute() / "pages"
     for path in (output, *output.rglob("*")):
         if path.is_symlink():

@@ -1,4 +1,5 @@
-"""Reading what a store holds: half a file, a pipe, a file of a stranger or of another Folklore is damaged, and no traceback."""
+"""Reads what a store holds: half a file, a pipe, a file of a stranger or of another Folklore is damaged and gives no
+traceback."""
 
 import logging
 from collections.abc import Callable
@@ -13,21 +14,21 @@ log = logging.getLogger(__name__)
 
 Found = TypeVar("Found")
 
-# What parsing raises over content that is something else: JSON, Parquet, and the dataclasses made of them.
+# Errors of parsing content that is something else: JSON, Parquet, and the dataclasses made of them.
 STUMBLES = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, ArrowException, OSError)
 
 
 class DamagedError(ValueError):
-    """A file of a store is none of what it should be."""
+    """A file of a store is not what it should be."""
 
 
 def read_as(store: Store, name: str, parse: Callable[[bytes], Found]) -> Found:
-    """What a file says. Raises DamagedError, FileNotFoundError, and UnreadableError where the store does not answer."""
+    """A file's content, parsed. Raises DamagedError, FileNotFoundError, and UnreadableError if the store does not answer."""
     return asked(lambda: parse(store.read(name)))
 
 
 def asked(question: Callable[[], Found]) -> Found:
-    """What a question about a file comes to. Raises as `read_as` does."""
+    """The answer to a question about a file. Raises as `read_as` does."""
     try:
         return question()
     except (FileNotFoundError, UserError, DamagedError):
@@ -37,7 +38,7 @@ def asked(question: Callable[[], Found]) -> Found:
 
 
 def read_or_leave(store: Store, name: str, parse: Callable[[bytes], Found], consequence: str) -> Found | None:
-    """What a file says; None where it is not there, or damaged: then a line says so, and what follows."""
+    """A file's content, parsed; None if it is missing, or damaged: then a line says so, and what follows."""
     try:
         return read_as(store, name, parse)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What takes time to work out, kept in files of the store that may be deleted at any time.
+"""Values that take time to work out, kept in files of the store that may be deleted at any time.
 
 A value counts as long as its key, which covers all that it depends on, is the same: a damaged, a foreign and an outdated file
 are made again. On a store that cannot be written everything works, and takes longer.

@@ -1,5 +1,5 @@
-"""What holds of trials and computed jobs before they are published: they ran from committed sources, at a commit that a reader
-can look up, whose declaration is the stored one and is older than they are.
+"""Checks trials and computed jobs before they are published: they ran from committed sources, at a commit that a reader can
+look up, whose declaration is the stored one and is older than they are.
 """
 
 import json
@@ -23,7 +23,7 @@ from ...train.machine.repository import AS_COMMITTED, CHANGED, OURS, SOURCES, UN
 from .computations import Computation
 from .declaration import Declaration
 
-# Read by the code of the commit itself, of which the published names of the package are sure to be there.
+# Run by the code of the commit itself, which is sure to have the published names of the package.
 READ_HASH = "import sys; from folklore.harness import load_study; print(load_study(sys.argv[1]).hash)"
 READ_SECONDS = 600
 # `reports` is where the published evidence would lie.
@@ -32,7 +32,7 @@ STORE_VARIABLE = "FOLKLORE_STORE"
 
 
 class SourceDefect(NamedTuple):
-    """What does not hold, and what would have it hold."""
+    """A finding that does not hold, and its way out."""
 
     what: str
     way_out: str
@@ -61,7 +61,7 @@ def findings(
     computed: Sequence[Computation] = (),
     repository: Repository = OURS,
 ) -> list[SourceDefect]:
-    """What does not hold of trials and computed jobs that a study, as it is declared now, would be judged by."""
+    """The defects of trials and computed jobs that a study, as it is declared now, would be judged by."""
     of_trials, of_jobs = sources_of(trials), sources_of_computed(computed)
     return [
         *_of_declaration(study.hash, trials, declared),
@@ -73,10 +73,10 @@ def findings(
 
 def sources_of(trials: pd.DataFrame) -> dict[Sources, int]:
     """Sources -> how many trials were trained from them. Older trials do not say in which state those were."""
-    found: Counter[Sources] = Counter()
+    counts: Counter[Sources] = Counter()
     for environment, count in trials["environment"].value_counts().items():
-        found[_sources(json.loads(str(environment)))] += int(count)
-    return _sorted(found)
+        counts[_sources(json.loads(str(environment)))] += int(count)
+    return _sorted(counts)
 
 
 def counted_sources(trials: pd.DataFrame) -> str:
@@ -98,8 +98,8 @@ def mixed_sources(trials: pd.DataFrame) -> str:
 
 
 def _engines(trials: pd.DataFrame) -> set[str | None]:
-    """Hashes of all that trained; None of trials from before that was written down."""
-    return {json.loads(str(each)).get("engine_sources") for each in trials["environment"].unique()}
+    """Hashes of the engines that trained; None for trials from before these were written down."""
+    return {json.loads(str(environment)).get("engine_sources") for environment in trials["environment"].unique()}
 
 
 def _in_words(sources: Sources) -> str:
@@ -113,20 +113,20 @@ def _in_words(sources: Sources) -> str:
 
 def sources_of_computed(computed: Iterable[Computation]) -> dict[Sources, int]:
     """Sources -> how many computed jobs ran from them."""
-    return _sorted(Counter(_sources(each.environment) for each in computed))
+    return _sorted(Counter(_sources(computation.environment) for computation in computed))
 
 
-def commits_of(found: Iterable[Sources]) -> list[str]:
+def commits_of(all_sources: Iterable[Sources]) -> list[str]:
     """The commits among sources."""
-    return sorted({sources.commit.removesuffix("+") for sources in found} - {""})
+    return sorted({sources.commit.removesuffix("+") for sources in all_sources} - {""})
 
 
 def _sources(environment: Mapping[str, str]) -> Sources:
     return Sources(environment.get("git_commit", ""), environment.get("sources", UNKNOWN))
 
 
-def _sorted(found: Counter[Sources]) -> dict[Sources, int]:
-    return dict(sorted(found.items(), key=lambda item: (item[0].commit, item[0].state)))
+def _sorted(counts: Counter[Sources]) -> dict[Sources, int]:
+    return dict(sorted(counts.items(), key=lambda item: (item[0].commit, item[0].state)))
 
 
 def _of_declaration(study_hash: str, trials: pd.DataFrame, declared: Sequence[Declaration]) -> Iterator[SourceDefect]:
@@ -134,20 +134,20 @@ def _of_declaration(study_hash: str, trials: pd.DataFrame, declared: Sequence[De
     for other, count in sorted(others.items()):
         what = f"{count} trials ran under declaration {other}, and {study_hash} would judge them"
         yield SourceDefect(what, "take back what changed in the declaration, or train a new version on fresh seeds")
-    own = next((each for each in declared if each.hash == study_hash), None)
+    own = next((declaration for declaration in declared if declaration.hash == study_hash), None)
     if own is None:
         yield SourceDefect(f"the store holds no declaration {study_hash}", "`folklore run` writes it down before it trains")
         return
     first = str(trials["finished_at"].min())
-    # Of a trial only the second is known in which it was finished.
+    # The end of a trial is known to the second.
     if datetime.fromisoformat(own.declared_at).replace(microsecond=0) > datetime.fromisoformat(first):
         what = f"declaration {study_hash} was written on {own.declared_at}, after a trial was finished on {first}"
         yield SourceDefect(what, "train a new version on fresh seeds")
 
 
-def _of_states(found: Mapping[Sources, int], what: str, done: str, do: str) -> Iterator[SourceDefect]:
-    """Of sources that were not as committed, as far as is known; what: the things that were done from them."""
-    for sources, count in found.items():
+def _of_states(counts: Mapping[Sources, int], what: str, done: str, do: str) -> Iterator[SourceDefect]:
+    """Defects of sources that were not as committed, as far as is known; what: the things that were done from them."""
+    for sources, count in counts.items():
         commit, state = sources.commit.removesuffix("+"), sources.state
         if not commit:
             yield SourceDefect(f"{count} {what} name no commit", f"{do} them from a git clone")

@@ -13,7 +13,7 @@ from fsspec.implementations.local import LocalFileSystem
 from ...errors import UnreadableError, UnwritableError, UserError, masked, one_line
 from ...input_files import LARGEST_STORED, open_regular, read_regular
 
-# fsspec knows some thirty more: what keeps nothing (memory, data), what is only read (http, zip), what asks a notebook.
+# fsspec knows some thirty more, which keep nothing (memory, data), can only be read (http, zip) or ask a notebook.
 SCHEMES = ("file", "s3", "gs", "abfs")
 SCHEME = re.compile(r"([\w+.-]*)(?:://|::)|(data):")
 
@@ -25,8 +25,8 @@ class Store:
         self.uri = uri
         if not uri:
             raise UserError("store '': name a folder or a URI with --store")
-        if (found := SCHEME.match(uri)) and (scheme := found[1] or found[2]) not in SCHEMES:
-            known = ", ".join(f"{each}://" for each in SCHEMES)
+        if (match := SCHEME.match(uri)) and (scheme := match[1] or match[2]) not in SCHEMES:
+            known = ", ".join(f"{name}://" for name in SCHEMES)
             raise UserError(f"store {masked(uri)}: '{scheme}' keeps no results; give a folder or one of {known} with --store")
         try:
             # Listings are asked for again each time: other processes write here.
@@ -46,7 +46,7 @@ class Store:
         return self.root if self.is_local else self.uri
 
     def path(self, name: str) -> str:
-        """Where a file lies; a name that would lead out of the store is refused, wherever it came from."""
+        """The path of a file; a name that would lead out of the store is refused, wherever it came from."""
         if name.startswith("/") or ".." in name.split("/"):
             raise ValueError(f"the name {name!r} leads outside the store")
         return f"{self.root}/{name}"
@@ -130,26 +130,28 @@ class Store:
 
     def folders(self, folder: str) -> list[str]:
         """Names of the folders inside a folder, sorted; empty where it is not there."""
-        found = self._listed(folder)
-        return sorted(each["name"].rstrip("/").rsplit("/", 1)[-1] for each in found if each["type"] == "directory")
+        entries = self._listed(folder)
+        return sorted(entry["name"].rstrip("/").rsplit("/", 1)[-1] for entry in entries if entry["type"] == "directory")
 
     def names(self, folder: str, suffix: str) -> list[str]:
         """Names inside a folder that end so, sorted; empty where the folder is not there."""
-        paths = (each["name"] for each in self._listed(folder))
+        paths = (entry["name"] for entry in self._listed(folder))
         return sorted(f"{folder}/{path.rsplit('/', 1)[-1]}" for path in paths if path.endswith(suffix))
 
     def stamps(self, folder: str, suffix: str) -> dict[str, str]:
-        """Name -> what changes when the file does, without reading it: its size and when it was written."""
+        """Name -> the file's size and when it was written: without reading it, they tell whether it has changed."""
         if not self.is_local:
-            found = {
-                each["name"].rsplit("/", 1)[-1]: _stamp(each) for each in self._listed(folder) if each["name"].endswith(suffix)
+            stamps = {
+                entry["name"].rsplit("/", 1)[-1]: _stamp(entry)
+                for entry in self._listed(folder)
+                if entry["name"].endswith(suffix)
             }
         else:
-            found = self._asked(lambda: self._local_stamps(folder, suffix))
-        return {f"{folder}/{name}": found[name] for name in sorted(found)}
+            stamps = self._asked(lambda: self._local_stamps(folder, suffix))
+        return {f"{folder}/{name}": stamps[name] for name in sorted(stamps)}
 
     def _local_stamps(self, folder: str, suffix: str) -> dict[str, str]:
-        """Of tens of thousands of files, which fsspec takes long to list."""
+        """The same of a local folder, which may have tens of thousands of files: fsspec takes long to list them."""
         try:
             with os.scandir(self.path(folder)) as entries:
                 return {
@@ -181,6 +183,6 @@ class Store:
 
 
 def _stamp(entry: dict[str, Any]) -> str:
-    """Object stores name what they hold, or when it came, each by a word of its own."""
+    """All that says what an entry holds, or when it came: object stores have words of their own for it."""
     kept = (entry.get(name) for name in ("size", "ETag", "etag", "LastModified", "mtime", "updated", "created"))
-    return "-".join(str(each) for each in kept if each is not None)
+    return "-".join(str(mark) for mark in kept if mark is not None)

@@ -53,14 +53,14 @@ def rows(
         "environment": canonical_json(environment),
         "width_source": width_source,
     }
-    found = [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)]
-    for row in found:
+    records = [{**shared, **_row(trial, result)} for trial, result in zip(trials, results, strict=True)]
+    for row in records:
         homeless, lacking = row.keys() - set(SCHEMA.names), set(SUMMARY) - row.keys()
         assert not homeless, (
             f"no column for {', '.join(sorted(homeless))}: describe a curve in its probe, all else in trial_schema.py"
         )
         assert not lacking, f"nothing for column {', '.join(sorted(lacking))}"
-    return pa.Table.from_pylist(found, schema=SCHEMA)
+    return pa.Table.from_pylist(records, schema=SCHEMA)
 
 
 def _row(trial: Trial, result: LaneResult) -> dict[str, object]:
@@ -98,9 +98,9 @@ def decode(content: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     wanted = [field for field in SCHEMA if columns is None or field.name in columns]
     with pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True) as file:
         present = set(file.schema_arrow.names)
-        found = file.read([field.name for field in wanted if field.name in present])
+        stored = file.read([field.name for field in wanted if field.name in present])
     # A column that came later than the file is empty.
-    arrays = [found[field.name] if field.name in present else pa.nulls(len(found), field.type) for field in wanted]
+    arrays = [stored[field.name] if field.name in present else pa.nulls(len(stored), field.type) for field in wanted]
     table = pa.table(arrays, schema=pa.schema(wanted))
     return readable(table)
 
@@ -147,7 +147,7 @@ def _is_environment(content: dict[str, Any]) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """As a study may declare it: a number is finite, and an integer one that a float holds."""
+    """Whether a study may declare it: a number is finite, and an integer one that a float holds."""
     if isinstance(value, int):
         return abs(value) < MOST
     return value is None or isinstance(value, str) or (isinstance(value, float) and math.isfinite(value))
@@ -160,7 +160,7 @@ NUMBERS = tuple(
     for name, field in part.model_fields.items()
     if field.annotation == float | None
 )
-# Column -> what its objects must be, and in words.
+# Column -> the check of its objects, and its rule in words.
 SHAPES: dict[str, tuple[Callable[[dict[str, Any]], bool], str]] = {
     "point": (_is_point, "factors have names of fields, none is a column's, and single values"),
     "configuration": (_is_configuration, "it has workload, training and measurement, a dataset, and numbers for numbers"),
@@ -175,9 +175,9 @@ def frame(table: pa.Table, curves: Mapping[str, Callable[[], NDArray[np.object_]
 
     from .curve_columns import CurveColumn, CurveSource
 
-    found = _coded(table["point"])
-    known = [json.loads(point) for point in found.dictionary.to_pylist()]
-    points = pd.DataFrame([known[index] for index in found.indices.to_pylist()])
+    coded_points = _coded(table["point"])
+    known = [json.loads(point) for point in coded_points.dictionary.to_pylist()]
+    points = pd.DataFrame([known[index] for index in coded_points.indices.to_pylist()])
     clash = points.columns.intersection(table.column_names)
     assert clash.empty, f"a factor has the name of a column: {list(clash)}"
     keys = points.assign(arm=table["arm"].to_pandas(), seed=table["seed"].to_pandas())
@@ -199,15 +199,15 @@ def _values(column: pa.ChunkedArray, is_shared: bool) -> "pd.Series[Any]":
     if pa.types.is_list(column.type):
         return pd.Series(lists(column), dtype=object)
     if not is_shared:
-        found: pd.Series[Any] = column.to_pandas()
-        return found
-    found = _coded(column)
-    texts = np.array(found.dictionary.to_pylist(), dtype=object)[found.indices.to_numpy()]
+        values: pd.Series[Any] = column.to_pandas()
+        return values
+    coded = _coded(column)
+    texts = np.array(coded.dictionary.to_pylist(), dtype=object)[coded.indices.to_numpy()]
     return pd.Series(texts, dtype=object)
 
 
 def lists(column: pa.ChunkedArray) -> NDArray[np.object_]:
-    """Without a copy of what they hold, piece by piece."""
+    """The lists of a column, piece by piece and without a copy of what they hold."""
     pieces = [chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks]
     return np.concatenate(pieces) if pieces else np.empty(0, dtype=object)
 
